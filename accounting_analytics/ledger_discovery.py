@@ -1,12 +1,15 @@
 """The chart of accounts, found by following references: the service has no operation that lists ledgers.
 
-The balances of a cash flow report name the ledgers that report cash flow, its flows name categories, the lines of these
-name opposing ledgers, and nested ledgers name parents. A ledger without a line opposite a discovered one in the period
+The balances of a cash flow report name the ledgers that report cash flow, the flows of each year name categories, the
+lines of entries without cash name opposing ledgers, and nested ledgers name parents. All days of the books are read,
+whatever the period: which ledgers are known never depends on it. A set of ledgers that are used only with each other
 cannot be found; ``attrs["notes"]`` states that.
 """
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,35 +18,42 @@ import msgspec
 import pandas as pd
 
 from accounting_analytics.chart_of_accounts import Hierarchy, RequiredLedger, display_order, required_ledger
+from accounting_analytics.client.operations import MAX_LIMIT
 from accounting_analytics.client.pagination import restart_on_expired_token
 from accounting_analytics.client.records import flattened
-from accounting_analytics.errors import ExpiredPageTokenError, InputError, InvalidRequestError, NotFoundError
+from accounting_analytics.errors import (
+    ExpiredPageTokenError,
+    InputError,
+    InvalidRequestError,
+    NotFoundError,
+    ProtocolError,
+)
+from accounting_analytics.load_metadata import Discovery
 from accounting_analytics.loader.load_request import requested_days
 from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT, WorkerPool, check_in_flight
 from accounting_analytics.local_books import LocalBooks, days_of_books, refuse_options
 from accounting_analytics.messages import join_ids, quote
-from accounting_analytics.periods import as_utc
-from accounting_analytics.progress import progress_bar
+from accounting_analytics.periods import LOCALTIME, Period, as_utc, local_date, zone
+from accounting_analytics.progress import progress_bar, show_notice
 from accounting_analytics.schemas import Ledgers
 
 if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.client import records as wire
-    from accounting_analytics.periods import DateLike, Period, ZoneLike
+    from accounting_analytics.periods import DateLike, ZoneLike
 
 _WITH_PARENTS = ("ledger", "ledger.parent", "ledger.parent.parent", "opposing_ledger_ids")
 _WITHOUT_PARENTS = ("ledger", "opposing_ledger_ids")
-_ALL_DAYS = ("0001-01-01", "9999-12-31")
+_DAY = dt.timedelta(days=1)
+_HALVINGS = 14
+"""Requests that find the first or last day that a service accepts; 2**14 days are 44 years."""
 _ATTEMPTS = 6
 _LIMIT = 200
 """Few enough for a small response with nested ledgers, enough for all lines of most categories."""
-_LIMITATION = (
-    "The service has no list of ledgers: one that shares no journal entry of the period with these is not found. A "
-    "longer period finds more."
-)
+_MANY_REQUESTS = 100
+"""More requests than these are announced."""
 _GIVEN_PARENTS = "given parents"
 
 
@@ -61,15 +71,16 @@ def discover_ledgers(
     in_flight: int = DEFAULT_IN_FLIGHT,
     progress: bool | None = None,
 ) -> pd.DataFrame:
-    """Discover the ledgers that are used in a period.
+    """Discover the ledgers that are used in the books, on any day.
 
     Parameters
     ----------
     client : LedgerClient or Books
-        The service, or local books, which return all ledgers of their chart of accounts, whatever the days.
+        The service, or local books, which return the ledgers of their chart of accounts.
     start_date, end_date : date-like
-        First and last day, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a time zone,
-        or periods of pandas (the first day of the one, the last of the other).
+        Days that the service accepts, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a
+        time zone, or periods of pandas (the first day of the one, the last of the other). The ledgers are those of all
+        days; where the service refuses the earliest or latest days, the search for those that it accepts starts here.
     time_zone : str or ZoneInfo, optional
         Zone that days are counted in; by default the client's, else UTC, which is then noted.
     parents : mapping, optional
@@ -85,8 +96,9 @@ def discover_ledgers(
     -------
     DataFrame
         :class:`~accounting_analytics.schemas.Ledgers`, ordered by (sort_code, id). ``found_by`` states how each was
-        found, ``parent_known`` whether its parent is certain, ``attrs["notes"]`` what cannot be found,
-        ``attrs["required"]`` which ledger has which of the four required roles.
+        found, ``parent_known`` whether its parent is certain, ``attrs["discovery"]`` of which days the entries were
+        followed, ``attrs["notes"]`` what cannot be found, ``attrs["required"]`` which ledger has which of the four
+        required roles.
 
     Raises
     ------
@@ -115,12 +127,11 @@ def discover_ledgers(
         RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: transfers_ledger_id,
         RequiredLedger.OPENING_BALANCE: opening_balance_ledger_id,
     }
+    zone_of_days = "UTC" if period.time_zone == LOCALTIME else period.time_zone  # all days are the same in every zone
+    search = _LedgerSearch(client, zone_of_days, in_flight)
     report = client.retrieve_cash_flow_report(period.start_date, period.end_date, time_zone=period.time_zone)
-    search = _LedgerSearch(client, period, in_flight)
-    for balance in (*flattened(report.starting_balances), *flattened(report.ending_balances)):
-        search.add(balance.ledger_id, "cash balance", name=balance.ledger_name, sort_code=balance.sort_code, cash=True)
-    for flow in flattened(report.cash_flow_ledgers):
-        search.add(flow.ledger_id, "cash flow", name=flow.name)
+    search.add_balances(report)
+    search.find_accepted_days(period)
     for ledger_id in (*(parents or {}), *filter(None, (parents or {}).values())):
         search.add(ledger_id, _GIVEN_PARENTS)
     given = {role: ledger_id for role, ledger_id in roles.items() if ledger_id is not None}
@@ -129,6 +140,7 @@ def discover_ledgers(
     with progress_bar(progress, desc="ledgers", unit=" ledgers") as bar:
         while search.unprobed:
             bar.update(search.probe_new())
+            search.add_flows(report)  # those of a service whose cash ledgers have no lines
     ledgers = search.frame(parents or {}, given)
     ledgers.attrs["notes"] = (*ledgers.attrs["notes"], *zone_notes)
     return ledgers
@@ -147,8 +159,11 @@ def refresh_ledgers(
 
     With `since_first_line` it is their first line of any day, and ``attrs["first_line_at"]`` the earliest of these.
     """
-    first_day = _ALL_DAYS[0] if since_first_line else days.start_date
-    search = _LedgerSearch(client, days, DEFAULT_IN_FLIGHT, frozenset(known["id"]), first_day)
+    discovery = Discovery.stated(known) or Discovery(len(known), None, days)
+    accepted = Period(discovery.accepted.start_date, max(discovery.accepted.end_date, days.end_date), days.time_zone)
+    days_of_known = Period(accepted.start_date, days.end_date, days.time_zone) if since_first_line else days
+    search = _LedgerSearch(client, days.time_zone, DEFAULT_IN_FLIGHT, frozenset(known["id"]), days_of_known)
+    search.days, search.first_day = accepted, discovery.first_day
     for row in known.to_dict("records"):
         search.add(
             row["id"], row["found_by"], name=row["name"], sort_code=row["sort_code"], cash=row["report_cash_flow"]
@@ -179,38 +194,64 @@ class _FoundLedger:
 
 
 class _ProbedLedger(NamedTuple):
-    """What the lines of a ledger show: its fields, None without lines, and the opposing ledgers of these lines.
+    """What lines of a ledger show: its fields, None without lines, and their opposing ledgers.
 
-    `first_line_at` is the instant of the one line that is read of a known ledger.
+    `first_line_at` is the first of the lines that were read, `years` those of all lines of a cash ledger, and
+    `lines_a_day` how many there are on the first page.
     """
 
     fields: wire.Ledger | None
     opposing: frozenset[str]
     has_all_lines: bool
     first_line_at: dt.datetime | None = None
+    years: frozenset[int] = frozenset()
+    lines_a_day: float = 0
 
 
 class _LedgerSearch:
     """Ledgers found so far; each is probed once, and all new ones in parallel; of those that are known, one line.
 
-    `first_line_at` is the earliest instant of the lines of known ledgers, which are read from `first_day_of_known`.
+    Parameters
+    ----------
+    client : LedgerClient
+        The service.
+    time_zone : str
+        Zone that days are counted in.
+    in_flight : int
+        Requests in parallel at most.
+    known : set of str
+        Ledgers that were found earlier, of which one line is read.
+    days_of_known : Period, optional
+        Days of these lines.
+
+    Attributes
+    ----------
+    days : Period
+        The days that the service accepts: all, unless it refuses some.
+    first_day, last_day : date or None
+        The earliest and the latest day of a line that was read.
+    first_line_at : datetime or None
+        The earliest instant of the lines of known ledgers.
     """
 
     def __init__(
         self,
         client: LedgerClient,
-        period: Period,
+        time_zone: str,
         in_flight: int,
         known: frozenset[str] = frozenset(),
-        first_day_of_known: dt.date | str | None = None,
+        days_of_known: Period | None = None,
     ) -> None:
-        self._known = known
-        self._first_day_of_known = first_day_of_known or period.start_date
-        self.first_line_at: dt.datetime | None = None
         self._client = client
-        self._period = period
+        self._zone = zone(time_zone)
         self._in_flight = in_flight
+        self._known, self._days_of_known = known, days_of_known
         self._expand: tuple[str, ...] = _WITH_PARENTS
+        self._years_read: set[int] = set()
+        self.days = Period(dt.date.min, dt.date.max, time_zone)
+        self.first_day: dt.date | None = None
+        self.last_day: dt.date | None = None
+        self.first_line_at: dt.datetime | None = None
         self.found: dict[str, _FoundLedger] = {}
         self.unprobed: list[_FoundLedger] = []
 
@@ -225,84 +266,166 @@ class _LedgerSearch:
                 setattr(ledger, name, value)
         return ledger
 
+    def add_balances(self, report: wire.CashFlowReport) -> None:
+        """Add the ledgers that report cash flow."""
+        for one in (*flattened(report.starting_balances), *flattened(report.ending_balances)):
+            self.add(one.ledger_id, "cash balance", name=one.ledger_name, sort_code=one.sort_code, cash=True)
+
+    def add_flows(self, report: wire.CashFlowReport) -> None:
+        """Add the categories of cash movements."""
+        for flow in flattened(report.cash_flow_ledgers):
+            self.add(flow.ledger_id, "cash flow", name=flow.name)
+            instants = [as_utc(line.datetime) for line in flow.lines]
+            self._note_lines([min(instants), max(instants)] if instants else [])
+
+    def find_accepted_days(self, asked: Period) -> None:
+        """Find out which days the service accepts, where it refuses some: those asked for are accepted."""
+        if not self.found or self._accepts(self.days.start_date, self.days.end_date):
+            return
+        first, last = self.days.start_date, self.days.end_date
+        if not self._accepts(first, asked.end_date):
+            first = _last_accepted(asked.start_date, -1, lambda day: self._accepts(day, asked.end_date))
+        if not self._accepts(asked.start_date, last):
+            last = _last_accepted(asked.end_date, 1, lambda day: self._accepts(asked.start_date, day))
+        self.days = Period(first, last, self.days.time_zone)
+
+    def _accepts(self, first: dt.date, last: dt.date) -> bool:
+        """Whether the service accepts a query of some days."""
+        try:
+            self._client.list_line_entries(next(iter(self.found)), first, last, time_zone=self.days.time_zone, limit=1)
+        except InvalidRequestError:
+            return False
+        return True
+
     def probe_new(self) -> int:
-        """Probe all new ledgers in parallel; return how many there were."""
-        ledgers, self.unprobed = self.unprobed, []
+        """Probe all new ledgers in parallel, and read the reports of new years; return how many ledgers there were."""
+        ledgers = sorted(self.unprobed, key=lambda ledger: ledger.id)  # the same order, whatever found them
+        self.unprobed = []
         pool: WorkerPool[_FoundLedger, tuple[str, _ProbedLedger]] = WorkerPool(
             lambda ledger: (ledger.id, self._probe(ledger)),
             size=lambda ledger: bool(ledger.cash),
             threads=self._in_flight,
         )
         probed = dict(pool.results(ledgers))
-        if any(ledger.cash and not probed[ledger.id].opposing <= self.found.keys() for ledger in ledgers):
-            self._probe_all_cash_lines(probed)
-        for ledger in ledgers:  # in the order found, whichever response arrived first
+        self._read_reports({year for one in probed.values() for year in one.years})
+        all_named = all(probed[ledger.id].opposing <= self.found.keys() for ledger in ledgers if ledger.cash)
+        unread = [ledger for ledger in ledgers if not probed[ledger.id].has_all_lines]
+        self._read_rest([ledger for ledger in unread if not (ledger.cash and all_named)], probed)
+        for ledger in ledgers:
             result = probed[ledger.id]
             if result.first_line_at is not None:
-                self.first_line_at = min(result.first_line_at, self.first_line_at or result.first_line_at)
+                self._note_lines([result.first_line_at])
+                if ledger.id in self._known:
+                    self.first_line_at = min(result.first_line_at, self.first_line_at or result.first_line_at)
             if result.fields is not None:
                 self._set_fields(ledger, result.fields)
             for opposing_id in sorted(result.opposing):
                 self.add(opposing_id, f"opposing ledger of {ledger.name or ledger.id}")
         return len(ledgers)
 
-    def _probe(self, ledger: _FoundLedger) -> _ProbedLedger:
-        """Probe a ledger, with one request where it has few lines.
+    def _note_lines(self, instants: Iterable[dt.datetime]) -> None:
+        days = [local_date(instant, self._zone) for instant in instants]
+        self.first_day = min([*days, *filter(None, [self.first_day])], default=None)
+        self.last_day = max([*days, *filter(None, [self.last_day])], default=None)
 
-        The report names what is opposite cash. So of a cash ledger with many lines one page is enough, and of any other
-        ledger with many lines only those of entries that do not touch cash are read.
-        """
-        is_known = ledger.id in self._known
-        first_day, limit = (self._first_day_of_known, 1) if is_known else (self._period.start_date, _LIMIT)
+    def _probe(self, ledger: _FoundLedger) -> _ProbedLedger:
+        """Probe a ledger: its first page, which of most ledgers has all lines, and the years of a cash ledger."""
+        if ledger.id in self._known and self._days_of_known is not None:
+            page = self._first_page(ledger.id, self._days_of_known, 1)
+            if not page.records:
+                return _ProbedLedger(None, frozenset(), has_all_lines=True)
+            first = page.records[0]
+            return _ProbedLedger(first.ledger, frozenset(), has_all_lines=True, first_line_at=as_utc(first.datetime))
         try:
-            page = self._first_page(ledger.id, first_day, self._period.end_date, limit)
+            page = self._first_page(ledger.id, self.days, _LIMIT)
         except NotFoundError:
             if ledger.found_by != _GIVEN_PARENTS:
                 raise
             raise InputError(
                 f"parents: ledger {quote(ledger.id)} does not exist in this instance; correct its id"
             ) from None
-        if is_known:
-            if not page.records:
-                return _ProbedLedger(None, frozenset(), has_all_lines=True)
-            first = page.records[0]
-            return _ProbedLedger(first.ledger, frozenset(), has_all_lines=True, first_line_at=as_utc(first.datetime))
-        fields = page.records[0].ledger if page.records else self._fields_at_any_time(ledger.id)
-        opposing = _opposing_ids(page.records)
-        if page.next_page_token is None or ledger.cash:
-            return _ProbedLedger(fields, opposing, has_all_lines=page.next_page_token is None)
-        is_cashflow = None if fields is None or fields.report_cash_flow else False
-        return _ProbedLedger(fields, opposing | self._read_opposing(ledger.id, is_cashflow), has_all_lines=True)
+        if not page.records:
+            return _ProbedLedger(None, frozenset(), has_all_lines=True)
+        fields, has_all_lines = page.records[0].ledger, page.next_page_token is None
+        years: set[int] = set()
+        if ledger.cash or (fields is not None and fields.report_cash_flow):
+            years = self._years(page.records) if has_all_lines else self._years_of(ledger.id, self.days)
+        instants = sorted(as_utc(line.datetime) for line in page.records)
+        density = len(instants) / max((instants[-1] - instants[0]) / _DAY, 1)
+        return _ProbedLedger(fields, _opposing_ids(page.records), has_all_lines, instants[0], frozenset(years), density)
 
-    def _probe_all_cash_lines(self, probed: dict[str, _ProbedLedger]) -> None:
-        """Read all lines of the cash ledgers: the report of this service does not name all their opposing ledgers."""
-        incomplete = [
-            ledger_id for ledger_id, one in probed.items() if self.found[ledger_id].cash and not one.has_all_lines
-        ]
-        pool: WorkerPool[str, tuple[str, frozenset[str]]] = WorkerPool(
-            lambda ledger_id: (ledger_id, self._read_opposing(ledger_id, is_cashflow=None)),
-            size=lambda _: 1,
-            threads=self._in_flight,
+    def _years(self, lines: Iterable[wire.LineEntry]) -> set[int]:
+        """Local years of some lines."""
+        return {local_date(as_utc(line.datetime), self._zone).year for line in lines}
+
+    def _years_of(self, ledger_id: str, days: Period) -> set[int]:
+        """Years in which a ledger has lines, whatever their order: one request each, and one for each gap."""
+        first_and_last = days.start_date, days.end_date
+        lines = self._client.iter_line_entries(ledger_id, *first_and_last, time_zone=days.time_zone, limit=1)
+        first = next(lines, None)
+        if first is None:
+            return set()
+        found = self._years([first])
+        if not days.start_date.year <= min(found) <= max(found) <= days.end_date.year:
+            raise ProtocolError(
+                f"list line entries of ledger {quote(ledger_id)}, {days}: line {quote(first.id)} of "
+                f"{first.datetime.date()} is outside these days; nothing was loaded"
+            )
+        before, after = dt.date(min(found), 1, 1), dt.date(max(found), 12, 31)
+        if days.start_date < before:
+            found |= self._years_of(ledger_id, Period(days.start_date, before - _DAY, days.time_zone))
+        if after < days.end_date:
+            found |= self._years_of(ledger_id, Period(after + _DAY, days.end_date, days.time_zone))
+        return found
+
+    def _read_reports(self, years: set[int]) -> None:
+        """Read the reports of years that were not read, and add the ledgers that they name."""
+        due = sorted(years - self._years_read)
+        self._years_read.update(due)
+
+        def read(year: int) -> tuple[int, wire.CashFlowReport]:
+            first = max(dt.date(year, 1, 1), self.days.start_date)
+            last = min(dt.date(year, 12, 31), self.days.end_date)
+            return year, self._client.retrieve_cash_flow_report(first, last, time_zone=self.days.time_zone)
+
+        pool: WorkerPool[int, tuple[int, wire.CashFlowReport]] = WorkerPool(
+            read, size=lambda _: 1, threads=self._in_flight
         )
-        for ledger_id, opposing in pool.results(incomplete):
+        reports = dict(pool.results(due))
+        for year in due:
+            self.add_balances(reports[year])
+        for year in due:
+            self.add_flows(reports[year])
+
+    def _read_rest(self, ledgers: list[_FoundLedger], probed: dict[str, _ProbedLedger]) -> None:
+        """Read the lines after the first page: those without cash, and of cash ledgers all, where reports lack some."""
+
+        def read(ledger: _FoundLedger) -> tuple[str, frozenset[str], dt.datetime | None]:
+            fields = probed[ledger.id].fields
+            is_cash = ledger.cash or fields is None or fields.report_cash_flow
+            return ledger.id, *self._read_opposing(ledger.id, None if is_cash else False)
+
+        days = (self.last_day - self.first_day).days if self.first_day and self.last_day else 0
+        expected = sum(math.ceil(days * probed[ledger.id].lines_a_day / MAX_LIMIT) for ledger in ledgers)
+        if expected > _MANY_REQUESTS:
+            show_notice(
+                f"finding the ledgers takes up to {expected:,} requests, because the service has no list of them; "
+                "local books (sync) keep what was found, and read only what is new"
+            )
+        pool: WorkerPool[_FoundLedger, tuple[str, frozenset[str], dt.datetime | None]] = WorkerPool(
+            read, size=lambda ledger: bool(ledger.cash), threads=self._in_flight
+        )
+        for ledger_id, opposing, first in pool.results(ledgers):
             one = probed[ledger_id]
-            probed[ledger_id] = one._replace(opposing=one.opposing | opposing, has_all_lines=True)
+            earliest = min((at for at in (first, one.first_line_at) if at is not None), default=None)
+            probed[ledger_id] = one._replace(opposing=one.opposing | opposing, first_line_at=earliest)
 
-    def _fields_at_any_time(self, ledger_id: str) -> wire.Ledger | None:
-        try:
-            page = self._first_page(ledger_id, *_ALL_DAYS, 1)
-        except InvalidRequestError:
-            return None  # some deployments refuse days before the start of the books
-        return page.records[0].ledger if page.records else None
-
-    def _first_page(
-        self, ledger_id: str, start_date: dt.date | str, end_date: dt.date | str, limit: int
-    ) -> wire.LineEntryPage:
+    def _first_page(self, ledger_id: str, days: Period, limit: int) -> wire.LineEntryPage:
         """First page that has lines, or the last page."""
 
         def read(expand: tuple[str, ...]) -> wire.LineEntryPage:
             pages = self._client.iter_line_entry_pages(
-                ledger_id, start_date, end_date, time_zone=self._period.time_zone, expand=expand, limit=limit
+                ledger_id, days.start_date, days.end_date, time_zone=days.time_zone, expand=expand, limit=limit
             )
             return next(page for page in pages if page.records or page.next_page_token is None)
 
@@ -318,17 +441,29 @@ class _LedgerSearch:
         self._expand = _WITHOUT_PARENTS  # this service shows no parents
         return page
 
-    def _read_opposing(self, ledger_id: str, is_cashflow: bool | None) -> frozenset[str]:  # noqa: FBT001 (a filter)
-        def read() -> frozenset[str]:
+    def _read_opposing(
+        self,
+        ledger_id: str,
+        is_cashflow: bool | None,  # noqa: FBT001 (a filter)
+    ) -> tuple[frozenset[str], dt.datetime | None]:
+        """Opposing ledgers of the lines of a ledger, and its first line."""
+
+        def read() -> tuple[frozenset[str], dt.datetime | None]:
+            opposing: set[str] = set()
+            first: dt.datetime | None = None
             lines = self._client.iter_line_entries(
                 ledger_id,
-                self._period.start_date,
-                self._period.end_date,
-                time_zone=self._period.time_zone,
+                self.days.start_date,
+                self.days.end_date,
+                time_zone=self.days.time_zone,
                 is_cashflow=is_cashflow,
                 expand=("opposing_ledger_ids",),
             )
-            return _opposing_ids(lines)
+            for line in lines:
+                opposing.update(line.opposing_ledger_ids or ())
+                instant = as_utc(line.datetime)
+                first = min(instant, first or instant)
+            return frozenset(opposing), first
 
         return restart_on_expired_token(read, attempts=_ATTEMPTS)
 
@@ -352,7 +487,9 @@ class _LedgerSearch:
                 required[role] = ledger.id
         required |= given
         frame.attrs["required"] = {str(role): required[role] for role in RequiredLedger if role in required}
-        frame.attrs["notes"] = tuple(self._notes(required))
+        discovery = Discovery(len(frame), self.first_day, self.days)
+        discovery.attach(frame)
+        frame.attrs["notes"] = (discovery.claim(), *self._notes(required))
         return frame
 
     def _set_types(self, hierarchy: Hierarchy) -> None:
@@ -383,7 +520,6 @@ class _LedgerSearch:
                 self._set_fields(parent, fields.parent)
 
     def _notes(self, required: Mapping[RequiredLedger, str]) -> Iterator[str]:
-        yield _LIMITATION
         unknown = [ledger.name or ledger.id for ledger in self.found.values() if not ledger.parent_known]
         if unknown:
             yield (
@@ -402,6 +538,18 @@ class _LedgerSearch:
                 f"These required ledgers have no line by which to recognise them: {', '.join(unrecognised)}; their ids "
                 "can be given."
             )
+
+
+def _last_accepted(accepted: dt.date, step: int, is_accepted: Callable[[dt.date], bool]) -> dt.date:
+    """Return the last day before (-1) or after (1) an accepted one that is accepted too, found by halving."""
+    low, high = 0, 2**_HALVINGS
+    while high - low > 1:
+        middle = (low + high) // 2
+        if is_accepted(accepted + step * middle * _DAY):
+            low = middle
+        else:
+            high = middle
+    return accepted + step * low * _DAY
 
 
 def _row(ledger: _FoundLedger, columns: Iterable[str]) -> dict[str, Any]:

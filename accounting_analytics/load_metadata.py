@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import pyarrow as pa
 
 from accounting_analytics.messages import quote
-from accounting_analytics.periods import DayZone, Period, choose_zone
+from accounting_analytics.periods import DayZone, Period, choose_zone, day_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -186,6 +186,64 @@ def count_notes(*counts: tuple[int, str]) -> tuple[str, ...]:
 def noise_notes(noise_removed: int) -> tuple[str, ...]:
     """Write a note if amounts of a given frame or file had float rounding noise."""
     return count_notes((noise_removed, "amount(s) had float rounding noise, which was removed"))
+
+
+class Discovery(NamedTuple):
+    """How the ledgers of a chart of accounts came to be known: the service has no list of them.
+
+    Attributes
+    ----------
+    ledgers : int
+        How many were found.
+    first_day : date or None
+        Day of the first entry of the books; None where they have none.
+    accepted : Period
+        The days whose entries were followed: all, unless the service refuses some.
+    """
+
+    ledgers: int
+    first_day: dt.date | None
+    accepted: Period
+
+    @classmethod
+    def stated(cls, ledgers: Any) -> Self | None:  # noqa: ANN401 (any frame)
+        """Return what a chart of accounts states; None where the caller gave its ledgers, or left some out."""
+        stated = stated_attrs(ledgers).get("discovery")
+        if not stated:
+            return None
+        first = stated["first_day"]
+        found = cls(stated["ledgers"], first and dt.date.fromisoformat(first), Period.of(*stated["accepted"]))
+        return found if not hasattr(ledgers, "__len__") or len(ledgers) >= found.ledgers else None
+
+    def attach(self, ledgers: pd.DataFrame) -> None:
+        """Give a chart of accounts its statement."""
+        first, accepted = self.first_day, self.accepted
+        days = [accepted.start_date.isoformat(), accepted.end_date.isoformat(), accepted.time_zone]
+        ledgers.attrs["discovery"] = {"ledgers": self.ledgers, "first_day": first and str(first), "accepted": days}
+
+    def claim(self) -> str:
+        """State which ledgers are known."""
+        if self.first_day is None:
+            return f"{self.ledgers} ledgers are known, from no entry; the service has no list of ledgers."
+        entries = f"all entries since {day_label(self.first_day)}"
+        refused = [
+            f"{side} {day_label(day)}"
+            for side, day, end in (
+                ("before", self.accepted.start_date, dt.date.min),
+                ("after", self.accepted.end_date, dt.date.max),
+            )
+            if day != end
+        ]
+        more = f"; days {' and '.join(refused)} are refused" if refused else ""
+        return f"{self.ledgers} ledgers are known from {entries}{more}; the service has no list of ledgers."
+
+
+def known_ledgers_claim(ledgers: Any, count: int) -> str:  # noqa: ANN401 (any frame)
+    """State which ledgers a result is of: those that were discovered, or those that the caller gave."""
+    discovery = Discovery.stated(ledgers)
+    if discovery is not None:
+        return discovery.claim()
+    return f"The {count} ledgers are those that were given; whether the books have others was not checked."
 
 
 class DayRange(NamedTuple):

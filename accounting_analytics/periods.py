@@ -52,6 +52,7 @@ UTC = "UTC"
 
 _NOT_IN_INTERFACE = frozenset({"Factory"})
 _DAY = dt.timedelta(days=1)
+_MONTH_NAMES = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _HOUR = dt.timedelta(hours=1)
 _SECOND = dt.timedelta(seconds=1)
 _MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
@@ -517,3 +518,13 @@ def _not_a_period_message(text: object) -> str:
 def _similar_period_name(name: object) -> str | None:
     similar = difflib.get_close_matches(str(name).strip().lower().replace(" ", "-"), RELATIVE_PERIODS, n=1)
     return f"did you mean {similar[0]!r}?" if similar else None
+
+
+def day_label(day: dt.date) -> str:
+    """Text of a day: ``1 Jan 2025``."""
+    return f"{day.day} {month_label(day)}"
+
+
+def month_label(day: dt.date) -> str:
+    """Text of the month of a day: ``Jan 2025``."""
+    return f"{_MONTH_NAMES[day.month - 1]} {day.year:04}"

@@ -1,5 +1,6 @@
 """Optional programs, without which tests are skipped loudly or fail where everything is required; long counts."""
 
+import datetime as dt
 import http.server
 import importlib.util
 import json
@@ -14,6 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
+from zoneinfo import ZoneInfo
 
 import httpx
 import hypothesis
@@ -280,6 +282,78 @@ def deep_books(tmp_path_factory):
         token = issue_token(store, instance_id)
     with running(folder / "books.db") as service:
         yield ServedBooks(service.base_url, token, instance_id)
+
+
+class PostedBooks:
+    """A service on loopback, in which each set of books is an instance of its own."""
+
+    def __init__(self, path):
+        from accounting_analytics.service.web.server import running  # noqa: PLC0415 (most tests need no service)
+
+        self._path, self._clients = path, []
+        self._running = running(path)
+        self.base_url = self._running.__enter__().base_url
+
+    def __call__(self, entries, ledgers, *, time_zone="UTC", starts=None):
+        """Post entries to new books, and return a client.
+
+        A ledger is its id with its type, sub_type and normal side, such as ``expense operating_expenses debit``, or a
+        financial account type, or a mapping of fields. An entry is a day or an instant, the signed amount of each
+        ledger, debits positive, and perhaps a description.
+        """
+        # most tests need no service
+        from accounting_analytics.service.auth import issue_token  # noqa: PLC0415
+        from accounting_analytics.service.bookkeeping import instances, post_entries  # noqa: PLC0415
+        from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger  # noqa: PLC0415
+        from accounting_analytics.service.storage.store import Store  # noqa: PLC0415
+
+        with Store.open(self._path) as store:
+            required = {role: str(role) for role in instances.REQUIRED_LEDGERS}
+            new = instances.NewInstance(localtime=time_zone, required_ledger_ids=required, entries_start=starts)
+            instance_id = instances.create_instance(store, new)
+            for number, (ledger_id, fields) in enumerate(ledgers.items()):
+                create_ledger(store, instance_id, NewLedger(**_ledger_fields(ledger_id, fields, number)))
+            posted = []
+            for day, amounts, *description in entries:
+                instant = dt.datetime.fromisoformat(str(day))
+                if instant.tzinfo is None:
+                    noon = {} if "T" in str(day) or " " in str(day) else {"hour": 12}
+                    instant = instant.replace(**noon, tzinfo=ZoneInfo(time_zone))
+                lines = tuple(
+                    post_entries.NewLine(ledger_id, "debit", Decimal(str(amount)))
+                    for ledger_id, amount in amounts.items()
+                )
+                posted.append(post_entries.NewJournalEntry(instant, *(description or [""]), lines))
+            post_entries.post_entries(store, instance_id, posted)
+            token = issue_token(store, instance_id)
+        client = aa.LedgerClient(self.base_url, token=token, instance_id=instance_id, time_zone=time_zone)
+        self._clients.append(client)
+        return client
+
+    def close(self):
+        """Close the clients and end the service."""
+        for client in self._clients:
+            client.close()
+        self._running.__exit__(None, None, None)
+
+
+def _ledger_fields(ledger_id, fields, number):
+    """Fields of a new ledger, from the text that describes it."""
+    if isinstance(fields, str):
+        kinds = fields.split()
+        names = ("financial_account_type",) if len(kinds) == 1 else ("type", "sub_type", "debit_credit")
+        fields = dict(zip(names, kinds, strict=True))
+    if "financial_account_type" not in fields:
+        fields = {"report_cash_flow": False} | fields
+    return {"id": ledger_id, "name": ledger_id.capitalize(), "sort_code": f"{number:03}"} | fields
+
+
+@pytest.fixture(scope="session")
+def books(tmp_path_factory):
+    """Return a function that posts entries to new books and returns a client of them; see PostedBooks."""
+    posted = PostedBooks(tmp_path_factory.mktemp("posted") / "books.db")
+    yield posted
+    posted.close()
 
 
 class Distortion:

@@ -62,6 +62,8 @@ def deployment(*, parents=True, flows=(), more=0):
             }
             for at, other in enumerate(opposing.get(ledger_id, []) * (1 + more))
         ]
+        if not request.url.params["start_date"] <= "2025-03-02" <= request.url.params["end_date"]:
+            records = []
         if request.url.params.get("is_cashflow") == "false":
             records = [record for record in records if "bank" not in (ledger_id, *record["opposing_ledger_ids"])]
         limit = int(request.url.params["limit"])
@@ -80,7 +82,8 @@ def test_discovery_finds_ledgers_that_no_report_names(connected):
     assert ledgers["parent_known"].all()
     assert ledgers.loc["owed", "found_by"] == "opposing ledger of Rent"
     assert ledgers.loc["bank", "created_at"] == pd.Timestamp(dt.datetime(2024, 1, 1, tzinfo=dt.UTC))
-    assert "shares no journal entry of the period with these is not found" in ledgers.attrs["notes"][0]
+    claim = "4 ledgers are known from all entries since 2 Mar 2025; the service has no list of ledgers."
+    assert ledgers.attrs["notes"][0] == claim
 
 
 @pytest.mark.parametrize(("configured", "zone"), [(None, "UTC"), ("Asia/Tokyo", "Asia/Tokyo")])
@@ -144,11 +147,11 @@ FLOWS = [{"ledger_id": "rent", "name": "Rent", "net_cash_flow": 0}]
 
 @pytest.mark.parametrize("in_flight", [1, 8])
 def test_discovery_takes_few_requests(connected, in_flight):
-    """Discovery takes one request for the report, one for each ledger, and one more for a ledger without lines."""
+    """Discovery takes one request for the report, one for the days, one for each ledger and one for the year."""
     client = connected(deployment(flows=FLOWS))
     ledgers = aa.discover_ledgers(client, *MARCH, in_flight=in_flight)
     assert len(ledgers) == 4
-    assert len(client.requests) == 1 + 4 + 1
+    assert len(client.requests) == 1 + 1 + 4 + 1
     assert ledgers["found_by"].tolist() == ["cash balance", "parent of Rent", "opposing ledger of Rent", "cash flow"]
 
 
@@ -158,15 +161,17 @@ def test_cash_ledgers_with_many_lines_take_one_page(connected):
     ledgers = aa.discover_ledgers(client, *MARCH)
     assert len(ledgers) == 4
     bank_pages = [request for request in client.requests if "/bank/" in request.url.path]
-    assert len(bank_pages) == 1
-    assert len(client.requests) < 15
+    assert max(int(request.url.params["limit"]) for request in bank_pages) == 200
+    assert len(bank_pages) == 5  # accepted days, one page, the year, and nothing before and after it
+    assert len(client.requests) < 20
 
 
 def test_all_cash_lines_are_read_where_the_report_is_incomplete(connected):
     """Where the report does not name an opposing ledger of cash, all lines of cash ledgers are read."""
     client = connected(deployment(more=3000))
     assert len(aa.discover_ledgers(client, *MARCH)) == 4
-    assert len([request for request in client.requests if "/bank/" in request.url.path]) == 5
+    whole = [request for request in client.requests if request.url.params.get("limit") == "1000"]
+    assert len([request for request in whole if "/bank/" in request.url.path]) == 4
 
 
 def test_required_roles_may_be_given(connected):
@@ -231,3 +236,89 @@ def test_an_expired_page_token_restarts_the_probe(connected):
     assert aa.discover_ledgers(connected(expire(2)), *MARCH).equals(truth)
     with pytest.raises(InvalidRequestError, match="expired"):
         aa.discover_ledgers(connected(expire(1000)), *MARCH)
+
+
+CHART = {
+    "bank": "bank_account",
+    "owed": "liability current_liabilities credit",
+    "bonus": "expense operating_expenses debit",
+    "machine": "asset non-current_assets debit",
+    "worn": "asset non-current_assets credit",
+    "wear": "expense operating_expenses debit",
+}
+ENTRIES = [
+    ("2023-05-02", {"machine": 900, "bank": -900}),
+    ("2024-12-31", {"wear": 300, "worn": -300}),
+    ("2023-12-31", {"worn": 1, "machine": -1}),  # the only entry that connects depreciation to cash
+    ("2026-06-30", {"bonus": 500, "owed": -500}),
+    ("2026-07-15", {"owed": 200, "bank": -200}),
+    ("2026-07-16", {"owed": 300, "bonus": -300}),
+]
+"""An accrual that connects only through its later payment, and depreciation only through an entry of years before."""
+
+
+@pytest.mark.parametrize(
+    "days", [("2026-06-01", "2026-06-30"), ("2024-12-01", "2024-12-31"), ("2022-01-01", "2026-12-31")]
+)
+def test_the_ledgers_do_not_depend_on_the_days(books, days):
+    """Whatever the days, the same ledgers are found with the same fields, from entries of all days."""
+    client = books(ENTRIES, CHART)
+    ledgers = aa.discover_ledgers(client, *days)
+    assert {"bank", "bonus", "machine", "owed", "wear", "worn"} <= set(ledgers["id"])
+    pd.testing.assert_frame_equal(ledgers, aa.discover_ledgers(client, "2025-01-01", "2025-01-01"))
+    assert "from all entries since 2 May 2023; the service has no list" in aa.notes(ledgers)[0]
+
+
+def test_an_income_statement_of_a_month_has_entries_without_cash(books):
+    """An accrual is in its month, although it connects to cash only later; depreciation only through earlier years."""
+    client = books(ENTRIES, CHART)
+    for days, net_income in ((("2026-06-01", "2026-06-30"), -500), (("2024-12-01", "2024-12-31"), -300)):
+        ledgers = aa.discover_ledgers(client, *days)
+        lines = aa.load_line_entries(client, ledgers["id"], *days)
+        assert aa.income_statement(lines, ledgers, *days)["net_income"].amount == net_income
+
+
+@pytest.mark.parametrize("first", ["2023-05-01", "2023-01-01", "1999-07-04"])
+def test_days_that_the_service_refuses_are_found_by_halving(connected, first):
+    """Where a service refuses days before a first one, and days in the future, the others are read, and it is said."""
+    handler = deployment(flows=FLOWS)
+    last = "2025-12-24"
+
+    def refuse(request):
+        params = request.url.params
+        refused = params["start_date"] < first or params["end_date"] > last
+        return httpx.Response(422, json={"message": "before the books begin"}) if refused else handler(request)
+
+    client = connected(refuse)
+    ledgers = aa.discover_ledgers(client, *MARCH)
+    assert ledgers["id"].tolist() == aa.discover_ledgers(connected(handler), *MARCH)["id"].tolist()
+    assert f"days before {pd.Timestamp(first):%-d %b %Y} and after 24 Dec 2025 are refused" in aa.notes(ledgers)[0]
+    assert len(client.requests) < 7 + 3 + 2 * 14 + 10
+
+
+def test_the_books_of_a_service_that_begin_within_a_year(books):
+    """A service that refuses reports before its books begin is asked for the rest of that year."""
+    client = books(ENTRIES[3:], CHART, starts=dt.date(2026, 6, 17))
+    ledgers = aa.discover_ledgers(client, "2026-07-01", "2026-07-31")
+    assert {"bank", "bonus", "owed"} <= set(ledgers["id"])
+
+
+def test_lines_in_any_order_show_every_year(connected):
+    """The years of a cash ledger with many lines are found in any order of them; a line outside the days is refused."""
+    handler = deployment(flows=FLOWS, more=3000)
+    asked = []
+
+    def answer(request):
+        if "reports" in request.url.path:
+            asked.append(request.url.params["start_date"][:4])
+        return handler(request)
+
+    aa.discover_ledgers(connected(answer), *MARCH)
+    assert asked == ["2025", "2025"]
+
+    def ignore_days(request):
+        params = dict(request.url.params) | {"start_date": "2025-01-01", "end_date": "2025-12-31"}
+        return handler(httpx.Request(request.method, request.url.copy_with(params=params)))
+
+    with pytest.raises(ProtocolError, match="line 'bank-0' of 2025-03-02 is outside these days"):
+        aa.discover_ledgers(connected(ignore_days), *MARCH)

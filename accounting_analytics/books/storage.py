@@ -57,6 +57,10 @@ def month_name(month: Period) -> str:
     return month.start_date.isoformat()[:7]
 
 
+_STATED = ("required", "discovery", "notes")
+"""What a chart of accounts states about itself, in its ``attrs``."""
+
+
 class BooksFolder:
     """The folder of local books."""
 
@@ -105,7 +109,7 @@ class BooksFolder:
         commit = commits[number]
         frame = self.ledgers.read(commit.parts[_WHOLE]).to_pandas(ignore_metadata=True)
         ledgers = Ledgers.require_valid(frame.reindex(columns=list(Ledgers.dtypes())).astype(Ledgers.dtypes()))
-        ledgers.attrs["required"] = commit.record["required"]
+        ledgers.attrs |= {name: commit.record[name] for name in _STATED}
         ledgers.attrs["notes"] = tuple(commit.record["notes"])
         return ledgers
 
@@ -114,7 +118,8 @@ class BooksFolder:
         table = pa.Table.from_pandas(ledgers[list(Ledgers.dtypes())], preserve_index=False).replace_schema_metadata(
             None
         )
-        record = {"written_at": at, "required": ledgers.attrs["required"], "notes": list(ledgers.attrs["notes"])}
+        record = {"written_at": at} | {name: ledgers.attrs[name] for name in _STATED}
+        record["notes"] = list(ledgers.attrs["notes"])
         file = self.ledgers.save(_WHOLE, table)
         commits = self.ledgers.commits()
         last = commits[-1] if commits else None
@@ -124,7 +129,7 @@ class BooksFolder:
 
 
 def _is_same(before: Mapping[str, object], record: Mapping[str, object]) -> bool:
-    return all(before[name] == record[name] for name in ("required", "notes"))
+    return all(before[name] == record[name] for name in _STATED)
 
 
 def _as_current(table: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -21,7 +21,7 @@ from accounting_analytics.books.storage import WorkingCopy, month_name
 from accounting_analytics.books.sync_options import require_same_books
 from accounting_analytics.books.version_record import MonthRecord
 from accounting_analytics.column_conversion import LIST_SEPARATOR
-from accounting_analytics.errors import InputError, InvalidRequestError
+from accounting_analytics.errors import InputError
 from accounting_analytics.ledger_discovery import discover_ledgers, refresh_ledgers
 from accounting_analytics.loader import load_cash_flow_report
 from accounting_analytics.loader.line_entries import load_line_table
@@ -40,9 +40,7 @@ if TYPE_CHECKING:
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.client import LedgerClient
 
-_FIRST_DAY = dt.date(1, 1, 1)
 _DAY = dt.timedelta(days=1)
-_YEAR = dt.timedelta(days=365)
 _MOST_RANGES = 3
 """Ranges of days that are read again one by one; more of them are read as the whole month."""
 
@@ -99,14 +97,8 @@ class BooksSync:
     def _take_first_load(self) -> None:
         """Load all days for the first time, or continue such a load, and then the days since it began."""
         start, end = self._options.first_day(), self._options.last_day(self.at, self._time_zone)
-        a_year_before = max(end, _FIRST_DAY + _YEAR) - _YEAR
         with giving_first_day():
-            try:
-                self.ledgers = self._discover_all(a_year_before, end)
-            except InvalidRequestError:
-                if start is None or start <= a_year_before:
-                    raise
-                self.ledgers = self._discover_all(start, end)  # the service refuses days before its books begin
+            self.ledgers = self._discover_all(start or end, end)
         self._ledgers_are_new = True
         if self.ledgers.empty:
             raise InputError(f"the service has no ledgers with lines until {end} yet; sync when it has some")

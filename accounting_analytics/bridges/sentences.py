@@ -20,7 +20,7 @@ from accounting_analytics.bridges.causes import (
 )
 from accounting_analytics.figures import checked_entries
 from accounting_analytics.money import format_amount, to_minor_units
-from accounting_analytics.statements.columns import day_label
+from accounting_analytics.periods import day_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

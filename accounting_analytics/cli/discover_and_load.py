@@ -11,6 +11,7 @@ import accounting_analytics as aa
 from accounting_analytics.cli.output import print_message, print_notes
 from accounting_analytics.cli.parents_file import read_parents
 from accounting_analytics.errors import InputError, InvalidRequestError
+from accounting_analytics.load_metadata import known_ledgers_claim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.cli.parents_file import Parents
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.loader.load_request import Consistency
     from accounting_analytics.periods import Period
@@ -60,24 +60,17 @@ def load_books(
     options: LoadOptions,
     *,
     report_count: int,
-    discovered: Period | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Chart of accounts and line entries of all its ledgers, from `first_day` to the end of the period.
 
     The lines of the period are those of one moment; in the history before it, a change shows in the starting balances.
-    Ledgers are discovered in the same days, or in those of `discovered`.
     """
     from accounting_analytics.periods import Period, zone
 
     require_options_of(client, options)
     zone(period.time_zone)  # recomputing needs a zone with a name: refuse "localtime" before the load
-    parents = None if options.parents is None else read_parents(options.parents)
     loaded = Period(first_day, period.end_date, period.time_zone)
-    found_in = discovered or loaded
-    ledgers = aa.discover_ledgers(
-        client, found_in.start_date, found_in.end_date, time_zone=period.time_zone, parents=parents
-    )
-    print_notes(ledgers)
+    ledgers = load_ledgers(client, loaded, options.parents)
     lines = load_lines(client, ledgers["id"], loaded, options, consistency=period, report_count=report_count)
     print_notes(lines)
     return ledgers, lines
@@ -97,13 +90,14 @@ def load_queue_and_history(
     """Chart of accounts, the uncategorized transactions of some days, and the lines of the year before them too."""
     from accounting_analytics.periods import LOCALTIME, Period, zone
 
-    first = _year_before(days)
+    start = days.start_date
+    first = start.replace(year=max(start.year - 1, 1), day=1)
     if isinstance(client, aa.Books):  # which may begin later, and have no days before
         first = min(max(first, client.period.start_date), days.start_date)
     longer = Period(first, days.end_date, days.time_zone)
     try:
         ledgers, lines = load_cash_lines(client, longer, options, only=only)
-    except InvalidRequestError:  # as in discover_with_history
+    except InvalidRequestError:  # some deployments refuse days before the start of the books
         ledgers, lines = load_cash_lines(client, days, options, only=only)
     dates = lines["datetime"].dt.tz_convert(zone("UTC" if days.time_zone == LOCALTIME else days.time_zone)).dt.date
     return ledgers, aa.uncategorized_queue(lines[dates >= days.start_date], ledgers), lines
@@ -114,7 +108,7 @@ def load_cash_lines(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Chart of accounts, and the lines of its cash and required ledgers or of those named in `only`."""
     require_options_of(client, options)
-    ledgers = discover_with_history(client, days)
+    ledgers = load_ledgers(client, days)
     cash = ledgers.loc[ledgers["report_cash_flow"] | ledgers["is_required"], "id"]
     return ledgers, load_lines(client, _find_ledgers(ledgers, only) if only else cash, days, options)
 
@@ -162,21 +156,12 @@ def load_lines(
         return aa.load_line_entries(client, ids, **call, allow_partial=options.allow_partial)
 
 
-def discover_with_history(
-    client: LedgerClient | aa.Books, days: Period, *, parents: Parents | None = None
-) -> pd.DataFrame:
-    """Discover ledgers of the year before too, so that categories without lines in the period are known."""
-    first = days.start_date
-    try:
-        return aa.discover_ledgers(client, _year_before(days), days.end_date, time_zone=days.time_zone, parents=parents)
-    except InvalidRequestError:  # some deployments refuse days before the start of the books
-        return aa.discover_ledgers(client, first, days.end_date, time_zone=days.time_zone, parents=parents)
-
-
-def _year_before(days: Period) -> date:
-    """First day of the month a year before a period."""
-    first = days.start_date
-    return first.replace(year=max(first.year - 1, 1), day=1)
+def load_ledgers(client: LedgerClient | aa.Books, days: Period, parents: Path | None = None) -> pd.DataFrame:
+    """Chart of accounts, with the parents of a file; which ledgers are known is stated on each result."""
+    given = None if parents is None else read_parents(parents)
+    ledgers = aa.discover_ledgers(client, days.start_date, days.end_date, time_zone=days.time_zone, parents=given)
+    print_notes(ledgers, without=known_ledgers_claim(ledgers, len(ledgers)))
+    return ledgers
 
 
 @contextmanager

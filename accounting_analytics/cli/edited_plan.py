@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import accounting_analytics as aa
-from accounting_analytics.cli.discover_and_load import discover_with_history
+from accounting_analytics.cli.discover_and_load import load_ledgers
 from accounting_analytics.cli.output import print_message
 from accounting_analytics.periods import Period
 
@@ -48,10 +48,8 @@ def _find_categories(client: LedgerClient, file: PlanFile, time_zone: str, ledge
     category: NewCategory = WrittenCategory()
     if file.days and any(in_books.names.get(ledger_id) != name for ledger_id, name in file.categories):
         if ledgers is None:
-            print_message(
-                "new categories of the plan were edited: discovering the ledgers of its days and the year before"
-            )
-            ledgers = discover_with_history(client, days_to_discover(file, Period(*file.days, time_zone)))
+            print_message("new categories of the plan were edited: discovering the ledgers")
+            ledgers = load_ledgers(client, Period(*file.days, time_zone))
         discovered = LedgerNames.from_frame(ledgers)
         # Where the books do not show the name of a ledger, it is as written, unless that is a discovered ledger's.
         written = {ledger_id: name for ledger_id, name in file.categories if name and name not in discovered}
@@ -62,12 +60,3 @@ def _find_categories(client: LedgerClient, file: PlanFile, time_zone: str, ledge
         }
         category = DiscoveredCategory(ledgers, others)
     return category
-
-
-def days_to_discover(file: PlanFile, period: Period) -> Period:
-    """Days from the first to the last of a period and of the plan, whose days are in UTC."""
-    if file.days is None:
-        return period
-    first, last = file.days
-    days = [period.start_date, period.end_date, first - _ONE_DAY, last + _ONE_DAY]
-    return Period(min(days), max(days), period.time_zone)

@@ -77,10 +77,11 @@ def print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
             typer.echo(f"{name}: {', '.join(value) if isinstance(value, tuple) else value}")
 
 
-def print_notes(frame: pd.DataFrame) -> None:
-    """Print the notes of a table on stderr."""
+def print_notes(frame: pd.DataFrame, *, without: str = "") -> None:
+    """Print the notes of a table on stderr, but for one that stands on the result."""
     for note in frame.attrs.get("notes", ()):
-        print_note(note)
+        if note != without:
+            print_note(note)
 
 
 @cache

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import accounting_analytics as aa
-from accounting_analytics.cli.discover_and_load import discover_with_history, load_lines, require_options_of
+from accounting_analytics.cli.discover_and_load import load_ledgers, load_lines, require_options_of
 from accounting_analytics.cli.output import print_message, print_notes
-from accounting_analytics.cli.parents_file import read_parents
 from accounting_analytics.errors import IncompleteLoadError, PeriodError
 from accounting_analytics.periods import Period, parse_date, zone
 
@@ -97,7 +96,8 @@ def load_statement_books(
     """Load what a statement needs; a dry run ends the command here."""
     zone(request.days.time_zone)  # statements need a zone with a name: refuse "localtime" before the load
     loaded = _days_held(client, request)
-    ledgers = discover(client, loaded, options)
+    require_options_of(client, options)
+    ledgers = load_ledgers(client, loaded, options.parents)
     is_cash_flow = request.kind == "cash-flow"
     needs_report = is_cash_flow and request.with_balances and request.books_start is None
     lines = load_lines(
@@ -154,20 +154,12 @@ def load_ledger_books(
 
     zone(days.time_zone)  # as for statements
     loaded = Period(books_start or days.start_date, days.end_date, days.time_zone)
-    ledgers = discover(client, loaded, options)
+    require_options_of(client, options)
+    ledgers = load_ledgers(client, loaded, options.parents)
     ledger_id = LedgerNames.from_frame(ledgers).find(ledger)
     lines = load_lines(client, [ledger_id], loaded, options, consistency=days)
     print_notes(lines)
     return LedgerBooks(ledgers, ledger_id, lines)
-
-
-def discover(client: LedgerClient | aa.Books, days: Period, options: LoadOptions) -> pd.DataFrame:
-    """Chart of accounts with the ledgers of the year before too, and the parents of --parents."""
-    require_options_of(client, options)
-    parents = None if options.parents is None else read_parents(options.parents)
-    ledgers = discover_with_history(client, days, parents=parents)
-    print_notes(ledgers)
-    return ledgers
 
 
 def require_complete(lines: pd.DataFrame) -> None:

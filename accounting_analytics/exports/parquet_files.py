@@ -169,15 +169,12 @@ def extend_to_changes(previous: Manifest, period: Period, instants: Iterable[dt.
     return Period(first, last, period.time_zone), sorted(row["month"] for row in loads)
 
 
-def period_with(previous: Manifest, period: Period) -> Period:
-    """Days of an export after the months of a period were replaced."""
+def require_replaceable(previous: Manifest, period: Period) -> None:
+    """Refuse, before anything is loaded, a period whose months cannot replace those of an export."""
     require_files_of(previous, SUFFIX)
     require_same_settings(previous, time_zone=period.time_zone)
     _require_whole_months(read_table(previous, DIM_LOAD), period)
     _files_of_other_months(previous, set(map(name_of_month, period.months())))
-    exported = Period(previous.start_date, previous.end_date, previous.time_zone)
-    first, last = min(exported.start_date, period.start_date), max(exported.end_date, period.end_date)
-    return Period(first, last, period.time_zone)
 
 
 def read_table(manifest: Manifest, table: StarTable) -> pa.Table:

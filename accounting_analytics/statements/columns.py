@@ -12,7 +12,7 @@ import pandas as pd
 from accounting_analytics.arguments import to_texts
 from accounting_analytics.errors import InputError, PeriodError
 from accounting_analytics.messages import quote
-from accounting_analytics.periods import Period
+from accounting_analytics.periods import Period, day_label, month_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +23,6 @@ ColumnKind = Literal["period", "total", "average", "prior", "prior_year", "chang
 UNITS: dict[str, int] = {"month": 1, "quarter": 3, "year": 12}
 COMPARISONS = ("total", "average", "prior", "prior_year", "change", "change_pct", "share")
 OF_ONE_COLUMN = ("prior", "prior_year", "change", "change_pct", "share")
-_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _DAY = dt.timedelta(days=1)
 _YEAR = 12
 
@@ -58,6 +57,12 @@ class StatementColumn(NamedTuple):
     terms: tuple[str, ...] = ()
     side: str = ""
 
+    def since(self, day: dt.date) -> StatementColumn:
+        """Return the column of the movement since a day, which is another figure than a balance: its key says so."""
+        suffix = f" since {day}"
+        terms = tuple(f"{one}{suffix}" for one in self.terms)
+        return self._replace(key=f"{self.key}{suffix}", of=self.of and f"{self.of}{suffix}", terms=terms)
+
     @property
     def is_percent(self) -> bool:
         """Whether its figures are percentages."""
@@ -83,7 +88,10 @@ def check_comparisons(compare: str | Iterable[str], *, of_flows: bool) -> tuple[
 
 
 def split_period(period: Period, columns: Unit | Iterable[object] | None, first_month: int) -> list[StatementColumn]:
-    """Columns of a period: its months, quarters or years (cut at its ends), or a list of periods."""
+    """Columns of a period: its months, quarters or years, or a list of periods.
+
+    A unit that is cut at the ends of the period is named by its days: a key always means the same days.
+    """
     if first_month not in range(1, _YEAR + 1):
         raise InputError(f"fiscal_year_start_month must be 1 to 12, not {quote(first_month)}")
     if columns is None or isinstance(columns, str):
@@ -109,18 +117,23 @@ def _unit_columns(period: Period, months: int, first_month: int) -> list[Stateme
         after = _shift(unit_start, months)
         unit_end = dt.date.max if after is None else after - _DAY
         one = Period(first, min(unit_end, period.end_date), period.time_zone)
-        name, _ = _unit_names(unit_start, months, first_month)
-        made.append(StatementColumn(name, label(one, first_month), "period", periods=((1, one),)))
+        key, heading = _whole_unit(one, first_month) or (f"{one.start_date}/{one.end_date}", days_label(one))
+        made.append(StatementColumn(key, heading, "period", periods=((1, one),)))
         first = after
     return made
+
+
+def year_name(day: dt.date, first_month: int) -> str:
+    """Name of the fiscal year of a day: ``2026``, or ``2025/26`` if it begins within a year."""
+    year = day.year if day.month >= first_month else day.year - 1
+    return f"{year:04}" if first_month == 1 else f"{year:04}/{(year + 1) % 100:02}"
 
 
 def _unit_names(start: dt.date, months: int, first_month: int) -> tuple[str, str]:
     """Key and heading of a whole month, quarter or year that starts on a day."""
     if months == 1:
-        return start.isoformat()[:7], _month(start)
-    year = start.year if start.month >= first_month else start.year - 1
-    name = f"{year:04}" if first_month == 1 else f"{year:04}/{(year + 1) % 100:02}"
+        return start.isoformat()[:7], month_label(start)
+    name = year_name(start, first_month)
     if months == _YEAR:
         return name, name
     quarter = f"Q{(start.month - first_month) % _YEAR // 3 + 1}"
@@ -168,21 +181,12 @@ def days_label(period: Period) -> str:
     """First and last day of a period, or its first and last month where these are whole."""
     first, last = period.start_date, period.end_date
     if first.day == 1 and last == _month_end(last):
-        months = dict.fromkeys((_month(first), _month(last)))
+        months = dict.fromkeys((month_label(first), month_label(last)))
         return " to ".join(months)
     if first == last:
         return day_label(first)
     start = f"{first.day}" if (first.year, first.month) == (last.year, last.month) else day_label(first)
     return f"{start} to {day_label(last)}"
-
-
-def day_label(day: dt.date) -> str:
-    """Heading of a day."""
-    return f"{day.day} {_month(day)}"
-
-
-def _month(day: dt.date) -> str:
-    return f"{_MONTHS[day.month - 1]} {day.year:04}"
 
 
 def with_comparisons(

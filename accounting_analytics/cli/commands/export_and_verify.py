@@ -96,7 +96,7 @@ def export(
     """
     from accounting_analytics.exports import VersionFolder, check_output
     from accounting_analytics.exports.manifest import current_manifest, require_currency
-    from accounting_analytics.exports.parquet_files import SUFFIX, extend_to_changes, keep_settings, period_with
+    from accounting_analytics.exports.parquet_files import SUFFIX, extend_to_changes, keep_settings, require_replaceable
     from accounting_analytics.messages import join_ids
     from accounting_analytics.recategorization.journal import read_sent_changes
 
@@ -129,7 +129,9 @@ def export(
             loaded = f"{days.start_date} to {days.end_date} are loaded and replaced"
             print_message(f"{journal} changed {join_ids(months) or 'no exported month'}, so {loaded}")
         options = LoadOptions(checkpoint, dry_run, as_json, allow_partial, parents)
-        source = _read_source(client, days, options, discovered=days if earlier is None else period_with(earlier, days))
+        if earlier is not None:
+            require_replaceable(earlier, days)
+        source = _read_source(client, days, options)
     manifest = aa.export(
         output,
         format=export_format,
@@ -144,14 +146,12 @@ def export(
         )
 
 
-def _read_source(
-    client: LedgerClient | aa.Books, days: Period, options: LoadOptions, *, discovered: Period
-) -> dict[str, Any]:
+def _read_source(client: LedgerClient | aa.Books, days: Period, options: LoadOptions) -> dict[str, Any]:
     """Local books with the days to export; or what is loaded from a service, with its report."""
     if isinstance(client, aa.Books):
         require_options_of(client, options)
         return {"line_entries": client, "period": days}
-    ledgers, lines = load_books(client, days.start_date, days, options, report_count=1, discovered=discovered)
+    ledgers, lines = load_books(client, days.start_date, days, options, report_count=1)
     reported = aa.load_cash_flow_report(client, days.start_date, days.end_date, time_zone=days.time_zone)
     return {"line_entries": lines, "ledgers": ledgers, "report": reported}
 

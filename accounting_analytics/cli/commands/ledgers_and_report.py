@@ -8,7 +8,7 @@ import typer
 
 import accounting_analytics as aa
 from accounting_analytics.cli.day_options import DayOptions
-from accounting_analytics.cli.discover_and_load import discover_with_history
+from accounting_analytics.cli.discover_and_load import load_ledgers
 from accounting_analytics.cli.options import (
     AsJson,
     EndDate,
@@ -20,9 +20,9 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import print_frame, print_note, print_notes, print_statement
-from accounting_analytics.cli.parents_file import read_parents
+from accounting_analytics.cli.output import print_frame, print_note, print_statement
 from accounting_analytics.cli.service_or_demo import connect_for_days, presentation_of
+from accounting_analytics.load_metadata import known_ledgers_claim
 
 if TYPE_CHECKING:
     from accounting_analytics.cash_flow_report import CashFlowReport
@@ -45,13 +45,12 @@ def discover(
     as_json: AsJson = False,
 ) -> None:
     """List the ledgers found in reports and line entries."""
-    parents_given = None if parents is None else read_parents(parents)
     given = DayOptions(start_date, end_date, period)
     with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
-        first, last = days.start_date, days.end_date
-        ledgers = aa.discover_ledgers(client, first, last, time_zone=days.time_zone, parents=parents_given)
-    print_notes(ledgers)
+        ledgers = load_ledgers(client, days, parents)
     print_frame(ledgers, as_json=as_json, columns=_COLUMNS, optional=_OPTIONAL)
+    if not as_json:
+        typer.echo(known_ledgers_claim(ledgers, len(ledgers)))
 
 
 def report(
@@ -76,7 +75,6 @@ def report(
     from accounting_analytics.statements import cash_flow_statement
 
     presentation, given = presentation_of(profile, use_demo=use_demo), DayOptions(start_date, end_date, period)
-    parents_given = None if parents is None else read_parents(parents)
     with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
         reported = aa.load_cash_flow_report(client, days.start_date, days.end_date, time_zone=days.time_zone)
         if as_json:
@@ -85,8 +83,7 @@ def report(
         if raw:
             _print_text(reported)
             return
-        ledgers = discover_with_history(client, days, parents=parents_given)
-    print_notes(ledgers)
+        ledgers = load_ledgers(client, days, parents)
     print_statement(cash_flow_statement(reported, ledgers, **presentation._asdict()), as_json=False)
 
 

@@ -6,8 +6,8 @@ import typer
 
 import accounting_analytics as aa
 from accounting_analytics.cli.day_options import DayOptions
-from accounting_analytics.cli.discover_and_load import discover_with_history
-from accounting_analytics.cli.edited_plan import days_to_discover, resolve_plan
+from accounting_analytics.cli.discover_and_load import load_ledgers
+from accounting_analytics.cli.edited_plan import resolve_plan
 from accounting_analytics.cli.options import (
     AllRows,
     AsJson,
@@ -53,7 +53,7 @@ def preview(
     with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
         require_same_instance(file.instance_id, client.instance_id)
         reported = aa.load_cash_flow_report(client, days.start_date, days.end_date, time_zone=days.time_zone)
-        ledgers = discover_with_history(client, days_to_discover(file, days))
+        ledgers = load_ledgers(client, days)
         planned = resolve_plan(client, file, days.time_zone, ledgers=ledgers)
     effect = planned.preview(reported)
     totals = effect.totals(ledgers)
