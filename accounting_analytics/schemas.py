@@ -592,8 +592,8 @@ class Months(Table):
 class LedgerDrift(Table):
     """Changes between two versions of local books: one row per month, ledger and kind, the largest first in a month.
 
-    `month` is ``2025-03``; `amount` the change of the ledger's sum of ``signed_amount``; `entries` and `lines` count
-    the journal entries and lines that changed.
+    `month` is ``2025-03``; `amount` the change of the ledger, positive where there is more on the normal side of its
+    type; `entries` and `lines` count the journal entries and lines that changed.
     """
 
     month: Series[str]

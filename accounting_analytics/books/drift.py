@@ -22,7 +22,7 @@ from accounting_analytics.changed_lines import (
     find_changed_lines,
     sum_by_ledger,
 )
-from accounting_analytics.chart_of_accounts import Hierarchy
+from accounting_analytics.chart_of_accounts import Hierarchy, LedgerType
 from accounting_analytics.column_conversion import in_floats
 from accounting_analytics.figures import KEY_SEPARATOR, Figure, checked_entries, find_row
 from accounting_analytics.ledger_names import LedgerNames
@@ -48,11 +48,15 @@ if TYPE_CHECKING:
     from accounting_analytics.periods import Period
 
 _MARKS = [CHANGE, KIND, AMOUNT]
+_CREDIT_TYPES = (LedgerType.LIABILITY, LedgerType.EQUITY, LedgerType.REVENUE)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Drift(Result):
     """Changes of the line entries between two versions of local books.
+
+    Amounts have the sign of the statements: more of a ledger on the normal side of its type is positive, so that sales
+    that grew are a positive change. The change of cash, that of a month, is positive where there is more cash.
 
     A line is the one with the same id. It is ``recategorized`` if it is on another ledger with the same amount, side,
     time and journal entry; any other difference makes it ``amended``. Where the ids of other lines or ledgers are all
@@ -80,6 +84,7 @@ class Drift(Result):
     _changes: tuple[LedgerChange, ...]
     _lines: pa.Table
     _cash: frozenset[str]
+    _credit: frozenset[str]
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -153,7 +158,8 @@ class Drift(Result):
         amounts: list[tuple[str, Decimal]] = []
         for one in self._changes:
             month, *others = one.keys(one.ledger_id)
-            amounts.append((month, one.amount if one.ledger_id in self._cash else from_minor_units(0, self.scale)))
+            cash = -one.amount if one.ledger_id in self._credit else one.amount
+            amounts.append((month, cash if one.ledger_id in self._cash else from_minor_units(0, self.scale)))
             amounts += [(key, one.amount) for key in others]
         return sum_by_key(amounts)
 
@@ -187,6 +193,8 @@ class Drift(Result):
         lines = self._lines
         for name, values in chosen.items():
             lines = lines.filter(pc.is_in(lines[name], value_set=pa.array(values, pa.string())))
+        if not rest:  # cash is a debit balance, also that of a card
+            lines = _negated(lines, self._credit)
         return checked_entries(self._to_frame(lines), units, self.scale)
 
     def _to_frame(self, lines: pa.Table) -> pd.DataFrame:
@@ -224,9 +232,18 @@ def compare_lines(
     lines = find_changed_lines(before, after, time_zone=time_zone, scale=scale)
     if period is not None:
         lines = lines_within(lines, period)
+    credit = frozenset(ledgers.loc[ledgers["type"].isin(_CREDIT_TYPES), "id"])
+    lines = _negated(lines, credit)
     changes = sum_by_ledger(lines, dict(zip(ledgers["id"], ledgers["name"], strict=True)))
     cash = frozenset(ledgers.loc[ledgers["report_cash_flow"], "id"])
-    return Drift(before_label, after_label, time_zone, scale, tuple(notes), tuple(changes), lines, cash)
+    return Drift(before_label, after_label, time_zone, scale, tuple(notes), tuple(changes), lines, cash, credit)
+
+
+def _negated(lines: pa.Table, ledger_ids: Iterable[str]) -> pa.Table:
+    """Negate the amounts of changed lines on some ledgers."""
+    chosen = pc.is_in(lines["ledger_id"], value_set=pa.array(sorted(ledger_ids), pa.string()))
+    amounts = pc.if_else(chosen, pc.negate(lines[AMOUNT]), lines[AMOUNT])
+    return lines.set_column(lines.column_names.index(AMOUNT), AMOUNT, amounts)
 
 
 def _count(number: int, noun: str) -> str:

@@ -23,7 +23,7 @@ def changes_table(drift: Drift, entries: PackLines) -> PackTable:
         "month": TableHead("Month", is_comparison=False, is_text=True),
         "kind": TableHead("What", is_comparison=False, is_text=True),
         "entries": TableHead("Journal entries", is_comparison=False, is_text=True),
-        "amount": TableHead("Debits less credits", is_comparison=False),
+        "amount": TableHead("Change", is_comparison=False),
     }
     table = TableBuilder(NAME, entries, heads)
     rows = drift.frame.to_dict("records")
@@ -36,5 +36,6 @@ def changes_table(drift: Drift, entries: PackLines) -> PackTable:
         texts = [text_cell(row["month"]), text_cell(row["kind"]), text_cell(f"{row['entries']:,}")]
         table.row(key, row["ledger_name"], [*texts, table.stated(key, "amount", exact[place], figures[place])])
     rest = len(rows) - len(largest)
-    notes = [drift.summary(), *([f"{rest:,} smaller changes are not listed."] if rest else [])]
+    signs = "More of a ledger on the normal side of its type is positive: more sales, rent, cash, or debt."
+    notes = [drift.summary(), signs, *([f"{rest:,} smaller changes are not listed."] if rest else [])]
     return table.build("What changed since the last pack", notes)

@@ -26,9 +26,11 @@ from accounting_analytics.schemas import LedgerDrift, LineEntries
 
 ZONE = "America/New_York"
 NAMES = {"bank": "Bank", "card": "Card", "rent": "Rent", "meals": "Meals", "sales": "Sales"}
-LEDGERS = pd.DataFrame(
-    {"id": list(NAMES), "name": list(NAMES.values()), "report_cash_flow": [True, True, *[False] * 3]}
-)
+TYPES = {"bank": "asset", "card": "liability", "rent": "expense", "meals": "expense", "sales": "revenue"}
+LEDGERS = pd.DataFrame({"id": list(NAMES), "name": list(NAMES.values()), "type": list(TYPES.values())})
+LEDGERS["report_cash_flow"] = LEDGERS["id"].isin(["bank", "card"])
+SIDES = {ledger: -1 if kind in {"liability", "revenue"} else 1 for ledger, kind in TYPES.items()}
+"""Sign of a debit in a statement."""
 MARCH = dt.datetime(2025, 3, 14, 12, tzinfo=dt.UTC)
 APRIL = dt.datetime(2025, 4, 14, 12, tzinfo=dt.UTC)
 FOLLOWING = {"opposing_ledger_ids", "related_line_entry_id", "journal_entry_line_entry_ids"}
@@ -226,6 +228,27 @@ def test_order():
         ("2025-03", "sales", "recategorized"),
         ("2025-03", "rent", "amended"),
     ]
+
+
+def test_amounts_have_the_sign_of_the_statements():
+    """Sales that grew are positive, as in the income statement; a card that pays more is more debt, and less cash."""
+    before = {
+        "ent_1": purchase(1, "sales", -10_000),
+        "ent_2": Entry(MARCH, {"a": Line("card", -300), "b": Line("meals", 300)}),
+    }
+    after = {
+        "ent_1": purchase(1, "sales", -15_000),
+        "ent_2": Entry(MARCH, {"a": Line("card", -400), "b": Line("meals", 400)}),
+    }
+    drift = compare(before, after)
+    assert {row[1]: row[3] for row in rows(drift)} == {
+        "sales": "50.00",
+        "bank": "50.00",
+        "card": "1.00",
+        "meals": "1.00",
+    }
+    assert drift["2025-03|Sales"].entries["figure_amount"].sum() == 50
+    assert drift["2025-03"].amount == drift["2025-03"].entries["figure_amount"].sum() == 49
 
 
 def test_figures():
@@ -441,7 +464,7 @@ def naive_rows(before, after, zone):
     for kind, sign, row in naive(before, after)[1]:
         month = pd.Timestamp(row["datetime"]).tz_convert(zone).strftime("%Y-%m")
         key = (month, row["ledger_id"], kind)
-        sums[key] += sign * row["signed_amount"]
+        sums[key] += SIDES[row["ledger_id"]] * sign * row["signed_amount"]
         entries[key].add(row["journal_entry_id"])
         lines[key].add(row["id"])
     found = [(*key, str(sums[key]), len(entries[key]), len(lines[key])) for key in sums]
@@ -461,7 +484,7 @@ def test_random_edits(data):
     assert drift.line_counts == {kind: list(kinds.values()).count(kind) for kind in KINDS}
     sums = {"|".join(row[:count]): Decimal(0) for row in expected for count in (1, 2, 3)}
     for month, ledger, kind, amount, *_ in expected:
-        sums[month] += Decimal(amount) if ledger in {"bank", "card"} else 0
+        sums[month] += SIDES[ledger] * Decimal(amount) if ledger in {"bank", "card"} else 0
         sums[f"{month}|{ledger}"] += Decimal(amount)
         sums[f"{month}|{ledger}|{kind}"] += Decimal(amount)
     assert {key: drift[key].exact() for key in sums} == sums
@@ -478,6 +501,6 @@ def test_balanced_books(data):
     entries = data.draw(entries_of())
     drift = compare(entries, data.draw(edits(entries, may_move=False)))
     sums = defaultdict(Decimal)
-    for month, _, _, amount, *_ in rows(drift):
-        sums[month] += Decimal(amount)
+    for month, ledger, _, amount, *_ in rows(drift):
+        sums[month] += SIDES[ledger] * Decimal(amount)
     assert not any(sums.values())
