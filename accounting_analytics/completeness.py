@@ -75,8 +75,8 @@ class Certificate(Result):
 
     Parameters
     ----------
-    lines, entries : int
-        Number of line entries and of journal entries.
+    lines, entries, ledgers : int
+        Number of line entries, of journal entries, and of the ledgers that were loaded: the claims are about these.
     debits, credits : Decimal
         Sums of the two sides.
     problems : DataFrame
@@ -104,6 +104,7 @@ class Certificate(Result):
 
     lines: int
     entries: int
+    ledgers: int
     debits: Decimal
     credits: Decimal
     problems: pd.DataFrame
@@ -117,7 +118,7 @@ class Certificate(Result):
 
     @property
     def complete(self) -> bool:
-        """Whether it was checked that nothing is missing, and no problem was found."""
+        """Whether it was checked that no line of the loaded ledgers is missing, and no problem was found."""
         return self.problems.empty and not self.not_checked
 
     @property
@@ -126,7 +127,7 @@ class Certificate(Result):
         return self.problems
 
     def summary(self) -> str:
-        """One line: whether the load is complete."""
+        """One line: whether all lines of the loaded ledgers are there."""
         counts = f"{self.lines:,} lines of {self.entries:,} journal entries"
         changes = self._describe_moment()
         if self.not_balanced:
@@ -137,7 +138,8 @@ class Certificate(Result):
         if self.not_checked:
             return f"not checked: {self.not_checked}, so missing days and entries would not be found; {counts}"
         named = "every named line was loaded" if self.named_lines_checked else "no line ids to check"
-        return f"complete: {counts}; debits = credits = {format_amount(self.debits)}; {named}{changes}"
+        ledgers = f"{self.ledgers:,} ledger{'s' * (self.ledgers != 1)}"
+        return f"complete for {ledgers}: {counts}; debits = credits = {format_amount(self.debits)}; {named}{changes}"
 
     def _describe_moment(self) -> str:
         """State whether the lines are those of one moment, as the end of the summary."""
@@ -170,6 +172,7 @@ class Certificate(Result):
             "not_balanced": self.not_balanced,
             "lines": self.lines,
             "entries": self.entries,
+            "ledgers": self.ledgers,
             "debits": self.debits,
             "credits": self.credits,
             "checks": [check._asdict() for check in self.checks],
@@ -256,6 +259,7 @@ def _certify(line_entries: pd.DataFrame, reports: list[CashFlowReport]) -> Certi
         _check_report_lines(line_entries, reports),
         _check_report_balances(reports),
         _check_one_moment(metadata),
+        _CheckResult.not_checked("the loaded ledgers are all ledgers of the books", "the service has no list of them"),
     ]
     signed = line_entries["signed_amount"]
     problems = [problem for one in results for problem in one.problems]
@@ -263,6 +267,7 @@ def _certify(line_entries: pd.DataFrame, reports: list[CashFlowReport]) -> Certi
     return Certificate(
         lines=len(line_entries),
         entries=line_entries["journal_entry_id"].nunique(),
+        ledgers=len(metadata.get("ledgers", ())) or line_entries["ledger_id"].nunique(),
         debits=total(signed[signed > 0]),
         credits=-total(signed[signed < 0]),
         problems=Problems.from_columns(columns, exact.scale, as_decimals=exact.as_decimals),

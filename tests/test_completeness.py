@@ -55,7 +55,7 @@ def test_sound_books_are_complete():
         Decimal("12.01"),
         Decimal("12.01"),
     )
-    assert "complete: 4 lines of 2 journal entries; debits = credits = 12.01" in certificate.summary()
+    assert "complete for 2 ledgers: 4 lines of 2 journal entries; debits = credits = 12.01" in certificate.summary()
 
 
 @pytest.mark.parametrize("name", ["id", "ledger_id", "journal_entry_id", "signed_amount"])
@@ -240,7 +240,7 @@ def make_report(
 
 def failed(certificate):
     """Return how often each check failed, by the place of the check."""
-    return [check.failed for check in certificate.checks]
+    return [check.failed for check in certificate.checks[:-1]]  # that these are all ledgers is never checked
 
 
 def test_everything_can_be_checked():
@@ -249,14 +249,15 @@ def test_everything_can_be_checked():
     verified = loaded_frame(consistency="all", verified="/".join(MARCH))
     certificate = aa.check_completeness(verified, report=reports)
     assert certificate.complete
-    assert [check.checked for check in certificate.checks] == [4, 2, 4, 2, 4, 2, 1, 31]
-    assert [check.note for check in certificate.checks] == [""] * 8
+    assert [check.checked for check in certificate.checks] == [4, 2, 4, 2, 4, 2, 1, 31, 0]
+    assert [check.note for check in certificate.checks] == [*[""] * 8, "the service has no list of them"]
+    assert certificate.checks[-1].what == "the loaded ledgers are all ledgers of the books"
 
 
 def test_unchecked_claims_are_stated():
     """Without ids of lines, metadata and reports the certificate states what it does not prove."""
     certificate = aa.check_completeness(frame(LINES, named=False))
-    assert [bool(check.note) for check in certificate.checks] == [False, False, True, True, True, True, True, True]
+    assert [bool(check.note) for check in certificate.checks] == [False, False, *[True] * 7]
     assert "not checked: no report was given" in certificate.explain()
     assert "no report was given" in certificate._repr_html_()
 
@@ -314,7 +315,7 @@ def test_different_balances_of_adjoining_months_are_named():
 def test_months_that_do_not_adjoin_are_not_compared():
     """Balances of reports with days between them are not compared, and the certificate states it."""
     apart = [make_report(), make_report((), days=("2025-05-01", "2025-05-31"))]
-    assert aa.check_completeness(frame(LINES), report=apart).checks[-2].note == "no two reports have adjoining periods"
+    assert aa.check_completeness(frame(LINES), report=apart).checks[-3].note == "no two reports have adjoining periods"
 
 
 def test_the_certificate_is_text_and_json():

@@ -135,7 +135,7 @@ def make_certificate():
         {"journal_entry_id": IDS, "problem": NOTE, "line_entry_id": IDS, "difference": AMOUNT, "where": NAME}
     )
     checks = (Check("each report starts with the balances that the one before it ended with", 10_000_000, 1, NOTE),)
-    return Certificate(10_000_000, 1_000_000, AMOUNT, AMOUNT, problems, named_lines_checked=True, checks=checks)
+    return Certificate(10_000_000, 1_000_000, MANY, AMOUNT, AMOUNT, problems, named_lines_checked=True, checks=checks)
 
 
 def make_months():
@@ -163,7 +163,7 @@ def make_drift():
         "journal_entry_description": f"\x1b[31m{NAME}",
     }
     rows = [row | {"id": one, "ledger_id": one, "journal_entry_id": one} for one in IDS]
-    ledgers = pd.DataFrame({"id": IDS, "name": NAME, "report_cash_flow": True})
+    ledgers = pd.DataFrame({"id": IDS, "name": NAME, "type": "expense", "report_cash_flow": True})
     labels = dict.fromkeys(("before_label", "after_label"), "version 1234 (2025-04-14 06:00 UTC)")
     lines = pa.Table.from_pylist(rows, schema)
     return compare_lines(

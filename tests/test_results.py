@@ -286,6 +286,7 @@ EXAMPLES = [
     Certificate(
         lines=2,
         entries=1,
+        ledgers=2,
         debits=Decimal(5),
         credits=Decimal(5),
         problems=Problems.without_rows(),
@@ -314,7 +315,7 @@ EXAMPLES = [
         company="<Sales>",
         start_date="2025-01-01",
         end_date="2025-01-31",
-        verdict="proven",
+        verdict="cash flow proven",
         fingerprint="0",
         compared_with=None,
         figures=1,

@@ -238,7 +238,7 @@ def _last_lines(pack: MonthlyPack, page: Path, seconds: float) -> list[str]:
     return [
         f"Pack:    {page}",
         *(f"  {sentence}" for sentence in pack.sentences),
-        f"  {'Proven' if pack.proven else 'Not proven'}; fingerprint {pack.fingerprint}",
+        f"  {pack.proof.capitalize()}; fingerprint {pack.fingerprint}",
         f"Done in {seconds:.0f} s. Try next:",
         f"  accounting-analytics verify-pack {page} --fingerprint {pack.fingerprint}",
         f"  accounting-analytics queue --demo {days}",

@@ -10,7 +10,8 @@ from accounting_analytics.figures import KEY_SEPARATOR
 from accounting_analytics.pack.key_figures import WITHHELD
 from accounting_analytics.pack.pack_lines import PackRow
 from accounting_analytics.pack.pack_tables import TableBuilder
-from accounting_analytics.statements.columns import day_label, days_label
+from accounting_analytics.periods import day_label
+from accounting_analytics.statements.columns import days_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
+from accounting_analytics.load_metadata import known_ledgers_claim
 from accounting_analytics.pack import (
     cash_accounts,
     cash_bridge,
@@ -30,9 +32,12 @@ if TYPE_CHECKING:
     from accounting_analytics.pack.pack_tables import PackTable
     from accounting_analytics.pack.pictures import PackPicture
     from accounting_analytics.pack.sentences import Sentence
+    from accounting_analytics.statements import Statement
 
 
 _LEFT_OUT = "left out."
+_PARTS = 10
+"""What is not categorized is stated with the verdict if it is more than this part of net income."""
 _NOT_REPORTED = (
     "The service reports cash flow only: the income statement and the balance sheet are sums of the same line entries, "
     "which no report confirms."
@@ -55,7 +60,9 @@ class PackContent(NamedTuple):
     bridge : Bridge, optional
         Why cash changed.
     proven : bool
-        Whether the lines are complete, and every report that was compared agrees.
+        Whether no line of the known ledgers is missing, and every report that was compared agrees.
+    undecided : Sentence, optional
+        How much is not categorized, where that is more than a tenth of net income.
     reasons : tuple of str
         What is proven, or why it is not.
     assumptions : tuple of str
@@ -70,6 +77,7 @@ class PackContent(NamedTuple):
     sentences: list[Sentence]
     bridge: Bridge | None
     proven: bool
+    undecided: Sentence | None
     reasons: tuple[str, ...]
     assumptions: tuple[str, ...]
     pictures: dict[str, PackPicture]
@@ -81,14 +89,23 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
     entries = collect_entries(statements, periods.this.end_date)
     key_table = key_figures.key_figures_table(KeyStatements(statements.compared, statements.income), entries)
     bridge = cash_bridge.make_bridge(statements.compared, periods)
-    suspense = cells_of(statements.compared).layout.by_key.get("uncategorized")
-    row = PackRow(-1, "flow", suspense.ledger_ids) if suspense is not None else None
+    section = cells_of(statements.compared).layout.by_key.get("uncategorized")
+    row = PackRow(-1, "flow", section.ledger_ids) if section is not None else None
     queue = uncategorized.uncategorized_entries(entries, row, periods.this)
     lowest = lowest_in(statements.compared, entries, periods.key)
-    writer = SentenceWriter(
-        SentenceFacts(periods, key_table, bridge, lowest, row, len(queue), _suspense(statements, periods)), entries
+    facts = SentenceFacts(
+        periods,
+        key_table,
+        bridge,
+        lowest,
+        row,
+        len(queue),
+        _suspense(statements.balance),
+        statements.balance.since,
+        _undecided(statements.income, periods.key),
     )
-    sentences = writer.sentences()
+    writer = SentenceWriter(facts, entries)
+    sentences, undecided_sentence = writer.sentences(), writer.undecided()
     tables = [key_table, writer.table()]
     for name, statement in (
         ("income", statements.income),
@@ -118,18 +135,31 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
         sentences,
         bridge,
         proven,
+        undecided_sentence,
         reasons,
         _assumptions(books, statements),
         make_pictures(books, periods, bridge, statements.compared),
     )
 
 
-def _suspense(statements: PackStatements, periods: PackPeriods) -> Figure | None:
-    """Find what is in suspense at the end of the period, where balances are known."""
-    balance = statements.balance
-    if "suspense" not in cells_of(balance).layout.by_key or balance.value("suspense", periods.key) is None:
+def _suspense(balance: Statement) -> Figure | None:
+    """Find what is in suspense at the end of the period, or moved since the lines begin; None if it is not known."""
+    key = balance.columns[0].key
+    if "suspense" not in cells_of(balance).layout.by_key or balance.value("suspense", key) is None:
         return None
-    return balance["suspense", periods.key]
+    return balance["suspense", key]
+
+
+def _undecided(income: Statement, column_key: str) -> list[tuple[str, Figure]]:
+    """Received and paid amounts without a category, if the larger exceeds a tenth of net income without its sign."""
+    net, row = income.value("net_income", column_key), cells_of(income).layout.by_key.get("not_categorized")
+    if net is None or row is None:
+        return []
+    figures = [income[one, column_key] for one in row.ledger_ids]
+    amounts = [one.exact() or Decimal(0) for one in figures]
+    if max(map(abs, amounts), default=Decimal(0)) * _PARTS <= abs(net):
+        return []
+    return [("received" if amount > 0 else "paid", one) for amount, one in zip(amounts, figures, strict=True) if amount]
 
 
 def _verdict(books: LoadedBooks) -> tuple[bool, tuple[str, ...]]:
@@ -142,7 +172,8 @@ def _verdict(books: LoadedBooks) -> tuple[bool, tuple[str, ...]]:
         return False, tuple(faults)
     labels = ", ".join(one.label for one in books.compared.values())
     return True, (
-        f"All {books.certificate.lines:,} line entries are there, and debits equal credits.",
+        f"The {books.certificate.lines:,} line entries of {len(books.ledgers):,} ledgers are all there.",
+        known_ledgers_claim(books.ledgers, len(books.ledgers)),
         f"The service's cash flow reports of {labels} agree with our calculation to the last digit.",
         _NOT_REPORTED,
     )

@@ -10,7 +10,8 @@ from accounting_analytics.figure_tables import TableHead
 from accounting_analytics.figures import KEY_SEPARATOR
 from accounting_analytics.pack.pack_lines import PackRow
 from accounting_analytics.pack.pack_tables import TableBuilder, cells_of, page_spans
-from accounting_analytics.statements.columns import day_label
+from accounting_analytics.periods import day_label
+from accounting_analytics.statements.rows import NOT_CATEGORIZED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +76,7 @@ def key_figures_table(statements: KeyStatements, entries: PackLines) -> PackTabl
     _add_lowest(table, statements.cash_flow, entries)
     add("revenues", "Operating revenues", statements.income, income.layout.share_of)
     add("net_income", "Net income", statements.income, "net_income")
-    add("uncategorized", "Not categorized (in less out)", statements.cash_flow, "uncategorized")
+    add("not_categorized", NOT_CATEGORIZED, statements.income, "not_categorized")
     return table.build("Key figures", [WITHHELD])
 
 

@@ -56,7 +56,7 @@ class MailBody(NamedTuple):
     """What a mail says about a pack."""
 
     title: str
-    proven: bool
+    state: str
     verdict: str
     sentences: Sequence[str]
     key_figures: Sequence[MailFigure]
@@ -107,7 +107,7 @@ def _shortened(body: MailBody) -> MailBody:
     """Body with a limited number of texts, each on one line and of limited length."""
     return MailBody(
         _line(body.title),
-        body.proven,
+        body.state,
         _line(body.verdict),
         [_line(sentence) for sentence in body.sentences[:_MOST_SENTENCES]],
         [MailFigure(*map(_line, figure)) for figure in body.key_figures[:_MOST_KEY_FIGURES]],

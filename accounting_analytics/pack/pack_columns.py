@@ -6,15 +6,15 @@ import datetime as dt
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from accounting_analytics.errors import PeriodError
-from accounting_analytics.periods import Period
+from accounting_analytics.periods import Period, day_label
 from accounting_analytics.statements.columns import (
     ColumnKind,
     StatementColumn,
-    day_label,
     days_label,
     shifted,
     split_period,
     with_comparisons,
+    year_name,
 )
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class PackPeriods(NamedTuple):
     def label_of(self, period: Period) -> str:
         """Heading of one of the periods."""
         if period in {self.to_date, self.year_before_to_date} and period not in {self.this, self.year_before}:
-            return f"{split_period(period, 'year', self.first_month)[0].key} to date"
+            return f"{year_name(period.end_date, self.first_month)} to date"
         return days_label(period)
 
     def income_columns(self) -> list[StatementColumn]:
@@ -114,7 +114,7 @@ class PackPeriods(NamedTuple):
 
     def month_columns(self) -> list[StatementColumn]:
         """Columns of the cash flow statement: the last months, and the year to date."""
-        months = [_column(f"{one.start_date:%Y-%m}", one, "period") for one in self.months]
+        months = [_column(split_period(one, [one], 1)[0].key, one, "period") for one in self.months]
         if self.to_date in self.months:
             return months
         return [*months, _column(f"{self.key} to_date", self.to_date, "period", self.label_of(self.to_date))]

@@ -7,17 +7,16 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from accounting_analytics.column_conversion import exact_amounts, in_floats, negated
 from accounting_analytics.exact_sums import collect, is_within
 from accounting_analytics.messages import printable
 from accounting_analytics.periods import local_date, zone
-from accounting_analytics.statements.line_sums import LineSource, Span
+from accounting_analytics.statements.line_sums import LinePart, LineSource, Span
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    import pandas as pd
 
     from accounting_analytics.ledger_names import LedgerNames
     from accounting_analytics.pack.table_record import Spans
@@ -45,6 +44,14 @@ class PackRow(NamedTuple):
     factor: int
     measure: str
     ledger_ids: tuple[str, ...]
+
+
+class BalanceBefore(NamedTuple):
+    """A balance before the first day of a pack: the units of loaded lines, and those that were stated."""
+
+    ledger_id: str
+    summed: int
+    stated: int
 
 
 class PackLines:
@@ -76,6 +83,7 @@ class PackLines:
         self.first, self.last = days
         self._ledgers: dict[str, int] = {}
         self._lines: list[EntryLine] = []
+        self._balances: dict[int, BalanceBefore] = {}
         self._add_balances(starting or {})
         self.numbers: dict[str, int] = {}
         self._add_lines()
@@ -153,15 +161,30 @@ class PackLines:
         signs = np.where(signed * summed < 0, -1, 1).tolist()
         return [sign * self.numbers[one] for sign, one in zip(signs, entries["id"], strict=True)]
 
+    def stated_before(self, numbers: Iterable[int]) -> int:
+        """Units of balances before the first loaded line, which were stated and not summed, among numbers."""
+        return sum(
+            self._balances[abs(one)].stated * (1 if one > 0 else -1) for one in numbers if abs(one) in self._balances
+        )
+
     def frame(self, numbers: Sequence[int]) -> pd.DataFrame:
-        """Line entries by their numbers, with ``figure_amount``; balances before the first day are not among them."""
+        """Line entries by their numbers, with ``figure_amount``, and the loaded lines of balances among these."""
         frame: pd.DataFrame = self.source.frame
         known = [one for one in numbers if abs(one) in self._rows]
         entries = frame.iloc[[self._rows[abs(one)] for one in known]].reset_index(drop=True)
         amounts = exact_amounts(entries["signed_amount"], self.scale, entries["id"]).column
         minus = np.array([one < 0 for one in known], dtype=bool)
         amounts = amounts.where(~minus, negated(amounts))
-        return entries.assign(figure_amount=amounts if self.source.as_decimals else in_floats(amounts))
+        entries = entries.assign(figure_amount=amounts if self.source.as_decimals else in_floats(amounts))
+        before = Span(self.source.loaded.start_date, self.first - _DAY)
+        balances = [(1 if one > 0 else -1, self._balances[abs(one)]) for one in numbers if abs(one) in self._balances]
+        if not balances or before.is_empty:
+            return entries
+        earlier = self.source.entries(
+            [LinePart(sign, before, (one.ledger_id,)) for sign, one in balances],
+            sum(sign * one.summed for sign, one in balances),
+        )
+        return pd.concat([earlier, entries], ignore_index=True)
 
     @cached_property
     def _rows(self) -> dict[int, int]:
@@ -177,6 +200,8 @@ class PackLines:
             if units := sums.get(ledger_id, 0) + starting.get(ledger_id, 0):
                 text = f"Balance before {self.first}"
                 self._lines.append(EntryLine(self.ledger(ledger_id), "", 0, text, "", units, _BEFORE))
+                stated = starting.get(ledger_id, 0)
+                self._balances[len(self._lines)] = BalanceBefore(ledger_id, sums.get(ledger_id, 0), stated)
 
     def _add_lines(self) -> None:
         """Add the lines in the order of their days."""

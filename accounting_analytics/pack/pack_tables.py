@@ -261,16 +261,27 @@ class TableBuilder:
         return FigureCell(text_of(exact), key, "" if numbers else "zero")
 
     def _summed(self, key: str, row_key: str, column: str, numbers: Sequence[int], units: int) -> Figure:
-        """Figure of lines by their numbers."""
-        exact = from_minor_units(units, self._entries.scale)
-        return Figure(
-            key,
-            self._label(row_key, column),
-            self._as_shown(exact),
-            "the sum of line entries",
-            _exact=exact,
-            _load_entries=partial(self._entries.frame, numbers),
+        """Figure of lines by their numbers, or of a balance that was stated and the lines since."""
+        lines = self._entries
+        stated, label = lines.stated_before(numbers), self._label(row_key, column)
+        if not stated:
+            return self._figure(key, label, units, "the sum of line entries", numbers)
+        first = lines.source.loaded.start_date
+        text = "stated by the service's report: no line entries before that day were loaded"
+        before = self._figure(key, f"{label}: balance at the start of {first}", stated, text)
+        moved = self._figure(
+            key, f"{label}: movement since {first}", units - stated, "the sum of line entries", numbers
         )
+        calculation = "the balance that the service's report states, and the movement since"
+        return replace(self._figure(key, label, units, calculation), terms=(before, moved))
+
+    def _figure(
+        self, key: str, label: str, units: int, calculation: str, numbers: Sequence[int] | None = None
+    ) -> Figure:
+        """Figure of units, with the entries of lines if these are its sum."""
+        exact = from_minor_units(units, self._entries.scale)
+        load = None if numbers is None else partial(self._entries.frame, numbers)
+        return Figure(key, label, self._as_shown(exact), calculation, _exact=exact, _load_entries=load)
 
     def _made(self, key: str, row_key: str, column: str) -> Figure:
         """Figure of other figures of the table."""

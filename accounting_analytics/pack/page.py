@@ -19,7 +19,7 @@ from accounting_analytics.messages import printable, quote
 from accounting_analytics.pack.pictures import NARROW, WIDE
 from accounting_analytics.pack.sentences import Amount
 from accounting_analytics.pack_verification import check_script, check_section, check_style, pack_data, seal
-from accounting_analytics.statements.columns import day_label
+from accounting_analytics.periods import day_label
 from accounting_analytics.version import __version__
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class PackPage:
             "end_date": str(pack.period.end_date),
             "time_zone": pack.period.time_zone,
             "created_at": pack.created_at,
-            "verdict": "proven" if pack.proven else "not proven",
+            "verdict": pack.proof,
             "tables": {name: table.record.content() for name, table in tables.items() if name in self._used},
         }
         labels = {name: table.record.texts() for name, table in tables.items() if name in self._used}

@@ -84,7 +84,7 @@ class MonthlyPack(Result):
 
     @property
     def proven(self) -> bool:
-        """Whether no line is missing, and each of the service's reports of the compared periods agrees."""
+        """Whether no line of the known ledgers is missing, and the service's reports of the compared periods agree."""
         return self.content.proven
 
     @property
@@ -94,8 +94,21 @@ class MonthlyPack(Result):
 
     @property
     def verdict(self) -> str:
-        """Whether the pack is proven, and why or why not, in one sentence."""
-        return f"{'Proven' if self.proven else 'Not proven'}: {' '.join(self.reasons)}"
+        """Whether the service's reports prove the cash flow, what is undecided, and why, as text."""
+        undecided = [] if self.content.undecided is None else [plain(self.content.undecided)]
+        return f"{self.proof[:1].upper()}{self.proof[1:]}. {' '.join([*undecided, *self.reasons])}"
+
+    @property
+    def proof(self) -> str:
+        """Whether the service's reports prove the cash flow: the verdict in three words."""
+        return "cash flow proven" if self.proven else "cash flow not proven"
+
+    @property
+    def state(self) -> str:
+        """``proven``, ``undecided`` where much of the proven cash flow is not categorized, or ``unproven``."""
+        if not self.proven:
+            return "unproven"
+        return "proven" if self.content.undecided is None else "undecided"
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -134,7 +147,8 @@ class MonthlyPack(Result):
         """What the load has, and what is missing."""
         found = self.certificate
         counts = f"{found.lines:,} line entries of {found.entries:,} journal entries"
-        return f"Complete: {counts}." if found.complete else found.summary()
+        ledgers = f"of the {len(self._books.ledgers):,} known ledgers"
+        return f"The lines {ledgers} are all there: {counts}." if found.complete else found.summary()
 
     @property
     def compared(self) -> dict[str, ComparedPeriod]:
@@ -208,7 +222,12 @@ class MonthlyPack(Result):
             "Assumptions": self.content.assumptions,
         }
         texts = WorkbookTexts(
-            self.title, ", ".join(filter(None, [days, self.currency])), self.sentences, appendix, self.fingerprint
+            self.title,
+            ", ".join(filter(None, [days, self.currency])),
+            f"{self.proof[:1].upper()}{self.proof[1:]}",
+            self.sentences,
+            appendix,
+            self.fingerprint,
         )
         write_pack_workbook(self.content, texts, to_path(path, "path"))
 
@@ -230,6 +249,7 @@ class MonthlyPack(Result):
             "time_zone": self.period.time_zone,
             "created_at": self.created_at,
             "proven": self.proven,
+            "undecided": None if self.content.undecided is None else plain(self.content.undecided),
             "reasons": self.reasons,
             "sentences": self.sentences,
             "fingerprint": self.fingerprint,

@@ -13,10 +13,13 @@ from accounting_analytics.messages import printable
 from accounting_analytics.money import format_amount
 from accounting_analytics.pack import cash_bridge, key_figures
 from accounting_analytics.pack.pack_tables import TableBuilder
+from accounting_analytics.periods import day_label
 from accounting_analytics.statements.cells import NOT_KNOWN
-from accounting_analytics.statements.columns import day_label
 
 if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Sequence
+
     from accounting_analytics.bridges import Bridge
     from accounting_analytics.figures import Figure
     from accounting_analytics.pack.key_figures import LowestDay
@@ -55,6 +58,8 @@ class SentenceFacts(NamedTuple):
     uncategorized: PackRow | None
     uncategorized_count: int
     suspense: Figure | None
+    suspense_since: dt.date | None
+    undecided: Sequence[tuple[str, Figure]]
 
 
 class SentenceWriter:
@@ -73,6 +78,17 @@ class SentenceWriter:
         reasons = [] if bridge is None else bridge.sentences(self._write_step)[1 : 1 + _STEPS]
         found = [self._cash(), *reasons, self._income(), self._uncategorized() or self._lowest()]
         return [self._split(one) for one in found if one]
+
+    def undecided(self) -> Sentence | None:
+        """State how much is not categorized, where that is much beside net income; None where it is not."""
+        net = self._key("net_income")
+        if net is None or not self._facts.undecided:
+            return None
+        amounts = [f"{self._write(one, 'income', is_size=True)} {text}" for text, one in self._facts.undecided]
+        return self._split(
+            f"Undecided: {' and '.join(amounts)} in {self._label()} have no category yet, beside a net income of "
+            f"{self._write(net)}."
+        )
 
     def table(self) -> PackTable:
         """Figures that only the sentences name."""
@@ -99,7 +115,9 @@ class SentenceWriter:
         others = {suffix: self._key("net_income", suffix) for suffix in (" prior", " prior_year")}
         compared = [f"{self._write(one)} in {self._label(suffix)}" for suffix, one in others.items() if one]
         against = f", against {' and '.join(compared)}" if compared else ""
-        return f"Net income was {self._write(this)} in {self._label()}{against}."
+        open_amount = self._key("not_categorized")
+        left = f"; not categorized (in less out): {self._write(open_amount)}" if open_amount else ""
+        return f"Net income was {self._write(this)} in {self._label()}{against}{left}."
 
     def _uncategorized(self) -> str:
         facts, key = self._facts, self._facts.periods.key
@@ -116,7 +134,8 @@ class SentenceWriter:
         noun = "transaction has" if facts.uncategorized_count == 1 else "transactions have"
         in_all = ""
         if facts.suspense is not None and facts.suspense.exact():
-            in_all = f"; {self._write(facts.suspense, 'balance')} of all days are in suspense"
+            days = f"since {day_label(facts.suspense_since)}" if facts.suspense_since else "of all days of the books"
+            in_all = f"; {self._write(facts.suspense, 'balance')} {days} are in suspense"
         return f"{facts.uncategorized_count:,} {noun} no category: {amounts[0]} in and {amounts[1]} out{in_all}."
 
     def _lowest(self) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accounting_analytics.figure_tables import TableHead
 from accounting_analytics.figures import KEY_SEPARATOR
 from accounting_analytics.pack.pack_tables import TableBuilder, text_cell
-from accounting_analytics.statements.columns import day_label
+from accounting_analytics.periods import day_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

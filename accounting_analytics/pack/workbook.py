@@ -10,6 +10,7 @@ from accounting_analytics.money import fits_float
 from accounting_analytics.pack.key_figures import NAME as KEY_FIGURES
 from accounting_analytics.pack.pack_tables import cells_of
 from accounting_analytics.pack.pictures import IN_MAIL
+from accounting_analytics.pack.sentences import plain
 from accounting_analytics.sheets.writer import new_workbook, workbook_text
 from accounting_analytics.statements.workbook import (
     Heading,
@@ -54,6 +55,8 @@ class WorkbookTexts(NamedTuple):
     ----------
     title, days : str
         Company and period; days, zone and currency.
+    proof : str
+        Whether the cash flow is proven.
     sentences : sequence of str
         What changed, and why.
     appendix : mapping
@@ -64,6 +67,7 @@ class WorkbookTexts(NamedTuple):
 
     title: str
     days: str
+    proof: str
     sentences: Sequence[str]
     appendix: Mapping[str, Sequence[str]]
     fingerprint: str
@@ -127,9 +131,10 @@ def _add_summary(workbook: Any, pack: PackContent, texts: WorkbookTexts, formats
     _set_page(sheet)
     sheet.write_string(0, 0, _text(texts.title), formats.title)
     sheet.write_string(1, 0, _text(texts.days))
-    sheet.write_string(3, 0, "Proven" if pack.proven else "Not proven", formats.bold)
+    sheet.write_string(3, 0, _text(texts.proof), formats.bold)
     place = 4
-    for text in (*pack.reasons, "", *texts.sentences):
+    undecided = [] if pack.undecided is None else [plain(pack.undecided)]
+    for text in (*undecided, *pack.reasons, "", *texts.sentences):
         sheet.merge_range(place, 0, place, 4, "", formats.wrapped)
         sheet.write_string(place, 0, _text(text), formats.wrapped)
         sheet.set_row(place, _LINE_HEIGHT * (1 + len(text) // _WRAP))

@@ -72,7 +72,7 @@ def _workbook(pack: MonthlyPack) -> bytes:
 def _mail_body(pack: MonthlyPack, page_name: str) -> MailBody:
     return MailBody(
         title=pack.title,
-        proven=pack.proven,
+        state=pack.state,
         verdict=pack.verdict,
         sentences=pack.sentences,
         key_figures=[MailFigure(*figure) for figure in pack.key_figures],

@@ -91,7 +91,7 @@ class PackRecord(msgspec.Struct, forbid_unknown_fields=True):
     end_date: str
     time_zone: str
     created_at: str
-    verdict: Literal["proven", "not proven"]
+    verdict: Literal["cash flow proven", "cash flow not proven"]
     tables: dict[str, RecordedTable]
     texts: dict[str, str] = {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.cash_flow_report import CashFlowReport
@@ -10,18 +11,23 @@ from accounting_analytics.errors import FrameError, IncompleteLoadError, InputEr
 from accounting_analytics.exact_sums import collect, require_columns, wrap
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.ledger_tree import LedgerTree
-from accounting_analytics.load_metadata import count_notes, read_load_metadata
+from accounting_analytics.load_metadata import (
+    Discovery,
+    count_notes,
+    known_ledgers_claim,
+    read_load_metadata,
+    stated_attrs,
+)
 from accounting_analytics.local_books import ledgers_of, lines_of
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import from_minor_units
-from accounting_analytics.periods import Period, choose_zone, parse_date
+from accounting_analytics.periods import Period, choose_zone, day_label, parse_date
 from accounting_analytics.starting_balances import read_balances
 from accounting_analytics.statements.cells import Cells
 from accounting_analytics.statements.columns import (
     Columns,
     StatementColumn,
     check_comparisons,
-    day_label,
     label,
     split_period,
     with_comparisons,
@@ -41,7 +47,6 @@ from accounting_analytics.statements.rows import (
 from accounting_analytics.statements.statement import Statement
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Callable, Iterable, Mapping
     from decimal import Decimal
 
@@ -343,6 +348,8 @@ def _make(source: Any, ledgers: Any, request: _Request, kind: _Kind) -> Statemen
         request.start_date or lines.loaded.start_date, request.end_date or lines.loaded.end_date, day_zone.name
     )
     history = _History.of_request(request, kind, lines, period, chart)
+    if isinstance(lines, LineSource):
+        _check_books_start(request, lines, Discovery.stated(ledgers))
     columns = _columns(request, kind, period, history)
     loaded_from = history.since or lines.loaded.start_date
     rules = SpanRules(
@@ -387,6 +394,7 @@ def _make(source: Any, ledgers: Any, request: _Request, kind: _Kind) -> Statemen
         *left_out,
         *layout.notes,
         *chart.tree.notes(trees),
+        known_ledgers_claim(ledgers, len(chart.tree.names)),
         *lines.notes,
         *day_zone.notes,
     )
@@ -410,7 +418,8 @@ def _read_chart(ledgers: Any) -> Chart:  # noqa: ANN401 (any frame)
     """Read the chart of accounts, with the fields that sections are made of."""
     frame = wrap(ledgers, "ledgers", _COLUMNS)
     require_columns(frame.collect_schema(), _COLUMNS, "ledgers")
-    return Chart(collect(frame.select(*_COLUMNS)).to_pylist(), LedgerTree.from_frame(ledgers))
+    roles = stated_attrs(ledgers).get("required", {})
+    return Chart(collect(frame.select(*_COLUMNS)).to_pylist(), LedgerTree.from_frame(ledgers), roles)
 
 
 class _History(NamedTuple):
@@ -445,8 +454,6 @@ class _History(NamedTuple):
         first = None if stated is None else parse_date(stated, "books_start")
         if first is not None and (loaded <= first or not lines.states_days):
             note = f"Balances are sums since {first}, the first day of the books."
-            if loaded < first:
-                note = f"Balances are sums since {loaded}: the lines begin before the given books_start, {first}."
             return cls(None, None, is_movement=False, notes=(note,))
         why = f"the books begin on {first}" if first else "books_start, the first day of the books, was not given"
         note = (
@@ -454,6 +461,24 @@ class _History(NamedTuple):
             "the beginning of the books and pass books_start for more."
         )
         return cls(loaded, None, is_movement=True, notes=(note,))
+
+
+def _check_books_start(request: _Request, lines: LineSource, discovery: Discovery | None) -> None:
+    """Refuse a first day of the books before which there are entries: balances would depend on what was loaded."""
+    if request.books_start is None:
+        return
+    first = parse_date(request.books_start, "books_start")
+    known = None if discovery is None else discovery.first_day
+    if known and discovery and discovery.accepted.time_zone != lines.time_zone:
+        known += dt.timedelta(days=1)  # an instant may be a day later in another zone
+    before = Span(None, first - dt.timedelta(days=1))
+    is_earlier = known is not None and known < first
+    if is_earlier or (lines.loaded.start_date < first and any(lines.sums([before]).values())):
+        since = f", the first on {day_label(known)}" if known and is_earlier else ""
+        raise InputError(
+            f"books_start is {first}, but there are entries before that day{since}, and a balance needs them: load the "
+            "lines from the first day of the books and pass that, or pass starting_balances"
+        )
 
 
 def _columns(request: _Request, kind: _Kind, period: Period, history: _History) -> Columns:
@@ -464,12 +489,16 @@ def _columns(request: _Request, kind: _Kind, period: Period, history: _History) 
         since = f", since {history.since}" if history.is_movement else ""
         return f"{day_label(days.end_date)}{since}" if kind.of_balances else label(days, first_month)
 
+    def named(column: StatementColumn) -> StatementColumn:
+        """Column whose key says since when its figures are movements, where they are no balances."""
+        return column.since(history.since) if kind.of_balances and history.is_movement and history.since else column
+
     columns = request.columns if request.columns is None or isinstance(request.columns, str) else list(request.columns)
     if columns and all(isinstance(one, StatementColumn) for one in columns):
-        given = tuple(one for one in columns if isinstance(one, StatementColumn))
+        given = tuple(named(one) for one in columns if isinstance(one, StatementColumn))
         return Columns(given, {one.key: one for one in given})
     first_month = request.fiscal_year_start_month if columns is None or isinstance(columns, str) else 1
-    base = split_period(period, columns, request.fiscal_year_start_month)
+    base = [named(one) for one in split_period(period, columns, request.fiscal_year_start_month)]
     if kind.of_balances:
         base = [one._replace(label=heading(one.periods[0][1])) for one in base]
     made = with_comparisons(base, compare, columns, heading)

@@ -335,7 +335,7 @@ class Cells:
             return "it was only reported; the line entries of the cash ledgers from the beginning of the books have it"
         if self._starting_units(row, column) is not None:
             return "the supplied starting balance and the movement since"
-        up_to = f"all line entries up to the day{f' since {self.rules.since}' if self.rules.since else ''}"
+        up_to = f"its line entries up to the day{f' since {self.rules.since}' if self.rules.since else ''}"
         measured = {"flow": "line entries of entries that touch cash", "movement": "line entries"}
         side = "credits less debits" if row.factor < 0 else "debits less credits"
         return f"the sum of {measured.get(row.measure, up_to)}, {side}"

@@ -35,6 +35,7 @@ CASH_FLOW_SECTIONS: Mapping[str, str] = {
     SubType.NON_CURRENT_ASSETS: "investing",
 }
 """Section of the cash flow statement by financial_account_type, else sub_type; all else is operating."""
+NOT_CATEGORIZED = "Not categorized (in less out)"
 _MAX_CASH_NAMES = 8
 _CASH_FLOW_ORDER = ("operating", "investing", "financing", "transfers", "uncategorized")
 _UNCATEGORIZED = (RequiredLedger.UNCATEGORIZED_INFLOW, RequiredLedger.UNCATEGORIZED_OUTFLOW)
@@ -108,9 +109,12 @@ class _Branches(NamedTuple):
 
 
 class Chart:
-    """The chart of accounts as statements need it: the tree, and the type and sub_type of each ledger."""
+    """The chart of accounts as statements need it: the tree, and the type and sub_type of each ledger.
 
-    def __init__(self, rows: list[dict[str, Any]], tree: LedgerTree) -> None:
+    `roles` are the ids of required ledgers as the chart states them, by their role.
+    """
+
+    def __init__(self, rows: list[dict[str, Any]], tree: LedgerTree, roles: Mapping[str, str]) -> None:
         self.tree = tree
         self.names = LedgerNames(tree.names, tree.hierarchy)
         self._rows = {row["id"]: row for row in rows}
@@ -122,6 +126,10 @@ class Chart:
             )
             for row in rows
         }
+        for role, ledger_id in roles.items():
+            if self.required.get(ledger_id) != role:  # which ledger has it was given
+                self.required = {one: None if other == role else other for one, other in self.required.items()}
+                self.required[ledger_id] = RequiredLedger(role)
 
     def field(self, ledger_id: str, name: str) -> str:
         """Text of a field of a ledger; empty where it is null."""
@@ -294,6 +302,19 @@ class LayoutBuilder:
         made = tuple((factor, row.key) for factor, row in terms)
         return self.add(Row(key, label, "total", key, level, terms=made, favourable=favourable))
 
+    def not_categorized(self) -> None:
+        """Add what has no category, received less paid, with the two ledgers that it is of below."""
+        ids = self.chart.uncategorized()
+        row = Row(
+            "not_categorized", NOT_CATEGORIZED, "subtotal", "not_categorized", 0, -1, "movement", tuple(ids),
+            children=tuple(one for one in ids if self.moved("movement", one)),
+        )  # fmt: skip
+        self.add(row)
+        section = StatementSection("not_categorized", NOT_CATEGORIZED, ids, -1, "movement")
+        branches = _Branches(section, {}, set(row.children))
+        for one in ids:
+            self._tree(one, branches, 1, 1, ())
+
     def build(self, title: str, share_of: str, notes: tuple[str, ...] = ()) -> Layout:
         """Return the rows."""
         return Layout(title, self.shown, self.by_key, share_of, self.left_out, notes)
@@ -339,15 +360,16 @@ def cash_flow_rows(build: LayoutBuilder, sections: Mapping[str, str], cash_rows:
         Row("net_cash_flow", "Net change in cash", "total", "cash", 0, -1, "flow", every, (), 1, children=shown)
     )
     if cash_rows is not None:
-        start, end = "Cash at the start", "Cash at the end"
+        start, end, suffix = "Cash at the start", "Cash at the end", ""
         if cash_rows.since:
+            suffix = f" since {cash_rows.since}"
             start, end = (
                 f"Movement of cash since {cash_rows.since}, {when}" for when in ("at the start", "at the end")
             )
         ids = tuple(chart.tree.cash)
-        opening = build.add(Row("starting_cash_balance", start, "balance", "cash", 0, 1, "opening", ids))
+        opening = build.add(Row(f"starting_cash_balance{suffix}", start, "balance", "cash", 0, 1, "opening", ids))
         made_of = ((1, opening.key), (1, net.key))
-        ending = opening._replace(key="ending_cash_balance", label=end, measure="balance", favourable=1)
+        ending = opening._replace(key=f"ending_cash_balance{suffix}", label=end, measure="balance", favourable=1)
         if cash_rows.is_report:
             ending = ending._replace(terms=made_of if cash_rows.is_explained else ())
         children = tuple(key for _, key in made_of) if cash_rows.is_explained else ()
@@ -384,45 +406,58 @@ def _sections_of_ledgers(chart: Chart, sections: Mapping[str, str]) -> dict[str,
 
 def income_rows(build: LayoutBuilder) -> Layout:
     """Rows of the income statement."""
-    chart = build.chart
-    revenues, expenses = chart.of_types(LedgerType.REVENUE), chart.of_types(LedgerType.EXPENSE)
-    known = {
-        SubType.OPERATING_REVENUES,
-        SubType.COST_OF_GOODS_SOLD,
-        SubType.OPERATING_EXPENSES,
-        SubType.OTHER_INCOME,
-        SubType.OTHER_EXPENSES,
-    }
+    revenues, expenses = (_by_section(build.chart, kind) for kind in (LedgerType.REVENUE, LedgerType.EXPENSE))
 
-    def section(sub_type: str, title: str, *, of: list[str]) -> Row:
-        is_revenue = of is revenues
-        ids = [one for one in of if chart.field(one, "sub_type") == sub_type]
-        side, favourable = (-1, 1) if is_revenue else (1, -1)
-        key = sub_type if sub_type in known else _unknown_section("revenue" if is_revenue else "expense", sub_type)
-        return build.section(StatementSection(key, title, ids, side, "movement", favourable))
+    def section(of: Mapping[str, list[str]], key: str, title: str) -> Row:
+        side, favourable = (-1, 1) if of is revenues else (1, -1)
+        return build.section(StatementSection(key, title, of.get(key, []), side, "movement", favourable))
 
-    sales = section(SubType.OPERATING_REVENUES, "Operating revenues", of=revenues)
-    goods = section(SubType.COST_OF_GOODS_SOLD, "Cost of goods sold", of=expenses)
+    sales = section(revenues, SubType.OPERATING_REVENUES, "Operating revenues")
+    goods = section(expenses, SubType.COST_OF_GOODS_SOLD, "Cost of goods sold")
     gross = build.total("gross_profit", "Gross profit", [(1, sales), (-1, goods)])
-    operating = section(SubType.OPERATING_EXPENSES, "Operating expenses", of=expenses)
+    operating = section(expenses, SubType.OPERATING_EXPENSES, "Operating expenses")
     profit = build.total("operating_income", "Operating income", [(1, gross), (-1, operating)])
     terms = [
         (1, profit),
-        (1, section(SubType.OTHER_INCOME, "Other income", of=revenues)),
-        (-1, section(SubType.OTHER_EXPENSES, "Other expenses", of=expenses)),
+        (1, section(revenues, SubType.OTHER_INCOME, "Other income")),
+        (-1, section(expenses, SubType.OTHER_EXPENSES, "Other expenses")),
     ]
     notes = []
-    for ids, kind in ((revenues, "revenue"), (expenses, "expense")):
-        others = sorted({chart.field(one, "sub_type") for one in ids} - known)
-        notes.extend(_unknown_sub_types(others, kind))
-        for sub_type in others:
-            title = f"{sub_type.replace('_', ' ') or 'without sub_type'} ({kind})"
-            row = section(sub_type, title[:1].upper() + title[1:], of=ids)
-            terms.append((1 if kind == "revenue" else -1, row))
+    for sign, of, kind in ((1, revenues, LedgerType.REVENUE), (-1, expenses, LedgerType.EXPENSE)):
+        if _other(kind) in of:
+            terms.append((sign, section(of, _other(kind), _other_title(kind))))
+            notes.append(_other_note(kind, of))
     terms.extend((1, row) for row in _unknown_types(build, "movement"))
     build.total("net_income", "Net income", terms)
-    _suspense(build, "movement", "In suspense, not in net income")
+    build.not_categorized()
     return build.build("Income statement", sales.key, tuple(notes))
+
+
+def _by_section(chart: Chart, kind: LedgerType) -> dict[str, list[str]]:
+    """Ledgers of a type by sub_type; those whose sub_type is unknown, or of another type, are the section of others."""
+    found: dict[str, list[str]] = {}
+    for ledger_id in chart.of_types(kind):
+        sub_type = chart.field(ledger_id, "sub_type")
+        is_known = sub_type in _SECTIONS and TYPE_OF_SUB_TYPE[SubType(sub_type)] == kind
+        found.setdefault(sub_type if is_known else _other(kind), []).append(ledger_id)
+    return found
+
+
+def _other(kind: LedgerType) -> str:
+    """Key of the section of a type's other ledgers."""
+    return f"{kind}_other"
+
+
+def _other_title(kind: LedgerType) -> str:
+    return f"Other ({kind})"
+
+
+def _other_note(kind: LedgerType, of: Mapping[str, list[str]]) -> str:
+    """State how many ledgers are in the section of others."""
+    return (
+        f"{_other_title(kind)} has {len(of[_other(kind)])} ledger(s) of type {kind} whose sub_type is unknown, or "
+        "belongs to another type."
+    )
 
 
 def _unknown_types(build: LayoutBuilder, measure: Measure) -> list[Row]:
@@ -436,10 +471,11 @@ def _unknown_types(build: LayoutBuilder, measure: Measure) -> list[Row]:
     return [build.add(row._replace(key="unknown_type_side", is_known=False), shown=False)]
 
 
-def _suspense(build: LayoutBuilder, measure: Measure, title: str, *, level: int = 0) -> Row:
-    """Add the two uncategorized ledgers and their sum."""
+def _suspense(build: LayoutBuilder) -> Row:
+    """Add the two uncategorized ledgers and their sum to the assets."""
     ids = build.chart.uncategorized()
-    return build.section(StatementSection("suspense", title, ids, 1, measure), level=level, total="Total in suspense")
+    section = StatementSection("suspense", "In suspense", ids, 1, "balance")
+    return build.section(section, level=1, total="Total in suspense")
 
 
 def balance_rows(build: LayoutBuilder) -> Layout:
@@ -455,23 +491,24 @@ def balance_rows(build: LayoutBuilder) -> Layout:
 
     suspense = chart.uncategorized()
     of_type = chart.of_types(LedgerType.ASSET)
-    transfers = [one for one in of_type if chart.field(one, "sub_type") == SubType.TRANSFERS_BETWEEN_ACCOUNTS]
+    transfers = _by_section(chart, LedgerType.ASSET).get(SubType.TRANSFERS_BETWEEN_ACCOUNTS, [])
     build.add(Row("", "Assets", "heading"))
-    parts = _sub_type_sections(build, LedgerType.ASSET, [one for one in of_type if one not in transfers])
+    notes: list[str] = []
+    parts = _sub_type_sections(build, LedgerType.ASSET, notes)
     lines = StatementSection("transfers", "Transfers between accounts", transfers, 1, "balance", favourable=1)
-    parts = [*parts, build.section(lines, level=1), _suspense(build, "balance", "In suspense", level=1)]
+    parts = [*parts, build.section(lines, level=1), _suspense(build)]
     _unknown_types(build, "balance")
     assets = total("assets", 1, parts, [*of_type, *suspense], 1)
 
     liabilities = chart.of_types(LedgerType.LIABILITY)
     build.add(Row("", "Liabilities", "heading"))
-    parts = _sub_type_sections(build, LedgerType.LIABILITY, liabilities)
+    parts = _sub_type_sections(build, LedgerType.LIABILITY, notes)
     owed = total("liabilities", -1, parts, liabilities, -1)
 
     equity = chart.of_types(LedgerType.EQUITY)
     earned = chart.of_types(LedgerType.REVENUE, LedgerType.EXPENSE)
     build.add(Row("", "Equity", "heading"))
-    parts = _sub_type_sections(build, LedgerType.EQUITY, equity)
+    parts = _sub_type_sections(build, LedgerType.EQUITY, notes)
     before = Row("earnings_of_earlier_periods", "Earnings of earlier periods", "balance", "equity", 1, -1)
     this = before._replace(key="earnings_of_the_period", label="Earnings of the period", measure="this_year")
     for row in (before._replace(measure="earlier_years"), this):
@@ -479,34 +516,21 @@ def balance_rows(build: LayoutBuilder) -> Layout:
     owned = total("equity", -1, parts, [*equity, *earned], 1)
     both = [*liabilities, *equity, *earned]
     total("liabilities and equity", -1, [owed, owned], both)
-    notes = [
-        note
-        for kind, ids in ((LedgerType.ASSET, of_type), (LedgerType.LIABILITY, liabilities), (LedgerType.EQUITY, equity))
-        for note in _unknown_sub_types({chart.field(one, "sub_type") for one in ids} - set(TYPE_OF_SUB_TYPE), kind)
-    ]
     return build.build("Balance sheet", assets.key, tuple(notes))
 
 
-def _sub_type_sections(build: LayoutBuilder, kind: LedgerType, ledger_ids: Sequence[str]) -> list[Row]:
-    """Add a section for each sub_type of some ledgers."""
+def _sub_type_sections(build: LayoutBuilder, kind: LedgerType, notes: list[str]) -> list[Row]:
+    """Add a section for each sub_type of a type, and one for its other ledgers, which is noted."""
     factor, favourable = (1 if kind == LedgerType.ASSET else -1), (-1 if kind == LedgerType.LIABILITY else 1)
-    added = []
-    for sub_type, title in _sub_types(build.chart, ledger_ids, kind):
-        found = [one for one in ledger_ids if build.chart.field(one, "sub_type") == sub_type]
-        if found:
-            key = sub_type if sub_type in _TITLES else _unknown_section(kind, sub_type)
-            added.append(build.section(StatementSection(key, title, found, factor, "balance", favourable), level=1))
-    return added
-
-
-def _unknown_sub_types(sub_types: Collection[str], kind: str) -> list[str]:
-    """Write a note on unknown sub_types, if there are some."""
-    return [f"{len(sub_types)} unknown sub_type(s) of {kind} ledgers have sections of their own."] if sub_types else []
-
-
-def _unknown_section(kind: str, sub_type: str) -> str:
-    """Key of the section of an unknown sub_type, which ledgers of several types may have."""
-    return f"{kind}_{sub_type or 'without_sub_type'}"
+    of = _by_section(build.chart, kind)
+    titles = {str(one): title for one, title in _TITLES.items() if TYPE_OF_SUB_TYPE[one] == kind}
+    if _other(kind) in of:
+        notes.append(_other_note(kind, of))
+    return [
+        build.section(StatementSection(key, title, of[key], factor, "balance", favourable), level=1)
+        for key, title in {**titles, _other(kind): _other_title(kind)}.items()
+        if key in of
+    ]
 
 
 _TITLES = {
@@ -516,16 +540,9 @@ _TITLES = {
     SubType.NON_CURRENT_LIABILITIES: "Non-current liabilities",
     SubType.EQUITY: "Equity accounts",
 }
-
-
-def _sub_types(chart: Chart, ledger_ids: Collection[str], kind: LedgerType) -> list[tuple[str, str]]:
-    """Sub_types of some ledgers with their titles, those of the interface first."""
-    known = [one for one in _TITLES if TYPE_OF_SUB_TYPE[one] == kind]
-    others = sorted({chart.field(one, "sub_type") for one in ledger_ids} - set(known))
-    return [
-        *((str(one), _TITLES[one]) for one in known),
-        *((one, f"{one.replace('_', ' ').capitalize() or 'Without sub_type'} ({kind})") for one in others),
-    ]
+"""Sections of the balance sheet."""
+_SECTIONS = {*SubType} - {SubType.UNCATEGORIZED_ASSETS}
+"""Sub_types that have a section or a line of their own in the statements."""
 
 
 def trial_rows(build: LayoutBuilder) -> Layout:

@@ -12,10 +12,10 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.figure_tables import figure_table_html
 from accounting_analytics.figures import KEY_SEPARATOR, OWN, Figure, find_row
 from accounting_analytics.messages import TERMINAL_WIDTH, quote
-from accounting_analytics.periods import Period
+from accounting_analytics.periods import Period, day_label
 from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.statements.chosen_column import ChosenColumn
-from accounting_analytics.statements.columns import day_label, days_label
+from accounting_analytics.statements.columns import days_label
 from accounting_analytics.statements.page import figure_table
 from accounting_analytics.statements.terminal_text import statement_text
 from accounting_analytics.statements.workbook import Heading, write_csv, write_workbook

@@ -68,7 +68,7 @@ def make_record() -> dict:
         "end_date": str(LAST),
         "time_zone": "UTC",
         "created_at": "2026-06-01T00:00:00Z",
-        "verdict": "proven",
+        "verdict": "cash flow proven",
         "tables": {
             "flows": table("flow", spans),
             "movements": table("movement", spans),

@@ -53,7 +53,7 @@ def test_the_run_ends_with_the_pack_of_the_last_month(demo_run):
     summary, messages = demo_run
     assert summary.pack.name == "harbor-lane-coffee-roasters_2026-06.html"
     lines = "\n".join(messages)
-    fingerprint = re.search(r"Proven; fingerprint (\S+)", lines).group(1)
+    fingerprint = re.search(r"Cash flow proven; fingerprint (\S+)", lines).group(1)
     found = verify_pack(summary.pack, fingerprint=fingerprint)
     assert found.verified, found.explain()
     assert "in Jun 2026, after a " in lines

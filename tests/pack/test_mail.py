@@ -18,7 +18,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40
 FINGERPRINT = "0123 4567 89ab cdef 0123 4567 89ab cdef"
 BODY = MailBody(
     title="Harbor Lane Coffee Roasters, May 2026",
-    proven=True,
+    state="proven",
     verdict="Proven: the service's report and our own calculation agree to the cent.",
     sentences=["Cash rose by 11,573.05 to 96,944.93.", "Wages & taxes: 12,754.71 more cash out than in April."],
     key_figures=[MailFigure("Cash at the end", "96,944.93", "April 85,371.88"), MailFigure("Cash out", "(98,375.47)")],
@@ -97,7 +97,7 @@ def test_the_body_is_never_cut():
     long = "<b>'\n" * 50_000
     body = MailBody(
         title=long,
-        proven=False,
+        state="unproven",
         verdict=long,
         sentences=[long] * 50,
         key_figures=[MailFigure(long, long, long)] * 50,

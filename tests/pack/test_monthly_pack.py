@@ -75,20 +75,45 @@ def test_all_sections_are_there(demo_pack, page):
 def test_page_one(demo_pack):
     """Verdict with its reasons, five sentences with what changed and why, eight key figures with comparisons."""
     assert demo_pack.proven
-    assert demo_pack.verdict.startswith("Proven: All 7,286 line entries are there")
+    assert demo_pack.verdict.startswith(
+        "Cash flow proven. Undecided: 402.43 received and 6,085.03 paid in May 2026 have no category yet, beside a net "
+        "income of 7,855.83. The 7,286 line entries of 71 ledgers are all there. 71 ledgers are known from all entries "
+        "since 1 Jan 2025; the service has no list of ledgers."
+    )
+    assert '<div class="verdict undecided">' in demo_pack.html
+    assert "in May 2025; not categorized (in less out): -5,682.60." in demo_pack.sentences[3]
     assert demo_pack.title == "Harbor Lane Coffee Roasters, May 2026"
     assert len(demo_pack.sentences) == 5
     assert demo_pack.sentences[0] == (
         "Cash rose by 11,573.05 to 96,944.93 in May 2026, after a rise of 6,990.79 in Apr 2026."
     )
     assert (
-        "41 transactions have no category: 402.43 in and 6,085.03 out; 43,948.92 of all days are in suspense."
-        in demo_pack.sentences
+        "41 transactions have no category: 402.43 in and 6,085.03 out; "
+        "43,948.92 of all days of the books are in suspense." in demo_pack.sentences
     )
     assert len(demo_pack.key_figures) == 8
     label, amount, note = demo_pack.key_figures[0]
     assert (label, amount) == ("Cash at the end", "96,944.93")
     assert note == "Apr 2026 85,371.88, May 2025 91,251.79, 2026 to date 96,944.93"
+
+
+def test_a_balance_that_starts_from_a_stated_one_has_terms(demo_company):
+    """Lines before the pack's first day are behind no figure: it is made of the stated balance, and what was loaded."""
+    pack = aa.monthly_pack(demo_company.client, "2026-05", fiscal_year_start_month=4, progress=False)
+    start = pack["cash_accounts:cash|start"]
+    assert [term.amount for term in start.terms] == [97_183.11, -11_811.23]
+    assert start.amount == 85_371.88
+    with pytest.raises(InputError, match="the balance that the service's report states, and the movement since"):
+        start.entries  # noqa: B018 (it raises)
+    assert "37,300.81 since 1 Apr 2025 are in suspense." in pack.sentences[-1]
+    additive = 0
+    for name, table in pack.content.tables.items():
+        for key, cell in table.shown():
+            figure = None if cell.mark == "unknown" else pack[f"{name}:{key}"]
+            if figure is not None and figure.is_additive:
+                additive += 1
+                assert round(figure.entries["figure_amount"].sum() * 100) == figure.exact() * 100, figure.label
+    assert additive > 900
 
 
 def test_ledgers_and_rows_are_all_on_the_page(demo_pack):
@@ -155,8 +180,8 @@ def test_a_report_that_does_not_agree(demo_company):
     differing = books._replace(compared=books.compared | {"2026-05 prior": april})
     pack = pack_of_books(differing, periods, Presentation("Company"), PageOptions())
     assert not pack.proven
-    assert pack.verdict == "Not proven: Apr 2026: 2 differences, 1 of them a cause"
-    assert '<strong data-field="verdict">not proven</strong>' in pack.html
+    assert pack.verdict == "Cash flow not proven. Apr 2026: 2 differences, 1 of them a cause"
+    assert '<strong data-field="verdict">cash flow not proven</strong>' in pack.html
     incomplete = books._replace(certificate=aa.check_completeness(books.lines.iloc[1:]))
     pack = pack_of_books(incomplete, periods, Presentation("Company"), PageOptions())
     assert not pack.proven

@@ -72,13 +72,13 @@ def names(chance, entries):
 def verdict(_, text):
     """State the opposite verdict where people read it."""
     return re.sub(
-        r'(data-field="verdict"[^>]*>)(not )?', lambda one: one[1] + ("" if one[2] else "not "), text, count=1
+        r'(data-field="verdict"[^>]*>cash flow )(not )?', lambda one: one[1] + ("" if one[2] else "not "), text, count=1
     )
 
 
 def verdict_everywhere(chance, text):
     """State the opposite verdict in the record too."""
-    opposite = {'"proven"': '"not proven"', '"not proven"': '"proven"'}
+    opposite = {'"cash flow proven"': '"cash flow not proven"', '"cash flow not proven"': '"cash flow proven"'}
     return verdict(chance, re.sub(r'(?<="verdict":)"[a-z ]+"', lambda one: opposite[one[0]], text, count=1))
 
 

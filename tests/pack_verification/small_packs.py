@@ -116,7 +116,7 @@ def record_of(books):
         "end_date": END,
         "time_zone": "America/New_York",
         "created_at": "2026-06-01T06:00:00Z",
-        "verdict": "proven",
+        "verdict": "cash flow proven",
         "texts": {"title": f"{books.names['company']}, May 2026"},
         "tables": {
             "income": {
@@ -218,7 +218,7 @@ td {{ text-align: right }} tr:hover > th {{ color: inherit }}</style>
 <body><main><h1 data-field="title">{company}, May 2026</h1>
 <p><b data-field="company">{company}</b>, amounts in <span data-field="currency">USD</span>,
 <time data-field="start_date" datetime="{START}">1 May 2026</time> to <span data-field="end_date">{END}</span>,
-reconciliation: <strong data-field="verdict">proven</strong></p><!-- dropped -->
+reconciliation: <strong data-field="verdict">cash flow proven</strong></p><!-- dropped -->
 <table><caption>Income</caption><thead><tr><td></td><th>April</th><th>May</th><th>Change</th><th>%</th></tr></thead>
 <tbody>
 {rows}</tbody></table>

@@ -127,9 +127,9 @@ class NaiveBooks:
         sections = INCOME_SECTIONS if statement == INCOME else BALANCE_SECTIONS
         if ledger.type not in sections:
             return None
-        if ledger.sub_type == "transfers_between_accounts":
+        if ledger.type == "asset" and ledger.sub_type == "transfers_between_accounts":
             return TRANSFERS
-        return ledger.sub_type if ledger.sub_type in sections[ledger.type] else f"{ledger.type}: {ledger.sub_type}"
+        return ledger.sub_type if ledger.sub_type in sections[ledger.type] else f"{ledger.type}_other"
 
     @staticmethod
     def _cash_section(ledger):
@@ -146,8 +146,10 @@ class NaiveBooks:
         ledger = self.ledgers[ledger_id]
         if statement == CASH:
             return -1
-        if statement == TRIAL or self.section(statement, ledger_id) == SUSPENSE:
+        if statement == TRIAL:
             return 1
+        if self.section(statement, ledger_id) == SUSPENSE:  # received less paid, or what is still an asset
+            return -1 if statement == INCOME else 1
         return -1 if ledger.type in CREDIT_TYPES else 1
 
     def subtree(self, statement, ledger_id):

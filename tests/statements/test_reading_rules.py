@@ -80,10 +80,11 @@ def test_total_inflows_are_of_one_period(books):
 
 
 def test_unknown_sub_types_are_counted(books):
-    """Ledgers of a sub_type that the interface does not have are in a section of their own, which a note counts."""
+    """Ledgers of a sub_type that the interface does not have are in the section Other of their type, and counted."""
     lines, ledgers, _ = books
     changed = ledgers.copy()
     changed.loc[changed["id"] == "led_savings", "sub_type"] = "digital_assets"
     sheet = aa.balance_sheet(lines, changed, columns=["2026-05"], books_start="2025-01-01")
-    assert sheet["asset_digital_assets"].exact() == sheet["Savings Account"].exact() != 0
-    assert "1 unknown sub_type(s) of asset ledgers have sections of their own." in sheet.notes
+    assert sheet["asset_other"].exact() == sheet["Savings Account"].exact() != 0
+    counted = "1 ledger(s) of type asset whose sub_type is unknown, or belongs to another type."
+    assert f"Other (asset) has {counted}" in sheet.notes

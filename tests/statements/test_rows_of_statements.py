@@ -70,14 +70,18 @@ def test_a_parent_is_its_total_and_its_own_amount_is_asked_for():
 
 @pytest.mark.parametrize("index", [1, 2], ids=["one", "both"])
 def test_suspense_is_stated_under_the_income_statement(index):
-    """The two uncategorized ledgers are not in net income, and their sum is stated."""
+    """The two uncategorized ledgers are not in net income; what they received less what they paid is the next line."""
     statement = of_january(aa.income_statement, small(("rent1", 100), *[("outflow", 1234), ("inflow", -5000)][:index]))
     assert statement.value("net_income", "2025-01") == Decimal(-1)
     keys = [row.key for row in statement.rows]
     below = keys[keys.index("net_income") + 1 :]
     assert [one for one in below if one in {"inflow", "outflow"}] == ["inflow", "outflow"][-index:]
-    assert row_units(statement, below[-1]) == [1234 if index == 1 else -3766]
-    assert "suspense" in next(row.label for row in statement.rows if row.key == below[-1])
+    assert below[0] == "not_categorized"
+    assert row_units(statement, below[0]) == [-1234 if index == 1 else 3766]
+    assert statement.rows[keys.index("not_categorized")].label == "Not categorized (in less out)"
+    nothing = of_january(aa.income_statement, small(("rent1", 100)))
+    assert nothing["not_categorized"].amount == 0
+    assert nothing.rows[-1].key == "not_categorized"
 
 
 def test_an_unknown_type_makes_totals_not_known():
@@ -106,7 +110,16 @@ def test_an_unknown_sub_type_is_a_section_of_its_type():
     assert row_units(statement, "net_income") == [-350]
     (row,) = [row for row in statement.rows if row.key == row_key(statement, "tax")]
     assert row.section not in {one.section for one in statement.rows if "rent1" in one.ledger_ids}
-    assert any(note.startswith("1 unknown sub_type(s) of expense") for note in statement.notes)
+    assert any(note.startswith("Other (expense) has 1 ledger(s) of type expense") for note in statement.notes)
+
+
+def test_the_type_of_a_ledger_decides_on_its_side():
+    """A revenue with a sub_type of expenses, and the other way round, is in net income as it is in the earnings."""
+    for kind, sub_type in (("revenue", "operating_expenses"), ("expense", "other_income"), ("revenue", "equity")):
+        naive = small(("odd", -100), ledgers=(*LEDGERS, NaiveLedger("odd", "Odd", kind, sub_type)))
+        income, balance = of_january(aa.income_statement, naive), of_january(aa.balance_sheet, naive)
+        assert row_units(income, "net_income") == row_units(balance, "earnings_of_the_period") == [100]
+        assert income[f"{kind}_other"].amount == (1 if kind == "revenue" else -1)
 
 
 def test_a_child_of_another_section_is_at_the_top_of_its_own():

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from decimal import Decimal
 
+import pandas as pd
 import pytest
 
 import accounting_analytics as aa
@@ -69,11 +70,14 @@ def test_statements_of_other_amounts_are_not_equal(books):
     assert one != other
 
 
-def test_balances_from_before_the_stated_books_say_so(books):
-    """The note names the day from which the sums are."""
+def test_books_that_begin_before_the_stated_day_are_refused(books):
+    """A balance without the entries before the stated day is another number; lines or ledgers show that there are."""
     lines, ledgers, _ = books
-    statement = aa.balance_sheet(lines, ledgers, "2026-05-01", "2026-05-31", books_start="2025-06-01")
-    assert "Balances are sums since 2025-01-01: the lines begin before the given books_start" in statement.notes[0]
+    given = pd.DataFrame(ledgers)
+    given.attrs = {}
+    for chart in (ledgers, given):
+        with pytest.raises(InputError, match="books_start is 2025-06-01, but there are entries before that day"):
+            aa.balance_sheet(lines, chart, "2026-05-01", "2026-05-31", books_start="2025-06-01")
 
 
 def test_a_statement_of_tagged_lines_says_so(books):

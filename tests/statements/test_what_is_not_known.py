@@ -69,14 +69,19 @@ def balance_of(lines, ledger_id="led_operating"):
 def test_movements_since_the_load_sum_its_lines(from_march, chart):
     """The movement is the sum of all loaded lines up to the day."""
     statement = aa.balance_sheet(from_march, chart)
-    figure = statement["led_operating", "2025-05"]
+    figure = statement["led_operating", "2025-05 since 2025-03-01"]
+    assert figure.key == "led_operating|2025-05 since 2025-03-01"
+    with pytest.raises(InputError, match="no column is '2025-05'; there are '2025-03 since 2025-03-01'"):
+        statement["led_operating", "2025-05"]
     assert figure.exact() == balance_of(from_march)
     assert set(figure.entries["id"]) == set(from_march.loc[from_march["ledger_id"] == "led_operating", "id"])
 
 
 def test_balances_reach_back_if_the_books_begin_with_the_load(from_march, chart):
     """The day that the books begin must be in the load; then there are balances."""
-    statement = aa.balance_sheet(from_march, chart, books_start=MARCH)
+    given = chart.copy()
+    del given.attrs["discovery"]  # it states that the books begin in January
+    statement = aa.balance_sheet(from_march, given, books_start=MARCH)
     assert "since" not in "".join([statement.title, *(column.label for column in statement.columns)])
     assert statement["led_operating", "2025-05"].exact() == balance_of(from_march)
     earlier = aa.balance_sheet(from_march, chart, books_start="2025-01-01")

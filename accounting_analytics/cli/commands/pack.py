@@ -101,8 +101,8 @@ def pack(
 
     One page, and with it a PDF, a workbook and a mail, named by company and period: harbor-lane_2026-05.html. A run
     replaces the files of an earlier run, which stay as harbor-lane_2026-05.previous.html; a run that fails leaves
-    nothing under their name. Company, currency and fiscal year are those of the configuration. Exit code 3 if the pack
-    is not proven, which its first page says, or the period is empty.
+    nothing under their name. Company, currency and fiscal year are those of the configuration. Exit code 3 if the cash
+    flow is not proven, which the first page says, or the period is empty.
     """
     from accounting_analytics.pack.monthly_pack import PageOptions
     from accounting_analytics.pack.output_files import OutputFiles, pack_name
@@ -137,7 +137,7 @@ def pack(
     _print_written(made, written, as_json=as_json)
     if not made.proven:
         problems = [*made.reasons, *([] if written.pdf_error is None else [str(written.pdf_error)])]
-        raise BooksDoNotTieError(f"the pack is not proven: {'; '.join(problems)}")
+        raise BooksDoNotTieError(f"the cash flow of the pack is not proven: {'; '.join(problems)}")
     if written.pdf_error is not None:
         raise written.pdf_error
 
@@ -189,7 +189,7 @@ def _refuse_arguments(arguments: list[str]) -> None:
 
 def _print_written(pack: MonthlyPack, written: WrittenPack, *, as_json: bool) -> None:
     """Print the paths, and on stderr what was written with the fingerprint, which is kept in the log of a job."""
-    verdict = "proven" if pack.proven else "not proven"
+    verdict = pack.proof
     if as_json:
         files = {suffix.removeprefix("."): str(path) for suffix, path in written.paths.items()}
         print_json({"title": pack.title, "verdict": verdict, "fingerprint": pack.fingerprint, "files": files})

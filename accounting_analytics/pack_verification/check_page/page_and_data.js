@@ -125,7 +125,7 @@ const dataOf = (id) => {
 const readData = async () => {
   const record = readJson(dataOf("pack-record"));
   const entries = readJson(await unpacked(dataOf("pack-entries")));
-  if (record.format !== 1 || !["proven", "not proven"].includes(record.verdict)) refuse("the record is of another format");
+  if (record.format !== 1 || !["cash flow proven", "cash flow not proven"].includes(record.verdict)) refuse("the record is of another format");
   const { ledgers, dates, texts } = entries;
   entries.lines = entries.lines.map(([ledger, date, isFlow, text, opposing, units, entry]) => {
     const isKnown = [ledgers[ledger], dates[date], texts[text], texts[opposing]].every((one) => typeof one === "string");

@@ -80,7 +80,7 @@ def test_a_page(pack, folder):
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout == f"packs/{NAME}.html\n"
     (fingerprint,) = re.findall(
-        rf"^Harbor Lane, May 2026: proven; fingerprint ({FINGERPRINT})$", finished.stderr, re.MULTILINE
+        rf"^Harbor Lane, May 2026: cash flow proven; fingerprint ({FINGERPRINT})$", finished.stderr, re.MULTILINE
     )
     assert fingerprint.encode() in folder.read(".html")
     assert folder.stored().keys() == {f"{NAME}.html"}
@@ -94,7 +94,7 @@ def test_every_format(pack, old):
     assert finished.returncode == 0, finished.stderr
     result = json.loads(finished.stdout)
     assert result["files"] == {kind: f"packs/{NAME}.{kind}" for kind in ("html", "xlsx", "pdf", "eml")}
-    assert (result["title"], result["verdict"]) == ("Harbor Lane, May 2026", "proven")
+    assert (result["title"], result["verdict"]) == ("Harbor Lane, May 2026", "cash flow proven")
     mail = email.message_from_bytes(old.read(".eml"), policy=default)
     attached = {part.get_filename(): part.get_payload(decode=True) for part in mail.iter_attachments()}
     assert attached == {path.name: path.read_bytes() for path in map(old.path, (".html", ".xlsx", ".pdf"))}
@@ -240,9 +240,14 @@ def test_not_reconciled(pack, old, wrong_service):
     finished = pack(*MAY, base_url=wrong_service)
     assert finished.returncode == 3, finished.stderr
     assert finished.stdout == f"packs/{NAME}.html\n"
-    assert re.search(rf"^Harbor Lane, May 2026: not proven; fingerprint {FINGERPRINT}$", finished.stderr, re.MULTILINE)
-    assert len(re.findall("^error: the pack is not proven: .*May 2026", finished.stderr, re.MULTILINE)) == 1
-    assert b"not proven" in old.read(".html")
+    assert re.search(
+        rf"^Harbor Lane, May 2026: cash flow not proven; fingerprint {FINGERPRINT}$", finished.stderr, re.MULTILINE
+    )
+    assert (
+        len(re.findall("^error: the cash flow of the pack is not proven: .*May 2026", finished.stderr, re.MULTILINE))
+        == 1
+    )
+    assert b"cash flow not proven" in old.read(".html")
     assert old.stored().keys() == {f"{NAME}.html", *named(OLD, ".previous")}
 
 
