@@ -42,12 +42,15 @@ PACKAGES = {"spark": ("pyspark", "pip install pyspark")}
 SEARCHED = os.pathsep.join(
     [os.environ.get("PATH", os.defpath), *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin")))]
 )
-# two cores are shared by servers, browsers and kernels: an example may wait for its turn
-hypothesis.settings.register_profile("shared", deadline=None)
-hypothesis.settings.load_profile("shared")
 REQUIRE_ALL = os.environ.get("ACCOUNTING_ANALYTICS_REQUIRE_ALL") == "1"
 # tests marked `soak` do a tenth of their long count by default, and all of it at 10 (`make soak`)
 SOAK = int(os.environ.get("ACCOUNTING_ANALYTICS_SOAK", "1"))
+# two cores are shared by servers, browsers and kernels: an example may wait for its turn
+hypothesis.settings.register_profile("random", deadline=None)
+# the same examples in every run; a failure is the example as it was found, because shrinking may take minutes
+FOUND_NOT_SHRUNK = (hypothesis.Phase.explicit, hypothesis.Phase.generate, hypothesis.Phase.target)
+hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True, phases=FOUND_NOT_SHRUNK)
+hypothesis.settings.load_profile("repeatable" if SOAK == 1 else "random")
 
 
 def missing_programs():
