@@ -1,5 +1,6 @@
 """The READMEs are tested against the program: their blocks run, and every fault is documented."""
 
+import os
 import re
 import shlex
 import shutil
@@ -15,6 +16,7 @@ PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 SERVICE_README = (PROJECT / "accounting_analytics" / "service" / "README.md").read_text(encoding="utf-8")
 PROGRAM = "accounting-analytics"
+MAIN = "from accounting_analytics.cli import main; main()"
 MAX_README_LINES = 110
 
 
@@ -51,23 +53,31 @@ def test_python_blocks_run(checkout):
     assert "agree to the last digit" in finished.stdout
 
 
-def test_shell_commands_run(checkout):
-    """The commands run as they are, one after the other in one folder."""
-    for command in commands(README):
-        program = command.replace(PROGRAM, f"{sys.executable} -m accounting_analytics", 1)
-        finished = subprocess.run(  # noqa: S602 (our own commands, with their quotes)
-            program, shell=True, cwd=checkout, capture_output=True, text=True, check=False, timeout=300
-        )
-        assert finished.returncode == 0, f"{command}\n{finished.stderr}"
+@pytest.fixture
+def run_commands(checkout, fork_server):
+    """Return a function that runs commands one after the other in one folder, without their imports each time."""
+
+    def run_commands(commands, **environment):
+        for command in commands:
+            words = shlex.split(command, comments=True)[1:]
+            fork_server.start(MAIN, *words, folder=checkout, environment=os.environ | environment)
+            finished = fork_server.wait()
+            assert finished.returncode == 0, f"{command}\n{finished.stderr}"
+
+    return run_commands
 
 
-def test_shell_commands_of_the_service_run(checkout, fork_server):
-    """So do those of the service, without waiting for its imports each time."""
-    for command in commands(SERVICE_README):
-        main = "from accounting_analytics.cli import main; main()"
-        fork_server.start(main, *shlex.split(command, comments=True)[1:], folder=checkout)
-        finished = fork_server.wait()
-        assert finished.returncode == 0, f"{command}\n{finished.stderr}"
+def test_shell_commands_run(run_commands, demo_company):
+    """The commands run; one as it is, and the others on a demo company that is not started anew for each."""
+    first, *others = commands(README)
+    assert "--demo" in first
+    run_commands([first])
+    run_commands([command.replace(" --demo", "") for command in others], **demo_company.environment())
+
+
+def test_shell_commands_of_the_service_run(run_commands):
+    """So do those of the service."""
+    run_commands(commands(SERVICE_README))
 
 
 def test_blocks_are_found():
