@@ -1,6 +1,6 @@
 # make demo | test | soak | lint | lab | benchmarks: each sets up .venv by itself on a machine with Python >= 3.11.
-# `make soak` runs the tests marked soak, at ten times the counts that `make test` gives them, and those marked long, which
-# `make test` leaves out; its examples are random, while those of `make test` are the same in every run.
+# `make soak` runs the tests marked soak, at ten times the counts that `make test` gives them, those marked long, which
+# `make test` leaves out, and the properties on random examples, while those of `make test` are the same in every run.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,7 +16,7 @@ test: $(VENV)/ready
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 soak: $(VENV)/ready
-	ACCOUNTING_ANALYTICS_SOAK=10 $(BIN)/python -m pytest -m 'soak or long' -n 2 --dist worksteal --timeout 7200 --durations 0
+	ACCOUNTING_ANALYTICS_SOAK=10 $(BIN)/python -m pytest -m 'soak or long or hypothesis' -n 2 --dist worksteal --timeout 7200 --durations 0
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

@@ -46,11 +46,15 @@ REQUIRE_ALL = os.environ.get("ACCOUNTING_ANALYTICS_REQUIRE_ALL") == "1"
 # tests marked `soak` do a tenth of their long count by default, and all of it at 10 (`make soak`)
 SOAK = int(os.environ.get("ACCOUNTING_ANALYTICS_SOAK", "1"))
 # two cores are shared by servers, browsers and kernels: an example may wait for its turn
-hypothesis.settings.register_profile("random", deadline=None)
+hypothesis.settings.register_profile("random", deadline=None, max_examples=500)
 # the same examples in every run; a failure is the example as it was found, because shrinking may take minutes
 FOUND_NOT_SHRUNK = (hypothesis.Phase.explicit, hypothesis.Phase.generate, hypothesis.Phase.target)
-hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True, phases=FOUND_NOT_SHRUNK)
+hypothesis.settings.register_profile(
+    "repeatable", deadline=None, max_examples=50, derandomize=True, phases=FOUND_NOT_SHRUNK
+)
 hypothesis.settings.load_profile("repeatable" if SOAK == 1 else "random")
+# for tests whose examples are slow, such as whole books
+hypothesis.settings.register_profile("slow", max_examples=10 if SOAK == 1 else 250)
 
 
 def missing_programs():

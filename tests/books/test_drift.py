@@ -471,7 +471,7 @@ def naive_rows(before, after, zone):
     return sorted(found, key=lambda row: (row[0], -abs(Decimal(row[3])), NAMES[row[1]], row[2]))
 
 
-@settings(max_examples=100)
+@settings.get_profile("slow")
 @given(data=st.data())
 def test_random_edits(data):
     """The frame is that of a naive comparison, and every figure is the sum of its lines."""
@@ -494,7 +494,7 @@ def test_random_edits(data):
         assert sum(round(amount * 100) for amount in figure.entries["figure_amount"]) == sums[figure.key] * 100
 
 
-@settings(max_examples=100)
+@settings.get_profile("slow")
 @given(data=st.data())
 def test_balanced_books(data):
     """Where no entry changes its day, the changes of all ledgers in a month are zero together."""

@@ -23,7 +23,7 @@ def bridge_of(entries, kind="cash", **options):
 
 
 @pytest.mark.parametrize("kind", ["cash", "income"])
-@hypothesis.settings(max_examples=15)
+@hypothesis.settings.get_profile("slow")
 @hypothesis.given(entries=entries_of())
 def test_every_amount_is_a_figure(kind, entries):
     """Each amount in a sentence is that of the change, of a side, or of the steps that the sentence is about."""

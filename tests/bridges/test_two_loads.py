@@ -54,7 +54,7 @@ def naive_flows(entries):
     return flows
 
 
-@hypothesis.settings(max_examples=15)
+@hypothesis.settings.get_profile("slow")
 @hypothesis.given(books=changed_books())
 def test_steps_are_the_changed_entries_and_sum_exactly(books):
     """Each entry is a step in each category that it changed, with what happened to it."""

@@ -50,7 +50,7 @@ def naive_changes(entries, kind):
 
 
 @pytest.mark.parametrize("kind", ["cash", "income"])
-@hypothesis.settings(max_examples=15)
+@hypothesis.settings.get_profile("slow")
 @hypothesis.given(entries=entries_of())
 def test_steps_are_the_changes_of_payees_and_sum_exactly(kind, entries):
     """Each payee of a category is one step, its change; each step is the sum of its entries; no line is in two."""
@@ -73,7 +73,7 @@ def test_steps_are_the_changes_of_payees_and_sum_exactly(kind, entries):
     assert len(seen) == len(set(seen))
 
 
-@hypothesis.settings(max_examples=15)
+@hypothesis.settings.get_profile("slow")
 @hypothesis.given(entries=entries_of())
 def test_small_steps_share_one(entries):
     """The largest steps are shown in order, the others are one step, and all shown steps sum to the change."""
@@ -91,7 +91,7 @@ def test_small_steps_share_one(entries):
     assert round(shown.frame["amount"].sum() * 100) == round(shown["change"].exact() * 100)
 
 
-@hypothesis.settings(max_examples=15)
+@hypothesis.settings.get_profile("slow")
 @hypothesis.given(entries=entries_of())
 def test_causes_hold_for_the_payments(entries):
     """Every cause is true of the payments, counted in the entries themselves."""

@@ -219,7 +219,7 @@ def test_sums_of_38_digits_are_exact(queue_of):
 AMOUNTS = st.sampled_from(["-1.00", "1.00", "-2.00", "2.00"])
 
 
-@settings(max_examples=10)
+@settings.get_profile("slow")
 @given(
     rows=st.lists(
         st.tuples(st.sampled_from(["bank", "card"]), AMOUNTS, st.sampled_from(["A SHOP", "BUS"])),

@@ -39,18 +39,19 @@ def ledgers():
     return frame.astype({"is_required": bool, "report_cash_flow": bool})
 
 
-def statement_of(entries, ledgers, **options):
-    """Return the cash flow statement of three months."""
+def statement_of(entries, ledgers, days=DAYS, **options):
+    """Return the cash flow statement of three months, or of some days."""
     options = {"books_start": "2025-01-01", "time_zone": "UTC"} | options
-    return aa.cash_flow_statement(frame_of(entries), ledgers, *DAYS, **options)
+    return aa.cash_flow_statement(frame_of(entries), ledgers, *days, **options)
 
 
 @pytest.mark.parametrize("name", CHARTS)
-@settings(max_examples=10)
+@settings.get_profile("slow")
 @given(entries=entries_of())
 def test_marks_are_figures_that_unfold(name, ledgers, entries):
     """Each mark has its figure's exact amount, whose entries sum to it; so does each figure of the table."""
-    picture = CHARTS[name](statement_of(entries, ledgers))
+    days = ("2025-02-01", "2025-02-28") if name == "balances" else DAYS  # it has marks for each day
+    picture = CHARTS[name](statement_of(entries, ledgers, days))
     for key, text, size in marks_of(picture):
         figure = picture.mark(key)
         assert figure.exact() == amount_of(text)
@@ -66,7 +67,7 @@ def test_marks_are_figures_that_unfold(name, ledgers, entries):
         assert amount_of(text) == units
 
 
-@settings(max_examples=10)
+@settings.get_profile("slow")
 @given(entries=entries_of())
 def test_sums_of_marks_are_those_of_the_report(ledgers, entries):
     """What charts draw, and what they state not to draw, is the net cash flow of the report."""

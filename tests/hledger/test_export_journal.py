@@ -70,7 +70,7 @@ def test_hledger_counts_a_posting_on_its_own_day(tmp_path):
 
 
 @pytest.mark.hledger
-@settings(max_examples=25)
+@settings.get_profile("slow")
 @given(awkward_books())
 def test_hledger_reads_every_line_back(tmp_path_factory, naive):
     """Lines, days, amounts, ids and account names are those of the books; balances are the sums of `signed`."""

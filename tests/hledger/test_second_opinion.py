@@ -125,7 +125,7 @@ def test_hledger_agrees_on_the_sample(tmp_path):
 
 
 @pytest.mark.hledger
-@settings(max_examples=25)
+@settings.get_profile("slow")
 @given(awkward_books(), requests())
 def test_hledger_agrees_on_random_books(naive, request_):
     """Whatever the entries, names and ids, the recomputed report of any days agrees with hledger in every figure."""

@@ -34,7 +34,7 @@ def pack_of(naive, period, first_month, *, books_start=FIRST_DAY):
     return pack_of_books(loaded, PackPeriods.around(period, first_month), Presentation("Company"), PageOptions())
 
 
-@hypothesis.settings(max_examples=15, phases=[hypothesis.Phase.generate])
+@hypothesis.settings(hypothesis.settings.get_profile("slow"), phases=[hypothesis.Phase.generate])
 @hypothesis.given(
     naive=books(),
     month=st.dates(dt.date(2024, 2, 1), dt.date(2025, 6, 1)),

@@ -276,7 +276,7 @@ def date_texts(instant):
     return [instant.isoformat(), f"{days:.6f}", *(instant.strftime(form) for form in DATE_FORMS)]
 
 
-@settings(max_examples=15, deadline=None)
+@settings.get_profile("slow")
 @given(choices=st.data())
 def test_what_a_spreadsheet_saves_loads_to_the_same_items(build, tmp_path_factory, *, choices):
     """Rows sorted or deleted, columns moved and added, other separators, marks, dates, encodings: the same items."""

@@ -152,7 +152,7 @@ def test_clean_books_tie(line_entries):
         assert {comparison.what: comparison.compared for comparison in outcome.comparisons}["line"] == len(REPORT.lines)
 
 
-@settings(deadline=None, max_examples=30)
+@settings.get_profile("slow")
 @given(ANYWHERE, st.sampled_from([CENT, -CENT, Decimal(10)]))
 def test_a_cent_on_a_line_is_found(row, off):
     """A line that is off by a cent is named, with exactly that difference, and nothing else is."""
@@ -161,7 +161,7 @@ def test_a_cent_on_a_line_is_found(row, off):
     assert differences_of(outcome) == {("line", line["ledger_id"], line["line_id"]): (off, "the amount differs")}
 
 
-@settings(deadline=None, max_examples=30)
+@settings.get_profile("slow")
 @given(ANYWHERE, st.sampled_from([CENT, -CENT]))
 def test_a_cent_on_a_line_and_its_ledger_is_found(row, off):
     """A consistent error of a cent (line and net) is found on both, and on the report's own identity."""
@@ -188,7 +188,7 @@ def test_a_cent_on_a_line_and_its_ledger_is_found(row, off):
         ("ending_balances", "total_cash_balance", "ending_total_balance"),
     ],
 )
-@settings(deadline=None, max_examples=30)
+@settings.get_profile("slow")
 @given(row=ANYWHERE, off=st.sampled_from([CENT, -CENT]))
 def test_a_cent_on_any_figure_by_ledger_is_found(table, column, what, row, off):
     """A cent on any net, total or balance of any ledger is found under its own name."""
@@ -210,7 +210,7 @@ def test_a_cent_on_the_cash_totals_is_found(what):
     assert set(differences) == {(what, None, None), ("identity", None, None)}
 
 
-@settings(deadline=None, max_examples=30)
+@settings.get_profile("slow")
 @given(ANYWHERE)
 def test_a_missing_line_is_found(row):
     """A line that the report omits is named."""
@@ -222,7 +222,7 @@ def test_a_missing_line_is_found(row):
     assert "the report omits it" in explanation
 
 
-@settings(deadline=None, max_examples=30)
+@settings.get_profile("slow")
 @given(ANYWHERE)
 def test_a_missing_ledger_is_found(row):
     """A ledger omitted with its lines differs in net, total and each line."""
@@ -234,7 +234,7 @@ def test_a_missing_ledger_is_found(row):
     assert sum(key[0] == "line" for key in differences) == (REPORT.lines["ledger_id"] == ledger_id).sum()
 
 
-@settings(deadline=None, max_examples=30)
+@settings.get_profile("slow")
 @given(ANYWHERE, st.sampled_from(CATEGORIES))
 def test_a_line_under_another_ledger_is_explained_as_recategorized(row, other):
     """A line (with its amount in the nets) under another ledger differs on both ledgers, each naming the other."""
@@ -264,7 +264,7 @@ def test_swapped_nets_pass_the_identity_but_are_found():
     assert all("not the sum of its own lines" in explanation for _, explanation in differences.values())
 
 
-@settings(deadline=None, max_examples=30)
+@settings.get_profile("slow")
 @given(ANYWHERE)
 def test_a_reversed_sign_is_explained(row):
     """An inflow reported as an outflow is explained as a reversed sign."""
@@ -272,7 +272,7 @@ def test_a_reversed_sign_is_explained(row):
     assert [explanation for _, explanation in differences_of(outcome).values()] == ["the sign is reversed"]
 
 
-@settings(deadline=None, max_examples=30)
+@settings.get_profile("slow")
 @given(ANYWHERE, st.sampled_from([-1, 1]))
 def test_a_line_on_another_day_or_entry_is_found(row, days):
     """A wrong day or journal entry on a line is a difference of 0.00 that names both values."""
@@ -490,7 +490,7 @@ def test_cash_side_line_ids_are_accepted(line_entries):
     assert any("interpreted as ids of the cash side" in note for note in outcome.notes)
 
 
-@settings(deadline=None, max_examples=30)
+@settings.get_profile("slow")
 @given(ANYWHERE)
 def test_errors_are_found_with_cash_side_ids_too(row):
     """A cent is found with line ids of the cash side as well."""
@@ -517,7 +517,7 @@ def test_one_wrong_line_id_is_found():
     assert {key[2] for key in differences} == {"le_wrong", REPORT.lines.loc[3, "line_id"]}
 
 
-@settings(deadline=None, max_examples=30)
+@settings.get_profile("slow")
 @given(ANYWHERE)
 def test_a_line_listed_twice_but_counted_once_is_accepted(row):
     """A repeated row whose ledger sum is right is noted; where the sum counts it twice it is a difference."""
@@ -669,7 +669,7 @@ def test_totals_under_an_inferred_root_are_compared():
     assert not reconcile(REPORT, RECOMPUTED).hierarchy_inferred
 
 
-@settings(deadline=None, max_examples=10)
+@settings.get_profile("slow")
 @given(ANYWHERE)
 def test_wrong_totals_name_the_hierarchy(row):
     """Where only totals differ the verdict names the hierarchy as the cause, inferred or not."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
@@ -200,6 +200,7 @@ def test_decisions_are_those_of_a_naive_record(actions):
         assert (len(staged), bool(staged.last_undone) or not naive.undone) == (len(naive.done), not naive.undone)
 
 
+@settings.get_profile("slow")
 @given(actions=ACTIONS)
 def test_the_effect_is_the_sum_of_the_decisions(books, actions):
     """What moves from and to each ledger is, after any steps, the exact sum of the rows that are decided."""

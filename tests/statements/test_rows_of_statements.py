@@ -133,7 +133,7 @@ def test_a_child_of_another_section_is_at_the_top_of_its_own():
 
 
 @pytest.mark.parametrize("kind", [INCOME, BALANCE, CASH])
-@settings(max_examples=10)
+@settings.get_profile("slow")
 @given(naive=books(), request=requests())
 def test_depth_hides_rows_but_not_amounts(kind, naive, request):
     """With a depth of one no ledger below the top is shown; all that is has the same amounts."""
@@ -147,7 +147,7 @@ def test_depth_hides_rows_but_not_amounts(kind, naive, request):
     assert others[0] == others[1]
 
 
-@settings(max_examples=10)
+@settings.get_profile("slow")
 @given(naive=books(), request=requests())
 def test_favourable_is_more_of_cash_income_and_assets(naive, request):
     """More cash, revenue, assets and equity is favourable, less expense and liabilities, whatever the ledger's side."""

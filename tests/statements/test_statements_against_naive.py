@@ -39,7 +39,7 @@ FRAMES = {
 
 
 @pytest.mark.parametrize("kind", ROWS_OF_TREES)
-@settings(max_examples=25)
+@settings.get_profile("slow")
 @given(naive=books(), request=requests())
 def test_ledgers_and_sections(kind, naive, request):
     """Each ledger with its tree, each ledger's own row and each section has the naive sum in every column."""
@@ -71,7 +71,7 @@ def test_ledgers_and_sections(kind, naive, request):
             assert not any(own)
 
 
-@settings(max_examples=25)
+@settings.get_profile("slow")
 @given(naive=books(), request=requests())
 def test_lines_of_the_income_statement(naive, request):
     """Gross profit, operating income and net income."""
@@ -81,7 +81,7 @@ def test_lines_of_the_income_statement(naive, request):
         assert row_units(statement, key) == [one[key] for one in found]
 
 
-@settings(max_examples=25)
+@settings.get_profile("slow")
 @given(naive=books(), request=requests())
 def test_the_balance_sheet_balances(naive, request):
     """Assets equal liabilities, equity and earnings, which are those of the fiscal year and of earlier ones."""
@@ -94,7 +94,7 @@ def test_the_balance_sheet_balances(naive, request):
     assert both == [one["total_assets"] for one in found]
 
 
-@settings(max_examples=25)
+@settings.get_profile("slow")
 @given(naive=books(), request=requests())
 def test_starting_cash_and_flows_are_ending_cash(naive, request):
     """Starting cash, net change and ending cash are the naive ones, and add up."""
@@ -105,7 +105,7 @@ def test_starting_cash_and_flows_are_ending_cash(naive, request):
     assert all(one["starting_cash_balance"] + one["net_cash_flow"] == one["ending_cash_balance"] for one in found)
 
 
-@settings(max_examples=25)
+@settings.get_profile("slow")
 @given(naive=books(), request=requests())
 def test_both_sides_of_the_trial_balance_are_the_same(naive, request):
     """A positive balance is a debit, a negative one a credit; both sides sum to the same."""
@@ -121,7 +121,7 @@ def test_both_sides_of_the_trial_balance_are_the_same(naive, request):
         assert statement.value("total", debit.key) == statement.value("total", credit.key)
 
 
-@settings(max_examples=15)
+@settings.get_profile("slow")
 @given(naive=books(), request=requests(), data=st.data())
 @pytest.mark.parametrize("kind", FUNCTIONS)
 def test_entries_sum_to_additive_figures(kind, naive, request, data):
@@ -140,7 +140,7 @@ def test_entries_sum_to_additive_figures(kind, naive, request, data):
 
 
 @pytest.mark.parametrize("kind", ROWS_OF_TREES)
-@settings(max_examples=10)
+@settings.get_profile("slow")
 @given(naive=books(), request=requests(), data=st.data())
 def test_siblings_and_disjoint_columns_share_no_entry(kind, naive, request, data):
     """A total's entries are those of its parts, of which no two share one; nor do two columns of flows."""
@@ -176,7 +176,7 @@ def assert_cancel(naive, lines, kind):
 
 
 @pytest.mark.parametrize("kind", ROWS_OF_TREES)
-@settings(max_examples=25)
+@settings.get_profile("slow")
 @given(naive=books(), request=requests())
 def test_comparisons(kind, naive, request):
     """Earlier periods, changes and percentages are those of the naive sums."""
@@ -209,7 +209,7 @@ def test_comparisons(kind, naive, request):
 
 
 @pytest.mark.parametrize("kind", [INCOME, CASH])
-@settings(max_examples=20)
+@settings.get_profile("slow")
 @given(naive=books(), request=requests())
 def test_totals_and_averages_of_flows(kind, naive, request):
     """A total is the sum of all columns, an average that of the whole ones over their number, to the nearest cent."""
