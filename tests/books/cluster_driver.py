@@ -1,8 +1,9 @@
 """A program that reports local books on a Spark cluster, for tests: a process has one connection to a cluster.
 
-Its argument is JSON: the folder of the books, the address of the cluster, settings of Spark, and the process group of
-a worker. It makes a report and the statements, then kills the group with SIGKILL while it makes them again, and prints
-as JSON the figures before and after, the stage that was being executed at the kill, and its own peak memory.
+Its argument is JSON: the folder of the books, the address of the cluster, settings of Spark, names of statements, and
+perhaps the process group of a worker. It makes a report and the statements, and prints their figures as JSON. It then
+kills the group with SIGKILL while it makes them again, and prints the figures before and after, the stage that was
+being executed at the kill, and its own peak memory.
 """
 
 import json
@@ -11,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -19,17 +21,17 @@ import accounting_analytics as aa
 from accounting_analytics.books import Books
 
 MAY = ("2026-05-01", "2026-05-31")
-YEAR = ("2025-06-01", "2026-05-31")
+QUARTER = ("2026-03-01", "2026-05-31")
 TABLES = ("ledgers", "starting_balances", "ending_balances")
-STATEMENTS = (aa.cash_flow_statement, aa.income_statement, aa.balance_sheet, aa.trial_balance)
 
 
-def figures_of(lines, ledgers):
-    """Return every figure of a report without its lines, and of each statement."""
+def figures_of(lines, ledgers, statements):
+    """Return every figure of a report without its lines, and of each statement by its name."""
     report = aa.recompute_cash_flow(lines, ledgers, *MAY, lines=False, amounts="decimal")
     tables = {f"report {name}": getattr(report, name).to_csv(index=False) for name in TABLES}
-    statements = {make.__name__: make(lines, ledgers, *YEAR).tidy().to_csv(index=False) for make in STATEMENTS}
-    return tables | statements
+    return tables | {
+        name: getattr(aa, name)(lines, ledgers, *QUARTER).tidy().to_csv(index=False) for name in statements
+    }
 
 
 def kill_during_a_stage(context, task, found):
@@ -66,13 +68,11 @@ def main():
     context, killed = session.sparkContext, {}
     books = Books.open(task["folder"])
     lines, ledgers = books.scan("pyspark", session=session), books.ledgers()
-    result = {"figures": figures_of(lines, ledgers), "executors": executor_count(context)}
-    threading.Thread(target=kill_during_a_stage, args=(context, task, killed), daemon=True).start()
-    result |= {
-        "figures_after": figures_of(lines, ledgers),
-        "killed": killed,
-        "executors_after": executor_count(context),
-    }
+    figures = partial(figures_of, lines, ledgers, task["statements"])
+    result = {"figures": figures(), "executors": executor_count(context)}
+    if "killed_group" in task:
+        threading.Thread(target=kill_during_a_stage, args=(context, task, killed), daemon=True).start()
+        result |= {"figures_after": figures(), "killed": killed, "executors_after": executor_count(context)}
     result["peak_mb"] = [peak_memory("self"), peak_memory(context._gateway.proc.pid)]
     session.stop()
     print(json.dumps(result))  # noqa: T201 (the result)

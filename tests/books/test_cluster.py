@@ -14,7 +14,8 @@ from accounting_analytics.books import Books
 from accounting_analytics.books.storage import table_schema
 
 pytestmark = pytest.mark.spark
-COPIES = 10
+COPIES = 60
+STATEMENTS = ("cash_flow_statement", "income_statement", "balance_sheet", "trial_balance")
 DRIVER = Path(__file__).with_name("cluster_driver.py")
 CLUSTER = Path(__file__).parents[1] / "benchmarks" / "spark_cluster.py"
 SETTINGS = {
@@ -36,9 +37,9 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def books(tmp_path_factory, demo_company):
-    """Return local books of the demo company, every entry of which is there ten times."""
+    """Return local books of a quarter of the demo company, every entry of which is there sixty times."""
     books = Books.open(tmp_path_factory.mktemp("cluster") / "books")
-    books.sync(demo_company.client, start_date="2025-01-01", end_date="2026-05-31")
+    books.sync(demo_company.client, start_date="2026-03-01", end_date="2026-05-31")
     table, version = books._storage.lines, books._version
     parts = {month: table.save(month, _copied(table.read(file))) for month, file in version.commit.parts.items()}
     table.commit(table_schema(books.scale), parts, version.commit.record, version.commit)
@@ -57,42 +58,45 @@ def _copied(lines):
     return pa.concat_tables(copies)
 
 
-def _run(cluster, folder, killed_worker):
-    """Report books on the cluster, where a worker and its executor are killed; return what the program found."""
-    task = {"folder": str(folder), "master": cluster.address, "settings": SETTINGS}
-    task["killed_group"] = cluster.processes[killed_worker].pid
-    # a Python function could not be executed on a worker
-    environment = os.environ | {"PYSPARK_PYTHON": "no-python", "PYSPARK_DRIVER_PYTHON": sys.executable}
-    done = subprocess.run(  # noqa: S603 (our own program)
-        [sys.executable, DRIVER, json.dumps(task)],
-        capture_output=True, text=True, check=False, env=environment, timeout=300,
-    )  # fmt: skip
-    assert not done.returncode, done.stderr[-5000:]
-    return json.loads(done.stdout.splitlines()[-1])
+@pytest.fixture
+def run(tmp_path, books):
+    """Return a function that reports the books on a cluster, where a worker may be killed, and returns what it found.
 
-
-@pytest.fixture(scope="module")
-def found(tmp_path_factory, books):
-    """Return what a program found that reported the books on a cluster, one worker of which was killed."""
+    It returns also the figures of the books themselves.
+    """
     make_cluster = runpy.run_path(str(CLUSTER))["Cluster"]
-    with make_cluster(tmp_path_factory.mktemp("cluster"), "700m") as cluster:
-        return _run(cluster, books.folder, killed_worker=1)
+    figures_of = runpy.run_path(str(DRIVER))["figures_of"]
+
+    def run(statements, killed_worker=None):
+        task = {"folder": str(books.folder), "settings": SETTINGS, "statements": statements}
+        # a Python function could not be executed on a worker
+        environment = os.environ | {"PYSPARK_PYTHON": "no-python", "PYSPARK_DRIVER_PYTHON": sys.executable}
+        with make_cluster(tmp_path, "700m") as cluster:
+            task["master"] = cluster.address
+            if killed_worker is not None:
+                task["killed_group"] = cluster.processes[killed_worker].pid
+            done = subprocess.run(  # noqa: S603 (our own program)
+                [sys.executable, DRIVER, json.dumps(task)], capture_output=True, text=True, check=False, env=environment
+            )
+        assert not done.returncode, done.stderr[-5000:]
+        return json.loads(done.stdout.splitlines()[-1]), figures_of(books, books.ledgers(), statements)
+
+    return run
 
 
-@pytest.fixture(scope="module")
-def expected(books):
-    """Return the figures of the books."""
-    return runpy.run_path(str(DRIVER))["figures_of"](books, books.ledgers())
-
-
-def test_figures_of_a_cluster(found, expected):
-    """Two workers make the report and the statements of the books, without Python and without returning lines."""
+def test_figures_of_a_cluster(run):
+    """Two workers make the report of the books, without Python and without returning lines."""
+    found, expected = run(())
     assert found["executors"] == 2
     assert found["figures"] == expected
 
 
-def test_a_worker_is_killed(found, expected):
+@pytest.mark.long
+def test_a_worker_is_killed(run):
     """A worker that is killed between the tasks of a sum changes no figure: the other one does its tasks again."""
+    found, expected = run(STATEMENTS, killed_worker=1)
+    assert found["executors"] == 2
+    assert found["figures"] == expected
     killed = found["killed"]
     assert killed["active_jobs"]
     assert 0 < killed["numCompletedTasks"] < killed["numTasks"]
