@@ -1,4 +1,4 @@
-"""Books of 36 months on the embedded service, and edits of any kind anywhere in them."""
+"""Books of up to 36 months on the embedded service, and edits of any kind anywhere in them."""
 
 import datetime as dt
 import random
@@ -30,8 +30,8 @@ DAY = 86_400_000_000
 class ServedBooks:
     """Books of one instance that are posted in Python, edited in the database, and read over HTTP."""
 
-    def __init__(self, path, base_url, seed):
-        self.path = path
+    def __init__(self, path, base_url, seed, first):
+        self.path, self.first = path, first
         self.random = random.Random(seed)  # noqa: S311 (a test)
         with Store.open(path) as store:
             self.instance = create_instance(store, NewInstance())
@@ -63,7 +63,7 @@ class ServedBooks:
         self.receivable = create("Receivables", financial_account_type="accounts_receivable")
 
     def _moment(self):
-        day = FIRST + dt.timedelta(days=self.random.randrange((LAST - FIRST).days + 1))
+        day = self.first + dt.timedelta(days=self.random.randrange((LAST - self.first).days + 1))
         return dt.datetime(day.year, day.month, day.day, 17, self.random.randrange(60), tzinfo=dt.UTC)
 
     def _new_entry(self, number):
@@ -143,7 +143,7 @@ class ServedBooks:
 
     def recategorize(self):
         """Move the category of a transaction, through the interface."""
-        lines = aa.load_line_entries(self.client, self.cash, FIRST, LAST)
+        lines = aa.load_line_entries(self.client, self.cash, self.first, LAST)
         lines = lines[lines["transaction_id"].notna() & lines["opposing_ledger_ids"].isin(self.categories)]
         line = lines.iloc[self.random.randrange(len(lines))]
         target = self.random.choice([one for one in self.categories if one != line["opposing_ledger_ids"]])
@@ -172,18 +172,18 @@ class ServedBooks:
 
     def load(self, ledgers):
         """Line entries as they are now, loaded without local books."""
-        return aa.load_line_entries(self.client, ledgers["id"], FIRST, LAST)
+        return aa.load_line_entries(self.client, ledgers["id"], self.first, LAST)
 
 
 @pytest.fixture
 def serve(tmp_path):
-    """Return a context manager that serves books of 36 months; a seed decides what is in them."""
+    """Return a context manager that serves books of 36 months, or fewer; a seed decides what is in them."""
 
     @contextmanager
-    def serve(seed):
+    def serve(seed, first=FIRST):
         path = tmp_path / f"service-{seed}.db"
         with running(path) as service:
-            books = ServedBooks(path, service.base_url, seed)
+            books = ServedBooks(path, service.base_url, seed, first)
             with books.client:
                 yield books
 

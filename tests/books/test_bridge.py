@@ -1,17 +1,19 @@
 """Bridges between two versions of local books."""
 
+import datetime as dt
+
 import accounting_analytics as aa
 from accounting_analytics.books import Books
 
 
 def sync(books, service):
-    """Sync the 36 months."""
-    return books.sync(service.client, start_date="2023-01-01", end_date="2025-12-31")
+    """Sync the twelve months."""
+    return books.sync(service.client, start_date=service.first, end_date="2025-12-31")
 
 
 def test_versions_of_books_are_bridged_by_entry(tmp_path, serve):
     """What was edited between two syncs is named by entry, and the steps sum to the change of the cash flow."""
-    with serve(400) as service:
+    with serve(401, dt.date(2025, 1, 1)) as service:
         books = Books.open(tmp_path / "books")
         sync(books, service)
         before = books.line_entries()

@@ -16,7 +16,7 @@ def synced(tmp_path_factory, demo_company):
     """Return local books of the demo company with two versions; tests copy them."""
     folder = tmp_path_factory.mktemp("synced") / "books"
     books = Books.open(folder)
-    books.sync(demo_company.client, start_date="2026-01-01", end_date="2026-05-31")
+    books.sync(demo_company.client, start_date="2026-03-01", end_date="2026-05-31")
     books.sync(demo_company.client, months_a_night=0)
     return folder
 
@@ -101,7 +101,7 @@ def test_commits_of_other_programs_are_named(folder, tmp_path):
     import deltalake  # noqa: PLC0415 (only here)
 
     table = deltalake.DeltaTable(folder / "lines")
-    table.delete("month = '2026-02'")
+    table.delete("month = '2026-04'")
     with pytest.raises(BooksError, match=r"version 2 .* was written by another program .*DELETE"):
         Books.open(folder)
     other = tmp_path / "other"

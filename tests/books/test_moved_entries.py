@@ -16,19 +16,19 @@ MARCH, APRIL = Period("2025-03-01", "2025-03-31", "UTC"), Period("2025-04-01", "
 
 
 def sync(books, service, **options):
-    """Sync the 36 months."""
-    return books.sync(service.client, start_date="2023-01-01", end_date="2025-12-31", **options)
+    """Sync the twelve months."""
+    return books.sync(service.client, start_date=service.first, end_date="2025-12-31", **options)
 
 
 def test_an_entry_without_cash_is_not_in_two_months(tmp_path, serve):
     """An entry that moved into a month that is read again is no longer in the month that it was in before."""
-    with serve(400) as service:
+    with serve(400, dt.date(2025, 1, 1)) as service:
         books = Books.open(tmp_path / "books")
         sync(books, service)
         (pk, _), *_ = service.execute(
             "SELECT pk, datetime FROM journal_entries WHERE cash_ledger_pk IS NULL ORDER BY datetime DESC"
         )
-        first_day = int(pd.Timestamp("2023-01-15T17:00Z").timestamp()) * 1_000_000
+        first_day = int(pd.Timestamp("2025-01-15T17:00Z").timestamp()) * 1_000_000
         service.execute("UPDATE line_entries SET datetime = ? WHERE journal_entry_pk = ?", first_day, pk)
         service.execute("UPDATE journal_entries SET datetime = ? WHERE pk = ?", first_day, pk)
         result = sync(books, service, months_a_night=1)
