@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from accounting_analytics.demo_company.served_company import COMPANY
+
 README = (Path(__file__).parents[2] / "accounting_analytics/pack/README.md").read_text(encoding="utf-8")
+MONTH = "2025-02"  # with little before it to load
 PROGRAM = Path(sys.executable).with_name("accounting-analytics")
-FILES = {f"pack_2026-05.{kind}" for kind in ("html", "pdf", "eml")}
+FILES = {f"pack_{MONTH}.{kind}" for kind in ("html", "pdf", "eml")}
 
 
 def blocks(language):
@@ -51,11 +54,11 @@ def written(folder):
 
 @pytest.mark.browser
 def test_commands(run_shell, tmp_path):
-    """The commands of the README run as they are, one after the other in one folder."""
+    """The commands of the README run one after the other in one folder, on a demo company that is served already."""
     commands = [line for block in blocks("sh") for line in block.splitlines()]
     assert len(commands) > 1
     for command in commands:
-        finished = run_shell(command)
+        finished = run_shell(command.replace(" --demo", ""), ACCOUNTING_ANALYTICS_COMPANY=COMPANY)
         assert finished.returncode == 0, finished.stderr
     assert {path.suffix for path in (tmp_path / "packs").glob("harbor*")} == {".html", ".pdf", ".eml", ".xlsx"}
 
@@ -69,7 +72,7 @@ def test_crontab(run_shell, tmp_path):
     check("crontab", "-n", tmp_path / "crontab")
     command = crontab.splitlines()[-1].split(maxsplit=5)[-1].replace("/srv/packs", str(tmp_path))
     assert "%" not in command  # cron takes it for a line break
-    finished = run_shell(command.replace("last-month", "2026-05"))
+    finished = run_shell(command.replace("last-month", MONTH))
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, "", "")
     assert written(tmp_path / "out") == FILES
     assert "fingerprint" in (tmp_path / "pack.log").read_text(encoding="utf-8")
@@ -90,7 +93,7 @@ def test_units_of_systemd(run_shell, tmp_path):
     assert f"Normalized form: {days}" in check("systemd-analyze", "calendar", days).stdout
     command = re.search(r"^ExecStart=(.*)$", service, re.MULTILINE)[1].replace(program, "accounting-analytics")
     command = command.replace("/var/lib/monthly-pack", str(tmp_path / "packs"))
-    finished = run_shell(command.replace("last-month", "2026-05"))
+    finished = run_shell(command.replace("last-month", MONTH))
     assert finished.returncode == 0, finished.stderr
     assert written(tmp_path / "packs") == FILES
 
@@ -103,6 +106,6 @@ def test_workflow(run_shell, tmp_path):
     *_, step, upload = job["steps"]
     secrets = {name: value for name, value in step["env"].items() if "TOKEN" in name}
     assert secrets == {"ACCOUNTING_ANALYTICS_TOKEN": "${{ secrets.LEDGER_TOKEN }}"}
-    finished = run_shell(step["run"], PERIOD="2026-05")
+    finished = run_shell(step["run"], PERIOD=MONTH)
     assert finished.returncode == 0, finished.stderr
     assert written(tmp_path / upload["with"]["path"]) == FILES

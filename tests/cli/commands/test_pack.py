@@ -14,8 +14,8 @@ import pytest
 
 from accounting_analytics.pack.output_files import OutputFiles
 
-MAY = ("--period", "2026-05", "--output", "packs")
-NAME = "harbor-lane_2026-05"
+FEBRUARY = ("--period", "2025-02", "--output", "packs")  # with little before it to load
+NAME = "harbor-lane_2025-02"
 FINGERPRINT = r"[0-9a-f]{4}(?:-[0-9a-f]{4}){7}"
 NOWHERE = "http://127.0.0.1:1"
 MAIN = "from accounting_analytics.cli import main; main()"
@@ -23,7 +23,7 @@ OLD = {".html": b"old page", ".pdf": b"old paper"}
 
 
 class PackFolder(OutputFiles):
-    """The files of the pack of May, in a folder."""
+    """The files of the pack of February, in a folder."""
 
     def write_old(self):
         """Write the files of an earlier run."""
@@ -76,11 +76,11 @@ def named(contents, mark=""):
 
 def test_a_page(pack, folder):
     """The path is on stdout, the fingerprint that the page shows on stderr, and only the owner may read the page."""
-    finished = pack(*MAY)
+    finished = pack(*FEBRUARY)
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout == f"packs/{NAME}.html\n"
     (fingerprint,) = re.findall(
-        rf"^Harbor Lane, May 2026: cash flow proven; fingerprint ({FINGERPRINT})$", finished.stderr, re.MULTILINE
+        rf"^Harbor Lane, Feb 2025: cash flow proven; fingerprint ({FINGERPRINT})$", finished.stderr, re.MULTILINE
     )
     assert fingerprint.encode() in folder.read(".html")
     assert folder.stored().keys() == {f"{NAME}.html"}
@@ -90,11 +90,11 @@ def test_a_page(pack, folder):
 @pytest.mark.browser
 def test_every_format(pack, old):
     """All are of one run, those of the run before are kept, and the mail has the files and the fingerprint."""
-    finished = pack(*MAY, "--pdf", "--excel", "--mail", "--mail-to", "finance@example.com", "--json")
+    finished = pack(*FEBRUARY, "--pdf", "--excel", "--mail", "--mail-to", "finance@example.com", "--json")
     assert finished.returncode == 0, finished.stderr
     result = json.loads(finished.stdout)
     assert result["files"] == {kind: f"packs/{NAME}.{kind}" for kind in ("html", "xlsx", "pdf", "eml")}
-    assert (result["title"], result["verdict"]) == ("Harbor Lane, May 2026", "cash flow proven")
+    assert (result["title"], result["verdict"]) == ("Harbor Lane, Feb 2025", "cash flow proven")
     mail = email.message_from_bytes(old.read(".eml"), policy=default)
     attached = {part.get_filename(): part.get_payload(decode=True) for part in mail.iter_attachments()}
     assert attached == {path.name: path.read_bytes() for path in map(old.path, (".html", ".xlsx", ".pdf"))}
@@ -168,13 +168,13 @@ def test_a_secret_as_parameter(pack, settings, old, assert_refused, options):
 def test_a_folder_that_cannot_be_written(pack, tmp_path, assert_refused):
     """It is refused before anything is loaded."""
     (tmp_path / "packs").write_text("")
-    assert_refused(pack(*MAY, base_url=NOWHERE), 2, "the folder packs cannot be written: ")
+    assert_refused(pack(*FEBRUARY, base_url=NOWHERE), 2, "the folder packs cannot be written: ")
 
 
 def test_no_browser(pack, old, assert_refused):
     """A PDF without a browser is refused before anything is loaded."""
     assert_refused(
-        pack(*MAY, "--pdf", base_url=NOWHERE, ACCOUNTING_ANALYTICS_BROWSER="absent"),
+        pack(*FEBRUARY, "--pdf", base_url=NOWHERE, ACCOUNTING_ANALYTICS_BROWSER="absent"),
         2,
         "browser is 'absent'",
         "install",
@@ -186,7 +186,7 @@ def test_a_browser_that_fails(pack, old, tmp_path):
     """The page is written and named, the PDF of the run before is set aside, and the exit code is not 0."""
     (tmp_path / "browser").write_text("#!/bin/sh\necho 'no display' >&2\nexit 7\n")
     (tmp_path / "browser").chmod(0o700)
-    finished = pack(*MAY, "--pdf", ACCOUNTING_ANALYTICS_BROWSER=str(tmp_path / "browser"))
+    finished = pack(*FEBRUARY, "--pdf", ACCOUNTING_ANALYTICS_BROWSER=str(tmp_path / "browser"))
     assert finished.returncode == 1, finished.stderr
     assert finished.stdout == f"packs/{NAME}.html\n"
     assert f"(exit code 7): no display; the pack without it is packs/{NAME}.html" in finished.stderr
@@ -196,13 +196,13 @@ def test_a_browser_that_fails(pack, old, tmp_path):
 def test_service_down(pack, old, assert_refused):
     """The files of the run before are set aside, and the message says where."""
     aside = f"the files of the run before are now packs/{NAME}.previous.html, packs/{NAME}.previous.pdf"
-    assert_refused(pack(*MAY, base_url=NOWHERE), 4, aside)
+    assert_refused(pack(*FEBRUARY, base_url=NOWHERE), 4, aside)
     assert old.stored() == named(OLD, ".previous")
 
 
 def test_a_token_that_is_refused(pack, old, assert_refused):
     """A token that the service does not know is an error of the service, and is not repeated."""
-    finished = pack(*MAY, ACCOUNTING_ANALYTICS_TOKEN="another-token-value")
+    finished = pack(*FEBRUARY, ACCOUNTING_ANALYTICS_TOKEN="another-token-value")
     assert_refused(finished, 4, f"packs/{NAME}.previous.html")
     assert "another-token-value" not in finished.stderr
     assert old.stored() == named(OLD, ".previous")
@@ -231,20 +231,20 @@ def wrong_service(settings, distortion, forwarding):
 
 def test_service_that_stops_responding(pack, old, assert_refused, failing_service):
     """A service that fails after the first pages is the same as one that is down."""
-    assert_refused(pack(*MAY, base_url=failing_service), 4, f"packs/{NAME}.previous.html")
+    assert_refused(pack(*FEBRUARY, base_url=failing_service), 4, f"packs/{NAME}.previous.html")
     assert old.stored() == named(OLD, ".previous")
 
 
 def test_not_reconciled(pack, old, wrong_service):
     """The pack is written, says that it is not proven and why, and the exit code is 3."""
-    finished = pack(*MAY, base_url=wrong_service)
+    finished = pack(*FEBRUARY, base_url=wrong_service)
     assert finished.returncode == 3, finished.stderr
     assert finished.stdout == f"packs/{NAME}.html\n"
     assert re.search(
-        rf"^Harbor Lane, May 2026: cash flow not proven; fingerprint {FINGERPRINT}$", finished.stderr, re.MULTILINE
+        rf"^Harbor Lane, Feb 2025: cash flow not proven; fingerprint {FINGERPRINT}$", finished.stderr, re.MULTILINE
     )
     assert (
-        len(re.findall("^error: the cash flow of the pack is not proven: .*May 2026", finished.stderr, re.MULTILINE))
+        len(re.findall("^error: the cash flow of the pack is not proven: .*Feb 2025", finished.stderr, re.MULTILINE))
         == 1
     )
     assert b"cash flow not proven" in old.read(".html")
@@ -265,8 +265,8 @@ def test_an_empty_period(pack, tmp_path, assert_refused, period):
 def test_two_runs_together(pack, old, assert_refused):
     """The second is refused and changes nothing, that of another month is not."""
     with old.locked():
-        assert_refused(pack(*MAY), 2, f"another run writes {NAME} in packs", "nothing was changed")
-        finished = pack("--period", "2026-04", "--output", "packs")
+        assert_refused(pack(*FEBRUARY), 2, f"another run writes {NAME} in packs", "nothing was changed")
+        finished = pack("--period", "2025-03", "--output", "packs")
         assert finished.returncode == 0, finished.stderr
     assert named(OLD).items() <= old.stored().items()
 
@@ -282,7 +282,7 @@ main()
 
 def test_a_full_disk(fork_server, settings, tmp_path, old):
     """A page that does not fit is not written, and leaves no part of itself."""
-    fork_server.start(FULL_DISK, "pack", *MAY, folder=tmp_path, environment=os.environ | settings)
+    fork_server.start(FULL_DISK, "pack", *FEBRUARY, folder=tmp_path, environment=os.environ | settings)
     finished = fork_server.wait()
     assert finished.returncode == 2, finished.stderr
     assert "the folder packs cannot be written: File too large; no new file was written" in finished.stderr
@@ -306,7 +306,7 @@ def interrupt(fork_server, settings, tmp_path, distortion, forwarding):
         held = distortion(request=hold)
         with forwarding(settings["ACCOUNTING_ANALYTICS_BASE_URL"], held) as base_url:
             environment = os.environ | settings | {"ACCOUNTING_ANALYTICS_BASE_URL": base_url}
-            process_id = fork_server.start(MAIN, "pack", *MAY, folder=tmp_path, environment=environment)
+            process_id = fork_server.start(MAIN, "pack", *FEBRUARY, folder=tmp_path, environment=environment)
             assert reached.wait(60)
             os.kill(process_id, number)
             finished = fork_server.wait()
@@ -329,7 +329,7 @@ def test_stopped_while_printing(fork_server, settings, old, tmp_path):
     browser.write_text(f"#!/bin/sh\necho $$ > {started}.part\nmv {started}.part {started}\nexec sleep 600\n")
     browser.chmod(0o700)
     environment = os.environ | settings | {"ACCOUNTING_ANALYTICS_BROWSER": str(browser)}
-    process_id = fork_server.start(MAIN, "pack", *MAY, "--pdf", folder=tmp_path, environment=environment)
+    process_id = fork_server.start(MAIN, "pack", *FEBRUARY, "--pdf", folder=tmp_path, environment=environment)
     while not started.exists():
         os.kill(process_id, 0)  # fails if the run ended
         time.sleep(0.05)
@@ -344,7 +344,7 @@ def test_killed(interrupt, pack, old):
     """A run that is killed changes nothing, and is not in the way of the next one."""
     assert interrupt(signal.SIGKILL).returncode == -signal.SIGKILL
     assert old.stored() == named(OLD)
-    finished = pack(*MAY)
+    finished = pack(*FEBRUARY)
     assert finished.returncode == 0, finished.stderr
     assert old.stored().keys() == {f"{NAME}.html", *named(OLD, ".previous")}
 
@@ -353,7 +353,7 @@ def test_run_again(pack, folder):
     """The files of the first run are kept once; a third run keeps those of the second."""
     pages = []
     for _ in range(3):
-        finished = pack(*MAY)
+        finished = pack(*FEBRUARY)
         assert finished.returncode == 0, finished.stderr
         pages.append(folder.read(".html"))
         time.sleep(1)  # the page states the second in which it was made
