@@ -269,9 +269,9 @@ def test_the_grid_is_a_grid(page):
     assert page.browser.evaluate(f"getComputedStyle({active}).outlineStyle") == "solid"
 
 
-@pytest.fixture
-def many(browser, tmp_path, books):
-    """Return the grid of 100,000 transactions of 2,000 merchants."""
+@pytest.fixture(scope="module")
+def many(browser, tmp_path_factory, books):
+    """Return the grid of 100,000 transactions of 2,000 merchants; only the last test decides some."""
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     names = [f"{one}{two}{three} STORE" for one in letters for two in letters for three in letters[:3]][:2000]
     rows = [
@@ -286,13 +286,12 @@ def many(browser, tmp_path, books):
         )
         for number in range(100_000)
     ]
-    page = GridPage(browser, tmp_path, aa.review(books["queue"](rows), books["ledgers"]()))
-    page.open()
-    return page
+    return GridPage(browser, tmp_path_factory.mktemp("many"), aa.review(books["queue"](rows), books["ledgers"]()))
 
 
 def test_a_press_on_a_row_that_moves(many):
     """Rows that stay in sight while the grid is scrolled keep their elements, so that no press is lost."""
+    many.open()
     grid = f"{GRID}.querySelector('[role=grid]')"
     kept = "[...document.querySelectorAll('.row')].filter(one => one.isMarked).length"
     many.browser.evaluate(f"{GRID}.querySelectorAll('.body .row').forEach(one => {{ one.isMarked = true }})")
@@ -307,6 +306,7 @@ def test_a_press_on_a_row_that_moves(many):
 
 def test_only_rows_in_sight_are_drawn(many):
     """Of 100,000 transactions a screen is drawn, also at the end, and all are found, ticked and decided."""
+    many.open()
     assert many.browser.evaluate(f"{GRID}.querySelectorAll('.row').length") < 40
     many.click(".head .tick")
     many.type("meals")
