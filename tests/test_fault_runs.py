@@ -147,7 +147,7 @@ def test_temporary_faults_end_exact_or_clear(books, truth, soak_count):
     """Runs under any two temporary faults never end with a wrong result, and nearly always with the right one."""
     verdicts, clear = [], []
     with stamina.set_testing(testing=True, attempts=10, cap=True):
-        for seed in range(soak_count(500, fewer=30)):
+        for seed in range(soak_count(500, fewer=20)):
             faults = ",".join(random.Random(seed).sample(TEMPORARY, 2))  # noqa: S311 (it replays)
             with (
                 running(books.path, ServiceOptions(faults=faults, fault_seed=seed)) as service,
@@ -263,7 +263,16 @@ TEMPORARY_FAILURES = {
 FINAL_FAILURES = {"403": status(403), "404": status(404), "501": status(501)}
 
 
-@pytest.mark.parametrize("failure", TEMPORARY_FAILURES | FINAL_FAILURES)
+IN_EVERY_RUN = {"reset", "503", "404"}
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        name if name in IN_EVERY_RUN else pytest.param(name, marks=pytest.mark.long)
+        for name in TEMPORARY_FAILURES | FINAL_FAILURES
+    ],
+)
 def test_the_nth_request_fails(books, truth, failure):
     """Whichever request of a run fails, a temporary failure ends EXACT and a final one CLEAR."""
     with running(books.path) as service, stamina.set_testing(testing=True, attempts=3, cap=True):

@@ -30,11 +30,10 @@ def test_precision_is_kept(benchmark, noisy_books):
     assert_kept(benchmark.measure(list(benchmark.folds(benchmark.demo(), 3))))
 
 
-@pytest.mark.soak
-def test_precision_is_kept_on_all_books(benchmark, noisy_books, soak_count, tmp_path):
-    """All seeds, the demo company and the example of beancount, each of the last twelve months in `make soak`."""
-    months = soak_count(12, fewer=2)
+@pytest.mark.long
+def test_precision_is_kept_on_all_books(benchmark, noisy_books, tmp_path):
+    """All seeds, the demo company and the example of beancount, each of the last twelve months."""
     every = [benchmark.noisy(seed) for seed in noisy_books.SEEDS]
     every += [benchmark.demo(), benchmark.bean_example(tmp_path)]
-    found = [list(benchmark.folds(books, months)) for books in every]
+    found = [list(benchmark.folds(books, 12)) for books in every]
     assert_kept(benchmark.measure([fold for one in found for fold in one]))

@@ -92,7 +92,7 @@ def test_killed_loads_continue(program, make_ledgers, spread, loopback, tmp_path
     service = make_ledgers(spread(SPREAD), page_size=100)
     truth = sorted([line["id"], line["ledger_id"], f"{float(line['amount']):.2f}"] for line in service.lines)
     killer = Killer(service)
-    kills, killed, resumed = soak_count(200), 0, 0
+    kills, killed, resumed = soak_count(200, fewer=10), 0, 0
     with loopback(killer) as base_url:
         seed = 0
         while killed < kills:

@@ -118,7 +118,8 @@ def test_every_cause_is_shown(make_result):
     """The text, the page and the JSON have every cause, however many there are."""
     result = make_result(80)
     assert len(result.differences) == 80
+    text, page = result.explain(), result._repr_html_()
     for number in range(80):
-        assert f"line le_{number} of entry je_1" in result.explain()
-        assert f'<td class="text short">le_{number}</td>' in result._repr_html_()
+        assert f"line le_{number} of entry je_1" in text
+        assert f'<td class="text short">le_{number}</td>' in page
     assert sum("of entry je_1" in one for one in json.loads(result.to_json())["explanations"]) == 80
