@@ -50,7 +50,7 @@ def first(soak_count):
 @pytest.mark.soak
 def test_edits_are_found(tmp_path, serve, first, soak_count):
     """What a report shows is found by the next sync, without any rota; the old report stays, and drift names lines."""
-    for seed in range(soak_count(50, 3)):
+    for seed in range(soak_count(50, 2)):
         with serve(seed, first) as service:
             books = Books.open(tmp_path / f"books-{seed}")
             assert sync(books, service).ties

@@ -316,10 +316,10 @@ def database(request, tmp_path):
 
 @pytest.fixture
 def soak_count(soak_count, request):
-    """Return the function that scales long counts; on PostgreSQL a fifth proves once more what SQLite has proven."""
+    """Return the function that scales long counts; on PostgreSQL half of it proves once more what SQLite has proven."""
     if soak_count(10) > 1 or request.node.get_closest_marker("postgresql") is None:
         return soak_count
-    return lambda long, fewer=None: max(2, soak_count(long, fewer) // 5)
+    return lambda long, fewer=None: max(2, soak_count(long, fewer) // 2)
 
 
 @pytest.fixture(scope="session")
