@@ -64,6 +64,7 @@ def test_spark_reads_the_rows_of_the_other_readers(tables, version):
             assert comparable(others) == rows, table.name
 
 
+@pytest.mark.long
 def test_spark_joins_every_key(tables):
     """Every foreign key has its row: no orphans."""
     references = [(table, column, other) for table in STAR_SCHEMA for column, other in table.references.items()]
