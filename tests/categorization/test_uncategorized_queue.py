@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accounting_analytics.categorization import uncategorized_queue
@@ -214,6 +214,7 @@ def test_no_lines_no_queue(books):
     assert Queue.checked(uncategorized_queue(LineEntries.checked(lines), books.ledgers)).empty
 
 
+@settings.get_profile("slow")
 @given(
     st.lists(
         st.tuples(

@@ -51,6 +51,7 @@ def test_saved_plan_loads_unchanged(plan, tmp_path):
     assert [path.name for path in folder.iterdir()] == ["plan.csv"]
 
 
+@settings.get_profile("slow")
 @given(description=TEXT, ledger_id=IDS, instance=st.none() | TEXT.filter(bool), scale=st.integers(0, 10))
 @example(description="=cmd|' /C calc'!A0", ledger_id="+1", instance="-1", scale=0)
 @example(description="'", ledger_id="'", instance="''", scale=10)
