@@ -14,8 +14,8 @@ import pytest
 
 from accounting_analytics.pack.output_files import OutputFiles
 
-FEBRUARY = ("--period", "2025-02", "--output", "packs")  # with little before it to load
-NAME = "harbor-lane_2025-02"
+JANUARY = ("--period", "2025-01", "--output", "packs")
+NAME = "harbor-lane_2025-01"
 FINGERPRINT = r"[0-9a-f]{4}(?:-[0-9a-f]{4}){7}"
 NOWHERE = "http://127.0.0.1:1"
 MAIN = "from accounting_analytics.cli import main; main()"
@@ -23,7 +23,7 @@ OLD = {".html": b"old page", ".pdf": b"old paper"}
 
 
 class PackFolder(OutputFiles):
-    """The files of the pack of February, in a folder."""
+    """The files of the pack of January, in a folder."""
 
     def write_old(self):
         """Write the files of an earlier run."""
@@ -53,14 +53,15 @@ def old(folder):
 
 
 @pytest.fixture
-def settings(demo_company):
-    """Return the settings of the demo company's service, with the name of the company."""
-    return demo_company.environment() | {"ACCOUNTING_ANALYTICS_COMPANY": "Harbor Lane"}
+def settings(deep_books):
+    """Return the settings of the service of small books, with the name of the company."""
+    named = {"ACCOUNTING_ANALYTICS_COMPANY": "Harbor Lane", "ACCOUNTING_ANALYTICS_TIME_ZONE": "UTC"}
+    return deep_books.environment() | named
 
 
 @pytest.fixture
 def pack(run, settings):
-    """Return a function that runs the command on the demo company, perhaps through another address."""
+    """Return a function that runs the command on the books, perhaps through another address."""
 
     def pack(*options, base_url=None, **environment):
         address = {} if base_url is None else {"ACCOUNTING_ANALYTICS_BASE_URL": base_url}
@@ -76,11 +77,11 @@ def named(contents, mark=""):
 
 def test_a_page(pack, folder):
     """The path is on stdout, the fingerprint that the page shows on stderr, and only the owner may read the page."""
-    finished = pack(*FEBRUARY)
+    finished = pack(*JANUARY)
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout == f"packs/{NAME}.html\n"
     (fingerprint,) = re.findall(
-        rf"^Harbor Lane, Feb 2025: cash flow proven; fingerprint ({FINGERPRINT})$", finished.stderr, re.MULTILINE
+        rf"^Harbor Lane, Jan 2025: cash flow proven; fingerprint ({FINGERPRINT})$", finished.stderr, re.MULTILINE
     )
     assert fingerprint.encode() in folder.read(".html")
     assert folder.stored().keys() == {f"{NAME}.html"}
@@ -90,11 +91,11 @@ def test_a_page(pack, folder):
 @pytest.mark.browser
 def test_every_format(pack, old):
     """All are of one run, those of the run before are kept, and the mail has the files and the fingerprint."""
-    finished = pack(*FEBRUARY, "--pdf", "--excel", "--mail", "--mail-to", "finance@example.com", "--json")
+    finished = pack(*JANUARY, "--pdf", "--excel", "--mail", "--mail-to", "finance@example.com", "--json")
     assert finished.returncode == 0, finished.stderr
     result = json.loads(finished.stdout)
     assert result["files"] == {kind: f"packs/{NAME}.{kind}" for kind in ("html", "xlsx", "pdf", "eml")}
-    assert (result["title"], result["verdict"]) == ("Harbor Lane, Feb 2025", "cash flow proven")
+    assert (result["title"], result["verdict"]) == ("Harbor Lane, Jan 2025", "cash flow proven")
     mail = email.message_from_bytes(old.read(".eml"), policy=default)
     attached = {part.get_filename(): part.get_payload(decode=True) for part in mail.iter_attachments()}
     assert attached == {path.name: path.read_bytes() for path in map(old.path, (".html", ".xlsx", ".pdf"))}
@@ -168,13 +169,13 @@ def test_a_secret_as_parameter(pack, settings, old, assert_refused, options):
 def test_a_folder_that_cannot_be_written(pack, tmp_path, assert_refused):
     """It is refused before anything is loaded."""
     (tmp_path / "packs").write_text("")
-    assert_refused(pack(*FEBRUARY, base_url=NOWHERE), 2, "the folder packs cannot be written: ")
+    assert_refused(pack(*JANUARY, base_url=NOWHERE), 2, "the folder packs cannot be written: ")
 
 
 def test_no_browser(pack, old, assert_refused):
     """A PDF without a browser is refused before anything is loaded."""
     assert_refused(
-        pack(*FEBRUARY, "--pdf", base_url=NOWHERE, ACCOUNTING_ANALYTICS_BROWSER="absent"),
+        pack(*JANUARY, "--pdf", base_url=NOWHERE, ACCOUNTING_ANALYTICS_BROWSER="absent"),
         2,
         "browser is 'absent'",
         "install",
@@ -186,7 +187,7 @@ def test_a_browser_that_fails(pack, old, tmp_path):
     """The page is written and named, the PDF of the run before is set aside, and the exit code is not 0."""
     (tmp_path / "browser").write_text("#!/bin/sh\necho 'no display' >&2\nexit 7\n")
     (tmp_path / "browser").chmod(0o700)
-    finished = pack(*FEBRUARY, "--pdf", ACCOUNTING_ANALYTICS_BROWSER=str(tmp_path / "browser"))
+    finished = pack(*JANUARY, "--pdf", ACCOUNTING_ANALYTICS_BROWSER=str(tmp_path / "browser"))
     assert finished.returncode == 1, finished.stderr
     assert finished.stdout == f"packs/{NAME}.html\n"
     assert f"(exit code 7): no display; the pack without it is packs/{NAME}.html" in finished.stderr
@@ -196,13 +197,13 @@ def test_a_browser_that_fails(pack, old, tmp_path):
 def test_service_down(pack, old, assert_refused):
     """The files of the run before are set aside, and the message says where."""
     aside = f"the files of the run before are now packs/{NAME}.previous.html, packs/{NAME}.previous.pdf"
-    assert_refused(pack(*FEBRUARY, base_url=NOWHERE), 4, aside)
+    assert_refused(pack(*JANUARY, base_url=NOWHERE), 4, aside)
     assert old.stored() == named(OLD, ".previous")
 
 
 def test_a_token_that_is_refused(pack, old, assert_refused):
     """A token that the service does not know is an error of the service, and is not repeated."""
-    finished = pack(*FEBRUARY, ACCOUNTING_ANALYTICS_TOKEN="another-token-value")
+    finished = pack(*JANUARY, ACCOUNTING_ANALYTICS_TOKEN="another-token-value")
     assert_refused(finished, 4, f"packs/{NAME}.previous.html")
     assert "another-token-value" not in finished.stderr
     assert old.stored() == named(OLD, ".previous")
@@ -231,20 +232,20 @@ def wrong_service(settings, distortion, forwarding):
 
 def test_service_that_stops_responding(pack, old, assert_refused, failing_service):
     """A service that fails after the first pages is the same as one that is down."""
-    assert_refused(pack(*FEBRUARY, base_url=failing_service), 4, f"packs/{NAME}.previous.html")
+    assert_refused(pack(*JANUARY, base_url=failing_service), 4, f"packs/{NAME}.previous.html")
     assert old.stored() == named(OLD, ".previous")
 
 
 def test_not_reconciled(pack, old, wrong_service):
     """The pack is written, says that it is not proven and why, and the exit code is 3."""
-    finished = pack(*FEBRUARY, base_url=wrong_service)
+    finished = pack(*JANUARY, base_url=wrong_service)
     assert finished.returncode == 3, finished.stderr
     assert finished.stdout == f"packs/{NAME}.html\n"
     assert re.search(
-        rf"^Harbor Lane, Feb 2025: cash flow not proven; fingerprint {FINGERPRINT}$", finished.stderr, re.MULTILINE
+        rf"^Harbor Lane, Jan 2025: cash flow not proven; fingerprint {FINGERPRINT}$", finished.stderr, re.MULTILINE
     )
     assert (
-        len(re.findall("^error: the cash flow of the pack is not proven: .*Feb 2025", finished.stderr, re.MULTILINE))
+        len(re.findall("^error: the cash flow of the pack is not proven: .*Jan 2025", finished.stderr, re.MULTILINE))
         == 1
     )
     assert b"cash flow not proven" in old.read(".html")
@@ -265,8 +266,8 @@ def test_an_empty_period(pack, tmp_path, assert_refused, period):
 def test_two_runs_together(pack, old, assert_refused):
     """The second is refused and changes nothing, that of another month is not."""
     with old.locked():
-        assert_refused(pack(*FEBRUARY), 2, f"another run writes {NAME} in packs", "nothing was changed")
-        finished = pack("--period", "2025-03", "--output", "packs")
+        assert_refused(pack(*JANUARY), 2, f"another run writes {NAME} in packs", "nothing was changed")
+        finished = pack("--period", "2024-12", "--output", "packs")
         assert finished.returncode == 0, finished.stderr
     assert named(OLD).items() <= old.stored().items()
 
@@ -282,7 +283,7 @@ main()
 
 def test_a_full_disk(fork_server, settings, tmp_path, old):
     """A page that does not fit is not written, and leaves no part of itself."""
-    fork_server.start(FULL_DISK, "pack", *FEBRUARY, folder=tmp_path, environment=os.environ | settings)
+    fork_server.start(FULL_DISK, "pack", *JANUARY, folder=tmp_path, environment=os.environ | settings)
     finished = fork_server.wait()
     assert finished.returncode == 2, finished.stderr
     assert "the folder packs cannot be written: File too large; no new file was written" in finished.stderr
@@ -306,7 +307,7 @@ def interrupt(fork_server, settings, tmp_path, distortion, forwarding):
         held = distortion(request=hold)
         with forwarding(settings["ACCOUNTING_ANALYTICS_BASE_URL"], held) as base_url:
             environment = os.environ | settings | {"ACCOUNTING_ANALYTICS_BASE_URL": base_url}
-            process_id = fork_server.start(MAIN, "pack", *FEBRUARY, folder=tmp_path, environment=environment)
+            process_id = fork_server.start(MAIN, "pack", *JANUARY, folder=tmp_path, environment=environment)
             assert reached.wait(60)
             os.kill(process_id, number)
             finished = fork_server.wait()
@@ -329,7 +330,7 @@ def test_stopped_while_printing(fork_server, settings, old, tmp_path):
     browser.write_text(f"#!/bin/sh\necho $$ > {started}.part\nmv {started}.part {started}\nexec sleep 600\n")
     browser.chmod(0o700)
     environment = os.environ | settings | {"ACCOUNTING_ANALYTICS_BROWSER": str(browser)}
-    process_id = fork_server.start(MAIN, "pack", *FEBRUARY, "--pdf", folder=tmp_path, environment=environment)
+    process_id = fork_server.start(MAIN, "pack", *JANUARY, "--pdf", folder=tmp_path, environment=environment)
     while not started.exists():
         os.kill(process_id, 0)  # fails if the run ended
         time.sleep(0.05)
@@ -344,7 +345,7 @@ def test_killed(interrupt, pack, old):
     """A run that is killed changes nothing, and is not in the way of the next one."""
     assert interrupt(signal.SIGKILL).returncode == -signal.SIGKILL
     assert old.stored() == named(OLD)
-    finished = pack(*FEBRUARY)
+    finished = pack(*JANUARY)
     assert finished.returncode == 0, finished.stderr
     assert old.stored().keys() == {f"{NAME}.html", *named(OLD, ".previous")}
 
@@ -353,7 +354,7 @@ def test_run_again(pack, folder):
     """The files of the first run are kept once; a third run keeps those of the second."""
     pages = []
     for _ in range(3):
-        finished = pack(*FEBRUARY)
+        finished = pack(*JANUARY)
         assert finished.returncode == 0, finished.stderr
         pages.append(folder.read(".html"))
         time.sleep(1)  # the page states the second in which it was made
