@@ -53,8 +53,6 @@ hypothesis.settings.register_profile(
     "repeatable", deadline=None, max_examples=50, derandomize=True, phases=FOUND_NOT_SHRUNK
 )
 hypothesis.settings.load_profile("repeatable" if SOAK == 1 else "random")
-# for tests whose examples are slow, such as whole books
-hypothesis.settings.register_profile("slow", max_examples=10 if SOAK == 1 else 250)
 
 
 def missing_programs():
@@ -64,8 +62,11 @@ def missing_programs():
     return programs | packages
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure():
     """Refuse to start without the optional programs where everything is required."""
+    # for tests whose examples are slow, such as whole books; all else is as in the profile of the run
+    hypothesis.settings.register_profile("slow", max_examples=10 if SOAK == 1 else 250)
     missing = missing_programs()
     if REQUIRE_ALL and missing:
         needs = ", ".join(f"{program} ({install})" for program, install in missing.values())
