@@ -84,7 +84,7 @@ def test_interrupted_with_a_checkpoint(tmp_path, demo_company):
         while process.poll() is None and not list(tmp_path.glob("windows/window-*")):
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        printed, messages = process.communicate(timeout=20)
+        printed, messages = process.communicate(timeout=120)
     assert (process.returncode, printed) == (5, "")
     assert messages.endswith("finished windows are saved in windows: run the same command again to resume\nstopped\n")
 

@@ -244,7 +244,7 @@ def test_it_closes_when_the_interpreter_exits(tmp_path):
     code = "import accounting_analytics as aa; print(aa.demo().database)"
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     arguments = [sys.executable, "-W", "error", "-c", code]
-    ended = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=True, env=environment)  # noqa: S603 (ours)
+    ended = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=True, env=environment)  # noqa: S603 (ours)
     assert ended.stderr == ""
     assert not Path(ended.stdout.strip()).parent.exists()
 

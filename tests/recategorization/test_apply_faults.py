@@ -499,7 +499,7 @@ def test_full_disk_stops_before_the_next_change(books, many, tmp_path, limit):
     plan = many(30)
     journal = tmp_path / "journal"
     run = start_run(books, plan, journal, limit=limit)
-    _, message = run.communicate(timeout=60)
+    _, message = run.communicate(timeout=300)
     assert run.returncode == 1
     assert "cannot be written" in message
     assert "Traceback" not in message

@@ -69,10 +69,10 @@ def test_a_stopped_import_posts_nothing(tmp_path, number):
         time.sleep(0.01)
     process.send_signal(number)
     try:
-        _, messages = process.communicate(timeout=5)
+        _, messages = process.communicate(timeout=30)
     except subprocess.TimeoutExpired:  # Python drops a KeyboardInterrupt that arrives in a callback of its collector
         process.send_signal(number)
-        _, messages = process.communicate(timeout=60)
+        _, messages = process.communicate(timeout=120)
     assert (process.returncode, messages.splitlines()[-1]) == (5, "stopped")
     with Store.open(tmp_path / "books.db") as store:
         checked = check_books(store)

@@ -122,7 +122,7 @@ def test_too_many_requests_in_progress_are_503(tmp_path, monkeypatch):
     path = tmp_path / "books.db"
     with (
         Store.open(path) as store,
-        running(path, ServiceOptions(faults="stall:ms=1500")) as service,
+        running(path, ServiceOptions(faults="stall:ms=20000")) as service,
         ExitStack() as held,
     ):
         instance = create_instance(store)
@@ -130,15 +130,21 @@ def test_too_many_requests_in_progress_are_503(tmp_path, monkeypatch):
         for _ in range(3):
             connection = held.enter_context(connect(service))
             connection.sendall(f"GET /v0/reports/cash-flow HTTP/1.1\r\n{head}\r\n".encode())
-        time.sleep(0.3)
-        response = httpx.get(f"{service.base_url}/openapi.json")
+        for _ in range(100):  # until all three are in progress
+            response = httpx.get(f"{service.base_url}/openapi.json")
+            if response.status_code == 503:
+                break
+            time.sleep(0.1)
         assert (response.status_code, response.json()["error_code"], response.headers["retry-after"]) == (
             503,
             "busy",
             "1",
         )
         held.close()
-        time.sleep(0.3)
+        for _ in range(100):  # until one has ended
+            if is_serving(service):
+                break
+            time.sleep(0.1)
         assert is_serving(service)
 
 

@@ -12,7 +12,7 @@ from accounting_analytics.service.web.request_limits import MAX_REPORTS, Concurr
 MOST_AT_ONCE = 3
 OF_ONE_INSTANCE = MAX_REPORTS * 3 // 4
 PROBES = 20
-SECONDS = 10
+SECONDS = 60
 
 
 class HeldReports:

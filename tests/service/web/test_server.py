@@ -143,7 +143,7 @@ def test_serve(tmp_path, how):
         assert response.status_code == 200
         assert json.loads(response.content)["ending_cash_balance"] == 0
         process.send_signal(how)
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=120)
     finally:
         process.kill()
         process.wait()
@@ -194,7 +194,7 @@ def test_serve_announces_its_options(tmp_path):
         response = httpx.get(f"{url}/v0/reports/cash-flow", params=DAYS, headers=headers)
         assert response.headers["x-ratelimit-limit"] == "7"
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=120)
     finally:
         process.kill()
         process.wait()
