@@ -84,7 +84,7 @@ def test_killed_at_any_step(tmp_path, serve, start, fork_server, soak_count):
         start(whole, "sync", service, at=10**9)
         steps = int(fork_server.wait().stdout)
         assert steps > 30
-        for number in range(soak_count(100, 8)):
+        for number in range(soak_count(100, 5)):
             if number % 4 == 0:
                 shutil.rmtree(folder, ignore_errors=True)  # a first load is killed too
             else:
@@ -174,7 +174,7 @@ def test_a_reader_sees_whole_versions(tmp_path, serve, soak_count):
 
         reader = threading.Thread(target=read_again)
         reader.start()
-        for _ in range(soak_count(100, 5)):
+        for _ in range(soak_count(100, 3)):
             service.insert()
             Books.open(folder).sync(service.client, months_a_night=0)
             Books.open(folder).compact()
@@ -191,7 +191,7 @@ def test_processes_that_read_end(tmp_path, serve, soak_count):
         folder = tmp_path / "books"
         Books.open(folder).sync(service.client, **DAYS)
         program = "import sys; from accounting_analytics.books import Books; Books.open(sys.argv[1]).line_entries()"
-        for _ in range(soak_count(100, 6)):
+        for _ in range(soak_count(100, 3)):
             ended = subprocess.run(  # noqa: S603 (our own program)
                 [sys.executable, "-c", program, folder], capture_output=True, text=True, timeout=120, check=False
             )

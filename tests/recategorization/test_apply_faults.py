@@ -2,12 +2,14 @@
 
 import collections
 import json
+import os
 import random
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from contextlib import suppress
 
 import httpx
 import pytest
@@ -452,22 +454,14 @@ APPLY = textwrap.dedent(
 )
 
 
-def start_run(books, plan, journal, *, limit=0):
-    """Start a run in its own process; `limit` is the maximum file size in bytes."""
+def arguments_of_run(books, plan, journal, *, limit=0):
+    """Save a plan, and return the arguments of a run of it; `limit` is the maximum file size in bytes."""
     plan.save(journal.with_suffix(".csv"))
-    arguments = [
-        books.base_url,
-        books.token,
-        books.instance,
-        str(journal.with_suffix(".csv")),
-        str(journal),
-        str(limit),
-    ]
-    return subprocess.Popen([sys.executable, "-c", APPLY, *arguments], stderr=subprocess.PIPE, text=True)  # noqa: S603 (our own code)
+    return [books.base_url, books.token, books.instance, *map(str, (journal.with_suffix(".csv"), journal, limit))]
 
 
 @pytest.mark.soak
-def test_killed_run_loses_and_repeats_nothing(books, many, tmp_path, soak_count):
+def test_killed_run_loses_and_repeats_nothing(books, many, fork_server, tmp_path, soak_count):
     """After runs are killed, a run with the same journal completes the plan but for the changes that were under way.
 
     A new journal sends those; each transaction changes once.
@@ -476,12 +470,12 @@ def test_killed_run_loses_and_repeats_nothing(books, many, tmp_path, soak_count)
     plan = many(40 * kills)
     killed = []
     for kill in range(kills):
-        run = start_run(books, plan, tmp_path / "journal")
-        while run.poll() is None and len(books.audit()) < 25 * (kill + 1):
-            pass
-        run.kill()
-        run.communicate()
-        killed.append(run.returncode)
+        arguments = arguments_of_run(books, plan, tmp_path / "journal")
+        process_id = fork_server.start(APPLY, *arguments, folder=tmp_path)
+        with suppress(ProcessLookupError):  # it may have ended
+            while len(books.audit()) < 25 * (kill + 1):
+                os.kill(process_id, 0)
+        killed.append(fork_server.kill(process_id).returncode)
     assert killed[0] == -signal.SIGKILL
     frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
     assert set(frame["outcome"]) <= {"done", "already_done", "unknown"}
@@ -498,11 +492,11 @@ def test_full_disk_stops_before_the_next_change(books, many, tmp_path, limit):
     """When the journal cannot be extended, no further change is sent; with free space the same journal completes."""
     plan = many(30)
     journal = tmp_path / "journal"
-    run = start_run(books, plan, journal, limit=limit)
-    _, message = run.communicate(timeout=300)
+    command = [sys.executable, "-c", APPLY, *arguments_of_run(books, plan, journal, limit=limit)]
+    run = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)  # noqa: S603 (our own code)
     assert run.returncode == 1
-    assert "cannot be written" in message
-    assert "Traceback" not in message
+    assert "cannot be written" in run.stderr
+    assert "Traceback" not in run.stderr
     assert journal.read_text().count('"event": "intent"') >= len(books.audit())
     assert (limit == 4000) <= len(books.audit()) < len(plan)
     frame = aa.apply_plan(books.client, plan, journal=journal, confirm=True)
