@@ -125,7 +125,7 @@ class ForkServer:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
 
-    def start(self, code, *arguments, folder, environment=None, seconds=120):
+    def start(self, code, *arguments, folder, environment=None, seconds=400):
         """Start a program like ``python -c``, which is killed after so many seconds, and return its process id."""
         program = {"code": code, "arguments": [*map(str, arguments)], "folder": str(folder), "seconds": seconds}
         program |= {"environment": environment or dict(os.environ), "output": [*map(str, self._output)]}

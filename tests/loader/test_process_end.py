@@ -17,9 +17,9 @@ def test_a_process_exits_after_a_load_ended(fork_server, tmp_path, soak_count, e
     """Arrow waits at the end of a process for what its threads do, and these for Python, which has ended by then."""
     seen = []
     for seed in range(soak_count(100, fewer=5)):
-        fork_server.start(PROGRAM, end, seed, folder=tmp_path, seconds=60)
+        fork_server.start(PROGRAM, end, seed, folder=tmp_path, seconds=300)
         ended = fork_server.wait()
-        assert ended.returncode != -signal.SIGALRM, f"run {seed} did not end within 5 seconds after {ended.stdout}"
+        assert ended.returncode != -signal.SIGALRM, f"run {seed} did not end within five minutes after {ended.stdout}"
         assert ended.returncode == 0, ended.stderr
         seen.append(ended.stdout)
     assert set(seen) <= outputs
