@@ -21,7 +21,7 @@ import accounting_analytics as aa
 from accounting_analytics.books import Books
 
 MAY = ("2026-05-01", "2026-05-31")
-QUARTER = ("2026-03-01", "2026-05-31")
+YEAR = ("2025-06-01", "2026-05-31")
 TABLES = ("ledgers", "starting_balances", "ending_balances")
 
 
@@ -29,9 +29,7 @@ def figures_of(lines, ledgers, statements):
     """Return every figure of a report without its lines, and of each statement by its name."""
     report = aa.recompute_cash_flow(lines, ledgers, *MAY, lines=False, amounts="decimal")
     tables = {f"report {name}": getattr(report, name).to_csv(index=False) for name in TABLES}
-    return tables | {
-        name: getattr(aa, name)(lines, ledgers, *QUARTER).tidy().to_csv(index=False) for name in statements
-    }
+    return tables | {name: getattr(aa, name)(lines, ledgers, *YEAR).tidy().to_csv(index=False) for name in statements}
 
 
 def kill_during_a_stage(context, task, found):

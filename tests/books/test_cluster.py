@@ -14,7 +14,7 @@ from accounting_analytics.books import Books
 from accounting_analytics.books.storage import table_schema
 
 pytestmark = pytest.mark.spark
-COPIES = 60
+COPIES = 10
 STATEMENTS = ("cash_flow_statement", "income_statement", "balance_sheet", "trial_balance")
 DRIVER = Path(__file__).with_name("cluster_driver.py")
 CLUSTER = Path(__file__).parents[1] / "benchmarks" / "spark_cluster.py"
@@ -37,9 +37,9 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def books(tmp_path_factory, demo_company):
-    """Return local books of a quarter of the demo company, every entry of which is there sixty times."""
+    """Return local books of the demo company, every entry of which is there ten times."""
     books = Books.open(tmp_path_factory.mktemp("cluster") / "books")
-    books.sync(demo_company.client, start_date="2026-03-01", end_date="2026-05-31")
+    books.sync(demo_company.client, start_date="2025-01-01", end_date="2026-05-31")
     table, version = books._storage.lines, books._version
     parts = {month: table.save(month, _copied(table.read(file))) for month, file in version.commit.parts.items()}
     table.commit(table_schema(books.scale), parts, version.commit.record, version.commit)

@@ -14,7 +14,6 @@ from accounting_analytics.errors import NotebookFailedError
 PROJECT = Path(__file__).parent.parent.parent
 NOTEBOOKS = sorted((PROJECT / "notebooks").glob("*.ipynb"))
 RECATEGORIZE, STATEMENTS = "03_recategorize.ipynb", "04_statements.ipynb"
-EARLY = {"start_date": "2025-02-01", "end_date": "2025-03-31"}  # with little before them to load
 MONTH = {"start_date": "2026-05-01", "end_date": "2026-06-30", "time_zone": "America/New_York"}
 
 
@@ -45,7 +44,7 @@ def check_run(path, company, **parameters):
 @pytest.mark.parametrize("notebook", sorted({path.name for path in NOTEBOOKS} - {RECATEGORIZE, STATEMENTS}))
 def test_runs_top_to_bottom(notebook, checkout, demo_company):
     """Every cell of every notebook runs."""
-    check_run(checkout / "notebooks" / notebook, demo_company, **EARLY)
+    check_run(checkout / "notebooks" / notebook, demo_company)
 
 
 def test_statements_are_exported_with_their_entries(checkout, demo_company):
