@@ -271,7 +271,7 @@ class _StartingBalances(NamedTuple):
         before = sums.columns[0]
         if books_start is not None:
             note = (
-                f"Starting balances are summed from all line entries since {books_start}, the first day of the books."
+                f"Starting balances are summed from the line entries since {books_start}, the first day of the books."
             )
         elif before:
             note = (

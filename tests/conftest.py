@@ -302,8 +302,8 @@ class PostedBooks:
         self._running = running(path)
         self.base_url = self._running.__enter__().base_url
 
-    def __call__(self, entries, ledgers, *, time_zone="UTC", starts=None):
-        """Post entries to new books, and return a client.
+    def __call__(self, entries, ledgers, *, time_zone="UTC", starts=None, transport=None):
+        """Post entries to new books, and return a client, whose transport may rewrite responses.
 
         A ledger is its id with its type, sub_type and normal side, such as ``expense operating_expenses debit``, or a
         financial account type, or a mapping of fields. An entry is a day or an instant, the signed amount of each
@@ -334,7 +334,8 @@ class PostedBooks:
                 posted.append(post_entries.NewJournalEntry(instant, *(description or [""]), lines))
             post_entries.post_entries(store, instance_id, posted)
             token = issue_token(store, instance_id)
-        client = aa.LedgerClient(self.base_url, token=token, instance_id=instance_id, time_zone=time_zone)
+        options = {"time_zone": time_zone, "transport": transport}
+        client = aa.LedgerClient(self.base_url, token=token, instance_id=instance_id, **options)
         self._clients.append(client)
         return client
 

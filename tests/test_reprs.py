@@ -247,6 +247,7 @@ def make_results():
             1,
             partial=True,
             verdict=NOTE,
+            known_ledgers=NOTE,
             files=(file,) * MANY,
         ),
         make_drift(),

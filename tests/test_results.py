@@ -304,6 +304,7 @@ EXAMPLES = [
         fiscal_year_start_month=1,
         partial=False,
         verdict="Reported and recomputed agree.",
+        known_ledgers="3 ledgers are known.",
         files=(ExportedFile("dim_tag.parquet", "dim_tag", None, 3, {}, "0"),),
     ),
     make_drift(),

@@ -12,7 +12,7 @@ from accounting_analytics.exports.books import MonthProof
 from accounting_analytics.periods import Period
 
 FORMAT = 1
-_AGREED = "The service's report agrees with the line entries to the last digit."
+_AGREED = "The service's cash flow report agrees with the line entries to the last digit."
 _DIFFERED = "The service's report does not agree with the line entries:"
 _NOT_COMPARED = "Not compared with the service's report."
 

@@ -190,7 +190,7 @@ def _figure(daily: _DailyUnits, accounts: Sequence[Account], key: str) -> Figure
         made_of = "the supplied starting balance and the movement since"
         return Figure(key, label, amount, made_of, _exact=exact)
     part = LinePart(1, Span(daily.cells.rules.since, day), account.ledger_ids)
-    calculation = "the sum of all line entries up to the day, debits less credits"
+    calculation = "the sum of its line entries up to the day, debits less credits"
     load = partial(daily.source.entries, [part], units)
     return Figure(key, label, amount, calculation, _exact=exact, _load_entries=load)
 

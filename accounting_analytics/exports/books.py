@@ -15,7 +15,7 @@ from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.cash_flow_report import CashFlowReport, require_report
 from accounting_analytics.column_conversion import negated
 from accounting_analytics.errors import AccountingAnalyticsError, FrameError, InputError
-from accounting_analytics.load_metadata import missing_reasons, read_instant
+from accounting_analytics.load_metadata import known_ledgers_claim, missing_reasons, read_instant
 from accounting_analytics.local_books import LocalBooks
 from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import Period, zone
@@ -76,6 +76,7 @@ class ExportedBooks(NamedTuple):
     report: CashFlowReport  # exact
     missing: tuple[str, ...]  # why lines of the period are missing
     read_at: dt.datetime | None  # None if the frame of the lines does not state it
+    known_ledgers: str  # which ledgers are known, as a sentence
 
     @classmethod
     def from_frames(cls, line_entries: pd.DataFrame, ledgers: pd.DataFrame, report: CashFlowReport) -> Self:
@@ -95,6 +96,7 @@ class ExportedBooks(NamedTuple):
             report=report.exact(),
             missing=missing_reasons(line_entries, report.period, history=False),
             read_at=read_instant(line_entries),
+            known_ledgers=known_ledgers_claim(ledgers, len(ledgers)),
         )
 
     @classmethod
@@ -102,7 +104,15 @@ class ExportedBooks(NamedTuple):
         """Take the line entries, ledgers and recomputed report of some days of local books."""
         report = books.report(period, allow_partial=True)
         lines = with_dates(books.line_table(period), period)
-        return cls(lines, Ledgers.checked(books.ledgers()), report.exact(), missing=(), read_at=None)
+        ledgers = books.ledgers()
+        return cls(
+            lines=lines,
+            ledgers=Ledgers.checked(ledgers),
+            report=report.exact(),
+            missing=(),
+            read_at=None,
+            known_ledgers=known_ledgers_claim(ledgers, len(ledgers)),
+        )
 
     def in_batches(self, least_lines: int = LINES_OF_A_BATCH) -> Iterator[Self]:
         """Split the books into batches of whole months, in order, so that tables made of them fit into memory.

@@ -254,6 +254,7 @@ def _tables(
         fiscal_year_start_month=fiscal_year_start_month,
         partial=books.is_partial or not all(proof.is_complete for proof in proofs.values()),
         verdict=source.verdict,
+        known_ledgers=books.known_ledgers,
         files=(),
         notes=books.notes,
         months=tuple(ExportedMonth.of(name, proof.read_at, proof.proven_at) for name, proof in proofs.items()),

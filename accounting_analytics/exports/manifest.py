@@ -113,9 +113,11 @@ class Manifest(Result):
     fiscal_year_start_month : int
         First month of the fiscal year.
     partial : bool
-        Whether lines are known to be missing.
+        Whether lines of the known ledgers are known to be missing.
     verdict : str
-        How the report and the line entries agree.
+        How the cash flow report and the line entries agree.
+    known_ledgers : str
+        Which ledgers are known: the service has no list of them.
     files : tuple of ExportedFile
         All files but the manifest.
     notes : tuple of str
@@ -139,6 +141,7 @@ class Manifest(Result):
     fiscal_year_start_month: int
     partial: bool
     verdict: str
+    known_ledgers: str
     files: tuple[ExportedFile, ...]
     notes: tuple[str, ...] = ()
     months: tuple[ExportedMonth, ...] = ()
@@ -200,7 +203,7 @@ class Manifest(Result):
         prefix = "PARTIAL: " if self.partial else ""
         days = f"{self.start_date} to {self.end_date} ({self.time_zone})"
         rows = sum(file.rows for file in self.files)
-        content = f"{rows:,} rows in {len(self.tables)} tables, {days}. {self.verdict}"
+        content = f"{rows:,} rows in {len(self.tables)} tables, {days}. {self.verdict} {self.known_ledgers}"
         return f"{prefix}Export in {self._location()}: {content}{self._age()}{self._replaced()}"
 
     def _parts(self) -> Iterator[ResultPart]:

@@ -114,7 +114,7 @@ class Reconciliation(Result):
             counted = f", {causes} of them {'a cause' if causes == 1 else 'causes'}" if causes < count else ""
             return f"{count} difference{'' if count == 1 else 's'}{counted}{only_totals}"
         if self.compared_everything:
-            return "reported and recomputed agree to the last digit"
+            return "reported and recomputed cash flow agree to the last digit"
         return "the figures compared agree to the last digit"
 
     def _parts(self) -> Iterator[ResultPart]:

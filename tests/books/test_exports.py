@@ -22,7 +22,7 @@ from accounting_analytics.service.storage.store import Store
 
 ZONE = "America/New_York"
 MONTHS = ("2025-01", "2025-02", "2025-03", "2025-04")
-AGREES = "The service's report agrees with the line entries to the last digit."
+AGREES = "The service's cash flow report agrees with the line entries to the last digit."
 BALANCES = {"fact_daily_balance", "fact_period_balance"}
 
 

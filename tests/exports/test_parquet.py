@@ -153,7 +153,7 @@ def test_months_are_replaced_one_by_one(frames, demo_company, tmp_path):
     march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
     merged = aa.export_parquet(tmp_path / "out", **march, replace_months=True)
     assert (merged.start_date, merged.end_date, merged.notes) == ("2025-01-01", "2025-03-31", ())
-    assert merged.verdict == whole.verdict == "Reported and recomputed agree to the last digit."
+    assert merged.verdict == whole.verdict == "Reported and recomputed cash flow agree to the last digit."
     assert without_loads(merged) == without_loads(whole)
     versions = tmp_path / "out" / "versions"
     name = "fact_line_entry/month=2025-01/fact_line_entry.parquet"
@@ -273,12 +273,14 @@ def test_months_that_do_not_agree_are_stated(frames, demo_company, tmp_path):
     lines = march["line_entries"]
     changed = lines.assign(signed_amount=-lines["signed_amount"], debit_credit=lines["debit_credit"].map(OPPOSITE))
     merged = aa.export_parquet(tmp_path / "out", **march | {"line_entries": changed}, replace_months=True)
-    assert merged.verdict.startswith("From 2025-01: Reported and recomputed agree to the last digit. From 2025-03: ")
+    assert merged.verdict.startswith(
+        "From 2025-01: Reported and recomputed cash flow agree to the last digit. From 2025-03: "
+    )
     verdicts = {
         month: pq.read_metadata(tmp_path / "out" / "current" / LINES.format(month)).metadata[b"verdict"]
         for month in ("2025-02", "2025-03")
     }
-    assert verdicts["2025-02"] == b"Reported and recomputed agree to the last digit."
+    assert verdicts["2025-02"] == b"Reported and recomputed cash flow agree to the last digit."
     assert b" difference" in verdicts["2025-03"]
 
 

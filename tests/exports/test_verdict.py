@@ -42,18 +42,18 @@ def line_of_another_year(report):
 
 
 CHANGES = {
-    "nothing": (lambda report: report, "Reported and recomputed agree to the last digit."),
+    "nothing": (lambda report: report, "Reported and recomputed cash flow agree to the last digit."),
     "order of lines": (
         lambda report: replace(report, lines=report.lines.iloc[::-1].reset_index(drop=True)),
-        "Reported and recomputed agree to the last digit.",
+        "Reported and recomputed cash flow agree to the last digit.",
     ),
     "name of the account": (
         with_line(7, "cash_flow_ledger_name", lambda _: "Elsewhere"),
-        "Reported and recomputed agree to the last digit.",
+        "Reported and recomputed cash flow agree to the last digit.",
     ),
     "time within a second": (
         with_line(7, "datetime", lambda instant: instant + pd.Timedelta(milliseconds=1)),
-        "Reported and recomputed agree to the last digit.",
+        "Reported and recomputed cash flow agree to the last digit.",
     ),
     "amount of a line": (with_line(7, "amount", lambda amount: amount + 1), "1 difference"),
     "ledger of a line": (with_line(7, "ledger_id", lambda _: "other"), "2 differences"),

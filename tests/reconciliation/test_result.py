@@ -46,8 +46,8 @@ def test_ties(make_result):
     assert result.frame.empty
     assert result.explain().splitlines()[0] == result.summary()
     assert (
-        result.summary()
-        == "Cash flow report, 2025-01-01 to 2025-01-31 (UTC): reported and recomputed agree to the last digit."
+        result.summary() == "Cash flow report, 2025-01-01 to 2025-01-31 (UTC): "
+        "reported and recomputed cash flow agree to the last digit."
     )
 
 

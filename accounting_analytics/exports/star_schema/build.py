@@ -226,6 +226,7 @@ def _export_row(books: ExportedBooks, stated: Mapping[str, tuple[object, pa.Data
             "time_zone": (period.time_zone, TEXT),
             "scale": (books.scale, NUMBER),
             "is_partial": (books.is_partial, FLAG),
+            "known_ledgers": (books.known_ledgers, TEXT),
             "notes": (" ".join(books.notes) or None, TEXT),
             "package_version": (__version__, TEXT),
             **stated,

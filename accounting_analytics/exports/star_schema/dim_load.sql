@@ -11,6 +11,7 @@ select
     export.is_partial or not month.is_complete as is_partial,
     month.verdict,
     month.proven_at as proven_at_utc,
+    export.known_ledgers,
     export.notes,
     export.package_version
 from month

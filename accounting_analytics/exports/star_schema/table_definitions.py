@@ -258,7 +258,7 @@ DIM_TRANSACTION = StarTable(
 DIM_TAG = StarTable("dim_tag", "one tag", ("tag_id",), {"tag_id": TEXT, "tag_name": TEXT, "tag_group_id": TEXT})
 DIM_LOAD = StarTable(
     "dim_load",
-    "one exported month: what was loaded, and whether it is complete",
+    "one exported month: what was loaded, whether lines of the known ledgers are missing, and which ledgers are known",
     ("month",),
     {
         "month": TEXT,
@@ -272,6 +272,7 @@ DIM_LOAD = StarTable(
         "is_partial": FLAG,
         "verdict": TEXT,
         "proven_at_utc": INSTANT,
+        "known_ledgers": TEXT,
         "notes": TEXT,
         "package_version": TEXT,
     },

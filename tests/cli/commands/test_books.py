@@ -35,7 +35,7 @@ def test_closed_days(run, demo_books, books):
     assert "no days are closed; to close some: accounting-analytics books close --books" in none.stderr
     closed = run("books", "close", "--books", books, "--period", "2025-02")
     assert closed.stdout == "closed 2025-02-01 to 2025-02-28 (America/New_York) in version 1\n"
-    assert closed.stderr == "2025-02: The service's report agrees with the line entries to the last digit.\n"
+    assert closed.stderr == "2025-02: The service's cash flow report agrees with the line entries to the last digit.\n"
     (row,) = json.loads(run("books", "closed", "--books", books, "--json").stdout)
     assert (row["start_date"], row["version"], row["changed_lines"]) == ("2025-02-01T00:00:00", 1, 0)
     assert " 2025-02-01   2025-02-28 " in run("books", "closed", "--books", books).stdout
@@ -126,7 +126,7 @@ def test_closed_days_as_json(run, books):
     assert (found["version"], found["start_date"], found["end_date"]) == (1, "2025-01-01", "2025-03-31")
     assert [one["month"] for one in found["months"]] == ["2025-01", "2025-02", "2025-03"]
     assert (first["verdict"], first["is_complete"]) == (
-        "The service's report agrees with the line entries to the last digit.",
+        "The service's cash flow report agrees with the line entries to the last digit.",
         True,
     )
     assert dt.datetime.fromisoformat(first["proven_at"]) == aa.connect(books=books).synced_at

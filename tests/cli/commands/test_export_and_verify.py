@@ -117,7 +117,7 @@ def test_local_books_are_exported(run, assert_refused, demo_company, tmp_path):
     first = run(*export, "--json")
     assert first.returncode == 0, first.stderr
     manifest = json.loads(first.stdout)
-    assert manifest["verdict"] == "The service's report agrees with the line entries to the last digit."
+    assert manifest["verdict"] == "The service's cash flow report agrees with the line entries to the last digit."
     assert (manifest["books_version"], manifest["replaced_months"]) == (0, None)
     assert [month["month"] for month in manifest["months"] if month["proven_at"]] == ["2025-02", "2025-03"]
     again = run(*export)
