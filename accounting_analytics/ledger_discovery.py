@@ -405,7 +405,8 @@ class _LedgerSearch:
             is_cash = ledger.cash or fields is None or fields.report_cash_flow
             return ledger.id, *self._read_opposing(ledger.id, None if is_cash else False)
 
-        days = (self.last_day - self.first_day).days if self.first_day and self.last_day else 0
+        self._note_lines(one.first_line_at for one in probed.values() if one.first_line_at is not None)
+        days = (self.last_day - self.first_day).days + 1 if self.first_day and self.last_day else 0
         expected = sum(math.ceil(days * probed[ledger.id].lines_a_day / MAX_LIMIT) for ledger in ledgers)
         if expected > _MANY_REQUESTS:
             show_notice(

@@ -1,6 +1,7 @@
 """Discovery: the chart of accounts found by references, in few requests, with its limits stated."""
 
 import datetime as dt
+import json
 from collections import Counter
 
 import httpx
@@ -301,6 +302,33 @@ def test_the_books_of_a_service_that_begin_within_a_year(books):
     client = books(ENTRIES[3:], CHART, starts=dt.date(2026, 6, 17))
     ledgers = aa.discover_ledgers(client, "2026-07-01", "2026-07-31")
     assert {"bank", "bonus", "owed"} <= set(ledgers["id"])
+
+
+def test_many_requests_are_announced(connected, monkeypatch, capsys):
+    """In a terminal, the cost of reading many entries without cash is said before it is paid, and how to avoid it."""
+    handler, day = deployment(flows=FLOWS), dt.timedelta(days=1)
+    start = dt.datetime(2023, 1, 1, tzinfo=dt.UTC)
+
+    def answer(request):
+        response = handler(httpx.Request("GET", request.url.copy_remove_param("page_token")))
+        if "/owed/" not in request.url.path:
+            return response
+        (record,) = json.loads(response.read())["records"]
+        first = int(request.url.params.get("page_token", 0))
+        numbers = range(first, min(first + int(request.url.params["limit"]), 130_000))
+        records = [record | {"id": f"o{one}", "datetime": (start + one * day / 130).isoformat()} for one in numbers]
+        following = str(numbers.stop) if numbers.stop < 130_000 else None
+        return httpx.Response(200, json={"records": records, "next_page_token": following, "prev_page_token": None})
+
+    client = connected(answer)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    ledgers = aa.discover_ledgers(client, *MARCH, progress=False)
+    announced = (
+        "finding the ledgers takes up to 104 requests, because the service has no list of them; local books (sync)"
+    )
+    assert announced in capsys.readouterr().err
+    assert 130 < len(client.requests) < 150
+    assert "since 1 Jan 2023" in aa.notes(ledgers)[0]
 
 
 def test_lines_in_any_order_show_every_year(connected):
