@@ -135,9 +135,9 @@ class ReportFigures(NamedTuple):
     def _of_days(self, name: str, days: str, without: Sequence[str] = ()) -> Figure:
         """Flows of some days of the report but those of some ledgers, or the cash balance at the end of the days."""
         period = Period.parse(days, time_zone=self.period.time_zone)
-        first, last = max(period.start_date, self.period.start_date), min(period.end_date, self.period.end_date)
-        if last < first:
+        if not self.period.covers(period):
             raise InputError(f"{quote(days)} is not within the report's period, {self.period}")
+        first, last = period.start_date, period.end_date
         key = KEY_SEPARATOR.join([name, days, *(f"{WITHOUT}{one}" for one in without)])
         label = f"{name.replace('_', ' ').capitalize()}, {days}"
         if name == BALANCE:

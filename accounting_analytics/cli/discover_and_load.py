@@ -11,7 +11,6 @@ import accounting_analytics as aa
 from accounting_analytics.cli.output import print_message, print_notes
 from accounting_analytics.cli.parents_file import read_parents
 from accounting_analytics.errors import InputError, InvalidRequestError
-from accounting_analytics.load_metadata import known_ledgers_claim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -158,6 +157,8 @@ def load_lines(
 
 def load_ledgers(client: LedgerClient | aa.Books, days: Period, parents: Path | None = None) -> pd.DataFrame:
     """Chart of accounts, with the parents of a file; which ledgers are known is stated on each result."""
+    from accounting_analytics.load_metadata import known_ledgers_claim
+
     given = None if parents is None else read_parents(parents)
     ledgers = aa.discover_ledgers(client, days.start_date, days.end_date, time_zone=days.time_zone, parents=given)
     print_notes(ledgers, without=known_ledgers_claim(ledgers, len(ledgers)))

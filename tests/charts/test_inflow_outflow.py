@@ -72,7 +72,9 @@ def test_transfers_between_own_accounts_are_left_out(make_report, lines, hovers)
     assert hovers(figure.data[0]) == ["1,000.10", "0", "0.20"]
     assert "without transfers between own accounts" in figure.layout.title.subtitle.text.replace("<br>", " ")
     key = figure.data[0].customdata[0][0]
-    assert key == "inflow|2025-01|without:Moved"
+    assert key == "inflow|2025-01-15/2025-01-31|without:Moved"  # the report begins within the month
+    with pytest.raises(InputError, match="'2025-01' is not within the report's period"):
+        report["inflow|2025-01|without:Moved"]
     assert report[key].exact() == Decimal("1000.10")
     assert len(report[key].entries) == 1
     counted = charts.inflow_outflow(report)

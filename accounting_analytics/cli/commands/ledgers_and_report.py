@@ -22,7 +22,6 @@ from accounting_analytics.cli.options import (
 )
 from accounting_analytics.cli.output import print_frame, print_note, print_statement
 from accounting_analytics.cli.service_or_demo import connect_for_days, presentation_of
-from accounting_analytics.load_metadata import known_ledgers_claim
 
 if TYPE_CHECKING:
     from accounting_analytics.cash_flow_report import CashFlowReport
@@ -45,6 +44,8 @@ def discover(
     as_json: AsJson = False,
 ) -> None:
     """List the ledgers found in reports and line entries."""
+    from accounting_analytics.load_metadata import known_ledgers_claim
+
     given = DayOptions(start_date, end_date, period)
     with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
         ledgers = load_ledgers(client, days, parents)
