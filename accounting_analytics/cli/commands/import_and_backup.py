@@ -118,6 +118,12 @@ def import_books(
     time_zone: TimeZone = None,
     *,
     virtual: Annotated[bool, typer.Option("--virtual", help="Import virtual postings of a journal too.")] = False,
+    use_entry_dates: Annotated[
+        bool,
+        typer.Option(
+            "--use-entry-dates", help="Import entries whose postings have several days on the day of the entry."
+        ),
+    ] = False,
     inspect: Annotated[
         bool, typer.Option("--inspect", help="Import nothing: print what is recognized, and a mapping to edit.")
     ] = False,
@@ -155,6 +161,7 @@ def import_books(
             account=account,
             date_format=date_format,
             virtual=virtual,
+            use_entry_dates=use_entry_dates,
             roots=[_root(text) for text in roots or ()],
             require_cash=not no_cash,
             dry_run=dry_run,

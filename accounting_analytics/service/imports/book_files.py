@@ -36,7 +36,7 @@ def read_books(path: Path, options: ImportOptions = ImportOptions()) -> ParsedBo
         _refuse_others(options, ("account",), "an OFX file", errors)
         return read_ofx(path, options, errors)
     if reader := _JOURNALS.get(path.suffix.lower()):
-        _refuse_others(options, ("commodity", "virtual", "roots"), "a journal", errors)
+        _refuse_others(options, ("commodity", "virtual", "roots", "use_entry_dates"), "a journal", errors)
         return reader(path, options, errors)
     return _read_csv(path, options, errors)
 
@@ -47,6 +47,7 @@ _OF_SOME_FILES = {
     "date_format": "--date-format",
     "virtual": "--virtual",
     "roots": "--root",
+    "use_entry_dates": "--use-entry-dates",
 }
 """Options that files of some kinds have no use for."""
 
@@ -65,10 +66,11 @@ _JOURNALS = dict.fromkeys(hledger_journal.SUFFIXES, hledger_journal.read_hledger
 
 
 def _read_csv(path: Path, options: ImportOptions, errors: ImportErrors) -> ParsedBooks:
-    _refuse_others(options, ("commodity",), "a table without a mapping", errors)
+    _refuse_others(options, ("commodity", "use_entry_dates"), "a table without a mapping", errors)
     table = csv_rows(path, errors)
     if {"txnidx", "account"} <= set(table.columns):
         return read_hledger_csv(table, options, errors)
+    _refuse_others(options, ("commodity",), "a line table", errors)
     if {"entry_id", "ledger"}.isdisjoint(table.columns):
         errors.fail(
             f"its columns ({', '.join(table.columns)[:120]}) are neither those of a line table "

@@ -3,12 +3,14 @@
 Any hledger journal can be imported this way, and with hledger's readers (or ``bean-report``, ``ledger print``) any
 ledger or beancount file. Imported are date (that local day at noon), description, account, amount and commodity; the
 posting's comment (or else the entry's) becomes the line's description; status ``*`` makes the entry's transactions
-reviewed. Not imported are date2, code, virtual postings (accounts in parentheses or brackets), and prices, which the
+reviewed. A posting with a day of its own, of which the CSV has only the comment, is refused, or imported on the day of
+its entry. Not imported are date2, code, virtual postings (accounts in parentheses or brackets), and prices, which the
 CSV does not contain.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from accounting_analytics.errors import AmountError
+from accounting_analytics.messages import quote
 from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.imports.entry_ids import content_ids, posting_content
 from accounting_analytics.service.imports.parsed_books import FileLine, ImportOptions, ParsedBooks, build_books
@@ -41,6 +44,8 @@ COLUMNS = (
 """Columns that are imported; the CSV has a few more."""
 
 _CLEARED = "*"
+_OWN_DAY = re.compile(r"(?:^|[\s,])date:\s*[^\s,]|\[\d[\d./-]*(?:=[\d./-]*)?\]")
+"""A comment that gives a posting its own day: ``date:2025-02-03`` or ``[2025-02-03]``."""
 _VIRTUAL = frozenset("([")
 _NOT_PARSED = Decimal(0)
 
@@ -51,6 +56,7 @@ class _Posting(NamedTuple):
     line: FileLine
     commodity: str
     content: str
+    has_own_day: bool
 
 
 def read_hledger_csv(table: TableRows, options: ImportOptions, errors: ImportErrors) -> ParsedBooks:
@@ -67,6 +73,7 @@ def read_hledger_csv(table: TableRows, options: ImportOptions, errors: ImportErr
     instants, amounts, commodity = InstantParser(options.time_zone), AmountParser(options.scale), options.commodity
     postings = list(_parse_postings(rows, instants, amounts, commodity, errors))
     selected = _select_commodity(postings, commodity, errors)
+    _check_days(selected, options, errors, notes)
     ids = _entry_ids(postings)
     errors.incomplete = {ids.get(index, index) for index in errors.incomplete}
     if len(selected) < len(postings):
@@ -118,7 +125,25 @@ def _parse_postings(
             description=own_comment or comment,
             transaction=NewTransaction(description, review_status=review_status),
         )
-        yield _Posting(line, unit, posting_content(date, description, account, amount, unit))
+        content = posting_content(date, description, account, amount, unit)
+        yield _Posting(line, unit, content, has_own_day=_OWN_DAY.search(own_comment) is not None)
+
+
+def _check_days(postings: list[_Posting], options: ImportOptions, errors: ImportErrors, notes: list[str]) -> None:
+    """Refuse postings with a day of their own, or note how many are imported on the day of the entry."""
+    dated = [posting.line for posting in postings if posting.has_own_day and posting.line.signed]
+    if dated and options.use_entry_dates:
+        notes.append(f"{len(dated)} postings with a day of their own are on the day of their entry (--use-entry-dates)")
+        return
+    for line in dated:
+        errors.add(
+            line.location,
+            f"a posting on {line.account} has a day of its own ({quote(line.description)}), which only the journal "
+            "itself states in full: import the journal instead of the CSV, or import on the days of the entries "
+            "(--use-entry-dates)",
+            date=line.instant.date().isoformat(),
+            description=line.entry_description,
+        )
 
 
 def _select_commodity(postings: list[_Posting], commodity: str | None, errors: ImportErrors) -> list[_Posting]:

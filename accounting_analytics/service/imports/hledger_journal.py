@@ -40,11 +40,12 @@ def read_hledger_journal(path: Path, options: ImportOptions, errors: ImportError
         errors.fail(f"a journal is read with hledger, and it is not installed; {_INSTALL}")
     file = str(path.absolute())
     printed = _run([program, "print", "-f", file, "--explicit", "--output-format", "json"], path, errors)
-    entries = [_entry(one, path) for one in json.loads(printed)] if printed.strip() else []
+    transactions = json.loads(printed) if printed.strip() else []
+    entries = [_entry(one, path) for one in transactions]
     if not entries:
         errors.fail("it has no transactions")
     types = _types(_run([program, "accounts", "-f", file, "--types"], path, errors))
-    return build_from_journal(entries, options, errors, types=types)
+    return build_from_journal(entries, options, errors, types=types, notes=_notes(transactions))
 
 
 def _run(command: list[str], path: Path, errors: ImportErrors) -> str:
@@ -58,6 +59,12 @@ def _run(command: list[str], path: Path, errors: ImportErrors) -> str:
         line = f"line {found[1] or found[2]}" if found else ""
         errors.fail(f"hledger cannot read it: {shorten(printable(message, ' '), limit=400)}", line)
     return finished.stdout
+
+
+def _notes(transactions: list[dict[str, Any]]) -> list[str]:
+    """Note that secondary dates were left out, as in the reports of hledger itself."""
+    count = sum(bool(one["tdate2"] or any(posting["pdate2"] for posting in one["tpostings"])) for one in transactions)
+    return [f"the secondary dates of {count} entries were left out"] if count else []
 
 
 def _types(printed: str) -> dict[str, str]:
@@ -102,6 +109,7 @@ def _posting(
         is_balanced=printed["ptype"] != "VirtualPosting",
         comment=" ".join(printed["pcomment"].split()) or " ".join(comment.split()),
         is_reviewed=is_cleared or printed["pstatus"] == "Cleared",
+        date=printed["pdate"] or "",
     )
 
 

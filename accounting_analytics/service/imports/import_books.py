@@ -96,6 +96,7 @@ def import_books(
     account: str | None = None,
     date_format: str | None = None,
     virtual: bool = False,
+    use_entry_dates: bool = False,
     roots: Sequence[tuple[str, str]] = (),
     require_cash: bool = False,
     dry_run: bool = False,
@@ -133,6 +134,8 @@ def import_books(
         Format of the dates of a mapped table, such as ``%d/%m/%Y``.
     virtual : bool
         Whether to import virtual postings of a journal, the unbalanced ones against ``equity:virtual``.
+    use_entry_dates : bool
+        Whether entries whose postings have several days are imported on the day of the entry, instead of refused.
     roots : sequence of (str, str)
         Beginnings of paths of a journal and what replaces each, such as ``("me:assets", "assets")``; ``("*",
         "assets")`` puts every account without a type below ``assets``.
@@ -169,6 +172,7 @@ def import_books(
         account=account,
         date_format=date_format,
         virtual=virtual,
+        use_entry_dates=use_entry_dates,
         roots=roots,
     )
     books, local = read_books(file, options), zone(time_zone or "UTC")

@@ -103,6 +103,7 @@ class ImportOptions(NamedTuple):
     account: str | None = None
     date_format: str | None = None
     virtual: bool = False
+    use_entry_dates: bool = False
     roots: Sequence[tuple[str, str]] = ()
 
 

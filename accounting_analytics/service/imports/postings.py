@@ -45,6 +45,8 @@ class PricedPosting(NamedTuple):
     is_balanced: bool = True
     comment: str = ""
     is_reviewed: bool = False
+    date: str = ""
+    """Day of its own, which the journal states beside the day of the entry."""
 
     @property
     def is_converted(self) -> bool:
@@ -89,6 +91,8 @@ class _Builder:
         self.quantum = Decimal(1).scaleb(-options.scale)
         self.rounded: list[Decimal] = []
         self.changes: defaultdict[str, Decimal] = defaultdict(Decimal)
+        self.moved: list[str] = []
+        self.joined: list[str] = []
 
     def without_virtual(self, entries: list[JournalEntry]) -> list[JournalEntry]:
         """Entries without virtual postings, or with them as other postings."""
@@ -172,8 +176,44 @@ class _Builder:
         lines: list[FileLine] = []
         for entry, entry_id in zip(kept, content_ids("hl", contents).values(), strict=True):
             lines += self._entry_lines(entry, entry_id)
+        self._note_days()
         self._note_rounding()
         return lines
+
+    def _day(self, entry: JournalEntry, entry_id: str) -> str:
+        """Day of an entry: the one day of its postings; several are refused, or replaced by the entry's own."""
+        days = sorted({posting.date or entry.date for posting in entry.postings if posting.value} or {entry.date})
+        if days == [entry.date]:
+            return entry.date
+        if len(days) == 1:
+            self.moved.append(f"{days[0]} {entry.description!r}")
+            return days[0]
+        if self.options.use_entry_dates:
+            self.joined.append(f"{entry.date} {entry.description!r}")
+            return entry.date
+        self.errors.incomplete.add(entry_id)
+        self.errors.add(
+            entry.location,
+            f"the postings of this entry have several days ({join_ids(days)}), and an entry has one day here: write an "
+            "entry for each day, through an account such as assets:in transit, or import such entries on the day of "
+            "the entry (--use-entry-dates)",
+            date=entry.date,
+            description=entry.description,
+        )
+        return entry.date
+
+    def _note_days(self) -> None:
+        """Note how many entries are on other days than the journal states for them or for their postings."""
+        if self.moved:
+            self.notes.append(
+                f"{len(self.moved)} entries are on the day that all their postings have, which is not the day of the "
+                f"entry: {_first(self.moved)}"
+            )
+        if self.joined:
+            self.notes.append(
+                f"{len(self.joined)} entries, whose postings have several days, are on the day of the entry "
+                f"(--use-entry-dates): {_first(self.joined)}"
+            )
 
     def _note_rounding(self) -> None:
         """Note how much rounding changed accounts, and what remained of entries."""
@@ -205,7 +245,7 @@ class _Builder:
             self.errors.incomplete.add(entry_id)
             amounts += [_ZERO] * (len(entry.postings) - len(amounts))
         try:
-            instant = self.instants.parse(entry.date)
+            instant = self.instants.parse(self._day(entry, entry_id))
         except ValueError as error:
             self.errors.add_line(entry.location, str(error), entry_id, description=entry.description)
             return []
@@ -275,14 +315,15 @@ def _with_content(entry: JournalEntry) -> JournalEntry:
 
 
 def _counterparts(entry: JournalEntry) -> list[PricedPosting]:
-    """Balance the unbalanced virtual postings of an entry with a posting for each commodity."""
-    sums: defaultdict[str, Decimal] = defaultdict(Decimal)
+    """Balance the unbalanced virtual postings of an entry with a posting for each commodity and day."""
+    sums: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
     for posting in entry.postings:
         if not posting.is_balanced:
-            sums[posting.value_commodity] = EXACT.add(sums[posting.value_commodity], posting.value)
+            key = posting.value_commodity, posting.date
+            sums[key] = EXACT.add(sums[key], posting.value)
     return [
-        PricedPosting(entry.location, VIRTUAL, EXACT.minus(total), commodity, EXACT.minus(total), commodity)
-        for commodity, total in sums.items()
+        PricedPosting(entry.location, VIRTUAL, EXACT.minus(total), commodity, EXACT.minus(total), commodity, date=day)
+        for (commodity, day), total in sums.items()
     ]
 
 
