@@ -126,7 +126,7 @@ class CheckpointError(InputError):
 
 
 class NotebookParametersError(InputError):
-    """A notebook was given a parameter that it does not declare, or a secret as a parameter."""
+    """A notebook was given a parameter that it does not declare, of another type, or a secret."""
 
 
 class ServiceError(AccountingAnalyticsError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -22,13 +21,12 @@ from ipykernel.kernelspec import write_kernel_spec
 from accounting_analytics import errors
 from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import write_text
-from accounting_analytics.client.secret import TOKEN_VARIABLE, is_secret_parameter, known_secrets, masked
+from accounting_analytics.client.secret import known_secrets, masked
 from accounting_analytics.errors import (
     AccountingAnalyticsError,
     InputError,
     JobTimedOutError,
     NotebookFailedError,
-    NotebookParametersError,
     with_context,
 )
 from accounting_analytics.messages import quote
@@ -37,22 +35,31 @@ from accounting_analytics.notebook_jobs.notebook_page_and_secrets import (
     notebook_html,
     remove_upload_buttons,
 )
+from accounting_analytics.notebook_jobs.notebook_parameters import (
+    declared_parameters,
+    read_notebook,
+    require_declared,
+)
 from accounting_analytics.progress import BATCH_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from accounting_analytics.client.secret import Secret
+    from accounting_analytics.notebook_jobs.notebook_parameters import Parameter
 
 KERNEL = "accounting-analytics"
 _PERIOD = ("start_date", "end_date")
 _MAX_MESSAGE_LENGTH = 500
 _PAPERMILL = """
-import sys
+import json, logging, sys
 sys.modules["rfc3987_syntax"] = None  # jsonschema would build its grammar for a second; notebooks have no IRIs
-from papermill.cli import papermill
-papermill()
+from papermill import execute_notebook
+logging.basicConfig(level="ERROR")
+execute_notebook(**json.load(sys.stdin))
 """
+_RAISE_AT_QUIT = 'get_ipython().ask_exit = __import__("sys").exit'
+"""Makes ``quit()`` and ``exit()`` end the run as ``sys.exit()`` does, which otherwise stop the kernel later."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,8 @@ def run_notebook(
         ``.failed.ipynb`` and ``.failed.html``, and those of an earlier run of the same name in ``.previous.ipynb`` and
         ``.previous.html``. Only their owner may read them (mode 0600), because they have amounts of the books.
     parameters : mapping, optional
-        Values for names that the notebook's cell tagged ``parameters`` declares.
+        Values for names that the notebook's cell tagged ``parameters`` declares, of the type that an annotation or
+        else the default states. Days become texts.
     timeout : float, optional
         Seconds the whole run may take.
     environment : mapping, optional
@@ -105,13 +113,13 @@ def run_notebook(
     Raises
     ------
     NotebookParametersError
-        A parameter is not declared, or looks like a secret; nothing was executed.
+        A parameter is not declared, has another type, or looks like a secret; nothing was executed.
     NotebookFailedError
         A cell raised or ended the run early; ``exit_code`` is that of the error where it is one of this package.
     JobTimedOutError
         The run took longer than `timeout`; what was executed is saved.
     InputError
-        The notebook cannot be read, the folder cannot be written, or `timeout` is not above 0.
+        The notebook cannot be read or is not in Python, the folder cannot be written, or `timeout` is not above 0.
     """
     source, folder = to_path(notebook, "notebook"), to_path(output, "output")
     if timeout is not None and not 0 < timeout <= threading.TIMEOUT_MAX:
@@ -119,15 +127,19 @@ def run_notebook(
     values = dict(parameters or {})
     variables = {**os.environ, **(environment or {}), BATCH_VARIABLE: "1"}
     secrets = known_secrets(variables)
-    _require_parameters(source, values, secrets)
-    files = _named(folder, source.stem + _period_suffix(source, values))
+    content = read_notebook(source)
+    _require_python(source, content)
+    declared = declared_parameters(content)
+    require_declared(source, values, declared, secrets)
+    values = {name: declared[name].fitting(value) for name, value in values.items()}
+    files = _named(folder, source.stem + _period_suffix(declared, values))
     earlier = _marked(files, "previous")
     with _folder_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="notebook-run-") as temporary:
         executed = Path(temporary) / "executed.ipynb"
         code, stderr = _execute(source, executed, values, variables, Path(temporary), timeout=timeout)
-        finished = _read(executed if executed.exists() else source)
+        finished = read_notebook(executed if executed.exists() else source)
     failure = _find_failure(source, finished, code, stderr, secrets)
     mask_notebook(finished, secrets)
     if failure is not None:
@@ -149,25 +161,13 @@ def _marked(run: NotebookRun, mark: str) -> NotebookRun:
     return _named(run.html.parent, f"{run.html.stem}.{mark}")
 
 
-def _period_suffix(notebook: Path, values: Mapping[str, Any]) -> str:
+def _period_suffix(declared: Mapping[str, Parameter], values: Mapping[str, Any]) -> str:
     """End of the file names of a run: its period, if the notebook declares one with text for both dates."""
-    parameters = {**_literal_parameters(notebook), **values}
+    parameters = {**{name: parameter.default for name, parameter in declared.items()}, **values}
     days = [parameters.get(name) for name in _PERIOD]
     if not all(isinstance(day, str) and day for day in days):
         return ""
     return "".join(f"_{re.sub(r'[^0-9A-Za-z-]+', '-', str(day))}" for day in days)
-
-
-def _literal_parameters(notebook: Path) -> dict[str, Any]:
-    """Default values of the notebook's parameters that are written as literals."""
-    found: dict[str, Any] = {}
-    for cell in _parameter_cells(notebook):
-        with suppress(SyntaxError):  # such as a magic command
-            for statement in ast.parse(cell.source).body:
-                if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(statement.value, ast.Constant):
-                    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-                    found |= {target.id: statement.value.value for target in targets if isinstance(target, ast.Name)}
-    return found
 
 
 @contextmanager
@@ -179,38 +179,20 @@ def _folder_errors(folder: Path) -> Iterator[None]:
         raise InputError(f"the folder {folder} cannot be created or written: {error.strerror}") from error
 
 
-def _require_parameters(notebook: Path, values: Mapping[str, Any], secrets: list[Secret]) -> None:
-    """Refuse parameters that the notebook does not declare (papermill only warns) and those that look like secrets."""
-    declared = _declared_names(notebook)
-    for name, value in values.items():
-        if is_secret_parameter(name, value, secrets):
-            raise NotebookParametersError(
-                f"parameter {name!r} looks like a secret, and parameters are stored in the executed notebook; "
-                f"pass tokens in the environment ({TOKEN_VARIABLE}_FILE)"
-            )
-        if name not in declared:
-            raise NotebookParametersError(
-                f"{notebook} declares no parameter {name!r}; it declares: {', '.join(declared) or 'none'}"
-            )
-
-
-def _declared_names(notebook: Path) -> list[str]:
-    """Names assigned in the cell tagged `parameters`."""
-    cells = _parameter_cells(notebook)
-    return [name for cell in cells for name in re.findall(r"^(\w+)\s*(?::[^=\n]+)?=", cell.source, re.MULTILINE)]
-
-
-def _parameter_cells(notebook: Path) -> list[Any]:
-    return [cell for cell in _read(notebook).cells if "parameters" in cell.metadata.get("tags", ())]
-
-
-def _read(notebook: Path) -> Any:  # noqa: ANN401 (nbformat's NotebookNode)
-    try:
-        return nbformat.reads(notebook.read_text(encoding="utf-8"), as_version=4)
-    except OSError as error:
-        raise InputError(f"the notebook {notebook} cannot be read: {error.strerror}") from error
-    except (ValueError, nbformat.ValidationError, AttributeError, KeyError, RecursionError) as error:
-        raise InputError(f"{notebook} is not a notebook") from error
+def _require_python(notebook: Path, content: Any) -> None:  # noqa: ANN401 (nbformat's NotebookNode)
+    """Refuse a notebook of another language, whose cells may mean something else in Python."""
+    kernel = content.metadata.get("kernelspec", {})
+    stated = kernel.get("language") or content.metadata.get("language_info", {}).get("name")
+    if stated is None and not re.search("py", kernel.get("name", "python"), re.IGNORECASE):
+        raise InputError(
+            f"the kernel of {notebook} is {kernel['name']!r}, without its language: only notebooks in Python are run; "
+            "if it is one, open and save it in JupyterLab, which writes the language; nothing was executed"
+        )
+    if stated is not None and stated.casefold() not in {"python", "ipython"}:
+        raise InputError(
+            f"{notebook} is written for the kernel {kernel.get('name', stated)!r}, whose language is {stated}: only "
+            "notebooks in Python are run; nothing was executed"
+        )
 
 
 def _execute(
@@ -223,33 +205,28 @@ def _execute(
     timeout: float | None,
 ) -> tuple[int, str]:
     """Run papermill with a kernel of this interpreter; return its exit code and stderr."""
-    write_kernel_spec(temporary / "kernels" / KERNEL)
-    values = temporary / "parameters.yaml"
-    values.write_text(json.dumps(dict(parameters)), encoding="utf-8")  # JSON is YAML
-    command = [
-        sys.executable,
-        "-c",
-        _PAPERMILL,
-        str(source),
-        str(executed),
-        "--kernel",
-        KERNEL,
-        "--language",
-        "python",
-    ]
-    command += ["--no-progress-bar", "--log-level", "ERROR", "--cwd", str(source.parent), "-f", str(values)]
+    write_kernel_spec(temporary / "kernels" / KERNEL, extra_arguments=[f"--IPKernelApp.exec_lines={_RAISE_AT_QUIT}"])
+    arguments = {
+        "input_path": _without_fields(source),
+        "output_path": _without_fields(executed),
+        "parameters": parameters,
+        "kernel_name": KERNEL,
+        "language": "python",
+        "progress_bar": False,
+        "cwd": str(source.parent),
+    }
     paths = [str(temporary), *filter(None, [environment.get("JUPYTER_PATH")])]
     papermill = subprocess.Popen(  # noqa: S603 (our own command)
-        command,
+        [sys.executable, "-c", _PAPERMILL],
         env={**environment, "JUPYTER_PATH": os.pathsep.join(paths)},
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
     try:
-        _, stderr = papermill.communicate(timeout=timeout)
+        _, stderr = papermill.communicate(json.dumps(arguments), timeout=timeout)
     except subprocess.TimeoutExpired:
         _kill(papermill)
         return -signal.SIGKILL, f"the run took longer than {timeout:g} seconds"
@@ -257,6 +234,11 @@ def _execute(
         _kill(papermill)
         raise
     return papermill.returncode, stderr
+
+
+def _without_fields(path: Path) -> str:
+    """Path whose braces papermill does not replace by parameters."""
+    return str(path).replace("{", "{{").replace("}", "}}")
 
 
 def _kill(papermill: subprocess.Popen[str]) -> None:
@@ -279,7 +261,7 @@ def _find_failure(
         for output in cell.get("outputs", ()):
             if output.output_type == "error":
                 where = f"In [{cell.execution_count or ' '}] ({_first_line(cell, secrets)})"
-                raised = masked(f"{output.ename}: {output.evalue}", secrets)[:_MAX_MESSAGE_LENGTH]
+                raised = masked(": ".join(filter(None, (output.ename, output.evalue))), secrets)[:_MAX_MESSAGE_LENGTH]
                 return NotebookFailedError(f"{notebook}: {where} raised {raised}", exit_code=_exit_code(output.ename))
     if code:
         reason = (masked(stderr, secrets).strip().splitlines() or ["no reason given"])[-1]

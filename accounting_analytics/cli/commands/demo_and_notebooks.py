@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -43,20 +44,26 @@ def run(
 ) -> None:
     """Execute a notebook with parameters.
 
+    Parameters have the types that the notebook declares: for strict = True, -p strict=false is False, and 'maybe' is
+    refused; for a text, 00123 stays 00123.
+
     The executed notebook and an HTML page with its charts are saved under the name of the notebook, followed by the
     period if its parameters are start_date and end_date: report_2026-05-01_2026-05-31.html. The files of a failed run
     end in .failed.html and .failed.ipynb; those of an earlier run of the same name then end in .previous.html and
     .previous.ipynb. A notebook may refuse a period without line entries (exit code 3), as scheduled_report does.
     """
-    values: dict[str, str | bool] = dict(_parse_parameter(text) for text in parameters or ())
+    from accounting_analytics.notebook_jobs.notebook_parameters import parse_parameters
+
+    texts = dict(_split_parameter(text) for text in parameters or ())
     if allow_empty:
-        values[_ALLOW_EMPTY] = True
+        texts[_ALLOW_EMPTY] = "true"
     with notebook_environment(profile, use_demo=use_demo, books=books) as environment:
+        values = parse_parameters(notebook, texts, {**os.environ, **environment})
         finished = aa.run_notebook(notebook, output, parameters=values, timeout=timeout, environment=environment)
     print_mapping({"notebook": str(finished.notebook), "html": str(finished.html)}, as_json=as_json)
 
 
-def _parse_parameter(text: str) -> tuple[str, str]:
+def _split_parameter(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise NotebookParametersError(f"parameter {name!r} must be written as name=value")

@@ -1,0 +1,201 @@
+"""Parameters of notebooks: which a notebook declares, of which type, and whether given values fit.
+
+The type of a parameter is that of its annotation, or else that of its default where it is a literal.
+"""
+
+from __future__ import annotations
+
+import ast
+import datetime as dt
+import json
+import math
+import os
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import nbformat
+import numpy as np
+from IPython.core.inputtransformer2 import TransformerManager
+
+from accounting_analytics.client.secret import TOKEN_VARIABLE, is_secret_parameter, known_secrets
+from accounting_analytics.errors import InputError, NotebookParametersError
+from accounting_analytics.messages import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from accounting_analytics.client.secret import Secret
+
+_EXAMPLES: dict[type, str] = {
+    bool: "true or false",
+    int: "a whole number such as 5",
+    float: "a number such as 0.5",
+    str: "a text",
+    list: 'a list such as ["a", "b"]',
+    tuple: 'a list such as ["a", "b"]',
+    dict: 'a mapping such as {"a": "b"}',
+}
+_TYPES = {kind.__name__: kind for kind in _EXAMPLES}
+_WORDS = {"true": True, "false": False, "none": None, "null": None}
+_AMBIGUOUS = (bool, int, float, list, tuple, dict, type(None))
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NO_LITERAL = object()
+
+
+class Parameter(NamedTuple):
+    """A name that a notebook declares, its default as written and as a value, and its type.
+
+    The type is None where neither the default nor an annotation states one.
+    """
+
+    name: str
+    source: str
+    default: Any
+    type: type | None
+    is_optional: bool
+
+    def fitting(self, given: object) -> object:
+        """Return a value of Python as the notebook gets it, such as a day as its text; refuse one of another type."""
+        value = _plain(given)
+        if value is _NO_LITERAL:
+            raise NotebookParametersError(
+                f"{quote(given)}, a {type(given).__name__}, for parameter {self.name!r} cannot be written into a "
+                "notebook: give a text, a number, True, False, None, or a list or mapping of these"
+            )
+        if self.type is None or (value is None and self.is_optional):
+            return value
+        if self.type is float and type(value) is int:
+            return float(value)
+        if type(value) is not (list if self.type is tuple else self.type):
+            raise self._misfit(given)
+        return value
+
+    def parse(self, text: str) -> object:
+        """Return what a text of the command line means for the type of this parameter."""
+        if self.type is str:
+            return text
+        literal = _literal(text)
+        if literal is None and self.is_optional:
+            return None
+        if self.type is None:
+            if not isinstance(literal, _AMBIGUOUS):
+                return text
+            name = "str" if literal is None else type(literal).__name__
+            raise NotebookParametersError(
+                f"{quote(text)} for parameter {self.name!r} can be a text or the value {quote(literal)}, and its "
+                f"default, {self.source}, does not decide; declare its type in the notebook, such as {self.name}: "
+                f"{name}{' | None' if self.is_optional else ''} = {self.source}; nothing was executed"
+            )
+        if literal is _NO_LITERAL or (isinstance(literal, float) and not math.isfinite(literal)):
+            raise self._misfit(text)
+        try:
+            return self.fitting(literal)
+        except NotebookParametersError as error:
+            raise self._misfit(text) from error
+
+    def _misfit(self, given: object) -> NotebookParametersError:
+        wanted = _EXAMPLES[self.type] if self.type else "another value"
+        return NotebookParametersError(
+            f"{quote(given)} does not fit parameter {self.name!r}, whose default is {self.source}: give {wanted}"
+            f"{' or None' if self.is_optional else ''}; nothing was executed"
+        )
+
+
+def read_notebook(notebook: Path) -> Any:  # noqa: ANN401 (nbformat's NotebookNode)
+    """Read a notebook of any version."""
+    try:
+        return nbformat.reads(notebook.read_text(encoding="utf-8"), as_version=4)
+    except OSError as error:
+        raise InputError(f"the notebook {notebook} cannot be read: {error.strerror}") from error
+    except (ValueError, nbformat.ValidationError, AttributeError, KeyError, RecursionError) as error:
+        raise InputError(f"{notebook} is not a notebook") from error
+
+
+def parse_parameters(notebook: Path, texts: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, Any]:
+    """Read the texts of parameters as values of the types that the notebook declares."""
+    declared = declared_parameters(read_notebook(notebook))
+    require_declared(notebook, texts, declared, known_secrets(environment))
+    return {name: declared[name].parse(text) for name, text in texts.items()}
+
+
+def require_declared(
+    notebook: Path, values: Mapping[str, Any], declared: Mapping[str, Parameter], secrets: list[Secret]
+) -> None:
+    """Refuse parameters that the notebook does not declare (papermill only warns) and those that look like secrets."""
+    for name, value in values.items():
+        if is_secret_parameter(name, value, secrets):
+            raise NotebookParametersError(
+                f"parameter {name!r} looks like a secret, and parameters are stored in the executed notebook; "
+                f"pass tokens in the environment ({TOKEN_VARIABLE}_FILE)"
+            )
+        if name not in declared:
+            raise NotebookParametersError(
+                f"{notebook} declares no parameter {name!r}; it declares: {', '.join(declared) or 'none'}"
+            )
+
+
+def declared_parameters(notebook: Any) -> dict[str, Parameter]:  # noqa: ANN401 (nbformat's NotebookNode)
+    """Names assigned in the first cell tagged `parameters`, after which papermill inserts the given values."""
+    cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", ())]
+    try:
+        statements = ast.parse(TransformerManager().transform_cell(cells[0].source)).body if cells else []
+    except SyntaxError:  # such as a magic command without its %
+        return {}
+    found: dict[str, Parameter] = {}
+    for statement in statements:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            annotation = statement.annotation if isinstance(statement, ast.AnnAssign) else None
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    found[target.id] = _parameter(target.id, statement.value, annotation)
+    return found
+
+
+def _parameter(name: str, value: ast.expr, annotation: ast.expr | None) -> Parameter:
+    stated = _stated_types(annotation)
+    default = _NO_LITERAL
+    with suppress(ValueError, TypeError):
+        default = ast.literal_eval(value)
+    kinds = [_TYPES[one] for one in stated if one in _TYPES] or [one for one in _EXAMPLES if type(default) is one]
+    kind = kinds[0] if len(kinds) == 1 else None
+    return Parameter(name, ast.unparse(value), default, kind, default is None or "None" in stated)
+
+
+def _stated_types(annotation: ast.expr | None) -> list[str]:
+    """Names of the types of an annotation: ``str | None`` has two."""
+    if annotation is None:
+        return []
+    text = annotation.value if isinstance(annotation, ast.Constant) else ast.unparse(annotation)
+    text = re.sub(r"^(?:\w+\.)?Optional\[(.*)\]$", r"\1 | None", str(text))
+    return [one.strip() for one in re.sub(r"\[.*\]", "", text).split("|")]
+
+
+def _literal(text: str) -> Any:  # noqa: ANN401 (any literal)
+    """Value of a text that is a literal of Python or JSON."""
+    stripped = text.strip()
+    if stripped.casefold() in _WORDS:
+        return _WORDS[stripped.casefold()]
+    for read in (ast.literal_eval, json.loads):
+        with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            literal = read(stripped)
+            return _NO_LITERAL if isinstance(literal, tuple) and not stripped.startswith("(") else literal
+    return _NO_LITERAL
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 (any value)
+    """Value as JSON has it; `_NO_LITERAL` where JSON would change it or has none."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, dt.date | os.PathLike):
+        value = value.isoformat() if isinstance(value, dt.date) else os.fspath(value)
+    if isinstance(value, list | tuple):
+        items = [_plain(one) for one in value]
+        return _NO_LITERAL if _NO_LITERAL in items else items
+    if isinstance(value, dict):
+        pairs = {key: _plain(one) for key, one in value.items()}
+        return _NO_LITERAL if _NO_LITERAL in pairs.values() or any(type(key) is not str for key in pairs) else pairs
+    is_text = isinstance(value, str) and not _SURROGATE.search(value)
+    return value if is_text or value is None or isinstance(value, bool | int | float) else _NO_LITERAL

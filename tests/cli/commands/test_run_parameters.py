@@ -1,0 +1,183 @@
+"""Parameters of runs have the types that a notebook declares; a run that ended early has failed."""
+
+import datetime as dt
+import json
+import re
+
+import nbformat
+import numpy as np
+import pytest
+from nbformat import v4
+
+import accounting_analytics as aa
+from accounting_analytics.errors import InputError, NotebookParametersError
+
+DEFAULTS = """
+strict = True
+limit = 50
+share = 0.25
+code = "x"
+note: str | None = None
+amount: "float" = 1
+ledgers = ["a"]
+choices = {"a": 1}
+open_end = None
+day = "2026-01-01"
+%matplotlib inline
+"""
+SHOW = (
+    "import json\nprint(json.dumps([strict, limit, share, code, note, amount, ledgers, choices, open_end, day]), "
+    "type(share).__name__, type(amount).__name__)"
+)
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Return a function that writes a notebook of code cells, the first one tagged `parameters`."""
+
+    def write(*cells, name="job", metadata=None):
+        written = [v4.new_code_cell(source) for source in cells]
+        written[0].metadata["tags"] = ["parameters"]
+        path = tmp_path / f"{name}.ipynb"
+        path.write_text(nbformat.writes(v4.new_notebook(cells=written, metadata=metadata or {})), encoding="utf-8")
+        return path
+
+    return write
+
+
+def printed(path):
+    """Return what the last cell of an executed notebook printed."""
+    return nbformat.read(path, as_version=4).cells[-1].outputs[0].text.strip()
+
+
+def test_the_type_of_the_default_decides_on_the_command_line(run, write, tmp_path):
+    """A text of -p becomes a value of the declared type, to the last digit and letter; a text stays a text."""
+    texts = {
+        "strict": "false",
+        "limit": "5",
+        "share": "5",
+        "code": "00123",
+        "note": "5",
+        "amount": "1e+16",
+        "ledgers": '["Rent", "Stra\\u00dfe"]',
+        "choices": '{"a": true, "b": null}',
+        "open_end": "none",
+        "day": "2025-02-03",
+    }
+    options = [option for name, text in texts.items() for option in ("-p", f"{name}={text}")]
+    finished = run("run", write(DEFAULTS, SHOW), "--output", "out {of} runs", *options, "--json")
+    assert finished.returncode == 0, finished.stderr
+    values = [False, 5, 5.0, "00123", "5", 1e16, ["Rent", "Straße"], {"a": True, "b": None}, None, "2025-02-03"]
+    assert printed(tmp_path / json.loads(finished.stdout)["notebook"]) == f"{json.dumps(values)} float float"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("strict=maybe", "'maybe' does not fit parameter 'strict', whose default is True: give true or false"),
+        ("strict=0", "give true or false"),
+        ("strict=", "'' does not fit parameter 'strict'"),
+        ("limit=abc", "'abc' does not fit parameter 'limit', whose default is 50: give a whole number"),
+        ("limit=5.0", "give a whole number"),
+        ("limit=1,000", "'1,000' does not fit"),
+        ("limit=none", "'none' does not fit"),
+        ("share=1e400", "'1e400' does not fit parameter 'share'"),
+        ("ledgers=Rent,Power", "give a list such as"),
+        ("choices=[1]", "give a mapping such as"),
+        ("open_end=5", "can be a text or the value 5, and its default, None, does not decide"),
+        ("open_end=true", "such as open_end: bool | None = None"),
+    ],
+)
+def test_a_text_that_does_not_fit_is_refused(run, assert_refused, write, text, message):
+    """What does not fit, or can be read in two ways, is exit code 2, and nothing is executed or written."""
+    path = write(DEFAULTS, SHOW)
+    assert_refused(run("run", path, "--output", "out", "-p", text), 2, message, "nothing was executed")
+    assert not path.with_name("out").exists()
+
+
+def test_a_secret_that_does_not_fit_is_not_repeated(run, assert_refused, write):
+    """The message about a token, given where a number belongs, does not have the token."""
+    token = {"ACCOUNTING_ANALYTICS_TOKEN": "canary-token-1"}
+    finished = run("run", write(DEFAULTS, SHOW), "--output", "out", "-p", "limit=canary-token-1", **token)
+    assert_refused(finished, 2, "looks like a secret")
+    assert "canary-token-1" not in finished.stderr
+
+
+def test_values_of_python_arrive_as_they_are(write, tmp_path):
+    """The function takes values: of numpy too, any text, and days, which arrive as texts."""
+    text = 'line\nend "quoted" \\ \N{GRINNING FACE} {code}'
+    values = {
+        "strict": np.bool_(False),  # noqa: FBT003 (as a frame has it)
+        "limit": np.int64(7),
+        "share": 1,
+        "code": text,
+        "note": None,
+        "amount": 1e-05,
+        "ledgers": ("b", "c"),
+        "choices": {"n": [1, None]},
+        "open_end": "5",
+        "day": dt.date(2025, 2, 3),
+    }
+    files = aa.run_notebook(write(DEFAULTS, SHOW, name="a{code}"), tmp_path / "out", parameters=values)
+    expected = [False, 7, 1.0, text, None, 1e-05, ["b", "c"], {"n": [1, None]}, "5", "2025-02-03"]
+    assert printed(files.notebook) == f"{json.dumps(expected)} float float"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"strict": "false"}, "'false' does not fit parameter 'strict', whose default is True"),
+        ({"strict": 0}, "0 does not fit parameter 'strict'"),
+        ({"limit": True}, "True does not fit parameter 'limit'"),
+        ({"limit": 5.0}, "5.0 does not fit parameter 'limit'"),
+        ({"limit": None}, "None does not fit parameter 'limit'"),
+        ({"code": 123}, "123 does not fit parameter 'code', whose default is 'x': give a text"),
+        ({"choices": {1: 2}}, "cannot be written into a notebook"),
+        ({"open_end": {1, 2}}, "{1, 2}, a set, for parameter 'open_end' cannot be written into a notebook"),
+        ({"code": "\ud800"}, "cannot be written into a notebook"),
+    ],
+)
+def test_values_of_another_type_are_refused(write, tmp_path, parameters, message):
+    """The function refuses what does not fit, before anything is executed."""
+    with pytest.raises(NotebookParametersError, match=re.escape(message)):
+        aa.run_notebook(write(DEFAULTS, SHOW), tmp_path / "out", parameters=parameters)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [("quit()",), ("exit", "print('after')"), ("if True:\n    exit(1)", "print('after')"), ("import sys; sys.exit()",)],
+    ids=["quit last", "exit", "exit with a code", "sys.exit last"],
+)
+def test_a_cell_that_ends_the_run_fails_it(run, write, tmp_path, cells):
+    """After quit(), exit() or sys.exit() no further cell runs, no page looks fine, and the exit code is 1."""
+    finished = run("run", write("x = 1", *cells), "--output", "out")
+    assert finished.returncode == 1
+    assert "raised SystemExit" in finished.stderr
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["job.failed.html", "job.failed.ipynb"]
+    executed = nbformat.read(tmp_path / "out/job.failed.ipynb", as_version=4).cells
+    assert [cell.source for cell in executed if cell.execution_count is None] == list(cells[1:])
+
+
+@pytest.mark.parametrize(
+    ("metadata", "language"),
+    [
+        ({"kernelspec": {"name": "ir", "display_name": "R", "language": "R"}}, "R"),
+        ({"kernelspec": {"name": "python3", "display_name": "x"}, "language_info": {"name": "julia"}}, "julia"),
+        ({"kernelspec": {"name": "bash", "display_name": "Bash"}}, "without its language"),
+        ({"language_info": {"name": "R"}}, "R"),
+    ],
+)
+def test_other_languages_are_refused(run, assert_refused, write, metadata, language):
+    """A notebook of another kernel is not run as Python: exit code 2, with its kernel and language."""
+    path = write("x = 1", metadata=metadata)
+    assert_refused(run("run", path, "--output", "out"), 2, language, "only notebooks in Python are run")
+    with pytest.raises(InputError, match="only notebooks in Python"):
+        aa.run_notebook(path, path.with_name("out"))
+    assert not path.with_name("out").exists()
+
+
+def test_kernels_of_python_are_run(write, tmp_path):
+    """A notebook of any kernel of Python is run with the Python of this package."""
+    path = write("x = 1", metadata={"kernelspec": {"name": "conda-env-books-py", "display_name": "Books"}})
+    assert aa.run_notebook(path, tmp_path / "out").html.is_file()
