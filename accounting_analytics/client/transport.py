@@ -9,6 +9,7 @@ A lock that another thread held during the fork stays locked in the child for ev
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import os
 import socket
@@ -134,12 +135,8 @@ class DeadlineTransport(httpx.HTTPTransport):
 
 def transport_to(origin: httpx.URL) -> DeadlineTransport:
     """Transport to an origin, with the certificates and the proxy that the environment names."""
-    proxies = getproxies()
-    proxy = proxies.get(origin.scheme) or proxies.get("all")
-    if proxy is not None and proxy_bypass(origin.host):
-        proxy = None
     try:
-        return DeadlineTransport(encrypted=origin.scheme == "https", proxy=proxy)
+        return DeadlineTransport(encrypted=origin.scheme == "https", proxy=_proxy_to(origin))
     except (OSError, ssl.SSLError) as error:
         variables = " or ".join(name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name))
         reason = error.strerror or error
@@ -156,6 +153,24 @@ def transport_to(origin: httpx.URL) -> DeadlineTransport:
             f"the proxy that the environment names for {origin.scheme} cannot be used (HTTP_PROXY, HTTPS_PROXY, "
             "ALL_PROXY); write it like http://proxy.example.org:3128"
         ) from error
+
+
+def _proxy_to(origin: httpx.URL) -> str | None:
+    """Proxy that the environment names for an origin; this machine itself is never reached through one."""
+    proxies = getproxies()
+    proxy = proxies.get(origin.scheme) or proxies.get("all")
+    return None if proxy is None or _is_loopback(origin.host) or proxy_bypass(origin.host) else proxy
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether a host is this machine: ``localhost``, ``127.0.0.0/8`` or ``::1``."""
+    name = host.casefold().rstrip(".")
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")
+    mapped = getattr(address, "ipv4_mapped", None)
+    return bool((mapped or address).is_loopback)
 
 
 def _host_and_port(proxy: httpx.URL) -> str:

@@ -75,6 +75,18 @@ def test_wrong_token(run, assert_refused, demo_company):
     assert "not-the-token" not in finished.stderr
 
 
+def test_the_demo_company_needs_no_proxy(run):
+    """Where the environment names a proxy for everything, --demo and its notebooks still reach loopback."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        proxy = f"http://127.0.0.1:{free.getsockname()[1]}"
+        names = [name for scheme in ("http", "https", "all") for name in (f"{scheme}_proxy", f"{scheme}_PROXY".upper())]
+        environment = dict.fromkeys(names, proxy) | {"NO_PROXY": "", "no_proxy": ""}
+        finished = run("report", "--demo", "--period", "2026-05", "--json", **environment)
+    assert finished.returncode == 0, finished.stderr
+    assert json.loads(finished.stdout)
+
+
 def test_dead_port(run, assert_refused, demo_company):
     """A service that does not respond is 4, with its address."""
     with socket.socket() as free:

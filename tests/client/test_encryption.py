@@ -58,8 +58,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_CONNECT(self):
         """Forward bytes in both directions, and store those of the client."""
         self.server.requests.append((self.requestline, self._named()))
-        host, port = self.path.split(":")
-        with socket.create_connection((host, int(port))) as there:
+        port = self.path.rpartition(":")[2]
+        with socket.create_connection(("127.0.0.1", int(port))) as there:  # whatever name the client asks for
             self.send_response_only(200)
             self.end_headers()
             back = threading.Thread(target=self._carry, args=(there, self.connection, None))
@@ -237,27 +237,53 @@ def test_one_line_on_the_command_line(serving, certificates):
 
 def test_plain_http_through_a_proxy(serving, monkeypatch):
     """The proxy of the environment receives the full address; hosts in NO_PROXY are contacted directly."""
-    proxy, server = serving(), serving()
+    proxy = serving()
     monkeypatch.setenv("HTTP_PROXY", proxy.base_url)
     assert report("http://ledgers.test") == "10.05"
     (line, headers) = proxy.requests[0]
     assert line.startswith("GET http://ledgers.test/v0/reports/cash-flow?")
     assert headers["host"] == "ledgers.test"
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    assert report(server.base_url) == "10.05"
-    assert (len(proxy.requests), len(server.requests)) == (1, 1)
+    monkeypatch.setenv("NO_PROXY", "ledgers.test")
+    with pytest.raises(TransportError, match=r"cannot connect to http://ledgers\.test \("):
+        report("http://ledgers.test", max_attempts=1)
+    assert len(proxy.requests) == 1
+
+
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
+def test_this_machine_is_never_reached_through_a_proxy(serving, monkeypatch, variable):
+    """Without NO_PROXY, too, requests to loopback are sent directly; they would end at another machine's loopback."""
+    proxy, server = serving(), serving()
+    monkeypatch.setenv(variable, proxy.base_url)
+    for host in ("127.0.0.1", "localhost", "LOCALHOST", "[::ffff:127.0.0.1]"):
+        assert report(server.base_url.replace("127.0.0.1", host)) == "10.05"
+    assert (proxy.requests, len(server.requests)) == ([], 4)
+
+
+@pytest.mark.parametrize("host", ["127.8.9.10", "[::1]", "books.localhost", "localhost."])
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_other_names_of_this_machine(monkeypatch, host, scheme):
+    """An error names no proxy: none is used, also where nothing listens there; other hosts keep theirs."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        monkeypatch.setenv(f"{scheme}_proxy", f"http://127.0.0.1:{port}")
+        with pytest.raises(TransportError) as caught:
+            report(f"{scheme}://{host}:{port}", max_attempts=1)
+        assert "through the proxy" not in str(caught.value)
+        with pytest.raises(TransportError, match="through the proxy"):
+            report(f"{scheme}://127.0.0.1.example:{port}", max_attempts=1)
 
 
 @pytest.mark.openssl
 def test_https_through_a_proxy(serving, certificates, monkeypatch):
     """A proxy of an https service sees host and port, and forwards encrypted bytes: no token, no path."""
-    certificate = certificates("IP:127.0.0.1")
+    certificate = certificates("DNS:ledgers.test")
     proxy, server = serving(), serving(certificate)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     monkeypatch.setenv("HTTPS_PROXY", proxy.base_url.replace("//", "//ana:canary-proxy@"))
-    assert report(server.base_url) == "10.05"
+    assert report(f"https://ledgers.test:{server.server_port}") == "10.05"
     ((line, headers),) = proxy.requests
-    assert line == f"CONNECT 127.0.0.1:{server.server_port} HTTP/1.1"
+    assert line == f"CONNECT ledgers.test:{server.server_port} HTTP/1.1"
     assert headers.keys() & {"authorization", "service-instance-id"} == set()
     assert "proxy-authorization" in headers
     carried = b"".join(proxy.carried)
@@ -273,7 +299,8 @@ def test_a_tunnel_to_another_server_is_refused(serving, certificates, monkeypatc
     proxy, forged = serving(), serving(certificates("DNS:other.example"))
     monkeypatch.setenv("HTTPS_PROXY", proxy.base_url)
     with pytest.raises(CertificateRefusedError):
-        report(forged.base_url)
+        report(f"https://ledgers.test:{forged.server_port}")
+    assert len(proxy.requests) == 1
     assert forged.requests == []
 
 
