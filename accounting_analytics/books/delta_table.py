@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+import re
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ _DIGEST = "accounting_analytics_digest"
 _LOG = "_delta_log"
 _NEWEST = "newest.json"
 _KEEP_LOG = {"delta.logRetentionDuration": "interval 36500 days", "delta.enableExpiredLogCleanup": "false"}
+_UNREADABLE = re.compile("[\\\\\x00-\x1f\x7f\ud800-\udfff]|%[0-9A-Fa-f]{2}")
 _HINT = "copy the folder aside, and sync into a new one"
 
 
@@ -62,6 +64,7 @@ class PartitionedTable:
     """A Delta table in a folder, with one file for each value of the text column `part_column`."""
 
     def __init__(self, folder: Path, part_column: str) -> None:
+        _require_readable_path(folder)
         self.folder = folder
         self._part_column = part_column
 
@@ -78,13 +81,10 @@ class PartitionedTable:
         log = self.folder / _LOG
         with self._naming_damage():
             table = _deltalake().DeltaTable(self.folder)
-            last = table.version()
-            # deltalake counts back from its own version, also where commits were added after it was opened
-            history = sorted(table.history(), key=lambda one: one["version"])[: last + 1]
             listed = {uri.rpartition("/")[2] for uri in table.file_uris()}
+            # deltalake's own history() is empty, without an error, where the path of the folder has a # or ?
+            history = [_commit_info(log / f"{version:020}.json") for version in range(table.version() + 1)]
         commits = list(self._checked(history))
-        if len(commits) != last + 1:
-            raise BooksError(f"commits are missing in {log}: {len(commits)} of {last + 1}; {_HINT}")
         if listed != {file.name for file in commits[-1].parts.values()}:
             raise BooksError(f"the files that {log} lists are not those of its record; {_HINT}")
         return commits
@@ -237,6 +237,27 @@ class PartitionedTable:
 
 def _digest_of(before: str, text: str) -> str:
     return hashlib.sha256(f"{before}\n{text}".encode()).hexdigest()
+
+
+def _commit_info(commit: Path) -> dict[str, Any]:
+    """Read what a commit states about itself: one of the actions in its file, or nothing."""
+    try:
+        actions = [json.loads(line) for line in commit.read_bytes().splitlines()]
+    except FileNotFoundError:
+        raise BooksError(f"commits are missing in {commit.parent}, the first of them {commit.name}; {_HINT}") from None
+    return next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+
+
+def _require_readable_path(folder: Path) -> None:
+    """Refuse a path that deltalake reads as another one: it decodes %20, and a backslash ends a name for it."""
+    path = str(folder.resolve())
+    if not _UNREADABLE.search(path):
+        return
+    raise InputError(
+        f"local books cannot be in the folder {quote(path, limit=400)}: the path of Delta tables cannot have a "
+        "backslash, a percent sign with two hexadecimal digits, a control character or bytes that are not UTF-8; "
+        "nothing was read or written, name another folder, to which local books can be moved as they are"
+    )
 
 
 def _deltalake() -> Any:  # noqa: ANN401 (a module)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.errors import InputError
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+_GLOB = re.compile(r"[*?\[]")
+"""Characters of a path that DuckDB reads as a pattern, unless they are in brackets."""
+_HADOOP_GLOB = re.compile(r"[*?\[\]{}]")
+"""Characters of a path that Hadoop reads as a pattern, unless a backslash is before them."""
+
 
 def scan_files(engine: str, files: Sequence[Path], schema: pa.Schema, session: Any) -> Any:  # noqa: ANN401 (of engines)
     """Read files with these columns as a frame of an engine; a column that an older file lacks is null."""
@@ -21,13 +27,13 @@ def scan_files(engine: str, files: Sequence[Path], schema: pa.Schema, session: A
         raise InputError(f"engine must be one of {', '.join(map(repr, _SCANS))}, not {quote(engine)}")
     if session is not None and engine != "pyspark":
         raise InputError(f"session is of Spark, so it has no effect with engine={engine!r}: leave it out")
-    return _SCANS[engine]([str(file) for file in files], schema, session)
+    return _SCANS[engine]([str(file.absolute()) for file in files], schema, session)
 
 
 def _scan_polars(files: list[str], schema: pa.Schema, _session: None) -> Any:  # noqa: ANN401 (a polars.LazyFrame)
     polars: Any = import_extra("polars", "scale", "a scan by polars")
     columns = polars.from_arrow(schema.empty_table()).schema
-    return polars.scan_parquet(files, schema=columns, missing_columns="insert")
+    return polars.scan_parquet(files, schema=columns, missing_columns="insert", glob=False, hive_partitioning=False)
 
 
 def _scan_duckdb(files: list[str], schema: pa.Schema, _session: None) -> Any:  # noqa: ANN401 (a DuckDB relation)
@@ -35,7 +41,9 @@ def _scan_duckdb(files: list[str], schema: pa.Schema, _session: None) -> Any:  #
 
     connection = duckdb.connect()
     connection.register("_columns", schema.empty_table())
-    scanned = connection.read_parquet(files, union_by_name=True)
+    scanned = connection.read_parquet(
+        [_GLOB.sub(r"[\g<0>]", file) for file in files], union_by_name=True, hive_partitioning=False
+    )
     absent = [f"NULL::{kind} AS {name}" for name, kind in _absent_columns(connection, scanned.columns)]
     return scanned.project(", ".join(["*", *absent])) if absent else scanned
 
@@ -58,7 +66,7 @@ def _scan_pyspark(files: list[str], schema: pa.Schema, session: Any) -> Any:  # 
     from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 (an extra)
 
     spark = SparkSession.builder.getOrCreate() if session is None else session
-    return spark.read.schema(from_arrow_schema(schema)).parquet(*files)
+    return spark.read.schema(from_arrow_schema(schema)).parquet(*(_HADOOP_GLOB.sub(r"\\\g<0>", file) for file in files))
 
 
 _SCANS: dict[str, Callable[[list[str], Any, Any], Any]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from accounting_analytics.exports.questions import QUESTIONS, Question
 from accounting_analytics.exports.star_schema.query_database import WITHOUT_EXTENSIONS
 from accounting_analytics.exports.star_schema.table_definitions import DIGITS, STAR_SCHEMA, StarTable
 from accounting_analytics.exports.version_folder import file_path, unfinished_folder
+from accounting_analytics.messages import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from accounting_analytics.exports.star_schema.build import StarSchema
 
 SUFFIX = ".duckdb"
+_UNWRITABLE = re.compile("[?\\\\\ud800-\udfff]")
 _TYPES = {
     pa.string(): "varchar",
     pa.date32(): "date",
@@ -71,6 +74,11 @@ def write_duckdb(path: Path, star: StarSchema, manifest: Manifest) -> Manifest:
 def duckdb_path(output: str | Path) -> Path:
     """Path of the file."""
     path = file_path(output, SUFFIX)
+    if _UNWRITABLE.search(str(path.absolute())):
+        raise InputError(
+            f"{quote(str(path), limit=400)} cannot be a DuckDB file: DuckDB cannot write to a path with a question "
+            "mark, a backslash, or bytes that are not UTF-8; name another file; nothing was written"
+        )
     _require_no_unsaved_changes(path)
     return path
 
@@ -89,7 +97,7 @@ def _replace_database(path: Path, tables: Mapping[str, pa.Table], scale: int) ->
     """Write a database under another name, sync it to disk and rename it; return its digest."""
     with unfinished_folder(path) as folder:
         unfinished = folder / path.name
-        with duckdb.connect(str(unfinished), config=_STORAGE) as database:
+        with duckdb.connect(str(unfinished.absolute()), config=_STORAGE) as database:
             _write_tables(database, tables, scale)
             database.execute("checkpoint")  # closing writes the file too, but reports no error if the disk is full
         digest = file_sha256(unfinished)

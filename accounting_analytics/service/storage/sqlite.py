@@ -195,6 +195,10 @@ class SQLite:
 
 def _check_files(path: Path, *, writable: bool = True) -> None:
     """Refuse a file that cannot be accessed, or that is beside the log of another one."""
+    if str(path) == ":memory:":
+        raise ConfigurationError(
+            ":memory: names no file for SQLite, which would forget the books; name another file; nothing was written"
+        )
     if path.exists():
         check_access(path, writable=writable)
     if size_of(path) and not FilesInUse.include(path):

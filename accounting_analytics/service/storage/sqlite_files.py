@@ -13,6 +13,7 @@ import threading
 from collections import Counter
 from contextlib import closing, contextmanager
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, ClassVar, NamedTuple
 from urllib.parse import urlencode
 
@@ -21,7 +22,6 @@ from accounting_analytics.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _PRIVATE_MODE = 0o600
 _EXCLUSIVE_SECONDS = 2.0
@@ -56,7 +56,7 @@ def journal_path(database: Path) -> Path:
 def roll_back_unfinished(path: Path) -> None:
     """Undo the transaction of a killed program, whose rollback journal is beside the file."""
     if size_of(journal_path(path)):
-        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        with closing(sqlite3.connect(path.absolute(), isolation_level=None)) as connection:
             connection.execute("PRAGMA schema_version").fetchone()
 
 
@@ -159,7 +159,7 @@ def exclusive_access(path: Path) -> Iterator[sqlite3.Connection]:
 
     Until the block ends, no other program can open it; what the write-ahead log had is in the file then.
     """
-    with closing(sqlite3.connect(path, isolation_level=None, timeout=_EXCLUSIVE_SECONDS)) as connection:
+    with closing(sqlite3.connect(path.absolute(), isolation_level=None, timeout=_EXCLUSIVE_SECONDS)) as connection:
         try:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("PRAGMA journal_mode = DELETE")
@@ -187,7 +187,7 @@ def save_copy(source: sqlite3.Connection, target: Path) -> None:
     """
 
     def write(file: BinaryIO) -> None:
-        with closing(sqlite3.connect(file.name, isolation_level=None)) as copy:
+        with closing(sqlite3.connect(Path(file.name).absolute(), isolation_level=None)) as copy:
             copy.execute("PRAGMA locking_mode = EXCLUSIVE")
             copy.execute("PRAGMA journal_mode = MEMORY")
             source.backup(copy)

@@ -1,0 +1,135 @@
+"""Folders and files of any name: what is written there is read back with the same figures, or nothing is written."""
+
+from decimal import Decimal
+
+import duckdb
+import openpyxl
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.errors import InputError
+
+MONTH = ("2025-01-01", "2025-01-31")
+TOTAL, COUNT = Decimal("1541.50"), 8
+"""Of the amounts of the month, both sides of each entry."""
+PERIOD = ("--start-date", MONTH[0], "--end-date", MONTH[1])
+NAMES = ["Client #12 & co?", 'München 日本 "it\'s"', "month=2025-01 [x] {y}", "100% ~$;!, st*r:"]
+NOT_FOR_DELTA = ["percent%20twenty", "back\\slash", "new\nline", "bytes\udcff"]
+
+
+@pytest.fixture
+def client(deep_books):
+    """Return a client of small books."""
+    settings = {"token": deep_books.token, "instance_id": deep_books.instance_id, "time_zone": "UTC"}
+    with aa.LedgerClient(deep_books.base_url, **settings) as client:
+        yield client
+
+
+@pytest.fixture
+def loaded(client):
+    """Return ledgers, lines and the report of a month."""
+    ledgers = aa.discover_ledgers(client, *MONTH)
+    lines = aa.load_line_entries(client, ledgers["id"], *MONTH)
+    return ledgers, lines, aa.load_cash_flow_report(client, *MONTH)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_local_books(client, loaded, tmp_path, name):
+    """Books in such a folder are synced twice, opened, and read by every engine with the figures of the service."""
+    folder = tmp_path / name / "books"
+    assert aa.Books.open(folder).sync(client, start_date=MONTH[0], end_date=MONTH[1]).ties
+    assert aa.Books.open(folder).sync(client).ties
+    books, (_, lines, reported) = aa.Books.open(folder), loaded
+    assert len(books.history()) >= 1
+    assert aa.load_cash_flow_report(books, *MONTH).ending_cash_balance == reported.ending_cash_balance
+    ledgers = aa.discover_ledgers(books, *MONTH)
+    options = {"lines": False, "starting_balances": reported.starting_balances}
+    for engine in ("polars", "duckdb", "pyarrow"):
+        computed = aa.recompute_cash_flow(books.scan(engine), ledgers, *MONTH, **options)
+        assert computed.ending_cash_balance == reported.ending_cash_balance, engine
+    assert books.sql("select count(*) as lines from line_entries").loc[0, "lines"] == len(lines)
+
+
+@pytest.mark.spark
+def test_local_books_read_by_spark(client, loaded, spark_session, tmp_path):
+    """Spark reads the names of files, not patterns, and takes no column from a folder."""
+    folder, reported = tmp_path / "month=2025-01 #12? 100% st*r [x] {y}", loaded[2]
+    assert aa.Books.open(folder).sync(client, start_date=MONTH[0], end_date=MONTH[1]).ties
+    books = aa.Books.open(folder)
+    scanned, ledgers = books.scan("pyspark", session=spark_session), aa.discover_ledgers(books, *MONTH)
+    options = {"lines": False, "starting_balances": reported.starting_balances}
+    computed = aa.recompute_cash_flow(scanned, ledgers, *MONTH, **options)
+    assert computed.ending_cash_balance == reported.ending_cash_balance
+
+
+@pytest.mark.parametrize("name", NOT_FOR_DELTA)
+def test_local_books_that_delta_tables_cannot_be(run, assert_refused, deep_books, tmp_path, name):
+    """Local books are refused there before anything is requested or written."""
+    with pytest.raises(InputError, match="name another folder"):
+        aa.Books.open(tmp_path / name)
+    environment = deep_books.environment()
+    assert_refused(run("sync", *PERIOD, "--books", name, **environment), 2, "name another folder")
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("name", [*NAMES, *NOT_FOR_DELTA[:2]])
+def test_loads_and_exports(client, loaded, run, tmp_path, name):
+    """A load resumes from such a folder; exports of every format have the sums of the load, read by other programs."""
+    folder, (ledgers, lines, reported) = tmp_path / name, loaded
+    for _ in range(2):
+        assert len(aa.load_line_entries(client, ledgers["id"], *MONTH, checkpoint=folder / "checkpoint")) == len(lines)
+    aa.load_line_entries_to_parquet(client, ledgers["id"], *MONTH, folder / "lines.parquet")
+    assert aa.read_line_entries(folder / "lines.parquet")["amount"].sum() == float(TOTAL)
+    books = {"line_entries": lines, "ledgers": ledgers, "report": reported}
+    for kind, end in (("parquet", ""), ("csv", ""), ("excel", ".xlsx")):
+        aa.export(folder / f"{kind}{end}", format=kind, **books)
+    assert run("verify-export", folder / "parquet").returncode == 0
+    assert openpyxl.load_workbook(folder / "excel.xlsx", read_only=True).sheetnames[0] == "report"
+    exported = [str(path) for path in (folder / "parquet").rglob("fact_line_entry/**/*.parquet")]
+    totals = "select sum(amount), count(*) from"
+    if "\\" not in name:  # DuckDB itself cannot read such a name
+        escaped = [path.replace("[", "[[]").replace("*", "[*]").replace("?", "[?]") for path in exported]
+        with duckdb.connect() as database:
+            assert database.execute(f"{totals} read_parquet(?)", [escaped]).fetchone() == (TOTAL, COUNT)
+    if set(name) & set("?\\"):
+        with pytest.raises(InputError, match="cannot be a DuckDB file"):
+            aa.export(folder / "books.duckdb", format="duckdb", **books)
+        assert not (folder / "books.duckdb").exists()
+        return
+    aa.export(folder / "books.duckdb", format="duckdb", **books)
+    with duckdb.connect(str(folder / "books.duckdb"), read_only=True) as database:
+        assert database.execute(f"{totals} fact_line_entry").fetchone() == (TOTAL, COUNT)
+
+
+@pytest.mark.parametrize("name", [NAMES[0], NAMES[1], *NOT_FOR_DELTA[:2], "file:x?mode=memory", "-dash"])
+def test_databases_and_backups(run, tmp_path, name):
+    """Books in a database of such a name are the same after an import, a backup and a restore."""
+    rows = "entry_id,datetime,entry_description,ledger,debit_credit,amount\n"
+    rows += "e1,2025-01-02,Sale,assets:bank,debit,1.50\ne1,2025-01-02,Sale,income:sales,credit,1.50\n"
+    (tmp_path / f"{name}.csv").write_text(rows, encoding="utf-8")
+    database = f"--database={name}.db"
+    imported = run("import", database, "--cash", "assets:bank", "--json", "--", f"{name}.csv")
+    assert imported.returncode == 0, imported.stderr
+    saved = run("backup", database, "--", f"{name}.backup")
+    assert saved.returncode == 0, saved.stderr
+    restored = run("restore", f"--database={name} 2.db", "--", f"{name}.backup")
+    assert restored.returncode == 0, restored.stderr
+    for found in (f"{name}.db", f"{name} 2.db"):
+        assert (tmp_path / found).is_file()
+        checked = run("serve", f"--database={found}", "--check")
+        assert "1 entries, 2 lines" in checked.stderr, checked.stderr
+
+
+def test_a_database_that_sqlite_would_forget(run, assert_refused, tmp_path):
+    """The name of SQLite for books in memory is refused, and no file has it."""
+    finished = run("instances", "create", "--database", ":memory:")
+    assert_refused(finished, 2, "would forget the books", "nothing was written")
+    assert not (tmp_path / ":memory:").exists()
+
+
+def test_packs(client, tmp_path):
+    """A pack in such a folder is verified from its file alone."""
+    saved = tmp_path / "".join(NAMES) / "pack.html"
+    saved.parent.mkdir()
+    aa.monthly_pack(client, "2025-01").save(saved)
+    assert aa.verify_pack(saved).verified
