@@ -112,7 +112,8 @@ def _missing_ledger(net: Difference, count: int, sides: _Sides) -> str:
     is_unreported = net.reported is None
     lines = (sides.recomputed if is_unreported else sides.reported).lines
     count = count or int((lines["ledger_id"] == net.ledger_id).sum())
-    total = format_amount((net.recomputed if is_unreported else net.reported) or Decimal(0))
+    listed = net.recomputed if is_unreported else net.reported
+    total = format_amount(Decimal(0) if listed is None else listed)
     which = "the report does not list this ledger" if is_unreported else "only the report lists this ledger"
     return f"{which}: its {count} line(s) sum to {total}" if count else f"{which}, with {total} and no lines"
 
@@ -142,7 +143,8 @@ def _mark_ending(
     if without_account and without_account == sum(rest.values()):
         rest = {}
     by_what["ending_balance"] = [
-        one if rest.get(one.ledger_id or "") else _as_carried(one, starting) for one in by_what["ending_balance"]
+        one if rest.get(one.ledger_id or "") or not one.amount else _as_carried(one, starting)
+        for one in by_what["ending_balance"]
     ]
 
 

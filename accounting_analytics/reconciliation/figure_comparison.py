@@ -92,6 +92,7 @@ def compare_balances(
         amounts_by_ledger(expected, "cash_balance"),
         explain,
         independent=independent,
+        other_ledgers=_find_other_ledgers(only_reported, only_recomputed),
     )
     total = _compare_totals(
         f"{side}_total_balance",
@@ -118,11 +119,13 @@ def compare_ledgers(reported: CashFlowReport, recomputed: CashFlowReport, lines:
     """Compare the net cash flow of each ledger, alone and with its descendants."""
     amounts, expected = reported.ledgers, recomputed.ledgers
     has_lines = bool(lines.comparison.compared or (recomputed.lines.empty and not recomputed.totals_only))
+    flows, expected_flows = (amounts_by_ledger(one, "net_cash_flow") for one in (amounts, expected))
     own = _compare_amounts(
         "net_cash_flow",
-        amounts_by_ledger(amounts, "net_cash_flow"),
-        amounts_by_ledger(expected, "net_cash_flow"),
+        flows,
+        expected_flows,
         explain_net_cash_flows(lines.differences, has_lines=has_lines),
+        other_ledgers=_find_other_ledgers(set(flows) - set(expected_flows), set(expected_flows) - set(flows)),
     )
     totals = amounts_by_ledger(amounts, "total_net_cash_flow")
     expected_totals = amounts_by_ledger(expected, "total_net_cash_flow")
@@ -169,10 +172,24 @@ def _totals_notes(comparison: Comparison, recomputed: Amounts) -> list[str]:
     ]
 
 
+def _find_other_ledgers(only_reported: set[str], only_recomputed: set[str]) -> frozenset[str]:
+    """Find ledgers that the report lists instead of others: it may leave rows of zero out, or have more, not both."""
+    return frozenset(only_reported if only_recomputed else ())
+
+
 def _compare_amounts(
-    what: str, reported: Amounts, recomputed: Amounts, explain: Explain, *, independent: bool = True
+    what: str,
+    reported: Amounts,
+    recomputed: Amounts,
+    explain: Explain,
+    *,
+    independent: bool = True,
+    other_ledgers: frozenset[str] = frozenset(),
 ) -> Compared:
-    """Compare amounts by ledger; an absent row counts as zero, an unknown amount is not compared."""
+    """Compare amounts by ledger; an absent row counts as zero, unless the report lists other ledgers instead.
+
+    An unknown amount is not compared.
+    """
     listed = {**recomputed, **reported}
     ledger_ids = [
         ledger_id
@@ -182,7 +199,7 @@ def _compare_amounts(
     differences = []
     for ledger_id in ledger_ids:
         gap = amount_or_zero(reported, ledger_id) - amount_or_zero(recomputed, ledger_id)
-        if gap:
+        if gap or ledger_id in other_ledgers:
             amounts = (reported.get(ledger_id), recomputed.get(ledger_id))
             differences.append(Difference(what, ledger_id, None, None, *amounts, explain(ledger_id, gap)))
     left_out = len(listed) - len(ledger_ids)

@@ -78,6 +78,17 @@ def test_any_other_value_in_the_report_is_found(reported, lines, ledgers, data):
         assert not compare_month(fewer, lines, ledgers, reported.starting_balances).ties
 
 
+@pytest.mark.parametrize("name", ["ledgers", "starting_balances", "ending_balances"])
+def test_another_ledger_in_any_row_is_found(reported, lines, ledgers, name):
+    """A row of another ledger is found in every row, also where its amounts are zero, as those of transfers are."""
+    table = getattr(reported, name)
+    for row in table.index:
+        other = table.assign(ledger_id=table["ledger_id"].where(table.index != row, table["ledger_id"] + "x"))
+        compared = compare_month(replace(reported, **{name: other}), lines, ledgers, reported.starting_balances)
+        assert not compared.ties, (name, row)
+        assert compared.problem
+
+
 @pytest.mark.parametrize("name", ["starting_cash_balance", "ending_cash_balance"])
 def test_another_cash_balance_is_found(reported, lines, ledgers, name):
     """The sums of the report are compared too."""

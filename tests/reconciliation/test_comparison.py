@@ -419,6 +419,30 @@ def test_missing_zero_rows_are_tolerated():
     assert "Ledgers that only the report counts as cash: card." in more.notes
 
 
+@pytest.mark.parametrize(
+    ("table", "what", "explanation"),
+    [
+        ("ledgers", "net_cash_flow", "only the report lists this ledger, with 0.00 and no lines"),
+        ("starting_balances", "starting_balance", "the report counts this ledger as cash, the given chart of"),
+        ("ending_balances", "ending_balance", "the report counts this ledger as cash, the given chart of"),
+    ],
+)
+def test_another_ledger_at_zero_is_a_difference(table, what, explanation):
+    """Rows of zero may be left out or listed in addition; a report that names another ledger instead differs."""
+    lines = LINES[LINES["ledger_id"] != "card"]
+    whole = lines.groupby("journal_entry_id")["signed_amount"].transform("sum") == 0
+    recomputed = recompute_cash_flow(lines[whole], ledger_frame(), "2025-01-01", "2025-01-31")
+    row = "costs" if table == "ledgers" else "card"  # without lines of its own
+    reported = dataclasses.replace(changed(recomputed, table, row, "ledger_id", "other"), origin="loaded")
+    outcome = reconcile(reported, recomputed)
+    named = outcome.differences[outcome.differences["ledger_id"] == "other"]
+    (found,) = named[named["what"] == what].itertuples()
+    assert (found.role, found.reported, found.difference) == ("cause", Decimal(0), Decimal(0))
+    assert pd.isna(found.recomputed)
+    assert found.explanation.startswith(explanation)
+    assert "Unexplained" not in outcome.explain()
+
+
 def test_unlisted_parents_are_accepted_only_for_the_whole_report():
     """A report that lists no parent without lines is accepted and noted; one that lists some of them differs."""
     parents = set(REPORT.ledgers["ledger_id"]) - set(REPORT.lines["ledger_id"])
