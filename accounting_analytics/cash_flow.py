@@ -115,7 +115,7 @@ def recompute_cash_flow(
         is set. Lazy engines (polars LazyFrame, DuckDB, PySpark) then return a few rows per ledger, however many line
         entries there are.
     allow_partial : bool
-        Recompute even if lines are known to be missing; ``partial`` is then set on the report and on all results made
+        Recompute even if lines are known to be missing or added; ``partial`` is then set on it and on all results made
         from it.
 
     Returns
@@ -133,7 +133,7 @@ def recompute_cash_flow(
     HierarchyError
         Parents form a cycle or are not in `ledgers`.
     IncompleteLoadError
-        Lines are missing: according to the load metadata, or entries of the period do not balance.
+        Lines are missing, or there twice: according to the load metadata, or entries of the period do not balance.
     AmountError
         An amount is not a whole number of minor units, or the amounts are too large to be summed exactly.
     """
@@ -150,8 +150,8 @@ def recompute_cash_flow(
     missing = missing_reasons(line_entries, period, history=starting_balances is None)
     if missing and not allow_partial:
         raise IncompleteLoadError(
-            f"the line entries do not cover all of {period}: {'; '.join(missing)}; load what is missing, or pass "
-            "allow_partial=True for a report that is marked PARTIAL"
+            f"the line entries are not exactly those of {period}: {'; '.join(missing)}; load these days again, join "
+            "loads with combine_loads, or pass allow_partial=True for a report that is marked PARTIAL"
         )
     exact = ExactLines.from_frame(line_entries, scale)
     as_decimals = exact.from_decimals if amounts is None else amounts == "decimal"

@@ -61,7 +61,7 @@ class CashFlowReport(Result):
     tag_ids : tuple of str
         Tags that the lines were filtered by; balances are never filtered, so the identity does not hold.
     partial : bool
-        True if lines are known to be missing, so that no figure is certain.
+        True if lines are known to be missing or added, so that no figure is certain.
     inferred_roots : tuple of str
         Ids of the ledgers that a recomputed report takes for roots, because the service does not show their parents.
     origin : {"loaded", "recomputed"}, optional

@@ -120,7 +120,7 @@ def read_instant(line_entries: Any) -> dt.datetime | None:  # noqa: ANN401 (any 
 
 
 def missing_reasons(line_entries: Any, period: Period, *, history: bool = True) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
-    """Reasons why lines of the period are certainly missing; empty where none is known.
+    """Reasons why lines of the period are certainly missing, or some are there that were not loaded; empty if unknown.
 
     `history` is whether the lines before the period are needed too.
     """
@@ -324,6 +324,10 @@ def _reasons(metadata: Mapping[str, Any], period: Period, changed: int, *, histo
     loaded = loaded_period(metadata)
     if not loaded.covers(period):
         yield f"the load covers {loaded}, which does not include all of {period}"
-    if changed:
-        verb = "added" if changed > 0 else "removed"
-        yield f"{abs(changed):,} lines were {verb} after the load of {metadata['lines']:,}"
+    if changed < 0:
+        yield f"{-changed:,} lines were removed after the load of {metadata['lines']:,}"
+    if changed > 0:
+        yield (
+            f"there are {changed:,} lines more than the {metadata['lines']:,} that were loaded: lines are there twice, "
+            "or others were added"
+        )

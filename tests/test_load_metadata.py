@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import accounting_analytics as aa
+from accounting_analytics.errors import IncompleteLoadError
 from accounting_analytics.load_metadata import (
     LOAD_METADATA_KEY,
     DayRange,
@@ -113,12 +115,36 @@ def test_a_complete_load_misses_nothing():
             "only lines with review_status='reviewed' were loaded",
         ),
         (frame(1), "1 lines were removed after the load of 2"),
-        (frame(5), "3 lines were added after the load of 2"),
+        (frame(5), "there are 3 lines more than the 2 that were loaded: lines are there twice, or others were added"),
     ],
 )
 def test_reasons_are_stated(lines, reason):
     """Each reason why lines are missing is one sentence."""
     assert missing_reasons(lines, MARCH) == (reason,)
+
+
+def test_messages_name_what_is_wrong_with_the_lines(demo_company):
+    """Lines too many, too few, or of other days are each named as such, in reports and statements."""
+    client, days = demo_company.client, ("2026-01-01", "2026-01-31")
+    ledgers = aa.discover_ledgers(client, *days, progress=False)
+    lines = aa.load_line_entries(client, ledgers["id"], *days, progress=False)
+    count = len(lines)
+    twice = pd.concat([lines, lines[:100]], ignore_index=True)
+    twice.attrs = lines.attrs
+    others = twice.assign(id=[f"line-{number}" for number in range(len(twice))])
+    more = f"there are 100 lines more than the {count} that were loaded: lines are there twice, or others were added"
+    fewer = f"100 lines were removed after the load of {count}"
+    uncovered = "the load covers 2026-01-01 to 2026-01-31.*, which does not include all of 2026-01-01 to 2026-02-28.*"
+    wrong = [(twice, days[1], more), (others, days[1], more), (lines[100:], days[1], fewer)]
+    for given_lines, end, reason in (*wrong, (lines, "2026-02-28", uncovered)):
+        expected = f"the line entries are not exactly those of 2026-01-01 to {end}.*: {reason}; load these days again"
+        with pytest.raises(IncompleteLoadError, match=expected):
+            aa.recompute_cash_flow(given_lines, ledgers, days[0], end, starting_balances={})
+        if given_lines is not twice and end == days[1]:  # statements name the ids that occur twice
+            with pytest.raises(
+                IncompleteLoadError, match=f"no column is known: {reason}; pass all lines of these days"
+            ):
+                aa.income_statement(given_lines, ledgers, days[0], end)
 
 
 def test_days_outside_the_load_are_stated():

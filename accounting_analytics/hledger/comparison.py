@@ -182,14 +182,14 @@ def second_opinion(
     history = _history(lines, period, books_start)
     needed = period if books_start is None or history is None else history
     if missing := missing_reasons(lines, needed, history=False):
-        raise IncompleteLoadError(f"the line entries do not cover all of {needed}: {'; '.join(missing)}")
+        raise IncompleteLoadError(f"the line entries are not exactly those of {needed}: {'; '.join(missing)}")
     journal = HledgerJournal.from_frames(lines, chart, time_zone=period.time_zone, scale=report.scale)
     sums = sum_with_hledger(program, journal, period)
     reaches_back = history is not None and not missing_reasons(lines, history, history=False)
     figures = [*_flows(report.exact(), journal, sums), *_balances(report.exact(), sums, reaches_back=reaches_back)]
     notes = (
         f"hledger did not check the local day of each line, in {period.time_zone}, or which ledgers are cash.",
-        *(["The report is marked PARTIAL: lines are missing."] if report.partial else []),
+        *(["The report is marked PARTIAL: lines are missing or were added."] if report.partial else []),
         *journal.notes,
     )
     return SecondOpinion(period, program.version, _frame(figures, journal, report), notes)

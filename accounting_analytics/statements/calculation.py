@@ -524,5 +524,6 @@ def _require_a_known_column(
     ]
     if all(reasons):
         raise IncompleteLoadError(
-            f"no column is known: {reasons[0]}; pass all lines of these days, of all ledgers, and select afterwards"
+            f"no column is known: {reasons[0]}; pass all lines of these days, of all ledgers, each once, and select "
+            "afterwards"
         )
