@@ -18,6 +18,7 @@ import msgspec
 import pandas as pd
 
 from accounting_analytics.chart_of_accounts import Hierarchy, RequiredLedger, display_order, required_ledger
+from accounting_analytics.client import records as wire
 from accounting_analytics.client.operations import MAX_LIMIT
 from accounting_analytics.client.pagination import restart_on_expired_token
 from accounting_analytics.client.records import flattened
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.client import records as wire
     from accounting_analytics.periods import DateLike, ZoneLike
 
 _WITH_PARENTS = ("ledger", "ledger.parent", "ledger.parent.parent", "opposing_ledger_ids")
@@ -157,14 +157,16 @@ def refresh_ledgers(
 ) -> pd.DataFrame:
     """Read the fields of known ledgers again, one line of each, and discover those with new ids.
 
-    With `since_first_line` it is their first line of any day, and ``attrs["first_line_at"]`` the earliest of these.
+    What no line shows stays as it was known. With `since_first_line` it is their first line of any day, and
+    ``attrs["first_line_at"]`` the earliest of these.
     """
     discovery = Discovery.stated(known) or Discovery(len(known), None, days)
     accepted = Period(discovery.accepted.start_date, max(discovery.accepted.end_date, days.end_date), days.time_zone)
     days_of_known = Period(accepted.start_date, days.end_date, days.time_zone) if since_first_line else days
     search = _LedgerSearch(client, days.time_zone, DEFAULT_IN_FLIGHT, frozenset(known["id"]), days_of_known)
     search.days, search.first_day = accepted, discovery.first_day
-    for row in known.to_dict("records"):
+    rows = known.to_dict("records")
+    for row in rows:
         search.add(
             row["id"], row["found_by"], name=row["name"], sort_code=row["sort_code"], cash=row["report_cash_flow"]
         )
@@ -172,10 +174,22 @@ def refresh_ledgers(
         search.add(ledger_id, "a line or a report")
     while search.unprobed:
         search.probe_new()
+    for row in rows:
+        _keep_fields(search.found[row["id"]], row)
     found = search.frame(parents or {}, {RequiredLedger(role): one for role, one in known.attrs["required"].items()})
     if since_first_line and search.first_line_at:
         found.attrs["first_line_at"] = search.first_line_at.isoformat()
     return found
+
+
+def _keep_fields(ledger: _FoundLedger, row: Mapping[Any, Any]) -> None:
+    """Keep the known fields of a ledger that no line shows, such as one with lines before the days only."""
+    if ledger.fields is None and pd.notna(row["debit_credit"]):
+        names = (name for name in wire.Ledger.__struct_fields__ if pd.notna(row.get(name)))
+        ledger.fields = wire.Ledger(**{name: row[name] for name in names if name != "parent_id"})
+    if not ledger.parent_known and row["parent_known"]:
+        ledger.parent_id = row["parent_id"] if pd.notna(row["parent_id"]) else None
+        ledger.parent_known = True
 
 
 @dataclass

@@ -20,6 +20,7 @@ from accounting_analytics.books.month_completeness import find_incompleteness
 from accounting_analytics.books.storage import WorkingCopy, month_name
 from accounting_analytics.books.sync_options import require_same_books
 from accounting_analytics.books.version_record import MonthRecord
+from accounting_analytics.chart_of_accounts import display_order
 from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import InputError
 from accounting_analytics.ledger_discovery import discover_ledgers, refresh_ledgers
@@ -220,17 +221,14 @@ class BooksSync:
         return load_cash_flow_report(self.client, month.start_date, month.end_date, time_zone=self._time_zone)
 
     def _take_report(self, reported: CashFlowReport) -> CashFlowReport:
-        """Load the ledgers that a report names and the books do not have."""
-        named = pd.concat(
-            [
-                reported.ledgers.set_index("ledger_id")["name"],
-                reported.starting_balances.set_index("ledger_id")["ledger_name"],
-            ]
-        )
-        self._add_ledgers(set(named.index))
-        known = self.ledgers.set_index("id")["name"]
-        if not self._ledgers_are_new and (named != known.reindex(named.index)).any():
+        """Load the ledgers that a report names and the books do not have, and take what it shows of its ledgers."""
+        balances = (reported.starting_balances, reported.ending_balances)
+        self._add_ledgers({ledger_id for one in (reported.ledgers, *balances) for ledger_id in one["ledger_id"]})
+        shown = _with_reported_fields(self.ledgers, reported)
+        if not shown.equals(self.ledgers):
+            self.ledgers = shown
             self._refresh_ledgers()
+            self.ledgers = _with_reported_fields(self.ledgers, reported)
         return reported
 
     def _compare_until_equal(
@@ -281,6 +279,26 @@ class BooksSync:
     def changed_months(self) -> list[str]:
         """Months whose lines are not those of the version before."""
         return [month for month, file in self.copy.parts.items() if self._parts_before.get(month) != file]
+
+
+def _with_reported_fields(ledgers: pd.DataFrame, reported: CashFlowReport) -> pd.DataFrame:
+    """Take the names of a report, and the sort codes of its balances: those of ledgers without lines are only there.
+
+    A ledger with balances reports cash flow, where no line shows whether it does.
+    """
+    balances = pd.concat([reported.starting_balances, reported.ending_balances])
+    names = dict(zip(balances["ledger_id"], balances["ledger_name"], strict=True))
+    names |= dict(zip(reported.ledgers["ledger_id"], reported.ledgers["name"], strict=True))
+    coded = balances.dropna(subset="sort_code")
+    codes = dict(zip(coded["ledger_id"], coded["sort_code"], strict=True))
+    has_balance = ledgers["id"].isin(balances["ledger_id"])
+    shown = ledgers.assign(
+        name=[names.get(one, name) for one, name in zip(ledgers["id"], ledgers["name"], strict=True)],
+        sort_code=[codes.get(one, code) for one, code in zip(ledgers["id"], ledgers["sort_code"], strict=True)],
+        report_cash_flow=ledgers["report_cash_flow"] | (has_balance & ledgers["debit_credit"].isna()),
+    ).astype(ledgers.dtypes)
+    order = [display_order(code, one) for code, one in zip(shown["sort_code"], shown["id"], strict=True)]
+    return shown.iloc[sorted(range(len(order)), key=order.__getitem__)].reset_index(drop=True)
 
 
 def _opposing_ids(lines: pa.Table) -> set[str]:

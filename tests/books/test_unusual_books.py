@@ -45,6 +45,13 @@ class SmallBooks:
         entry = NewJournalEntry(dt.datetime.fromisoformat(when).replace(tzinfo=dt.UTC), when, lines, id=when[:10])
         post_entries(self.store, self.instance_id, [entry])
 
+    def change_ledger(self, id_, **fields):
+        """Change fields of a ledger in the database, which the interface has no operation for."""
+        ledger = "id = ? AND instance_pk = (SELECT max(pk) FROM instances)"
+        with self.store.writing() as connection:
+            for name, value in fields.items():
+                connection.exec_driver_sql(f"UPDATE ledgers SET {name} = ? WHERE {ledger}", (value, id_))  # noqa: S608
+
     def move(self, entry_id, when):
         """Move an entry without cash to another instant."""
         moment = int(dt.datetime.fromisoformat(when).replace(tzinfo=dt.UTC).timestamp()) * 1_000_000
@@ -192,6 +199,56 @@ def test_ledgers_that_appear_between_syncs(make_books, tmp_path):
     small.check(books)
     found = books.ledgers().set_index("id")["parent_id"]
     assert (found["child"], found["later"]) == ("parent", "parent")
+
+
+@pytest.mark.parametrize("months", [0, 1])
+def test_ledgers_without_lines_are_those_of_the_service(make_books, tmp_path, months):
+    """A bank account that no line shows, and groups that lines show as parents, are as they are now after a sync."""
+    small = make_books()
+    small.add("reserve")
+    small.add("accounts")
+    small.add("checking", parent_id="accounts")
+    small.add("costs", "expense")
+    small.add("fees", "expense", parent_id="costs")
+    fill(small)
+    small.post("2025-03-12T03:00:00", "fees", "checking")
+    books = Books.open(tmp_path / "books")
+    small.sync(books)
+    shown = ["name", "sort_code", "report_cash_flow", "type", "parent_id", "sub_type", "editable"]
+
+    def rows(of):
+        return of.set_index("id")[shown].astype(object).where(lambda frame: frame.notna(), None).to_dict("index")
+
+    for number in range(2):
+        small.change_ledger("accounts", name=f"Bank accounts {number}", sort_code=f"{9 - number}000")
+        small.change_ledger("reserve", name=f"Reserve {number}", sort_code=f"{7 - number}000")
+        small.change_ledger("costs", name=f"All costs {number}", sort_code=f"{8 - number}000")
+        assert small.sync(books, months_a_night=months).ties
+        expected = aa.discover_ledgers(small.client, "2025-01-01", END)
+        assert rows(books.ledgers()) == rows(expected)
+        assert list(books.ledgers()["id"]) == list(expected["id"])
+        assert f": Reserve {number}." in " ".join(books.ledgers().attrs["notes"])
+        report, reported = books.report(books.period), aa.load_cash_flow_report(small.client, "2025-01-01", END)
+        for table in ("ledgers", "starting_balances", "ending_balances"):
+            pd.testing.assert_frame_equal(getattr(report, table), getattr(reported, table))
+    small.add("vault")
+    assert small.sync(books, months_a_night=months).ties
+    assert books.ledgers().set_index("id").loc["vault", ["name", "report_cash_flow"]].tolist() == ["vault", True]
+
+
+def test_fields_of_ledgers_that_have_no_lines_in_the_books_stay(make_books, tmp_path):
+    """A ledger whose lines are before the first day keeps its type, side and parent at every later sync."""
+    small = make_books()
+    small.add("debts", "liability")
+    small.add("mortgage", "liability", parent_id="debts")
+    small.post("2025-02-10T03:00:00", "mortgage", "bank")
+    small.post("2025-04-10T03:00:00", "rent", "bank")
+    books = Books.open(tmp_path / "books")
+    small.sync(books, start_date="2025-04-01")
+    before = books.ledgers()
+    assert before.set_index("id").loc["mortgage", "parent_id"] == "debts"
+    small.sync(books)
+    pd.testing.assert_frame_equal(books.ledgers(), before)
 
 
 def test_filters_are_those_of_the_service(make_books, tmp_path):
