@@ -14,7 +14,7 @@ from accounting_analytics.loader.line_tables import with_local_dates
 from accounting_analytics.reconciliation import COMPARED_FIELDS, reconcile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from decimal import Decimal
 
     import pandas as pd
@@ -100,9 +100,12 @@ def _days_of(ids: pa.Array, reported: CashFlowReport, lines: pa.Table) -> list[D
     of_report = pa.table(
         {"id": pa.array(reported.lines["line_id"], pa.string()), "datetime": reported.lines["datetime"]}
     )
-    dates = [
-        with_local_dates(table.filter(pc.is_in(table["id"], value_set=ids)), reported.period.time_zone)["local_date"]
-        for table in (of_report, lines.select(["id", "datetime"]))
-    ]
-    days = {instant.date() for column in dates for instant in column.to_pylist()}
+    tables = (of_report, lines.select(["id", "datetime"]))
+    return find_days([one.filter(pc.is_in(one["id"], value_set=ids)) for one in tables], reported.period.time_zone)
+
+
+def find_days(tables: Iterable[pa.Table], time_zone: str) -> list[DayRange]:
+    """Local days of the lines of some tables."""
+    dates = (pc.unique(with_local_dates(table, time_zone)["local_date"]).to_pylist() for table in tables)
+    days = {instant.date() for column in dates for instant in column}
     return merge_days(DayRange(day, day) for day in days)

@@ -44,6 +44,15 @@ def _are_complete(lines: pa.Table, month: Period, scale: int) -> bool:
     return len(entries.units) == lines.num_rows and not entries.unbalanced()
 
 
+def find_open_entries(lines: pa.Table, month: Period, scale: int) -> pa.Array:
+    """Ids of the journal entries of a month that do not balance, or name a line that is not there."""
+    entries = ExactLines.from_frame(exact_lines(lines, month, scale=scale)).entries(month.instants())
+    named = pc.split_pattern(lines["journal_entry_line_entry_ids"].combine_chunks(), LIST_SEPARATOR)
+    is_absent = pc.invert(pc.is_in(pc.list_flatten(named), value_set=lines["id"].combine_chunks()))
+    naming = lines["journal_entry_id"].take(pc.list_parent_indices(named).filter(is_absent))
+    return pc.unique(pa.chunked_array([*naming.chunks, pa.array(entries.unbalanced(), pa.string())], pa.string()))
+
+
 def _have_signs_of_their_sides(lines: pa.Table) -> bool:
     """Whether each signed amount is +amount on the debit side, and -amount on the credit side."""
     is_debit = pc.equal(lines["debit_credit"], DebitCredit.DEBIT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,7 +18,7 @@ from accounting_analytics.loader.load_request import DEFAULT_EXPANSIONS
 from accounting_analytics.schemas import Ledgers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     import pandas as pd
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from accounting_analytics.periods import Period
 
 _WHOLE = "all"
+Choice: TypeAlias = "Callable[[pa.Table], pa.ChunkedArray]"
+"""Which lines of a table are chosen."""
 
 
 class Version(NamedTuple):
@@ -158,11 +160,14 @@ class WorkingCopy:
             self._last_read = self.parts[month], _as_current(self._table.read(self.parts[month]), self._empty.schema)
         return self._last_read[1]
 
-    def replace(self, days: Period, lines: pa.Table) -> None:
-        """Replace the lines of some days; a month that stays the same keeps its file."""
+    def replace(self, days: Period, lines: pa.Table, chosen: Choice | None = None) -> None:
+        """Replace the lines of some days, all or those chosen; a month that stays the same keeps its file."""
         for month in days.months():
             before = self.read(month_name(month))
-            self._save(month, before, before.filter(pc.invert(are_within(before, days))), lines)
+            replaced = are_within(before, days)
+            if chosen is not None:
+                replaced = pc.and_(replaced, chosen(before))
+            self._save(month, before, before.filter(pc.invert(replaced)), lines)
 
     def add(self, days: Period, lines: pa.Table) -> None:
         """Add lines of ledgers that no month has yet."""

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pandas as pd
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.books.comparison import ComparedMonth, compare_month
+from accounting_analytics.books.comparison import ComparedMonth, compare_month, find_days
 from accounting_analytics.books.first_load import FirstLoad, by_month, giving_first_day, has_lines_before
-from accounting_analytics.books.month_completeness import find_incompleteness
+from accounting_analytics.books.month_completeness import find_incompleteness, find_open_entries
 from accounting_analytics.books.storage import WorkingCopy, month_name
 from accounting_analytics.books.sync_options import require_same_books
 from accounting_analytics.books.version_record import MonthRecord
@@ -34,14 +35,15 @@ from accounting_analytics.progress import progress_bar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    import pyarrow as pa
-
+    from accounting_analytics.books.delta_table import PartFile
     from accounting_analytics.books.storage import BooksFolder, Version
     from accounting_analytics.books.sync_options import SyncOptions
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.client import LedgerClient
 
 _DAY = dt.timedelta(days=1)
+_MOST_COMPARISONS = 3
+_UNSTABLE = "lines changed at the service while the months were compared; sync again"
 _MOST_RANGES = 3
 """Ranges of days that are read again one by one; more of them are read as the whole month."""
 
@@ -59,6 +61,7 @@ class BooksSync:
         self.scale = client.scale
         self.copy = WorkingCopy(folder.lines, {} if last is None else last.commit.parts, self.scale)
         self._parts_before = dict(self.copy.parts)
+        self._compared: dict[str, PartFile] = {}
         self.months = {} if record is None else dict(record.months)
         self.read_again: set[str] = set()
         self._ledgers_are_new = False
@@ -185,17 +188,35 @@ class BooksSync:
             found = _opposing_ids(lines)
 
     def compare_months(self) -> None:
-        """Compare every month with the service's report; read again what differs."""
-        starting: Any = None
+        """Compare every month with the service's report; read again what differs.
+
+        A ledger that is found later, or a line that moved, changes months that were compared before: these are compared
+        again.
+        """
+        starting: dict[int, Any] = {self.period.start_date.toordinal(): None}
         months = self.period.months()
+        changed = list(months)
+        for _ in range(_MOST_COMPARISONS):
+            self._compare_each(changed, starting)
+            self.copy.remove_moved()
+            changed = [one for one in months if self.copy.parts[month_name(one)] != self._compared[month_name(one)]]
+            if not changed:
+                return
+        for name in map(month_name, changed):
+            self.months[name] = msgspec.structs.replace(
+                self.months[name], ties=False, complete=False, problem=_UNSTABLE
+            )
+
+    def _compare_each(self, months: Sequence[Period], starting: dict[int, Any]) -> None:
+        """Compare months with their reports; `starting` has the balances before each first day that was reached."""
         reports = self._load_reports(months)
         with progress_bar(self._options.progress, iterable=months, desc="months", unit=" months") as each:
             for month in each:
                 reported = self._take_report(next(reports))
-                if month == months[0] and not self.reaches_back:
-                    starting = self._take_anchor(reported)
-                starting = self._compare_until_equal(month, reported, starting).ending_balances
-        self.copy.remove_moved()
+                if month.start_date == self.period.start_date and not self.reaches_back:
+                    starting[month.start_date.toordinal()] = self._take_anchor(reported)
+                compared = self._compare_until_equal(month, reported, starting[month.start_date.toordinal()])
+                starting[month.end_date.toordinal() + 1] = compared.ending_balances
 
     def _load_reports(self, months: Sequence[Period]) -> Iterator[CashFlowReport]:
         """Load the service's report of each month while the one before is compared."""
@@ -249,6 +270,10 @@ class BooksSync:
                 self._read(Period(first, last, self._time_zone))
             compared = compare()
         problem = self._find_problem(month) if compared.ties else ""
+        if problem:
+            self._read_open_entries(month)
+            compared = compare()
+            problem = self._find_problem(month)
         if not compared.ties or problem:
             self._read(month)
             reported = self._take_report(self._load_report(month))
@@ -263,11 +288,34 @@ class BooksSync:
         self.months[name] = MonthRecord(
             read_at=self.months[name].read_at,
             compared_at=self.at.isoformat(),
-            ties=compared.ties,
+            ties=compared.ties and not problem,
             complete=not problem,
             problem=difference or problem,
         )
+        self._compared[name] = self.copy.parts[name]
         return compared
+
+    def _read_open_entries(self, month: Period) -> None:
+        """Read the other lines of entries that are not whole: those of their days, on the ledgers that they name."""
+        read: set[str] = set()
+        while True:  # another line of an entry may name further ledgers
+            lines = self.copy.read(month_name(month))
+            entries = find_open_entries(lines, month, self.scale)
+            lines = lines.filter(pc.is_in(lines["journal_entry_id"], value_set=entries))
+            named = {*lines["ledger_id"].to_pylist(), *_opposing_ids(lines)}
+            days = find_days([lines], self._time_zone)
+            if named <= read or len(days) > _MOST_RANGES:
+                return
+            self._add_ledgers(named)
+            for first, last in days:
+                self._read_ledgers(named, Period(first, last, self._time_zone))
+            read |= named
+
+    def _read_ledgers(self, ledger_ids: set[str], days: Period) -> None:
+        """Read some ledgers in some days again."""
+        chosen = pa.array(ledger_ids, pa.string())
+        lines = load_line_table(self.client, sorted(ledger_ids), days, progress=self._options.progress)
+        self.copy.replace(days, lines, lambda table: pc.is_in(table["ledger_id"], value_set=chosen))
 
     def _find_problem(self, month: Period) -> str:
         """Why the journal entries of a month are not complete; empty where they are, as those of an unchanged month."""

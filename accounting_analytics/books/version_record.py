@@ -14,12 +14,14 @@ from accounting_analytics.periods import Period
 FORMAT = 1
 _AGREED = "The service's cash flow report agrees with the line entries to the last digit."
 _DIFFERED = "The service's report does not agree with the line entries:"
+_NOT_COMPLETE = "Journal entries are not complete:"
 _NOT_COMPARED = "Not compared with the service's report."
 
 
 class MonthRecord(msgspec.Struct, frozen=True):
     """What is known of a month: when all its lines were read, and whether they agree with the service's report.
 
+    A month with a journal entry that is not complete does not agree, whatever its report shows.
     `problem` is why the lines are not complete or differ from the report; empty where they are and agree.
     """
 
@@ -34,9 +36,12 @@ class MonthRecord(msgspec.Struct, frozen=True):
         read_at, compared_at = (
             dt.datetime.fromisoformat(one) if one else None for one in (self.read_at, self.compared_at)
         )
-        verdict = _AGREED if self.ties else _NOT_COMPARED if compared_at is None else _DIFFERED
+        verdict = _AGREED if self.ties else _NOT_COMPARED if compared_at is None else self._difference()
         verdict += f" {self.problem}." if self.problem else ""
         return MonthProof(verdict, read_at, compared_at if self.ties else None, self.complete)
+
+    def _difference(self) -> str:
+        return _DIFFERED if self.complete else _NOT_COMPLETE
 
 
 class ClosedPeriod(msgspec.Struct, frozen=True):
@@ -123,7 +128,9 @@ class BooksRecord(msgspec.Struct, frozen=True):
         differing = [month for month, one in self.months.items() if not one.ties]
         if differing:
             first = f"{differing[0]}: {self.months[differing[0]].problem}"
-            return f"{len(differing)} of {count} months do not agree with the service's report; first {first}"
+            differ = any(self.months[month].complete for month in differing)
+            what = "do not agree with the service's report" if differ else "have journal entries that are not complete"
+            return f"{len(differing)} of {count} months {what}; first {first}"
         return f"all {count} months agree with the service's reports"
 
     def describe_held(self, period: Period) -> str:

@@ -251,6 +251,45 @@ def test_fields_of_ledgers_that_have_no_lines_in_the_books_stay(make_books, tmp_
     pd.testing.assert_frame_equal(books.ledgers(), before)
 
 
+@pytest.mark.parametrize("months", [0, 1])
+def test_an_entry_between_a_new_ledger_and_a_known_one_is_whole(make_books, tmp_path, months):
+    """The accrual of a month that was compared already is read with all its lines when the report of April names it."""
+    small = make_books()
+    fill(small)
+    books = Books.open(tmp_path / "books")
+    small.sync(books)
+    small.add("accrued", "liability")
+    small.add("bonus", "expense")
+    for month in (1, 2):
+        small.post(f"2025-{month:02}-12T03:00:00", "loan", "accrued")
+    lines = [NewLine(one, "debit", Decimal(5)) for one in ("rent", "bonus")]
+    moment = dt.datetime(2025, 2, 13, tzinfo=dt.UTC)
+    entry = NewJournalEntry(moment, "bonus", (*lines, NewLine("accrued", "credit", Decimal(10))), id="bonus")
+    post_entries(small.store, small.instance_id, [entry])
+    small.post("2025-04-12T03:00:00", "accrued", "bank")
+    result = small.sync(books, months_a_night=months)
+    assert (result.ties, result.complete) == (True, True), result.explain()
+    small.check(books)
+    assert aa.load_cash_flow_report(books, "2025-01-01", END).ending_cash_balance == -50
+    assert aa.balance_sheet(books, None, "2025-01-01", END).frame is not None
+    assert result.requests <= 40
+
+
+def test_a_month_with_half_an_entry_does_not_tie(make_books, tmp_path):
+    """Where an entry of the service itself does not balance, its month does not tie, and the result names the entry."""
+    small = make_books()
+    fill(small)
+    books = Books.open(tmp_path / "books")
+    small.sync(books)
+    half = "(SELECT max(pk) FROM line_entries WHERE journal_entry_pk = (SELECT max(pk) FROM journal_entries))"
+    with small.store.writing() as connection:
+        connection.exec_driver_sql(f"UPDATE line_entries SET low = low + 1 WHERE pk = {half}")  # noqa: S608
+    result = small.sync(books, months_a_night=4)
+    assert (result.ties, result.complete) == (False, False)
+    assert "1 of 4 months have journal entries that are not complete; first 2025-04: NOT COMPLETE" in result.verdict
+    assert "not complete" in books.month_proofs(books.period)["2025-04"].verdict
+
+
 def test_filters_are_those_of_the_service(make_books, tmp_path):
     """Lines by cash flow and tags are those that the service returns; an unknown ledger is refused."""
     small = make_books()
