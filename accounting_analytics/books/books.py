@@ -101,11 +101,11 @@ class Books(VersionReader, Result):
         """Bring the books up to date with the service, and compare every month with its cash flow report.
 
         The first sync loads everything, and continues where an interrupted one ended. A later one reads the ledgers and
-        the recent days again, compares each month with the service's own report, and reads again what differs; what no
-        report shows is read again by rota. One version is written; until then readers see the one before.
-
-        An entry without cash that moved between months is never held twice. If its old month is read again first, it is
-        missing until its new month is: at the latest when the rota has read every month.
+        the recent days again, compares each month with the service's own report, and reads again what differs. Entries
+        without cash, which no report shows, are read again in all months where that takes at most 100 requests, one for
+        each ledger that is not cash and one more for each 1,000 lines. Where it takes more, those of closed months are
+        read, or those of some of the ledgers, which take turns, and the result names the months that are left. Texts
+        and tags are read again by rota. One version is written; until then readers see the one before.
 
         Parameters
         ----------
@@ -121,8 +121,8 @@ class Books(VersionReader, Result):
             Days before the last sync that are read again.
         months_a_night : int
             Months that are read again whole, those that were read longest ago first, together with the first line of
-            each ledger, which shows whether one is before the first day; 0 reads only what the reports show to be
-            different.
+            each ledger, which shows whether one is before the first day, and the entries without cash; 0 reads only
+            what the reports show to be different.
         parents : mapping, optional
             Ledger id to parent id (None for a root), where the service does not show parents.
         progress : bool, optional
@@ -164,6 +164,7 @@ class Books(VersionReader, Result):
         return SyncResult.of(
             version,
             read_again=frozenset(work.read_again),
+            unread_months=work.unread_months(),
             changes=changes,
             alarms=self.alarms(),
             notes=work.notes,

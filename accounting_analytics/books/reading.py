@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.arguments import require_type, to_texts
+from accounting_analytics.books.entries_without_cash import touch_cash
 from accounting_analytics.books.frames import exact_lines, line_frame, load_metadata
 from accounting_analytics.books.queries import BooksQueries
 from accounting_analytics.books.scan import scan_files
@@ -154,7 +155,7 @@ class VersionReader(ABC):
         if is_cashflow is not None:
             filters["is_cashflow"] = is_cashflow
             cash = self.ledgers().query("report_cash_flow")["id"]
-            lines = lines.filter(_touch(lines, pa.array(cash, pa.string()), touching=is_cashflow))
+            lines = lines.filter(pc.equal(touch_cash(lines, cash), is_cashflow))
         if tags := to_texts(tag_ids):
             filters["tag_ids"] = list(tags)
             lines = lines.filter(
@@ -321,10 +322,3 @@ class VersionReader(ABC):
             There are no books yet, or the query is refused; the message names tables or says what to write.
         """
         return self._queries.query(query)
-
-
-def _touch(lines: pa.Table, cash: pa.Array, *, touching: bool) -> pa.ChunkedArray:
-    """Whether the journal entry of each line touches a ledger that reports cash flow, or does not."""
-    entries = lines.filter(pc.is_in(lines["ledger_id"], value_set=cash))["journal_entry_id"]
-    found = pc.is_in(lines["journal_entry_id"], value_set=entries.combine_chunks())
-    return found if touching else pc.invert(found)

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.books.comparison import ComparedMonth, compare_month, find_days
+from accounting_analytics.books.entries_without_cash import count_lines, plan_reading, touch_cash
 from accounting_analytics.books.first_load import FirstLoad, by_month, giving_first_day, has_lines_before
 from accounting_analytics.books.month_completeness import find_incompleteness, find_open_entries
 from accounting_analytics.books.storage import WorkingCopy, month_name
@@ -27,6 +28,7 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.ledger_discovery import discover_ledgers, refresh_ledgers
 from accounting_analytics.loader import load_cash_flow_report
 from accounting_analytics.loader.line_entries import load_line_table
+from accounting_analytics.loader.line_tables import lines_within
 from accounting_analytics.loader.worker_pool import start_in_thread
 from accounting_analytics.money import to_minor_units
 from accounting_analytics.periods import Period, local_date, zone
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from accounting_analytics.books.delta_table import PartFile
+    from accounting_analytics.books.entries_without_cash import Reading
     from accounting_analytics.books.storage import BooksFolder, Version
     from accounting_analytics.books.sync_options import SyncOptions
     from accounting_analytics.cash_flow_report import CashFlowReport
@@ -55,6 +58,9 @@ class BooksSync:
         self._folder, self.client, self._options, self._last = folder, client, options, last
         self.at = dt.datetime.now(dt.UTC)
         record = None if last is None else last.record
+        self._closed = () if record is None else record.closed
+        self._turn = 0 if last is None else last.number
+        self.entries_read: set[str] = set()
         self._time_zone, self.notes = options.zone_of_days(client, record)
         if record is not None:
             self.notes += require_same_books(client, record)
@@ -62,6 +68,7 @@ class BooksSync:
         self.copy = WorkingCopy(folder.lines, {} if last is None else last.commit.parts, self.scale)
         self._parts_before = dict(self.copy.parts)
         self._compared: dict[str, PartFile] = {}
+        self._without_cash: list[tuple[Reading, pa.Table]] = []
         self.months = {} if record is None else dict(record.months)
         self.read_again: set[str] = set()
         self._ledgers_are_new = False
@@ -96,7 +103,43 @@ class BooksSync:
         for month in self.period.months():
             if month_name(month) in due:
                 self._read(month)
+        if self._options.months_a_night > 0:
+            self._read_entries_without_cash()
         self.copy.remove_moved()
+
+    def _read_entries_without_cash(self) -> None:
+        """Read the entries without cash of all months, as far as the requests for them reach."""
+        cash, months = self._cash_ledgers(), self.period.months()
+        others = sorted(set(self.ledgers["id"]) - set(cash))
+        closed = [Period(one.start_date, one.end_date, self._time_zone) for one in self._closed]
+        counts = count_lines(self.copy, months, cash)
+        for reading in plan_reading(counts, months, others, closed, self._turn):
+            lines = load_line_table(
+                self.client, reading.ledger_ids, reading.days, is_cashflow=False, progress=self._options.progress
+            )
+            self._add_ledgers(_opposing_ids(lines))
+            self._without_cash.append((reading, lines))
+            if len(reading.ledger_ids) == len(others):
+                self.entries_read |= {month_name(one) for one in reading.days.months()}
+
+    def _cash_ledgers(self) -> list[str]:
+        return list(self.ledgers.loc[self.ledgers["report_cash_flow"], "id"])
+
+    def _take_entries_without_cash(self, month: Period) -> None:
+        """Replace the lines of entries without cash that were read, if they are others now."""
+        cash, before = self._cash_ledgers(), self.copy.read(month_name(month))
+        for reading, lines in self._without_cash:
+            if not reading.days.covers(month):
+                continue
+            chosen = pa.array(reading.ledger_ids, pa.string())
+
+            def are_read(table: pa.Table, chosen: pa.Array = chosen) -> pa.ChunkedArray:
+                on_ledger = pc.is_in(table["ledger_id"], value_set=chosen)
+                return pc.and_not(on_ledger, touch_cash(table, cash))
+
+            found = lines_within(lines, month).cast(before.schema)
+            if not before.filter(are_read(before)).equals(found):
+                self.copy.replace(month, found, are_read)
 
     def _take_first_load(self) -> None:
         """Load all days for the first time, or continue such a load, and then the days since it began."""
@@ -260,6 +303,7 @@ class BooksSync:
     ) -> ComparedMonth:
         """Compare a month; if it differs, read the days that differ again, then all days, then the ledgers."""
         name = month_name(month)
+        self._take_entries_without_cash(month)
 
         def compare() -> ComparedMonth:
             return compare_month(reported, self.copy.read(name), self.ledgers, starting)
@@ -323,6 +367,10 @@ class BooksSync:
         if self.months[name].complete and self.copy.parts[name] == self._parts_before.get(name):
             return ""
         return find_incompleteness(self.copy.read(name), month, self.ledgers["id"], self.scale)
+
+    def unread_months(self) -> tuple[str, ...]:
+        """Months whose entries without cash were not all read again, in order."""
+        return tuple(sorted(self.months.keys() - self.read_again - self.entries_read))
 
     def changed_months(self) -> list[str]:
         """Months whose lines are not those of the version before."""

@@ -41,6 +41,8 @@ class SyncResult(Result):
         What was proven, as a sentence.
     requests : int
         Requests that it sent to the service, repeated ones included.
+    unread_months : tuple of str
+        Months whose entries without cash were not all read again: no report shows a change of these.
     notes : tuple of str
         Remarks.
     """
@@ -53,6 +55,7 @@ class SyncResult(Result):
     alarms: tuple[str, ...]
     verdict: str
     requests: int
+    unread_months: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -71,9 +74,18 @@ class SyncResult(Result):
     def summary(self) -> str:
         """One line: the version, what was proven, and what changed."""
         lines = int(self.months["lines"].sum())
-        changes = f"{lines:,} lines loaded" if self.changes is None else self.changes.summary()
+        changes = f"{lines:,} lines loaded" if self.changes is None else self._describe_changes(self.changes)
         alarms = f" {len(self.alarms)} closed period(s) changed." if self.alarms else ""
         return f"Version {self.version}: {self.verdict}. {changes.rstrip('.')}.{alarms} {self.requests:,} requests."
+
+    def _describe_changes(self, changes: Drift) -> str:
+        """Say what changed, and what was not read, so that a change there was not found."""
+        found = changes.summary() if len(changes.frame) else "No changed line was found."
+        unread = self.unread_months
+        if not unread:
+            return found
+        months = unread[0] if len(unread) == 1 else f"{len(unread)} months, {unread[0]} to {unread[-1]},"
+        return f"{found} Entries without cash of {months} were not all read again."
 
     def _parts(self) -> Iterator[ResultPart]:
         yield ResultPart([f"ALARM: {alarm}" for alarm in self.alarms])
@@ -93,6 +105,7 @@ class SyncResult(Result):
             "complete": self.complete,
             "verdict": self.verdict,
             "requests": self.requests,
+            "unread_months": self.unread_months,
             "alarms": self.alarms,
             "months": self.months,
             "changes": None if self.changes is None else self.changes.frame,

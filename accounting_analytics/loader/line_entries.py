@@ -261,7 +261,12 @@ def _refuse_without_effect(expand: Iterable[str], consistency: Consistency, chec
 
 
 def load_line_table(
-    client: LedgerClient, ledger_ids: Iterable[str], days: Period, *, progress: bool | None = None
+    client: LedgerClient,
+    ledger_ids: Iterable[str],
+    days: Period,
+    *,
+    is_cashflow: bool | None = None,
+    progress: bool | None = None,
 ) -> pa.Table:
     """Load all line entries of some ledgers as an exact Arrow table without local dates, ordered by (datetime, id)."""
     request = LoadRequest.from_arguments(
@@ -274,6 +279,7 @@ def load_line_table(
         consistency="newest",
         checkpoint=None,
         in_flight=DEFAULT_IN_FLIGHT,
+        is_cashflow=is_cashflow,
     )
     with WindowStore() as store, LoadProgress(progress, lambda: client.quota.remaining) as bar:
         return load_windows(request, store, bar, lambda loaded: _join_windows(loaded)[0])
