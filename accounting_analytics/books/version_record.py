@@ -131,7 +131,7 @@ class BooksRecord(msgspec.Struct, frozen=True):
             differ = any(self.months[month].complete for month in differing)
             what = "do not agree with the service's report" if differ else "have journal entries that are not complete"
             return f"{len(differing)} of {count} months {what}; first {first}"
-        return f"all {count} months agree with the service's reports"
+        return f"all {count} months agree with the service's cash flow reports"
 
     def describe_held(self, period: Period) -> str:
         """Say which days of a period the books have, and what to do."""

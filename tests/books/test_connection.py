@@ -97,7 +97,7 @@ def test_books_show_themselves(demo_books):
     """Books have what every result has: a summary, text, JSON, HTML and a frame."""
     books = aa.connect(books=demo_books)
     assert books.summary() in books.explain()
-    assert "all 3 months agree with the service's reports" in books.summary()
+    assert "all 3 months agree with the service's cash flow reports" in books.summary()
     assert json.loads(books.to_json())["instance_id"] == books.instance_id
     assert "2025-02" in books._repr_html_()
     assert list(books.frame["version"]) == [0]

@@ -21,7 +21,7 @@ def test_history(run, demo_books, books):
     shown = run("books", "history", "--books", demo_books)
     assert shown.returncode == 0, shown.stderr
     assert re.search(r"^ +0 +\d{4}-\d\d-\d\d \d\d:\d\d +sync +[\d,]+ +0 +0 +0 +True +True", shown.stdout, re.MULTILINE)
-    assert "all 3 months agree with the service's reports" in shown.stdout
+    assert "all 3 months agree with the service's cash flow reports" in shown.stdout
     assert run("books", "close", "--books", books, "--period", "2025-03").returncode == 0
     closed, first = json.loads(run("books", "history", "--books", books, "--json").stdout)
     assert (closed["version"], closed["action"]) == (1, "close")

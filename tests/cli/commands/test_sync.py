@@ -165,7 +165,7 @@ def test_sync_and_changes(run, company, tmp_path):
     environment = company.environment()
     first = run(*SYNC, **environment)
     assert first.returncode == 0, first.stderr
-    assert first.stdout.startswith("Version 0: all 3 months agree with the service's reports. ")
+    assert first.stdout.startswith("Version 0: all 3 months agree with the service's cash flow reports. ")
     assert "read them with --books local" in first.stderr
     planned = run("plan", *MARCH, "--rules", RULES, "--output", "plan.csv", "--books", "local")
     assert planned.returncode == 0, planned.stderr
