@@ -5,22 +5,50 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import uuid
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tqdm.auto import tqdm
+    from tqdm import tqdm
 
 BATCH_VARIABLE = "ACCOUNTING_ANALYTICS_BATCH"
 """Environment variable that is set to 1 where notebooks run unattended."""
 
 
 def progress_bar(progress: bool | None, **options: Any) -> tqdm[Any]:  # noqa: ANN401, FBT001 (tqdm's own options)
-    """Progress bar; hidden if `progress` is False, or None in a batch run."""
-    from tqdm.auto import tqdm  # noqa: PLC0415 (imports asyncio, and most loads show no bar)
+    """Progress bar, which is removed at its end; hidden if `progress` is False, or None in a batch run."""
+    from tqdm import tqdm  # noqa: PLC0415 (most loads show no bar)
 
-    return tqdm(disable=not _is_visible(progress), leave=False, **options)
+    is_visible = _is_visible(progress)
+    file = _NotebookLine() if is_visible and _in_notebook() else None
+    return tqdm(disable=not is_visible, leave=False, file=file, **options)
+
+
+class _NotebookLine:
+    """Shows what is written to it as one line of text below a cell, and nothing once that is blank.
+
+    A widget is saved with the notebook as "Error displaying widget: model not found", text on stderr as a red bar.
+    """
+
+    def __init__(self) -> None:
+        self._display_id: str | None = None
+
+    def write(self, text: str) -> None:
+        """Replace the line."""
+        from IPython.display import display, update_display  # noqa: PLC0415 (imported in a notebook already)
+
+        line = text.strip()
+        content = {"text/plain": line} if line else {}
+        if self._display_id is not None:
+            update_display(content, display_id=self._display_id, raw=True)
+        elif line:
+            self._display_id = uuid.uuid4().hex
+            display(content, display_id=self._display_id, raw=True)
+
+    def flush(self) -> None:
+        """Do nothing: a line is shown at once."""
 
 
 def _is_visible(progress: bool | None) -> bool:  # noqa: FBT001 (as in the public functions)
@@ -29,8 +57,11 @@ def _is_visible(progress: bool | None) -> bool:  # noqa: FBT001 (as in the publi
         return progress
     if os.environ.get(BATCH_VARIABLE) == "1":
         return False
-    if sys.stderr.isatty():
-        return True
+    return sys.stderr.isatty() or _in_notebook()
+
+
+def _in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
     ipython = sys.modules.get("IPython")  # slow to import, and already imported in a notebook
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 

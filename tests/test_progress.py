@@ -31,8 +31,16 @@ def test_when_a_bar_is_shown(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
     assert progress_bar(None).disable
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=1)))
-    with progress_bar(None) as bar:
+    shown = []
+    display = SimpleNamespace(
+        display=lambda content, **options: shown.append((content, options)),
+        update_display=lambda content, **options: shown.append((content, options)),
+    )
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    with progress_bar(None, desc="months") as bar:
         assert not bar.disable
+    assert "months" in shown[0][0]["text/plain"]
+    assert shown[-1] == ({}, shown[0][1])  # nothing is left in the notebook
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_BATCH", "1")
     assert progress_bar(None).disable
-    capsys.readouterr()
+    assert capsys.readouterr().err == ""

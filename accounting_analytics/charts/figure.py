@@ -10,7 +10,7 @@ import html
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from accounting_analytics.charts.colours import INK, MUTED, RULE
+from accounting_analytics.charts.colours import GROUND, INK, MUTED, RULE
 from accounting_analytics.charts.labels import escaped
 from accounting_analytics.charts.picture import Picture
 from accounting_analytics.errors import InputError
@@ -73,7 +73,7 @@ def titled_figure(title: str, *remarks: str) -> Picture:
     lines = subtitle_lines(remarks)
     figure.update_layout(
         template="none",
-        paper_bgcolor=_TRANSPARENT,
+        paper_bgcolor=GROUND,  # JupyterLab saves a picture of the chart, which may be opened in the other theme
         plot_bgcolor=_TRANSPARENT,
         title={
             "text": html.escape(title, quote=False),

@@ -67,7 +67,7 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
 
 def dark_style(charts: str, ground: str = ON_DARK[GROUND]) -> str:
     """Style of the charts of a selector on a dark ground: each colour of a light page becomes that of a dark one."""
-    rules = []
+    rules = [f"{charts} .main-svg{{background:transparent!important}}"]
     for colour, dark in ON_DARK.items():
         for part in ("fill", "stroke"):
             at = f'{charts} [style*="{part}: {rgb_text(colour)}"]'
