@@ -1,0 +1,151 @@
+"""The product in one test: load, validate, recompute, reconcile, chart, categorize and undo, notebook, run, export.
+
+Only public names are used: every redesign keeps this test as it is.
+"""
+
+import json
+import re
+from decimal import Decimal
+
+import duckdb
+import httpx
+import nbformat
+import pytest
+from nbformat import v4
+
+import accounting_analytics as aa
+
+MONTH = ("2026-06-01", "2026-06-30")
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+CELL = """import accounting_analytics as aa
+client, days = aa.connect(), ("2026-06-01", "2026-06-30")
+ledgers = aa.discover_ledgers(client, *days)
+lines = aa.load_line_entries(client, ledgers["id"], *days)
+reported = aa.load_cash_flow_report(client, *days)
+computed = aa.recompute_cash_flow(lines, ledgers, *days, starting_balances=reported.starting_balances)
+print("ties:", aa.reconcile(reported, computed).ties, "cash:", f"{reported.exact().ending_cash_balance}")"""
+
+
+def exact(report):
+    """Return the exact net cash flow of each ledger of a report, and its closing cash."""
+    found = report.exact()
+    flows = dict(zip(found.ledgers["ledger_id"], found.ledgers["net_cash_flow"], strict=True))
+    return flows, found.ending_cash_balance
+
+
+class Broken(httpx.HTTPTransport):
+    """A network on which the first line of every page has an amount that is no amount."""
+
+    def handle_request(self, request):
+        response = super().handle_request(request)
+        content = json.loads(response.read())
+        self.ids = [one["id"] for one in content.get("records", [])[:1]]
+        for record in content.get("records", [])[:1]:
+            record["amount"] = "1,000.00"
+        return httpx.Response(response.status_code, json=content)
+
+
+@pytest.fixture(scope="module")
+def company():
+    """Return a demo company of this test alone, whose books are changed and changed back."""
+    with aa.demo() as company:
+        yield company
+
+
+@pytest.fixture(scope="module")
+def loaded(company):
+    """Return ledgers, lines and report of a month."""
+    ledgers = aa.discover_ledgers(company.client, *MONTH)
+    lines = aa.load_line_entries(company.client, ledgers["id"], *MONTH)
+    return ledgers, lines, aa.load_cash_flow_report(company.client, *MONTH)
+
+
+def test_a_broken_page_and_a_broken_frame_are_refused(company, loaded):
+    """Nothing is guessed: the first id is named, of a page on the wire and of a frame that a person changed."""
+    ledgers, lines, _ = loaded
+    settings = company.environment()
+    network = Broken()
+    broken = aa.LedgerClient(
+        settings["ACCOUNTING_ANALYTICS_BASE_URL"],
+        token=settings["ACCOUNTING_ANALYTICS_TOKEN"],
+        instance_id=settings["ACCOUNTING_ANALYTICS_INSTANCE_ID"],
+        time_zone="UTC",
+        transport=network,
+    )
+    with broken, pytest.raises(aa.errors.AccountingAnalyticsError, match=r"1,000\.00") as caught:
+        aa.load_line_entries(broken, [ledgers["id"][0]], *MONTH)
+    assert network.ids[0] in str(caught.value)
+    frame = lines.copy()
+    frame.loc[3, ["amount", "signed_amount"]] = 12.345
+    with pytest.raises(aa.errors.AccountingAnalyticsError, match=re.escape(frame.loc[3, "id"])):
+        aa.schemas.LineEntries.checked(frame)
+
+
+def test_reports_charts_and_exports_agree(loaded, tmp_path):
+    """The recomputed report ties; the marks of a chart and the Parquet files that DuckDB reads sum to the report."""
+    ledgers, lines, reported = loaded
+    computed = aa.recompute_cash_flow(lines, ledgers, *MONTH, starting_balances=reported.starting_balances)
+    reconciliation = aa.reconcile(reported, computed, line_entries=lines)
+    assert reconciliation.ties, reconciliation.explain()
+    flows, ending = exact(reported)
+    net = ending - reported.exact().starting_cash_balance
+    assert (flows, ending) == exact(computed)
+    assert sum(flows.values()) == net
+    figure = aa.charts.inflow_outflow(reported)
+    keys = {mark[0] for trace in figure.data if trace.customdata is not None for mark in trace.customdata}
+    marks = [figure.mark(key) for key in keys if key.startswith(("inflow|", "outflow|"))]
+    assert sum(Decimal(str(mark.amount)) for mark in marks) == net
+    aa.export(tmp_path / "export #1", line_entries=lines, ledgers=ledgers, report=reported)
+    files = [str(path) for path in (tmp_path / "export #1" / "current").glob("fact_cash_flow_line/**/*.parquet")]
+    with duckdb.connect() as database:
+        rows = database.execute("select ledger_id, sum(amount) from read_parquet(?) group by all", [files]).fetchall()
+    assert dict(rows) == {ledger: amount for ledger, amount in flows.items() if ledger in dict(rows)}
+    assert sum(dict(rows).values()) == net
+
+
+def test_the_uncategorized_are_categorized_and_taken_back(company, loaded, tmp_path):
+    """From the queue to an applied, verified and undone plan; then the report is the same to the cent."""
+    (ledgers, lines, reported), client = loaded, company.client
+    queue = aa.uncategorized_queue(lines, ledgers)
+    proposals = aa.decide(queue.head(3), dict.fromkeys(queue.head(3)["transaction_id"], "Travel"), ledgers)
+    plan = aa.plan_recategorization(proposals, ledgers=ledgers)
+    predicted = plan.preview(reported)
+    outcomes = aa.apply_plan(client, plan, journal=tmp_path / "a.journal", confirm=True)
+    assert set(outcomes["outcome"]) == {"done"}
+    assert set(aa.verify_plan(client, plan, journal=tmp_path / "a.journal")["outcome"]) <= {"done", "already_done"}
+    changed = aa.load_cash_flow_report(client, *MONTH)
+    assert exact(changed) != exact(reported)
+    predicted.check(changed, outcomes)
+    undo = aa.undo_plan(client, tmp_path / "a.journal")
+    assert set(aa.apply_plan(client, undo, journal=tmp_path / "undo.journal", confirm=True)["outcome"]) == {"done"}
+    assert exact(aa.load_cash_flow_report(client, *MONTH)) == exact(reported)
+
+
+@pytest.fixture
+def notebook_of_the_company(company, monkeypatch, tmp_path):
+    """Return a notebook of one cell, and connect the kernels of this test to the company."""
+    for name, value in company.environment().items():
+        monkeypatch.setenv(name, value)
+    path = tmp_path / "job.ipynb"
+    nbformat.write(v4.new_notebook(cells=[v4.new_code_cell(CELL)], metadata=KERNEL), path)
+    return path
+
+
+def test_a_scheduled_run(loaded, notebook_of_the_company, tmp_path):
+    """A run leaves a page with the figures of the report."""
+    finished = aa.run_notebook(notebook_of_the_company, tmp_path / "runs")
+    assert f"ties: True cash: {loaded[2].exact().ending_cash_balance}" in finished.html.read_text(encoding="utf-8")
+
+
+@pytest.mark.browser
+def test_a_notebook_in_jupyterlab(browser, lab, loaded, notebook_of_the_company):
+    """The same cell, run by a person in JupyterLab, prints the same."""
+    path = notebook_of_the_company
+    cell = "document.querySelector('.jp-CodeCell')"
+    browser.open(lab(path))
+    browser.wait_until(f"{cell} && !document.querySelector('#jupyterlab-splash')")
+    browser.wait_until("document.querySelector('#jp-main-statusbar').innerText.includes('(ipykernel) | Idle')")
+    browser.wait_until(f"({cell}.querySelector('.cm-content')?.focus(), {cell}.querySelector('.cm-focused'))")
+    browser.press("Shift+Enter")
+    browser.wait_until(f"{cell}.innerText.includes('ties: ')")
+    assert f"ties: True cash: {loaded[2].exact().ending_cash_balance}" in browser.evaluate(f"{cell}.innerText")
