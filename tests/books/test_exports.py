@@ -199,8 +199,13 @@ def test_months_that_do_not_agree_are_stated(company, tmp_path):
             True,
         ),
         (
-            MonthRecord("2025-05-01T00:00Z", "2025-05-02T00:00Z", problem="1 difference"),
+            MonthRecord("2025-05-01T00:00Z", "2025-05-02T00:00Z", complete=True, problem="1 difference"),
             "The service's report does not agree with the line entries: 1 difference.",
+            False,
+        ),
+        (
+            MonthRecord("2025-05-01T00:00Z", "2025-05-02T00:00Z", problem="1 entry does not balance"),
+            "Journal entries are not complete: 1 entry does not balance.",
             False,
         ),
         (MonthRecord("2025-05-01T00:00Z"), "Not compared with the service's report.", False),

@@ -117,7 +117,8 @@ def test_full_disk(tmp_path, serve, start, fork_server):
         start(folder, "sync", service)
         assert fork_server.wait().returncode == 0
         before = read(folder)
-        service.insert()
+        for _ in range(40):  # so that some are in the days of the books
+            service.insert()
         for most in (100, 2000):
             start(folder, "sync", service, most=most)
             ended = fork_server.wait()
