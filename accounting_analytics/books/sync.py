@@ -303,7 +303,8 @@ class BooksSync:
     ) -> ComparedMonth:
         """Compare a month; if it differs, read the days that differ again, then all days, then the ledgers."""
         name = month_name(month)
-        self._take_entries_without_cash(month)
+        if name not in self._compared:  # what was read since is newer
+            self._take_entries_without_cash(month)
 
         def compare() -> ComparedMonth:
             return compare_month(reported, self.copy.read(name), self.ledgers, starting)
@@ -370,7 +371,7 @@ class BooksSync:
 
     def unread_months(self) -> tuple[str, ...]:
         """Months whose entries without cash were not all read again, in order."""
-        return tuple(sorted(self.months.keys() - self.read_again - self.entries_read))
+        return () if self._last is None else tuple(sorted(self.months.keys() - self.read_again - self.entries_read))
 
     def changed_months(self) -> list[str]:
         """Months whose lines are not those of the version before."""
