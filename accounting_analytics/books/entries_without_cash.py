@@ -85,7 +85,7 @@ def _choose_closed(
 
 
 def _group(requests: Mapping[str, int]) -> list[tuple[str, ...]]:
-    """Group ledgers that can be read at once; a ledger that takes too many requests alone is in none."""
+    """Group ledgers so that a group takes at most 100 requests; a ledger that takes more alone is in none."""
     groups: list[tuple[str, ...]] = []
     left = 0
     for ledger_id, needed in requests.items():
