@@ -147,7 +147,14 @@ def test_sections_are_left_out_and_replaced(demo_company, tmp_path):
         progress=False,
     )
     page = PageReader(pack.html)
-    assert {one.table for one in page.figures} == {"key_figures", "sentences", "cash_bridge", "balance", "payees"}
+    assert {one.table for one in page.figures} == {
+        "key_figures",
+        "sentences",
+        "cash_bridge",
+        "balance",
+        "income",
+        "payees",
+    }
     assert "<h2>Ours</h2>" in pack.html
     assert "<h2>Monthly pack, May 2026 &lt;b&gt;</h2>" in pack.html
     assert set(RecordedSums(page.data).record["tables"]) == {
@@ -155,6 +162,7 @@ def test_sections_are_left_out_and_replaced(demo_company, tmp_path):
         "sentences",
         "cash_bridge",
         "balance",
+        "income",
         "payees",
     }
 

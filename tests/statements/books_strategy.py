@@ -11,7 +11,7 @@ from naive_statements import DAY, NaiveBooks, NaiveLedger, NaiveLine
 
 SUB_TYPES = {
     "asset": ("current_assets", "non-current_assets", "special", "equity"),
-    "liability": ("current_liabilities", "non-current_liabilities", "special", "transfers_between_accounts"),
+    "liability": ("current_liabilities", "non-current_liabilities", "special", "current_assets"),
     "equity": ("equity", "special", "current_assets"),
     "revenue": ("operating_revenues", "other_income", "special", "operating_expenses"),
     "expense": ("cost_of_goods_sold", "operating_expenses", "other_expenses", "special", "other_income"),
