@@ -48,7 +48,7 @@ class _NotebookLine:
             display(content, display_id=self._display_id, raw=True)
 
     def flush(self) -> None:
-        """Do nothing: a line is shown at once."""
+        """Do nothing: a line is shown as soon as it is written."""
 
 
 def _is_visible(progress: bool | None) -> bool:  # noqa: FBT001 (as in the public functions)

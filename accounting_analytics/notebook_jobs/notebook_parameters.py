@@ -41,7 +41,7 @@ _TYPES = {kind.__name__: kind for kind in _EXAMPLES}
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
 _AMBIGUOUS = (bool, int, float, list, tuple, dict, type(None))
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_NO_LITERAL = object()
+_NOT_LITERAL = object()
 
 
 class Parameter(NamedTuple):
@@ -59,7 +59,7 @@ class Parameter(NamedTuple):
     def fitting(self, given: object) -> object:
         """Return a value of Python as the notebook gets it, such as a day as its text; refuse one of another type."""
         value = _plain(given)
-        if value is _NO_LITERAL:
+        if value is _NOT_LITERAL:
             raise NotebookParametersError(
                 f"{quote(given)}, a {type(given).__name__}, for parameter {self.name!r} cannot be written into a "
                 "notebook: give a text, a number, True, False, None, or a list or mapping of these"
@@ -88,7 +88,7 @@ class Parameter(NamedTuple):
                 f"default, {self.source}, does not decide; declare its type in the notebook, such as {self.name}: "
                 f"{name}{' | None' if self.is_optional else ''} = {self.source}; nothing was executed"
             )
-        if literal is _NO_LITERAL or (isinstance(literal, float) and not math.isfinite(literal)):
+        if literal is _NOT_LITERAL or (isinstance(literal, float) and not math.isfinite(literal)):
             raise self._misfit(text)
         try:
             return self.fitting(literal)
@@ -156,7 +156,7 @@ def declared_parameters(notebook: Any) -> dict[str, Parameter]:  # noqa: ANN401 
 
 def _parameter(name: str, value: ast.expr, annotation: ast.expr | None) -> Parameter:
     stated = _stated_types(annotation)
-    default = _NO_LITERAL
+    default = _NOT_LITERAL
     with suppress(ValueError, TypeError):
         default = ast.literal_eval(value)
     kinds = [_TYPES[one] for one in stated if one in _TYPES] or [one for one in _EXAMPLES if type(default) is one]
@@ -181,21 +181,21 @@ def _literal(text: str) -> Any:  # noqa: ANN401 (any literal)
     for read in (ast.literal_eval, json.loads):
         with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             literal = read(stripped)
-            return _NO_LITERAL if isinstance(literal, tuple) and not stripped.startswith("(") else literal
-    return _NO_LITERAL
+            return _NOT_LITERAL if isinstance(literal, tuple) and not stripped.startswith("(") else literal
+    return _NOT_LITERAL
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 (any value)
-    """Value as JSON has it; `_NO_LITERAL` where JSON would change it or has none."""
+    """Value as JSON has it; `_NOT_LITERAL` where JSON would change it or has none."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, dt.date | os.PathLike):
         value = value.isoformat() if isinstance(value, dt.date) else os.fspath(value)
     if isinstance(value, list | tuple):
         items = [_plain(one) for one in value]
-        return _NO_LITERAL if _NO_LITERAL in items else items
+        return _NOT_LITERAL if _NOT_LITERAL in items else items
     if isinstance(value, dict):
         pairs = {key: _plain(one) for key, one in value.items()}
-        return _NO_LITERAL if _NO_LITERAL in pairs.values() or any(type(key) is not str for key in pairs) else pairs
+        return _NOT_LITERAL if _NOT_LITERAL in pairs.values() or any(type(key) is not str for key in pairs) else pairs
     is_text = isinstance(value, str) and not _SURROGATE.search(value)
-    return value if is_text or value is None or isinstance(value, bool | int | float) else _NO_LITERAL
+    return value if is_text or value is None or isinstance(value, bool | int | float) else _NOT_LITERAL

@@ -48,7 +48,7 @@ def test_page_one_is_there(path, demo_pack):
     """Verdict, sentences, fingerprint, and each picture with its alternative text."""
     sheet = openpyxl.load_workbook(path)["Summary"]
     texts = {cell.value for row in sheet.iter_rows() for cell in row if isinstance(cell.value, str)}
-    assert {"Proven", *demo_pack.reasons, *demo_pack.sentences} <= texts
+    assert {"Cash flow proven", *demo_pack.reasons, *demo_pack.sentences} <= texts
     assert f"Fingerprint of the page: {demo_pack.fingerprint}" in texts
     with zipfile.ZipFile(path) as archive:
         images = [name for name in archive.namelist() if name.startswith("xl/media/")]
