@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import accounting_analytics as aa
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.recategorization.plan_file import NewCategory, PlanFile
-
-_ONE_DAY = timedelta(days=1)
 
 
 def resolve_plan(
