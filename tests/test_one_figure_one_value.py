@@ -82,8 +82,9 @@ class Rewriting(httpx.BaseTransport):
         for one in content.values() if isinstance(content, dict) else content:
             if isinstance(one, dict | list):
                 self._rewrite(one)
-        if isinstance(content, dict) and "sub_type" in content:
-            content.update(self._changes.get(content["id"], {}))
+        if isinstance(content, dict):
+            changes = self._changes.get(content.get("ledger_id", content.get("id")), {})
+            content.update({name: value for name, value in changes.items() if name in content})
 
     def close(self):
         """Close the connections."""

@@ -59,17 +59,23 @@ class Browser:
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         self._session = {"sessionId": session}
+        self.call("Page.enable")  # a page that asks whether to leave is left
 
     def call(self, method, **params):
         """Send a command; return its result."""
+        number = self._send(method, params)
+        while (answer := self._receive()).get("id") != number:
+            if answer.get("method") == "Page.javascriptDialogOpening":
+                self._send("Page.handleJavaScriptDialog", {"accept": True})
+        assert "error" not in answer, answer
+        return answer["result"]
+
+    def _send(self, method, params):
         number = next(self._numbers)
         message = {"id": number, "method": method, "params": params, **self._session}
         self._process.stdin.write(json.dumps(message).encode() + b"\0")
         self._process.stdin.flush()
-        while (answer := self._receive()).get("id") != number:
-            pass
-        assert "error" not in answer, answer
-        return answer["result"]
+        return number
 
     def _receive(self):
         while b"\0" not in self._buffer:

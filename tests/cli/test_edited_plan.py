@@ -5,9 +5,8 @@ import datetime as dt
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.cli.edited_plan import days_to_discover, resolve_plan
+from accounting_analytics.cli.edited_plan import resolve_plan
 from accounting_analytics.errors import PlanError
-from accounting_analytics.periods import Period
 from accounting_analytics.recategorization.plan_file import PlanFile
 from accounting_analytics.schemas import PlanItems
 
@@ -68,14 +67,6 @@ def test_parent_ledgers_are_noted(resolved, capsys, demo_company):
     assert printed.count(" is a parent ledger; a ledger below it may be meant: ") == 1
     assert "The new category 'Expenses:Cost of Goods' is" in printed
     assert DISCOVERING not in printed
-
-
-def test_days_to_discover(resolved, tmp_path):
-    """Those of the period and of the plan, a day longer because its days are in UTC."""
-    resolved(("led_meals", "Meals"))
-    file = PlanFile.read(tmp_path / "plan.csv")
-    assert days_to_discover(file, Period("2026-05-20", "2026-06-30")) == Period("2026-05-19", "2026-06-30")
-    assert days_to_discover(file, Period("2026-01-01", "2026-01-31")) == Period("2026-01-01", "2026-05-21")
 
 
 def test_all_unusable_names_are_listed(resolved):
