@@ -74,6 +74,7 @@ def test_other_programs_are_compared_where_both_ran(growth):
     assert "fast" not in page.sentence(by_hand, [by_hand, hledger])
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_spark_is_measured_as_a_driver(growth, tmp_path):
     """The step of Spark has the figures of other engines, and the memory of its driver when idle and at its peak."""

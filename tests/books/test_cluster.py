@@ -84,6 +84,7 @@ def run(tmp_path, books):
     return run
 
 
+@pytest.mark.long
 def test_figures_of_a_cluster(run):
     """Two workers make the report of the books, without Python and without returning lines."""
     found, expected = run(())

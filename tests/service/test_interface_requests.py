@@ -275,6 +275,7 @@ def time_zones():
     return named | {*told["legacy"], *told["etc"], *told["short"], told["localtime"]}
 
 
+@pytest.mark.parametrize("served", ["sqlite"], indirect=True)
 def test_time_zones(world):
     """Both operations accept every time zone of the interface, and the document lists just these."""
     names = sorted(time_zones())
