@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from accounting_analytics.service.imports import beancount_journal, hledger_csv, hledger_journal, line_table
-from accounting_analytics.service.imports.hledger_csv import read_hledger_csv
+from accounting_analytics.service.imports import beancount_journal, hledger_journal, line_table
 from accounting_analytics.service.imports.import_errors import ImportErrors
 from accounting_analytics.service.imports.line_table import read_line_table
 from accounting_analytics.service.imports.mapped_journal import read_mapped_journal
@@ -30,7 +29,7 @@ def read_books(path: Path, options: ImportOptions = ImportOptions()) -> ParsedBo
     if options.mapping is not None:
         return read_mapped(path, read_mapping(options.mapping), options, errors)
     if is_parquet(path, errors):
-        _refuse_others(options, ("commodity",), "a line table", errors)
+        _refuse_others(options, (), "a line table", errors)
         return read_line_table(parquet_rows(path, errors), options, errors)
     if is_ofx(path):
         _refuse_others(options, ("account",), "an OFX file", errors)
@@ -66,16 +65,13 @@ _JOURNALS = dict.fromkeys(hledger_journal.SUFFIXES, hledger_journal.read_hledger
 
 
 def _read_csv(path: Path, options: ImportOptions, errors: ImportErrors) -> ParsedBooks:
-    _refuse_others(options, ("commodity", "use_entry_dates"), "a table without a mapping", errors)
+    _refuse_others(options, (), "a table without a mapping", errors)
     table = csv_rows(path, errors)
-    if {"txnidx", "account"} <= set(table.columns):
-        return read_hledger_csv(table, options, errors)
-    _refuse_others(options, ("commodity",), "a line table", errors)
     if {"entry_id", "ledger"}.isdisjoint(table.columns):
         errors.fail(
-            f"its columns ({', '.join(table.columns)[:120]}) are neither those of a line table "
-            f"({', '.join(line_table.REQUIRED_COLUMNS)}) nor those of `hledger print -O csv` "
-            f"({', '.join(hledger_csv.COLUMNS)}); a file of another program needs a --mapping, which --inspect shows",
+            f"its columns ({', '.join(table.columns)[:120]}) are not those of a line table "
+            f"({', '.join(line_table.REQUIRED_COLUMNS)}); a file of another program needs a --mapping, which "
+            "--inspect shows",
             "line 1",
         )
     return read_line_table(table, options, errors)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from decimal import Decimal
 
 
 def content_ids(prefix: str, contents: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -22,10 +22,6 @@ def content_ids(prefix: str, contents: Mapping[str, Sequence[str]]) -> dict[str,
     return ids
 
 
-def posting_content(date: str, description: str, account: str, quantity: Decimal | str, commodity: str) -> str:
+def posting_content(date: str, description: str, account: str, quantity: Decimal, commodity: str) -> str:
     """Text of a posting in the digest of its entry; 1.50 and 1.5 are the same."""
-    try:
-        text = f"{Decimal(quantity).normalize():f}"
-    except InvalidOperation:  # of a commodity that is not imported
-        text = str(quantity)
-    return f"{date}\x1f{description}\x1f{account}\x1f{text}\x1f{commodity}"
+    return f"{date}\x1f{description}\x1f{account}\x1f{quantity.normalize():f}\x1f{commodity}"

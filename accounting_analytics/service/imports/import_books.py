@@ -103,8 +103,8 @@ def import_books(
 ) -> ImportSummary:
     """Import the new entries of a file of books into an instance in one database transaction.
 
-    The file is a line table (CSV or Parquet), a journal of hledger, ledger or beancount, the CSV of ``hledger print -O
-    csv``, or a bank's statement as OFX, which are recognized, or a table of another program, which a mapping describes.
+    The file is a line table (CSV or Parquet), a journal of hledger, ledger or beancount, or a bank's statement as OFX,
+    which are recognized, or a table of another program, which a mapping describes.
     Accounts that exist in the instance (by id or path) are used, the others are created with their parents. Entries
     that are in the instance already are not posted again, so that importing a file twice duplicates nothing.
     The ids of what is created depend on the file and the instance: another instance has other ids.

@@ -42,8 +42,6 @@ _BATCH_ROWS = 10_000
 
 def read_line_table(table: TableRows, options: ImportOptions, errors: ImportErrors) -> ParsedBooks:
     """Read the rows of a line table into ledgers and balanced entries."""
-    if options.commodity is not None:
-        errors.fail("a line table has no commodity column, so no commodity can be selected")
     _check_columns(table, errors)
     instants = InstantParser(options.time_zone)
     books = build_books(_parse_lines(table, instants, AmountParser(options.scale), errors), options, errors)

@@ -33,10 +33,11 @@ def test_invalid_entries_are_refused(run, assert_refused, tmp_path, rows, text):
     assert_refused(finished, 2, text, "lines.csv", "nothing was imported")
 
 
-def test_hledger_csv(run, tmp_path):
+@pytest.mark.hledger
+def test_a_new_database(run, tmp_path):
     """The README's import: a new database gets an instance and a token file that only its owner can read."""
     finished = run(
-        "import", PROJECT / "data/sample_hledger.csv", "--database", "books.db", "--cash", "assets:bank*", "--json"
+        "import", PROJECT / "data/sample.journal", "--database", "books.db", "--cash", "assets:bank*", "--json"
     )
     assert finished.returncode == 0, finished.stderr
     assert json.loads(finished.stdout)["entries"] > 0
