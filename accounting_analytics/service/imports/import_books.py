@@ -92,9 +92,6 @@ def import_books(
     time_zone: str | None = None,
     cash: Sequence[str] = (),
     commodity: str | None = None,
-    mapping: str | None = None,
-    account: str | None = None,
-    date_format: str | None = None,
     virtual: bool = False,
     use_entry_dates: bool = False,
     roots: Sequence[tuple[str, str]] = (),
@@ -103,8 +100,7 @@ def import_books(
 ) -> ImportSummary:
     """Import the new entries of a file of books into an instance in one database transaction.
 
-    The file is a line table (CSV or Parquet), a journal of hledger, ledger or beancount, or a bank's statement as OFX,
-    which are recognized, or a table of another program, which a mapping describes.
+    The file is a line table (CSV or Parquet) or a journal of hledger, ledger or beancount, recognized by its name.
     Accounts that exist in the instance (by id or path) are used, the others are created with their parents. Entries
     that are in the instance already are not posted again, so that importing a file twice duplicates nothing.
     The ids of what is created depend on the file and the instance: another instance has other ids.
@@ -126,12 +122,6 @@ def import_books(
         cards; their lines are transactions. A pattern that matches no account is refused.
     commodity : str, optional
         Import only the lines of a journal in this commodity, at their prices; every entry must balance in it.
-    mapping : str, optional
-        Name of a shipped mapping (bank, card, quickbooks, xero) or a TOML file: how a table of another program is read.
-    account : str, optional
-        Path of the account of a statement.
-    date_format : str, optional
-        Format of the dates of a mapped table, such as ``%d/%m/%Y``.
     virtual : bool
         Whether to import virtual postings of a journal, the unbalanced ones against ``equity:virtual``.
     use_entry_dates : bool
@@ -168,9 +158,6 @@ def import_books(
         scale=instance.scale,
         existing=existing,
         id_suffix=instance_suffix(instance.id),
-        mapping=mapping,
-        account=account,
-        date_format=date_format,
         virtual=virtual,
         use_entry_dates=use_entry_dates,
         roots=roots,

@@ -99,9 +99,6 @@ class ImportOptions(NamedTuple):
     scale: int = DEFAULT_SCALE
     existing: Sequence[StoredLedger] = ()
     id_suffix: str = ""
-    mapping: str | None = None
-    account: str | None = None
-    date_format: str | None = None
     virtual: bool = False
     use_entry_dates: bool = False
     roots: Sequence[tuple[str, str]] = ()
