@@ -1,7 +1,5 @@
 """Import of books: the chart of accounts, the entries, and that a refused file changes nothing."""
 
-import datetime as dt
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -10,7 +8,6 @@ from sqlalchemy import update
 from accounting_analytics.errors import ImportRefusedError, InputError
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
 from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
 from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import Store
@@ -195,15 +192,6 @@ def test_instances_have_no_id_in_common(store, tmp_path, sample, cash):
         for name in ("journal_entries", "line_entries"):
             assert {row["id"] for row in rows_of(again, name)} < {row["id"] for row in rows_of(store, name)}
         assert ledger_ids(again, "first") == ledger_ids(store, "first")
-
-
-def test_entries_of_earlier_versions_are_recognized(store, books, table):
-    """An entry that was imported when ids had no suffix is in the books too."""
-    bank, rent = (create_ledger(store, books, NewLedger(name, financial_account_type="payments")).id for name in "ab")
-    lines = (NewLine(bank, "credit", Decimal(1)), NewLine(rent, "debit", Decimal(1)))
-    post_entries(store, books, [NewJournalEntry(dt.datetime(2025, 1, 2, tzinfo=dt.UTC), "", lines, id="rent")])
-    assert import_books(store, books, table(RENT)).known == 1
-    assert len(rows_of(store, "journal_entries")) == 1
 
 
 def test_a_renamed_ledger_does_not_prevent_a_new_one(store, books, table):
