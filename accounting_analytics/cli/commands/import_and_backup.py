@@ -125,8 +125,8 @@ def import_books(
     """Import the new entries of a file of books: all or nothing."""
     from accounting_analytics.client.connect import load_settings
     from accounting_analytics.service.bookkeeping.instances import instance_to_fill
-    from accounting_analytics.service.imports.dry_run import instance_to_preview
     from accounting_analytics.service.imports.import_books import import_books as import_file
+    from accounting_analytics.service.imports.import_books import instance_to_preview
     from accounting_analytics.service.storage.store import Store
 
     def import_into(store: Store, target: str) -> ImportSummary:

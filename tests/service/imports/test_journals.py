@@ -14,10 +14,9 @@ import pytest
 
 from accounting_analytics.errors import ConfigurationError, ImportRefusedError
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance, instance_to_fill
-from accounting_analytics.service.imports.book_files import read_books
-from accounting_analytics.service.imports.entry_ids import posting_content
-from accounting_analytics.service.imports.import_books import import_books
+from accounting_analytics.service.imports.import_books import import_books, read_books
 from accounting_analytics.service.imports.parsed_books import ImportOptions
+from accounting_analytics.service.imports.postings import posting_content
 from accounting_analytics.service.storage.store import Store
 
 DATA = Path(__file__).parents[3] / "data"
