@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from accounting_analytics.service.imports.import_errors import ImportErrors
     from accounting_analytics.service.imports.parsed_books import ImportOptions, ParsedBooks
 
-HLEDGER_SUFFIXES = frozenset({".journal", ".j", ".hledger", ".ledger", ".dat", ".timeclock", ".timedot"})
+HLEDGER_SUFFIXES = frozenset({".journal", ".j", ".hledger", ".ledger", ".dat"})
 BEANCOUNT_SUFFIXES = frozenset({".beancount", ".bean"})
 _INSTALL_HLEDGER = (
     "install it, such as with: apt-get install hledger, or: brew install hledger (https://hledger.org/install)"
