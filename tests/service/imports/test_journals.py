@@ -81,16 +81,16 @@ def test_fields_of_an_entry(read, entry, posting, status):
 
 
 @hledger
-def test_a_selected_commodity_must_balance(read):
-    """A purchase of shares without a price does not balance in money alone, and is refused with its line."""
-    text = (
-        "2024-01-01 Opening\n    assets:bank   2.00 USD\n    equity:opening\n"
+def test_an_inferred_price(read):
+    """A purchase of shares without a price has the price that balances the entry, as hledger infers it."""
+    books = read(
         "2024-01-02 Buy\n    assets:shares   10 VTI\n    assets:bank   -1000.00 USD\n    expenses:fee   4.95 USD\n"
     )
-    with pytest.raises(
-        ImportRefusedError, match=r"line 4: entry .* does not balance: debits exceed credits by -995.05"
-    ):
-        read(text, commodity="USD")
+    assert sums(books) == {
+        "assets:shares": Decimal("995.05"),
+        "assets:bank": Decimal(-1000),
+        "expenses:fee": Decimal("4.95"),
+    }
 
 
 @hledger
