@@ -69,19 +69,17 @@ class Case(NamedTuple):
 
 @pytest.fixture(scope="module", params=CASES, ids=str)
 def case(request, tmp_path_factory):
-    """Generate books, write them as a journal, import hledger's print of it, and serve the result."""
+    """Generate books, write them as a journal, import it, and serve the result."""
     require("beancount", importlib.util.find_spec("beancount"))
     seed, cash = CASES[request.param]
     folder = tmp_path_factory.mktemp("books")
     journal = folder / "books.journal"
     journal.write_text(journal_of(generated(seed, folder / "books.bean")), encoding="utf-8")
-    printed = folder / "printed.csv"
-    printed.write_text(run("hledger", "-f", str(journal), "print", "-O", "csv"), encoding="utf-8")
     with Store.open(folder / "books.db") as store:
         instance_id = create_instance(store)
-        with pytest.raises(ImportRefusedError, match="several commodities: IRAUSD, USD, VACHR"):
-            import_books(store, instance_id, printed, cash=cash)
-        summary = import_books(store, instance_id, printed, cash=cash, commodity="USD")
+        with pytest.raises(ImportRefusedError, match=r"several commodities.* USD \(\d+\), VACHR \(\d+\), IRAUSD"):
+            import_books(store, instance_id, journal, cash=cash)
+        summary = import_books(store, instance_id, journal, cash=cash, commodity="USD")
         token = issue_token(store, instance_id)
         paths = account_paths(store.ledgers(instance_id))
     assert summary.cash == cash

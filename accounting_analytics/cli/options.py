@@ -202,15 +202,15 @@ Confirm = Annotated[
 ]
 
 
-_DATABASE = typer.Option(
-    "--database",
-    envvar="ACCOUNTING_ANALYTICS_DATABASE",
-    help="SQLite file, or postgresql://user@host/name (its password in PGPASSFILE).",
-    show_default=False,
-)
-Database = Annotated[str, _DATABASE]
-OptionalDatabase = Annotated[str | None, _DATABASE]
-
+Database = Annotated[
+    str,
+    typer.Option(
+        "--database",
+        envvar="ACCOUNTING_ANALYTICS_DATABASE",
+        help="SQLite file, or postgresql://user@host/name (its password in PGPASSFILE).",
+        show_default=False,
+    ),
+]
 Instance = Annotated[
     str | None, typer.Option("--instance", help="The instance; required if the database has more than one.")
 ]

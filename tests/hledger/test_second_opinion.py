@@ -22,7 +22,7 @@ from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 
-SAMPLE = Path(__file__).parents[2] / "data" / "sample_hledger.csv"
+SAMPLE = Path(__file__).parents[2] / "data" / "sample.journal"
 CENT = Decimal("0.01")
 PERIODS = [("2025-01-01", "2026-06-30"), ("2025-11-05", "2026-03-10"), ("2026-02-28", "2026-02-28")]
 RENT = NaiveLedger("rent", "Rent", "expense", "operating_expenses")

@@ -13,7 +13,6 @@ import typer
 from accounting_analytics.cli.options import (
     AsJson,
     Database,
-    OptionalDatabase,
     TimeZone,
 )
 from accounting_analytics.cli.output import command_line, print_json, print_mapping, print_message, print_rows
@@ -81,13 +80,13 @@ def import_books(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A journal of hledger, ledger or beancount, OFX, a line table, or a table with --mapping.",
+            help="A journal of hledger, ledger or beancount, or a line table (CSV or Parquet).",
             exists=True,
             dir_okay=False,
             readable=True,
         ),
     ],
-    database: OptionalDatabase = None,
+    database: Database,
     instance: Annotated[
         str | None, typer.Option("--instance", help="Instance to import into; an empty database gets this one.")
     ] = None,
@@ -98,16 +97,6 @@ def import_books(
         ),
     ] = None,
     commodity: Annotated[str | None, typer.Option("--commodity", help="Import entries in this commodity only.")] = None,
-    mapping: Annotated[
-        str | None,
-        typer.Option("--mapping", metavar="NAME", help="How to read it: bank, card, quickbooks, xero, or a TOML file."),
-    ] = None,
-    account: Annotated[
-        str | None, typer.Option("--account", metavar="PATH", help="Account of a statement, as assets:bank:checking.")
-    ] = None,
-    date_format: Annotated[
-        str | None, typer.Option("--date-format", metavar="FORMAT", help="Its dates, such as %d/%m/%Y.")
-    ] = None,
     roots: Annotated[
         list[str] | None,
         typer.Option("--root", metavar="OLD=NEW", help="Begin paths of a journal so: me:assets=assets; repeatable."),
@@ -124,9 +113,6 @@ def import_books(
             "--use-entry-dates", help="Import entries whose postings have several days on the day of the entry."
         ),
     ] = False,
-    inspect: Annotated[
-        bool, typer.Option("--inspect", help="Import nothing: print what is recognized, and a mapping to edit.")
-    ] = False,
     no_cash: Annotated[
         bool, typer.Option("--no-cash", help="Import although no account would report cash flow.")
     ] = False,
@@ -139,15 +125,9 @@ def import_books(
     """Import the new entries of a file of books: all or nothing."""
     from accounting_analytics.client.connect import load_settings
     from accounting_analytics.service.bookkeeping.instances import instance_to_fill
-    from accounting_analytics.service.imports.dry_run import instance_to_preview
     from accounting_analytics.service.imports.import_books import import_books as import_file
+    from accounting_analytics.service.imports.import_books import instance_to_preview
     from accounting_analytics.service.storage.store import Store
-
-    if inspect:
-        _print_inspection(file, mapping, date_format)
-        return
-    if database is None:
-        raise typer.BadParameter("it is required, unless --inspect", param_hint="--database")
 
     def import_into(store: Store, target: str) -> ImportSummary:
         return import_file(
@@ -157,9 +137,6 @@ def import_books(
             time_zone=load_settings(time_zone=time_zone)["time_zone"],
             cash=cash or (),
             commodity=commodity,
-            mapping=mapping,
-            account=account,
-            date_format=date_format,
             virtual=virtual,
             use_entry_dates=use_entry_dates,
             roots=[_root(text) for text in roots or ()],
@@ -183,16 +160,6 @@ def _root(text: str) -> tuple[str, str]:
     if not (old and equals and new):
         raise typer.BadParameter(f"{text!r} is not OLD=NEW, such as me:assets=assets", param_hint="--root")
     return old, new
-
-
-def _print_inspection(file: Path, mapping: str | None, date_format: str | None) -> None:
-    """Print what is recognized to stderr, and the mapping to stdout."""
-    from accounting_analytics.service.imports.inspection import inspect_file
-
-    inspected = inspect_file(file, mapping=mapping, date_format=date_format)
-    for finding in inspected.findings:
-        print_message(finding)
-    typer.echo(inspected.mapping, nl=False)
 
 
 @contextmanager

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections import Counter, defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pandas as pd
@@ -15,14 +17,26 @@ import pandas as pd
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import PostingRefusedError
 from accounting_analytics.messages import join_ids
-from accounting_analytics.money import EXACT, format_amount
+from accounting_analytics.money import DEFAULT_SCALE, EXACT, format_amount
 from accounting_analytics.periods import local_date, zone
+from accounting_analytics.service.bookkeeping.instances import (
+    NewInstance,
+    check_instance_scale,
+    choose_instance,
+    create_instance,
+)
 from accounting_analytics.service.bookkeeping.ledgers import NewLedger, add_ledgers, names_of_ledgers
 from accounting_analytics.service.bookkeeping.post_entries import PostedJournal
 from accounting_analytics.service.imports.account_paths import likely_cash
-from accounting_analytics.service.imports.book_files import read_books
 from accounting_analytics.service.imports.import_errors import ImportErrors
+from accounting_analytics.service.imports.journals import (
+    BEANCOUNT_SUFFIXES,
+    HLEDGER_SUFFIXES,
+    read_beancount,
+    read_hledger_journal,
+)
 from accounting_analytics.service.imports.known_entries import SERIES, compare_with_books
+from accounting_analytics.service.imports.line_table import read_line_table
 from accounting_analytics.service.imports.parsed_books import ImportOptions, ParsedBooks
 from accounting_analytics.service.storage.store import Store, read_instance, read_ledgers
 from accounting_analytics.service.wire.identifiers import instance_suffix
@@ -35,6 +49,13 @@ if TYPE_CHECKING:
 
 
 _MAX_NAMED = 4
+_OF_JOURNALS = {
+    "commodity": "--commodity",
+    "virtual": "--virtual",
+    "roots": "--root",
+    "use_entry_dates": "--use-entry-dates",
+}
+"""Options that only journals have a use for."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +113,6 @@ def import_books(
     time_zone: str | None = None,
     cash: Sequence[str] = (),
     commodity: str | None = None,
-    mapping: str | None = None,
-    account: str | None = None,
-    date_format: str | None = None,
     virtual: bool = False,
     use_entry_dates: bool = False,
     roots: Sequence[tuple[str, str]] = (),
@@ -103,8 +121,7 @@ def import_books(
 ) -> ImportSummary:
     """Import the new entries of a file of books into an instance in one database transaction.
 
-    The file is a line table (CSV or Parquet), a journal of hledger, ledger or beancount, the CSV of ``hledger print -O
-    csv``, or a bank's statement as OFX, which are recognized, or a table of another program, which a mapping describes.
+    The file is a line table (CSV or Parquet) or a journal of hledger, ledger or beancount, recognized by its name.
     Accounts that exist in the instance (by id or path) are used, the others are created with their parents. Entries
     that are in the instance already are not posted again, so that importing a file twice duplicates nothing.
     The ids of what is created depend on the file and the instance: another instance has other ids.
@@ -126,12 +143,6 @@ def import_books(
         cards; their lines are transactions. A pattern that matches no account is refused.
     commodity : str, optional
         Import only the lines of a journal in this commodity, at their prices; every entry must balance in it.
-    mapping : str, optional
-        Name of a shipped mapping (bank, card, quickbooks, xero) or a TOML file: how a table of another program is read.
-    account : str, optional
-        Path of the account of a statement.
-    date_format : str, optional
-        Format of the dates of a mapped table, such as ``%d/%m/%Y``.
     virtual : bool
         Whether to import virtual postings of a journal, the unbalanced ones against ``equity:virtual``.
     use_entry_dates : bool
@@ -168,9 +179,6 @@ def import_books(
         scale=instance.scale,
         existing=existing,
         id_suffix=instance_suffix(instance.id),
-        mapping=mapping,
-        account=account,
-        date_format=date_format,
         virtual=virtual,
         use_entry_dates=use_entry_dates,
         roots=roots,
@@ -212,6 +220,38 @@ def import_books(
         notes=tuple(notes),
         accounts=tuple(_accounts(books, current, paths, instance.scale)),
     )
+
+
+def read_books(path: Path, options: ImportOptions = ImportOptions()) -> ParsedBooks:  # noqa: B008 (immutable)
+    """Parse a file of books, a journal by the end of its name or else a line table; nothing is posted."""
+    errors = ImportErrors(path)
+    suffix = path.suffix.lower()
+    if suffix in HLEDGER_SUFFIXES:
+        return read_hledger_journal(path, options, errors)
+    if suffix in BEANCOUNT_SUFFIXES:
+        return read_beancount(path, options, errors)
+    if given := [option for name, option in _OF_JOURNALS.items() if getattr(options, name)]:
+        errors.fail(f"a line table is read without {', '.join(given)}; leave out what it has no use for")
+    return read_line_table(path, options, errors)
+
+
+@contextmanager
+def instance_to_preview(
+    database: str, instance_id: str | None = None, *, scale: int | None = None
+) -> Iterator[tuple[Store, str]]:
+    """Give a store and the instance that an import would fill; a temporary one where it would create it."""
+    if "://" not in database and Path(database).exists():
+        Store.open_read_only(database).close()  # refuse a file of an older version, which opening would migrate
+    if "://" in database or Path(database).exists():
+        with Store.open(database) as store:
+            if store.instances():
+                yield store, check_instance_scale(store, choose_instance(store, instance_id), scale)
+                return
+    with TemporaryDirectory() as folder, Store.open(Path(folder) / "books.db") as store:
+        yield (
+            store,
+            create_instance(store, NewInstance(id=instance_id, scale=DEFAULT_SCALE if scale is None else scale)),
+        )
 
 
 def _accounts(

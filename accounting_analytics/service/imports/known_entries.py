@@ -71,8 +71,7 @@ def compare_with_books(
 ) -> KnownEntries:
     """Compare the entries of a file with those in the books, whose ledgers have the given paths by id."""
     suffix = instance_suffix(instance.id)
-    # without suffix: imported before ids had one
-    file_ids = {possible: entry_id for entry_id in books.locations for possible in (entry_id, f"{entry_id}{suffix}")}
+    file_ids = {f"{entry_id}{suffix}": entry_id for entry_id in books.locations}
     stored = {file_ids[entry.id]: entry for entry in _entries_by_id(connection, instance, list(file_ids))}
     if not stored:
         return KnownEntries(frozenset(books.locations), 0, (), ())
@@ -84,16 +83,13 @@ def compare_with_books(
     changed = []
     for entry_id, before in stored.items():
         after = entries[entry_id]
-        accounts = recategorized.get(before.key)
-        is_compared = (lambda _: True) if accounts is None else accounts.__contains__
+        books_lines = lines[before.key]
         file_lines = Counter(
             (created.get(line.ledger_id, line.ledger_id), _units(line, instance.scale)) for line in after.lines
         )
-        both = [
-            Counter({one: count for one, count in side.items() if is_compared(one[0])})
-            for side in (lines[before.key], file_lines)
-        ]
-        if differences := texts.differences(before, after, *both):
+        if before.key in recategorized:
+            books_lines, file_lines = (_only(recategorized[before.key], one) for one in (books_lines, file_lines))
+        if differences := texts.differences(before, after, books_lines, file_lines):
             changed.append(
                 f"{books.locations[entry_id]}: {texts.entry(before.moment, before.description)}: {differences}"
             )
@@ -143,6 +139,10 @@ class _EntryTexts(NamedTuple):
 def _units(line: NewLine, scale: int) -> int:
     units = to_units(line.amount, scale)
     return units if line.debit_credit == "debit" else -units
+
+
+def _only(accounts: set[str], lines: _Lines) -> _Lines:
+    return Counter({line: count for line, count in lines.items() if line[0] in accounts})
 
 
 def _entries_by_id(connection: Connection, instance: Instance, entry_ids: list[str]) -> Iterable[_Stored]:

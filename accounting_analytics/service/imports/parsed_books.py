@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import reduce
@@ -14,7 +15,7 @@ from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import PostingRefusedError
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import DEFAULT_SCALE, EXACT, format_amount
-from accounting_analytics.periods import local_date, zone
+from accounting_analytics.periods import as_utc, local_date, zone
 from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction
 from accounting_analytics.service.imports.account_paths import AccountMapping, map_accounts
 from accounting_analytics.service.wire.identifiers import check_id
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from accounting_analytics.service.wire.stored_values import StoredLedger
 
 _MAX_NAMED = 3
+_NOON = dt.time(12)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?")
 
 
 class FileLine(msgspec.Struct, frozen=True, gc=False):
@@ -99,12 +103,64 @@ class ImportOptions(NamedTuple):
     scale: int = DEFAULT_SCALE
     existing: Sequence[StoredLedger] = ()
     id_suffix: str = ""
-    mapping: str | None = None
-    account: str | None = None
-    date_format: str | None = None
     virtual: bool = False
     use_entry_dates: bool = False
     roots: Sequence[tuple[str, str]] = ()
+
+
+class InstantParser:
+    """Parses dates and times, each distinct value once; `local_count` of them had no offset and got the time zone."""
+
+    def __init__(self, time_zone: str) -> None:
+        self._zone = zone(time_zone)
+        self._name = time_zone
+        self._parsed: dict[object, dt.datetime] = {}
+        self.local_count = 0
+
+    def parse(self, value: object) -> dt.datetime:
+        """UTC instant of ISO 8601 text, a date or a datetime; refuse a local time that is not exactly one instant."""
+        if isinstance(value, dt.datetime) and value.tzinfo is dt.UTC:
+            return value
+        instant = self._parsed.get(value)
+        if instant is None:
+            instant = self._parsed[value] = self._to_utc(value)
+        return instant
+
+    def _to_utc(self, value: object) -> dt.datetime:
+        moment = self._moment(value)
+        if moment.tzinfo is None:
+            self.local_count += 1
+            moment = self._local(moment, value)
+        try:
+            return as_utc(moment)
+        except OverflowError:
+            raise ValueError(f"datetime {str(value)!r} is outside the calendar") from None
+
+    def _moment(self, value: object) -> dt.datetime:
+        if isinstance(value, dt.datetime):
+            return value
+        if isinstance(value, dt.date):
+            return dt.datetime.combine(value, _NOON)
+        text = str(value)
+        try:
+            if _DATE.fullmatch(text):
+                return dt.datetime.combine(dt.date.fromisoformat(text), _NOON)
+            if _DATE_AND_TIME.fullmatch(text):
+                return dt.datetime.fromisoformat(text)
+        except ValueError:
+            pass
+        raise ValueError(
+            f"datetime {text!r} is not a date or time; write it like 2025-01-31 or 2025-01-31T18:30:00-05:00"
+        )
+
+    def _local(self, moment: dt.datetime, value: object) -> dt.datetime:
+        first, second = (moment.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1))
+        if first.utcoffset() == second.utcoffset():
+            return first
+        # the two folds differ if the clock changed: forward past this time, or back so that it occurs twice
+        exists = as_utc(first).astimezone(self._zone).replace(tzinfo=None) == moment
+        problem = "occurs twice" if exists else "does not exist"
+        raise ValueError(f"datetime {str(value)!r} {problem} in {self._name}; write it with its offset from UTC")
 
 
 def build_books(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -15,9 +16,13 @@ from accounting_analytics.messages import join_ids
 from accounting_analytics.money import EXACT, format_amount, parse_amount
 from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.imports.account_paths import TYPE_OF_ROOT
-from accounting_analytics.service.imports.entry_ids import content_ids, posting_content
-from accounting_analytics.service.imports.parsed_books import FileLine, ImportOptions, ParsedBooks, build_books
-from accounting_analytics.service.imports.table_files import InstantParser
+from accounting_analytics.service.imports.parsed_books import (
+    FileLine,
+    ImportOptions,
+    InstantParser,
+    ParsedBooks,
+    build_books,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -174,7 +179,7 @@ class _Builder:
         kept = [entry for entry in entries if entry.postings and entry not in single]
         contents = {str(number): entry.content for number, entry in enumerate(kept)}
         lines: list[FileLine] = []
-        for entry, entry_id in zip(kept, content_ids("hl", contents).values(), strict=True):
+        for entry, entry_id in zip(kept, content_ids(contents).values(), strict=True):
             lines += self._entry_lines(entry, entry_id)
         self._note_days()
         self._note_rounding()
@@ -303,6 +308,22 @@ class _Builder:
             return account
         declared = self.types.get(account) or dict(self.options.roots).get("*")
         return f"{declared}{PATH_SEPARATOR}{account}" if declared else account
+
+
+def content_ids(contents: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Id of each entry by its key: a digest of the texts of its lines, with a number if entries are equal."""
+    equal_count: Counter[str] = Counter()
+    ids = {}
+    for key, content in contents.items():
+        digest = hashlib.sha256("\x1e".join(content).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+        equal_count[digest] += 1
+        ids[key] = f"hl_{digest}" + (f"_{equal_count[digest]}" if equal_count[digest] > 1 else "")
+    return ids
+
+
+def posting_content(date: str, description: str, account: str, quantity: Decimal, commodity: str) -> str:
+    """Text of a posting in the digest of its entry; 1.50 and 1.5 are the same."""
+    return f"{date}\x1f{description}\x1f{account}\x1f{quantity.normalize():f}\x1f{commodity}"
 
 
 def _with_content(entry: JournalEntry) -> JournalEntry:

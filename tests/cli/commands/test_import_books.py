@@ -33,10 +33,11 @@ def test_invalid_entries_are_refused(run, assert_refused, tmp_path, rows, text):
     assert_refused(finished, 2, text, "lines.csv", "nothing was imported")
 
 
-def test_hledger_csv(run, tmp_path):
+@pytest.mark.hledger
+def test_a_new_database(run, tmp_path):
     """The README's import: a new database gets an instance and a token file that only its owner can read."""
     finished = run(
-        "import", PROJECT / "data/sample_hledger.csv", "--database", "books.db", "--cash", "assets:bank*", "--json"
+        "import", PROJECT / "data/sample.journal", "--database", "books.db", "--cash", "assets:bank*", "--json"
     )
     assert finished.returncode == 0, finished.stderr
     assert json.loads(finished.stdout)["entries"] > 0
@@ -182,27 +183,25 @@ def test_a_dry_run_migrates_nothing(run, tmp_path):
 
 def test_a_dry_run_on_books_that_exist(run, tmp_path):
     """A dry run of the next file compares it with the books, and posts nothing."""
-    command = ("import", PROJECT / "data/imports/bank_statement.csv", "--mapping", "bank", "--database", "books.db")
-    assert run(*command).returncode == 0
-    statement = (PROJECT / "data/imports/bank_statement.csv").read_text()
-    new = '04/02/2025,COSTCO GAS 0142,-30.00,"5,004.11"\n03/31/2025,SQ'
-    (tmp_path / "next.csv").write_text(statement.replace("03/31/2025,SQ", new).replace("STAPLES 0093", "STAPLES"))
-    finished = run("import", "next.csv", *command[2:], "--dry-run")
-    assert "entries: 2" in finished.stdout
-    assert "6 entries are in the books already" in finished.stderr
-    assert "in the books, not in the file any more: 2025-03-21 'POS STAPLES 0093, OAKLAND CA'" in finished.stderr
+    first, second, third, fourth = (
+        f"e{n},2025-01-0{n},Shop {n},expenses:food,debit,{n}\ne{n},2025-01-0{n},Shop {n},assets:bank,credit,{n}\n"
+        for n in range(1, 5)
+    )
+    (tmp_path / "lines.csv").write_text(HEADER + first + second + third, encoding="utf-8")
+    (tmp_path / "next.csv").write_text(HEADER + first + third.replace("Shop", "Store") + fourth, encoding="utf-8")
+    command = ("--database", "books.db", "--cash", "assets:bank")
+    assert run("import", "lines.csv", *command).returncode == 0
+    finished = run("import", "next.csv", *command, "--dry-run")
+    assert "entries: 1" in finished.stdout
+    assert "2 entries are in the books already" in finished.stderr
+    assert "line 4: 2025-01-03 'Shop 3': the file has the text 'Store 3'" in finished.stderr
+    assert "in the books, not in the file any more: 2025-01-02 'Shop 2'" in finished.stderr
     with Store.open(tmp_path / "books.db") as store:
-        assert check_books(store).entries == 8
+        assert check_books(store).entries == 3
 
 
-def test_an_inspection_needs_no_database(run):
-    """An inspection prints the mapping to stdout; without a database, only an inspection is possible."""
-    file = PROJECT / "data/imports/xero_journal.csv"
-    inspected = run("import", file, "--inspect")
-    assert inspected.returncode == 0
-    assert inspected.stdout.startswith('extends = "xero"')
-    assert "13 lines, 6 rows of totals" in inspected.stderr
-    refused = run("import", file, "--mapping", "xero")
-    assert refused.returncode == 2
-    assert "--database" in refused.stderr
-    assert run("import", file, "--root", "assets", "--database", "b.db").returncode == 2
+def test_a_root_names_both_paths(run, assert_refused):
+    """The beginning of a path that replaces another one is required."""
+    assert_refused(
+        run("import", PROJECT / "data/sample.journal", "--root", "assets", "--database", "b.db"), 2, "--root"
+    )

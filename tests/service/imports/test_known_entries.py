@@ -10,7 +10,7 @@ from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.wire.requests import RecategorizeTransactionBody
 
 HEADER = "entry_id,datetime,entry_description,ledger,debit_credit,amount\n"
-POSTINGS = "txnidx,date,status,description,comment,account,amount,commodity,posting-status,posting-comment\n"
+hledger = pytest.mark.hledger
 
 
 @pytest.fixture
@@ -19,9 +19,9 @@ def imported(tmp_path):
     with Store.open(tmp_path / "books.db") as store:
         instance = create_instance(store)
 
-        def imported(text, **options):
-            (tmp_path / "books.csv").write_text(text, encoding="utf-8")
-            return import_books(store, instance, tmp_path / "books.csv", **options)
+        def imported(text, name="books.csv", **options):
+            (tmp_path / name).write_text(text, encoding="utf-8")
+            return import_books(store, instance, tmp_path / name, **options)
 
         imported.store, imported.instance = store, instance
         yield imported
@@ -32,11 +32,10 @@ def entry(name, day, text, amount, *, category="expenses:food"):
     return f"{name},{day},{text},{category},debit,{amount}\n{name},{day},{text},assets:bank,credit,{amount}\n"
 
 
-def posting(number, day, text, amount):
-    """Return two rows of hledger's CSV."""
+def journal(*entries):
+    """Return a journal of entries, each a day, its text and an amount."""
     return "".join(
-        f"{number},{day},,{text},,{account},{sign}{amount},$,,\n"
-        for account, sign in (("expenses:food", ""), ("assets:bank", "-"))
+        f"{day} {text}\n    expenses:food   ${amount}\n    assets:bank   $-{amount}\n" for day, text, amount in entries
     )
 
 
@@ -63,31 +62,34 @@ def test_entries_with_ids_that_changed_are_named(imported):
     assert entries(imported) == 3
 
 
+@hledger
 def test_without_ids_a_change_is_one_missing_and_one_new(imported):
     """Hledger's entries have no ids: a corrected amount is a new entry, and the former one is missing in the file."""
-    first = POSTINGS + posting(1, "2025-01-02", "Tea", 3) + posting(2, "2025-01-09", "Ink", 4)
-    imported(first)
-    summary = imported(first.replace(",3,$", ",5,$").replace(",-3,$", ",-5,$"))
+    imported(journal(("2025-01-02", "Tea", 3), ("2025-01-09", "Ink", 4)), "books.journal")
+    summary = imported(journal(("2025-01-02", "Tea", 5), ("2025-01-09", "Ink", 4)), "books.journal")
     assert (summary.entries, summary.known, summary.changed) == (1, 1, ())
     assert summary.missing == ("2025-01-02 'Tea'",)
 
 
+@hledger
 def test_equal_entries_are_counted(imported):
     """Two equal coffees of a day are two entries, and a third in the next file is one new entry."""
-    imported(POSTINGS + posting(1, "2025-01-02", "Coffee", 3) + posting(2, "2025-01-02", "Coffee", 3))
-    three = POSTINGS + "".join(posting(number, "2025-01-02", "Coffee", 3) for number in range(3))
-    assert (imported(three).entries, imported(three).entries) == (1, 0)
-    summary = imported(POSTINGS + posting(1, "2025-01-02", "Coffee", 3))
+    coffee = ("2025-01-02", "Coffee", 3)
+    assert imported(journal(coffee, coffee), "books.journal").entries == 2
+    three = journal(coffee, coffee, coffee)
+    assert (imported(three, "books.journal").entries, imported(three, "books.journal").entries) == (1, 0)
+    summary = imported(journal(coffee), "books.journal")
     assert (summary.entries, summary.missing) == (0, ("2025-01-02 'Coffee'", "2025-01-02 'Coffee'"))
 
 
+@hledger
 def test_only_the_days_of_the_file_can_be_missing(imported):
     """A file of the next month that overlaps by a week lacks nothing of the weeks before it, nor of another import."""
-    imported(POSTINGS + posting(9, "2025-01-30", "From elsewhere", 1))
-    imported(POSTINGS + "".join(posting(day, f"2025-01-{day:02}", "Tea", day) for day in range(1, 32)))
-    february = "".join(posting(100 + day, f"2025-02-{day:02}", "Tea", day) for day in range(1, 28))
-    overlap = "".join(posting(day, f"2025-01-{day}", "Tea", day) for day in range(25, 32))
-    summary = imported(POSTINGS + overlap + february)
+    imported(journal(("2025-01-30", "From elsewhere", 1)), "other.journal")
+    january = [(f"2025-01-{day:02}", "Tea", day) for day in range(1, 32)]
+    imported(journal(*january), "books.journal")
+    february = [(f"2025-02-{day:02}", "Tea", day) for day in range(1, 28)]
+    summary = imported(journal(*january[24:], *february), "books.journal")
     assert (summary.entries, summary.known, summary.missing) == (27, 7, ())
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from accounting_analytics.errors import ImportRefusedError, PeriodError
 from accounting_analytics.money import from_minor_units, signed_amount
 from accounting_analytics.service.bookkeeping.post_entries import NewTag
-from accounting_analytics.service.imports.book_files import read_books
+from accounting_analytics.service.imports.import_books import read_books
 from accounting_analytics.service.imports.line_table import OPTIONAL_COLUMNS, REQUIRED_COLUMNS
 from accounting_analytics.service.imports.parsed_books import ImportOptions
 
@@ -212,7 +212,7 @@ def test_transactions_outside_cash_accounts_are_refused(write):
 
 def test_no_commodity_can_be_selected(write):
     """A line table has one commodity."""
-    with pytest.raises(ImportRefusedError, match="no commodity column"):
+    with pytest.raises(ImportRefusedError, match="is read without --commodity"):
         read_books(write(pair()), ImportOptions(commodity="USD"))
 
 
