@@ -84,8 +84,6 @@ class BooksRecord(msgspec.Struct, frozen=True):
     anchor: dict[str, int] = msgspec.field(default_factory=dict)
     changes: LineChanges = LineChanges()
     closed: tuple[ClosedPeriod, ...] = ()
-    alarms: tuple[str, ...] = ()
-    verdict: str = ""
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> Self:

@@ -38,14 +38,11 @@ class Writer(NamedTuple):
 
     check: Callable[[str | Path], Path | VersionFolder]  # refuses an unsuitable output, and returns what to write
     write: Callable[..., Manifest]
-    replace_months: Callable[..., Manifest] | None = None  # None if the format is always written as a whole
     has_fiscal_years: bool = True
 
 
 _WRITERS = {
-    "parquet": Writer(
-        partial(export_folder, suffix=".parquet"), write_parquet, partial(write_parquet, replace_months=True)
-    ),
+    "parquet": Writer(partial(export_folder, suffix=".parquet"), write_parquet),
     "duckdb": Writer(duckdb_path, write_duckdb),
     "excel": Writer(excel_path, write_excel, has_fiscal_years=False),
     "csv": Writer(partial(export_folder, suffix=".csv"), write_csv_files),
@@ -60,7 +57,6 @@ def export(
     report: CashFlowReport | None = None,
     period: Period | None = None,
     format: str = "parquet",  # noqa: A002 (the name of the option of the command)
-    replace_months: bool = False,
     currency: str | None = None,
     fiscal_year_start_month: int = 1,
 ) -> Manifest:
@@ -85,8 +81,7 @@ def export(
         What the format writes: a folder that is new, empty, or has an earlier export of the format; or a file.
     line_entries : DataFrame or Books
         :class:`~accounting_analytics.schemas.LineEntries`; those of the report's period are exported. Or local books:
-        then `ledgers` and `report` are left out, and the verdict of a month is that of the last sync. Files of an
-        earlier Parquet export whose months have not changed stay as they are.
+        then `ledgers` and `report` are left out, and the verdict of a month is that of the last sync.
     ledgers : DataFrame
         :class:`~accounting_analytics.schemas.Ledgers`.
     report : CashFlowReport
@@ -95,8 +90,6 @@ def export(
         Days of local books; by default all that they have.
     format : {"parquet", "duckdb", "excel", "csv"}
         The format.
-    replace_months : bool
-        Replace only the months of the report's period, and keep all other months of the export (``"parquet"`` only).
     currency : str, optional
         Name of the currency, such as ``USD``; the service does not state it.
     fiscal_year_start_month : int
@@ -113,15 +106,9 @@ def export(
         A table is not valid, the scales differ, or an amount or a balance has more than 18 digits.
     InputError
         An argument is missing or of another type, the report is filtered by tags, the output contains other files, is
-        in use, cannot be written or does not fit the books, a package that the format needs is not installed, or the
-        months cannot be combined with the earlier export.
+        in use, cannot be written or does not fit the books, or a package that the format needs is not installed.
     """
     writer = _writer(format)
-    if replace_months and writer.replace_months is None:
-        raise InputError(
-            f"the format {format} is written as a whole; single months are replaced in the format parquet only; "
-            "nothing was written"
-        )
     _require_fiscal_years(writer, fiscal_year_start_month)
     checked = writer.check(output)
     folder = checked.path / CURRENT if isinstance(checked, VersionFolder) else checked.parent
@@ -129,9 +116,8 @@ def export(
         raise InputError(f"fiscal_year_start_month is {quote(fiscal_year_start_month)}; it is a month from 1 to 12")
     source = _read_books(line_entries, ledgers, report, period)
     star, manifest = _tables(source, folder, currency=currency, fiscal_year_start_month=fiscal_year_start_month)
-    write = writer.replace_months if replace_months and writer.replace_months else writer.write
     try:
-        return write(checked, star, manifest)
+        return writer.write(checked, star, manifest)
     except (OSError, duckdb.Error) as error:
         reason = getattr(error, "strerror", None) or shorten(str(error), limit=_MAX_REASON)
         raise InputError(f"the export to {output} failed ({reason}); the previous content is unchanged") from error
@@ -144,7 +130,6 @@ def export_parquet(
     ledgers: pd.DataFrame | None = None,
     report: CashFlowReport | None = None,
     period: Period | None = None,
-    replace_months: bool = False,
     currency: str | None = None,
     fiscal_year_start_month: int = 1,
 ) -> Manifest:
@@ -152,7 +137,7 @@ def export_parquet(
 
     Parameters
     ----------
-    output, line_entries, ledgers, report, period, replace_months, currency, fiscal_year_start_month
+    output, line_entries, ledgers, report, period, currency, fiscal_year_start_month
         As in :func:`export`.
 
     Returns
@@ -171,7 +156,6 @@ def export_parquet(
         ledgers=ledgers,
         report=report,
         period=period,
-        replace_months=replace_months,
         currency=currency,
         fiscal_year_start_month=fiscal_year_start_month,
     )

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.version_folder import VersionFolder
-from accounting_analytics.messages import join_ids, quote
+from accounting_analytics.messages import quote
 from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
@@ -61,13 +61,6 @@ class ExportedFile:
     def of_rows(cls, name: str, table: str, rows: pa.Table, sha256: str) -> Self:
         """Describe a file that has these rows, of all months."""
         return cls(name, table, None, rows.num_rows, control_totals(rows), sha256)
-
-    def is_intact(self, folder: Path) -> bool:
-        """Whether the file in the folder of the version is as it was written."""
-        try:
-            return file_sha256(folder / self.name) == self.sha256
-        except OSError:
-            return False
 
 
 @dataclass(frozen=True)
@@ -128,8 +121,6 @@ class Manifest(Result):
         Service and instance of the local books that were exported.
     books_version : int or None
         Their version.
-    replaced_months : tuple of str or None
-        Months whose files differ from those of the export before; None if there was none.
     """
 
     folder: Path
@@ -147,7 +138,6 @@ class Manifest(Result):
     months: tuple[ExportedMonth, ...] = ()
     local_books: str | None = None
     books_version: int | None = None
-    replaced_months: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is not the name of a currency."""
@@ -169,8 +159,7 @@ class Manifest(Result):
                 raise InputError(f"{path} was written by another version of this package; export to a new folder")
             files = tuple(ExportedFile(**file) for file in content.pop("files"))
             months = tuple(ExportedMonth(**month) for month in content.pop("months"))
-            notes, replaced = tuple(content.pop("notes")), content.pop("replaced_months", None)
-            content["replaced_months"] = None if replaced is None else tuple(replaced)
+            notes = tuple(content.pop("notes"))
             return cls(folder=folder, files=files, notes=notes, months=months, **content)
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error.strerror}; name the folder of an export") from error
@@ -204,7 +193,7 @@ class Manifest(Result):
         days = f"{self.start_date} to {self.end_date} ({self.time_zone})"
         rows = sum(file.rows for file in self.files)
         content = f"{rows:,} rows in {len(self.tables)} tables, {days}. {self.verdict} {self.known_ledgers}"
-        return f"{prefix}Export in {self._location()}: {content}{self._age()}{self._replaced()}"
+        return f"{prefix}Export in {self._location()}: {content}{self._age()}"
 
     def _parts(self) -> Iterator[ResultPart]:
         """Show the rows of each table."""
@@ -229,14 +218,6 @@ class Manifest(Result):
             return f" Read at {read_at}."
         unseen = "what" if self.books_version is None else "what no report shows and"
         return f" The month read first is {oldest.month}, at {read_at}; {unseen} was changed since is not in it."
-
-    def _replaced(self) -> str:
-        """Which files of the export of local books before were replaced; empty where there was none."""
-        if self.books_version is None or self.replaced_months is None:
-            return ""
-        if not self.replaced_months:
-            return " No month has changed since the export before."
-        return f" Changed since the export before: {join_ids(self.replaced_months, limit=_MAX_MONTHS)}."
 
     def _location(self) -> Path:
         """Path of the file, if there is only one; else of the folder."""

@@ -68,18 +68,14 @@
     return { ...page.entries, scale: page.scale, rows, days, numbers, derived: terms ?? {}, stated, name, page };
   };
 
-  // The figures that a derived one is made of, each with the table that it is of.
-  const partsOf = (data, key) => own(data.derived, key)?.map(([sign, part, name]) => {
-    return [sign, name ? tableNamed(data.page, name) : data, part];
-  });
   const unitsOf = (data, key) => {
     const stated = own(data.stated, key);
     if (stated !== undefined) return BigInt(stated);
-    const parts = partsOf(data, key);
+    const parts = own(data.derived, key);
     const entries = parts ? [] : (entriesOf(data, key) ?? []);
     const sum = entries.reduce((total, entry) => total + entry.amount, 0n);
-    return (parts ?? []).reduce((total, [sign, other, part]) => {
-      return sign === "-" ? total - unitsOf(other, part) : total + unitsOf(other, part);
+    return (parts ?? []).reduce((total, [sign, part]) => {
+      return sign === "-" ? total - unitsOf(data, part) : total + unitsOf(data, part);
     }, sum);
   };
   const labelOf = (data, key) => {
@@ -91,8 +87,8 @@
   // Sign, label and text of what a derived figure is made of.
   const termsOf = (data, key) => {
     if (!data.page) return own(data.terms, key);
-    return partsOf(data, key)?.map(([sign, other, part]) => {
-      return [sign, labelOf(other, part), amountText(unitsOf(other, part), data.scale)];
+    return own(data.derived, key)?.map(([sign, part]) => {
+      return [sign, labelOf(data, part), amountText(unitsOf(data, part), data.scale)];
     });
   };
 

@@ -7,7 +7,6 @@ from itertools import accumulate, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.figure_tables import TableHead
-from accounting_analytics.figures import KEY_SEPARATOR
 from accounting_analytics.pack.pack_lines import PackRow
 from accounting_analytics.pack.pack_tables import TableBuilder, cells_of, page_spans
 from accounting_analytics.periods import day_label
@@ -150,8 +149,3 @@ def lowest_in(statement: Statement, entries: PackLines, column_key: str) -> Lowe
     column = cells.columns.by_key[column_key]
     ((_, period),) = column.periods
     return lowest_day(entries, page_spans(cells, "balance", column), period)
-
-
-def key_of(row: str, column: str) -> str:
-    """Key of a key figure."""
-    return f"{row}{KEY_SEPARATOR}{column}"

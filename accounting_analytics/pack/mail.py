@@ -26,8 +26,8 @@ _MOST_SENTENCES, _MOST_KEY_FIGURES, _MOST_PICTURES = 6, 8, 3
 _WIDTH = 76
 _HOW_TO_CHECK = (
     'Open the page in a browser and press "Check this page", or run accounting-analytics verify-pack with the page and '
-    "this fingerprint: both calculate every figure again from the entries inside. An alteration is found unless both "
-    "the page and the fingerprint that you compare it with are replaced."
+    "this fingerprint: both calculate every figure again from the entries inside, and show whether the file is the one "
+    "that was sent. The fingerprint is its SHA-256, as sha256sum prints it."
 )
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),

@@ -1,4 +1,4 @@
-"""The page of a pack: its sections rendered from templates, its data, and its fingerprint."""
+"""The page of a pack: its sections rendered from templates, and its data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from accounting_analytics.html_tables import html_table
 from accounting_analytics.messages import printable, quote
 from accounting_analytics.pack.pictures import NARROW, WIDE
 from accounting_analytics.pack.sentences import Amount
-from accounting_analytics.pack_verification import check_script, check_section, check_style, pack_data, seal
+from accounting_analytics.pack_verification import check_script, check_section, check_style, pack_data
 from accounting_analytics.periods import day_label
 from accounting_analytics.version import __version__
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from accounting_analytics.pack.result import MonthlyPack
     from accounting_analytics.pack.sentences import Sentence
-    from accounting_analytics.pack_verification import SealedPage
 
 SECTIONS = (
     "summary",
@@ -74,10 +73,10 @@ def check_sections(sections: Iterable[str] | None, environment: jinja2.Environme
     return names
 
 
-def render_page(environment: jinja2.Environment, pack: MonthlyPack) -> SealedPage:
+def render_page(environment: jinja2.Environment, pack: MonthlyPack) -> str:
     """Render the whole page."""
     page = PackPage(pack)
-    text = environment.get_template("monthly_pack.html.j2").render(
+    return environment.get_template("monthly_pack.html.j2").render(
         pack=pack,
         version=__version__,
         day=day_label,
@@ -85,7 +84,6 @@ def render_page(environment: jinja2.Environment, pack: MonthlyPack) -> SealedPag
         has_table=lambda name: name in pack.content.tables,
         **page.functions(),
     )
-    return seal(text)
 
 
 class PackPage:

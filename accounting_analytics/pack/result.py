@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from accounting_analytics.pack.content import PackContent
     from accounting_analytics.pack.loaded_books import ComparedPeriod, LoadedBooks
     from accounting_analytics.pack.pack_columns import PackPeriods
-    from accounting_analytics.pack_verification import SealedPage
     from accounting_analytics.periods import Period
 
 _IN_MAIL = 3
@@ -65,7 +65,7 @@ class MonthlyPack(Result):
     _periods: PackPeriods
     _books: LoadedBooks
     _made: PackContent
-    _render: Callable[[MonthlyPack], SealedPage]
+    _render: Callable[[MonthlyPack], str]
 
     @property
     def content(self) -> PackContent:
@@ -193,18 +193,14 @@ class MonthlyPack(Result):
         return self.content.tables[name].figure(rest)
 
     @cached_property
-    def _page(self) -> SealedPage:
-        return self._render(self)
-
-    @property
     def html(self) -> str:
         """The page: one file of HTML that loads nothing."""
-        return self._page.text
+        return self._render(self)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
-        """Fingerprint of the page, which shows any alteration of it."""
-        return self._page.fingerprint
+        """Fingerprint of the page: the SHA-256 of its file, as ``sha256sum`` prints it."""
+        return hashlib.sha256(self.html.encode()).hexdigest()
 
     def save(self, path: str | Path) -> Path:
         """Write the page to a file that only its owner may read, which is replaced completely or left unchanged."""

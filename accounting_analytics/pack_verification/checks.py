@@ -7,58 +7,25 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.pack_verification.element_rules import RAW
-from accounting_analytics.pack_verification.fingerprint import fingerprint_of
 from accounting_analytics.pack_verification.pack_data import is_day
 from accounting_analytics.pack_verification.result import PackFault
 from accounting_analytics.pack_verification.shown_text import agrees, read_shown, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from accounting_analytics.pack_verification.figure_labels import FigureLabels
     from accounting_analytics.pack_verification.pack_data import PackEntries, PackRecord
-    from accounting_analytics.pack_verification.page import Page, PageElement
+    from accounting_analytics.pack_verification.page import PageElement
     from accounting_analytics.pack_verification.recomputation import Recomputation
 
-_PLACES = re.compile(r"-?[0-9]{1,2}")
-_BEFORE_DIFFERENCE = 30  # characters
 _OPENING = "Balance before "
 _FACTS = ("company", "currency", "start_date", "end_date", "time_zone", "created_at", "verdict")
 _ALWAYS_SHOWN = ("company", "currency", "start_date", "end_date", "verdict")
-_NOT_READ = RAW | {"svg"}
+_NOT_READ = {"script", "style", "svg"}
 
 
-def figure_elements(page: Page) -> list[PageElement]:
-    """Elements of the page that show figures."""
-    return [element for element in page.elements if "data-key" in element.attributes]
-
-
-def check_form(page: Page, text: str) -> Iterator[PackFault]:
-    """Compare the file with the form in which packs are written."""
-    written = page.text()
-    if written != text:
-        pairs = zip(text.split("\n"), written.split("\n"), strict=False)
-        lines = enumerate(pairs, 1)
-        number, (found, expected) = next((one for one in lines if one[1][0] != one[1][1]), (0, ("", "the end")))
-        same = next((i for i, (a, b) in enumerate(zip(found, expected, strict=False)) if a != b), 0)
-        start = max(same - _BEFORE_DIFFERENCE, 0)
-        yield PackFault("form of the page", f"line {number}", found[start:], expected[start:])
-
-
-def check_fingerprint(page: Page, given: str | None) -> Iterator[PackFault]:
-    """Compare the fingerprint of the page with those that it shows, and with the given one."""
-    fingerprint = fingerprint_of(page)
-    for shown in dict.fromkeys(page.fingerprints or [""]):
-        if shown != fingerprint:
-            yield PackFault("fingerprint on the page", "", shown or "none", fingerprint)
-    if given is not None and given != fingerprint:
-        yield PackFault("fingerprint given", "", given, fingerprint)
-
-
-def check_figures(
-    elements: Sequence[PageElement], record: PackRecord, figures: Recomputation, labels: FigureLabels
-) -> Iterator[PackFault]:
+def check_figures(elements: Sequence[PageElement], figures: Recomputation, labels: FigureLabels) -> Iterator[PackFault]:
     """Recompute every figure on the page, and compare."""
     if not elements:
         yield PackFault("figures", "the page", "none", "figures")
@@ -66,18 +33,17 @@ def check_figures(
         table, key = element.nearest("data-table"), element.attributes["data-key"]
         label = labels.label(element)
         where = f"{label} ({table}: {key}), line {element.line}" if label else f"{table}: {key}, line {element.line}"
-        places = element.attributes.get("data-places", "")
         form = element.attributes.get("data-form", "")
-        if (places and not _PLACES.fullmatch(places)) or form not in {"", "magnitude"}:
-            yield PackFault("figure", where, element.own_text, f"not possible: shown as {form or places}")
+        if form not in {"", "magnitude"}:
+            yield PackFault("figure", where, element.own_text, f"not possible: shown as {form}")
             continue
         try:
             value = figures.value(table, key)
         except InputError as error:
             yield PackFault("figure", where, element.own_text, f"not possible: {error}")
             continue
-        expected = value_text(value, form=form, places=int(places) if places else None)
-        if not agrees(read_shown(element.own_text, record.currency), expected):
+        expected = value_text(value, form=form)
+        if not agrees(read_shown(element.own_text), expected):
             yield PackFault("figure", where, element.own_text, expected)
 
 
@@ -98,13 +64,13 @@ def check_rows(elements: Sequence[PageElement], record: PackRecord) -> Iterator[
             yield PackFault("figure on the page", f"{name}: {key}", "shown", "empty")
 
 
-def check_facts(page: Page, record: PackRecord) -> Iterator[PackFault]:
+def check_facts(elements: Iterable[PageElement], record: PackRecord) -> Iterator[PackFault]:
     """Compare the facts on the page with the record: company, currency, days, verdict."""
-    facts = record.texts | {name: getattr(record, name) for name in _FACTS}
+    facts = {name: getattr(record, name) for name in _FACTS}
     missing = {name for name in _ALWAYS_SHOWN if facts[name]}
-    for element in page.elements:
+    for element in elements:
         name = element.attributes.get("data-field")
-        if name is None or name == "fingerprint":
+        if name is None:
             continue
         missing.discard(name)
         shown = element.attributes.get("datetime", "") if element.name == "time" else element.own_text
@@ -159,13 +125,13 @@ def check_journal_entries(entries: PackEntries) -> Iterator[PackFault]:
             yield PackFault("journal entry", f"entry {entry} of {days[entry]}", f"sum {sums[entry]}", "sum 0")
 
 
-def unchecked_amounts(page: Page, scale: int) -> tuple[str, ...]:
+def unchecked_amounts(elements: Iterable[PageElement], scale: int) -> tuple[str, ...]:
     """Amounts in the text of the page that are not figures; none where amounts have no fraction digits."""
     if not scale:
         return ()
     amount = re.compile(rf"(?<![0-9.,])[0-9]{{1,3}}(?:,?[0-9]{{3}})*\.[0-9]{{{scale}}}(?![0-9.%])")
     found: list[str] = []
-    for element in page.elements:
+    for element in elements:
         if not {"data-key", "data-field"} & element.attributes.keys() and not _is_exempt(element):
             found += amount.findall("".join(element.pieces))
     return tuple(found)

@@ -6,9 +6,9 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from accounting_analytics.pack_verification.page import Page, PageElement
+    from accounting_analytics.pack_verification.page import PageElement
 
 _CELLS = frozenset({"td", "th"})
 
@@ -16,11 +16,11 @@ _CELLS = frozenset({"td", "th"})
 class FigureLabels:
     """The heads of the tables of a page."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, elements: Iterable[PageElement]) -> None:
         self._texts: defaultdict[int, list[str]] = defaultdict(list)
         self._cells: defaultdict[int, list[PageElement]] = defaultdict(list)
         self._heads: dict[int, Sequence[PageElement]] = {}
-        for element in page.elements:
+        for element in elements:
             parents = list(element.with_parents())
             for cell in parents:
                 if cell.name in _CELLS:

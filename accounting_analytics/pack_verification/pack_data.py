@@ -29,12 +29,11 @@ _Read = TypeVar("_Read", bound=msgspec.Struct)
 
 
 class RecordedRow(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """A row of additive figures; `texts` are the only texts of its lines, where there are some."""
+    """A row of additive figures."""
 
     factor: int
     measure: str
     ledgers: list[int]
-    texts: list[int] | None = None
 
 
 class RecordedDays(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -46,11 +45,10 @@ class RecordedDays(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
 
 
 class RecordedTerm(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """A part of a derived figure: a figure of this table or another, or a number to divide by."""
+    """A part of a derived figure: a figure of its table, or a number to divide by."""
 
     sign: Literal["+", "-", "/", "/abs", "/count"]
     key: str | int
-    table: str | None = None
 
 
 class RecordedLines(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -93,7 +91,6 @@ class PackRecord(msgspec.Struct, forbid_unknown_fields=True):
     created_at: str
     verdict: Literal["cash flow proven", "cash flow not proven"]
     tables: dict[str, RecordedTable]
-    texts: dict[str, str] = {}
 
 
 class PackLine(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):

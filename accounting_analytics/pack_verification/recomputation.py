@@ -11,15 +11,13 @@ from accounting_analytics.pack_verification.pack_data import read_units
 from accounting_analytics.pack_verification.shown_text import FigureValue, divide
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from accounting_analytics.pack_verification.pack_data import (
         PackEntries,
-        PackLine,
         PackRecord,
         RecordedDays,
         RecordedLines,
-        RecordedRow,
         RecordedTable,
         RecordedTerm,
     )
@@ -35,11 +33,8 @@ class Recomputation:
         self._entries = entries
         self._known: dict[tuple[str, str], FigureValue | None] = {}
         self._open: set[tuple[str, str]] = set()
-        self._sums: dict[tuple[bool, bool, str, str], Mapping[int, int]] = {}
+        self._sums: dict[tuple[bool, str, str], Mapping[int, int]] = {}
         self._by_day = {of_flows: _sum_days(entries, of_flows=of_flows) for of_flows in (False, True)}
-        self._by_text: defaultdict[int, list[PackLine]] = defaultdict(list)
-        for line in entries.lines:
-            self._by_text[line.text].append(line)
 
     def value(self, table: str, key: str) -> FigureValue | None:
         """Return the value of a figure, None where it is not known; an undescribed one is refused."""
@@ -90,7 +85,7 @@ class Recomputation:
                 if not isinstance(term.key, int) or number != len(terms) - 1:
                     raise InputError("the record divides by something else than a number at the end")
                 return FigureValue(divide(units, term.key), digits.pop(), is_percent) if term.key and digits else None
-            value = self.value(name if term.table is None else term.table, str(term.key))
+            value = self.value(name, str(term.key))
             if value is None:
                 return None
             digits.add(value.digits)
@@ -114,45 +109,29 @@ class Recomputation:
             raise InputError("the record does not describe how it is calculated")
         if any(not 0 <= ledger < len(self._entries.ledgers) for ledger in row.ledgers):
             raise InputError("the record refers to a ledger that does not exist")
-        is_count = row.measure.startswith(("count", "flow_count"))
-        total = sum(
-            row.factor * span.factor * units for span in spans for units in self._sums_of(row, span, is_count=is_count)
-        )
-        return FigureValue(total, 0 if is_count else self._record.scale)
+        total = 0
+        for span in spans:
+            sums = self._sums_by_ledger(span, of_flows=row.measure.startswith("flow"))
+            total += row.factor * span.factor * sum(sums.get(ledger, 0) for ledger in set(row.ledgers))
+        return FigureValue(total, self._record.scale)
 
-    def _sums_of(self, row: RecordedRow, span: RecordedDays, *, is_count: bool) -> Iterator[int]:
-        """Iterate over sums, or counts, of the lines of a row in some days."""
-        of_flows = row.measure.startswith("flow")
-        ledgers = set(row.ledgers)
-        if row.texts is None:
-            sums = self._sums_by_ledger(span, of_flows=of_flows, is_count=is_count)
-            yield from (sums.get(ledger, 0) for ledger in ledgers)
-            return
-        for text in set(row.texts):
-            for line in self._by_text.get(text, ()):
-                is_meant = line.ledger in ledgers and (line.is_flow or not of_flows)
-                if is_meant and span.first <= self._entries.dates[line.date] <= span.last:
-                    yield 1 if is_count else int(line.units)
-
-    def _sums_by_ledger(self, span: RecordedDays, *, of_flows: bool, is_count: bool) -> Mapping[int, int]:
+    def _sums_by_ledger(self, span: RecordedDays, *, of_flows: bool) -> Mapping[int, int]:
         """Sum of all lines of some days by ledger."""
-        place = (of_flows, is_count, span.first, span.last)
+        place = (of_flows, span.first, span.last)
         if place not in self._sums:
             sums: defaultdict[int, int] = defaultdict(int)
             for day, ledgers in self._by_day[of_flows].items():
                 if span.first <= day <= span.last:
-                    for ledger, (units, count) in ledgers.items():
-                        sums[ledger] += count if is_count else units
+                    for ledger, units in ledgers.items():
+                        sums[ledger] += units
             self._sums[place] = sums
         return self._sums[place]
 
 
-def _sum_days(entries: PackEntries, *, of_flows: bool) -> dict[str, dict[int, tuple[int, int]]]:
-    """Sum and number of the lines by day and ledger."""
-    days: defaultdict[str, dict[int, tuple[int, int]]] = defaultdict(dict)
+def _sum_days(entries: PackEntries, *, of_flows: bool) -> dict[str, defaultdict[int, int]]:
+    """Sum of the lines by day and ledger."""
+    days: dict[str, defaultdict[int, int]] = {}
     for line in entries.lines:
         if line.is_flow or not of_flows:
-            ledgers = days[entries.dates[line.date]]
-            units, count = ledgers.get(line.ledger, (0, 0))
-            ledgers[line.ledger] = (units + int(line.units), count + 1)
+            days.setdefault(entries.dates[line.date], defaultdict(int))[line.ledger] += int(line.units)
     return days

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 _MAX_SHOWN = 120
 _PROVES = (
-    "What this proves: the figures follow from the entries in the page, and an alteration of the page is found unless "
-    "both the page and the fingerprint that you compare with are replaced. It does not prove that the entries are "
-    "those of the books."
+    "What this proves: the figures follow from the entries in the page, and, with a fingerprint from elsewhere, the "
+    "file is the one that was sent. It does not prove that the entries are those of the books."
 )
 
 
@@ -57,7 +56,7 @@ class PackVerification(Result):
     company, start_date, end_date, verdict : str
         What its record states.
     fingerprint : str
-        Fingerprint of the page, calculated.
+        SHA-256 of the file, as ``sha256sum`` prints it.
     compared_with : str or None
         Fingerprint that it was compared with, if one was given.
     figures : int
@@ -106,8 +105,8 @@ class PackVerification(Result):
         notes = []
         if self.compared_with is None:
             notes.append(
-                "No fingerprint was given, so a page whose own fingerprint was replaced too is not found: compare it "
-                "with that of the mail or the run's log, or pass that one."
+                "No fingerprint was given, so an alteration that figures do not contradict is not found: compare that "
+                "of the mail or the run's log, or pass it."
             )
         if self.stated:
             notes.append(f"{self.stated:,} amount(s) of the service's report were compared with the record alone.")

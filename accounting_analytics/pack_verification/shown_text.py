@@ -27,23 +27,21 @@ def divide(units: int, divisor: int) -> int:
     return quotient + (2 * rest > divisor or (2 * rest == divisor and quotient % 2 == 1))
 
 
-def value_text(value: FigureValue | None, *, form: str = "", places: int | None = None) -> str:
+def value_text(value: FigureValue | None, *, form: str = "") -> str:
     """Text that a figure has to have: a minus sign before negative ones, all of its fraction digits."""
     if value is None:
         return NOT_KNOWN
     units, digits, is_percent = value
-    if places is not None and places < digits:
-        units, digits = divide(units, 10 ** (digits - places)), places
     negative = units < 0 and form != "magnitude"
-    whole = str(abs(units)).zfill(max(digits, 0) + 1)
-    end = len(whole) - max(digits, 0)
-    fraction = f".{whole[end:]}" if digits > 0 else ""
+    whole = str(abs(units)).zfill(digits + 1)
+    end = len(whole) - digits
+    fraction = f".{whole[end:]}" if digits else ""
     return f"{'-' if negative else ''}{int(whole[:end]):,}{fraction}{'%' if is_percent else ''}"
 
 
-def read_shown(text: str, currency: str) -> str | None:
+def read_shown(text: str) -> str | None:
     """Text that a page shows, written as `value_text` writes it; None where it is not a figure."""
-    text = _without_currency(text.strip(_SPACES), currency)
+    text = text.strip(_SPACES)
     if text in {NOT_KNOWN, ZERO}:
         return text
     found = _NUMBER.fullmatch(text)
@@ -58,9 +56,3 @@ def agrees(shown: str | None, expected: str) -> bool:
     if shown == ZERO:
         return expected != NOT_KNOWN and not re.search("[1-9]", expected)
     return shown == expected
-
-
-def _without_currency(text: str, currency: str) -> str:
-    for space in (" ", "\N{NO-BREAK SPACE}") if currency else ():
-        text = text.removeprefix(f"{currency}{space}").removesuffix(f"{space}{currency}")
-    return text

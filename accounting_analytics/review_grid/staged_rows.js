@@ -19,7 +19,6 @@ class StagedRows {
     Object.assign(this, columns, { model, listeners: new Set(), pending: new Map(), request: 0 });
     this.count = this.rows.units.length;
     this.units = this.rows.units.map(BigInt);
-    this.size = Float64Array.from(this.rows.units, (one) => Math.abs(Number(one)));
     this.groupCount = this.groups.kind.length;
     this.groupOf = new Int32Array(this.count);
     this.groupUnits = this.groups.kind.map((_, group) => {

@@ -1,4 +1,4 @@
-"""Measure export_parquet: CPU seconds, bytes a line, memory; of a first export, the same again, and one month of it.
+"""Measure export_parquet: CPU seconds, bytes a line, memory; of an export, and of the same again.
 
 Run ``python tests/benchmarks/exports.py [--lines 1000000] [--profile]`` on Linux. The books are those of
 ``recompute.py``, five years, exported whole. Each export is its own process; "build" is the export without reading the
@@ -23,8 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 
 DAYS = ("2020-01-01", "2024-12-31")
-MONTH = ("2024-12-01", "2024-12-31")
-STEPS = ("first", "again", "month")
+STEPS = ("first", "again")
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
@@ -81,21 +80,20 @@ def read_books(folder: Path) -> tuple:
     return lines, Ledgers.from_columns(absent_columns | {name: few[name].tolist() for name in few})
 
 
-def export(folder: Path, step: str, *, profile: bool) -> dict[str, float]:
+def export(folder: Path, *, profile: bool) -> dict[str, float]:
     """Export, and return what it took."""
     import accounting_analytics as aa  # noqa: PLC0415
     from accounting_analytics.exports.books import ExportedBooks, describe_agreement  # noqa: PLC0415
 
     lines, ledgers = read_books(folder)
-    days = MONTH if step == "month" else DAYS
     # a report of the service, or there is nothing to compare
-    report = replace(aa.recompute_cash_flow(lines, ledgers, *days), origin="loaded")
+    report = replace(aa.recompute_cash_flow(lines, ledgers, *DAYS), origin="loaded")
     memory, started, began = PeakMemory(), time.perf_counter(), time.process_time()
     profiler = cProfile.Profile()
     if profile:
         profiler.enable()
     books = {"line_entries": lines, "ledgers": ledgers, "report": report}
-    manifest = aa.export_parquet(folder / "out", **books, replace_months=step == "month")
+    manifest = aa.export_parquet(folder / "out", **books)
     profiler.disable()
     if profile:
         pstats.Stats(profiler, stream=sys.stderr).sort_stats("cumulative").print_stats(45)
@@ -103,7 +101,7 @@ def export(folder: Path, step: str, *, profile: bool) -> dict[str, float]:
     seconds = time.perf_counter() - started
     exported = ExportedBooks.from_frames(lines, ledgers, report)
     memory, began = PeakMemory(), time.process_time()
-    assert describe_agreement(exported).verdict == manifest.verdict or step == "month"
+    assert describe_agreement(exported).verdict == manifest.verdict
     verdict = time.process_time() - began
     size = sum((manifest.folder / file.name).stat().st_size for file in manifest.files)
     rows = manifest.tables["fact_line_entry"]
@@ -138,7 +136,7 @@ def main() -> None:
     parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.step:
-        print(json.dumps(export(options.folder, options.step, profile=options.profile)))
+        print(json.dumps(export(options.folder, profile=options.profile)))
         return
     with tempfile.TemporaryDirectory() as name:
         books = [sys.executable, str(Path(__file__).with_name("recompute.py")), "--write", "--folder", name]

@@ -1,4 +1,4 @@
-"""Exports from local books: the verdict is that of the sync, and only months that changed are replaced."""
+"""Exports from local books: the verdict is that of the sync."""
 
 import datetime as dt
 import json
@@ -78,81 +78,21 @@ def company(synced, tmp_path):
 
 
 def files(output):
-    """Return the inode of each file of the current version, which a link keeps."""
+    """Return the inode of each file of the current version."""
     return {
         path.relative_to(output / "current").as_posix(): path.stat().st_ino
         for path in (output / "current").rglob("*.parquet")
     }
 
 
-def replaced(before, after):
-    """Return the tables and months of files that are new."""
-    names = [name for name in after if before.get(name) != after[name]]
-    return {tuple(name.split("/month=")[:2]) for name in names if "/" in name}
-
-
-def test_a_change_of_category_replaces_its_month(company, tmp_path):
-    """The files of all other months are the same files, and the manifest says which were replaced."""
-    output, before = tmp_path / "out", company.books.version
-    assert export(output, line_entries=company.books).replaced_months is None
-    first = files(output)
-    company.recategorize("2025-02")
-    company.sync()
-    manifest = export(output, line_entries=company.books)
-    assert manifest.replaced_months == ("2025-02",)
-    assert company.books.changed_months(before) == ["2025-02"]
-    assert {month.partition("/")[0] for _, month in replaced(first, files(output))} == {"2025-02"}
-    assert manifest.books_version == company.books.version == before + 1
-    assert manifest.summary().endswith(" Changed since the export before: 2025-02.")
-    stated = json.loads((output / "current" / "manifest.json").read_bytes())
+def test_the_exported_books_are_named(company, tmp_path):
+    """The manifest has the service, the instance and the version of the books."""
+    manifest = export(tmp_path / "out", line_entries=company.books)
+    assert manifest.books_version == company.books.version
+    stated = json.loads((tmp_path / "out" / "current" / "manifest.json").read_bytes())
     assert stated["local_books"] == f"{company.served.base_url} {company.served.instance_id}"
-    assert (stated["books_version"], stated["replaced_months"]) == (before + 1, ["2025-02"])
-    assert verify_export(output).verified
-
-
-def test_a_payment_replaces_the_balances_after_it(company, tmp_path):
-    """Lines of later months stay; their balances, which begin with those of the month before, do not."""
-    output = tmp_path / "out"
-    export(output, line_entries=company.books)
-    first = files(output)
-    company.pay(dt.datetime(2025, 3, 11, 12, tzinfo=dt.UTC))
-    company.sync()
-    manifest = export(output, line_entries=company.books)
-    assert manifest.replaced_months == ("2025-03", "2025-04")
-    tables = {(table, month.partition("/")[0]) for table, month in replaced(first, files(output))}
-    assert {table for table, month in tables if month == "2025-04"} == BALANCES
-    assert {month for _, month in tables} == {"2025-03", "2025-04"}
-    assert verify_export(output).verified
-
-
-def test_nothing_changed_keeps_every_month(company, tmp_path):
-    """A sync without changes replaces no file of a month, but the months are proven again."""
-    output = tmp_path / "out"
-    before = export(output, line_entries=company.books)
-    first = files(output)
-    company.sync()
-    after = export(output, line_entries=company.books)
-    assert not replaced(first, files(output))
-    assert after.replaced_months == ()
-    assert after.summary().endswith(" No month has changed since the export before.")
-    assert after.books_version == before.books_version + 1
-    assert min(month.proven_at for month in after.months) > max(month.proven_at for month in before.months)
-
-
-def test_months_are_replaced_one_by_one(company, tmp_path):
-    """Months of a period replace those of an export of the same books, and keep the others."""
-    output, books = tmp_path / "out", company.books
-    export(output, line_entries=books)
-    first = files(output)
-    company.recategorize("2025-01")
-    company.recategorize("2025-03")
-    company.sync()
-    march = Period("2025-03-01", "2025-03-31", ZONE)
-    manifest = export(output, line_entries=books, period=march, replace_months=True)
-    assert manifest.replaced_months == ("2025-03",)
-    assert {month.partition("/")[0] for _, month in replaced(first, files(output))} == {"2025-03"}
-    assert verify_export(output).verified
-    assert export(output, line_entries=books).replaced_months == ("2025-01",)
+    assert stated["books_version"] == company.books.version
+    assert verify_export(tmp_path / "out").verified
 
 
 def test_the_verdict_is_that_of_the_sync(company, tmp_path):
@@ -243,14 +183,8 @@ def test_books_as_they_were(company, tmp_path):
     assert earlier.sql(text).attrs["notes"] == earlier.notes
 
 
-class OtherBooks(Books):
-    """Books of another instance."""
-
-    source = "http://other.test ins_2"
-
-
 def test_what_does_not_fit_is_refused(company, tmp_path):
-    """Ledgers of others, days outside the books, months of other books; what is written stays."""
+    """Ledgers of others, days outside the books; what is written stays."""
     books, output = company.books, tmp_path / "out"
     frames = {"line_entries": books.line_entries(), "ledgers": books.ledgers()}
     march = Period("2025-03-01", "2025-03-31", ZONE)
@@ -265,8 +199,6 @@ def test_what_does_not_fit_is_refused(company, tmp_path):
         ({"line_entries": books, "period": Period("2025-03-01", "2025-03-31", "UTC")}, "the period is in UTC"),
         ({**frames, "report": report, "period": march}, "period chooses days of local books"),
         (frames, "ledgers and report are missing; only local books are exported without them"),
-        ({"line_entries": OtherBooks.open(books.folder), "replace_months": True}, "has local_books 'http://127"),
-        ({**frames, "report": report, "replace_months": True}, "months of both cannot be in one export"),
         ({"line_entries": Books.open(tmp_path / "new")}, "has no local books yet: run"),
     ):
         with pytest.raises((InputError, aa.errors.PeriodError), match=message):

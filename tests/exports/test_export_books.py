@@ -24,14 +24,6 @@ def test_every_format_exports_the_line_entries(name, frames, tmp_path):
     assert manifest.summary().startswith(f"Export in {folder}: ")
 
 
-@pytest.mark.parametrize("name", ["duckdb", "excel", "csv"])
-def test_options_that_a_format_cannot_honour_are_refused(name, frames, tmp_path):
-    """Single months are replaced in Parquet only; nothing is written."""
-    with pytest.raises(InputError, match=f"the format {name} is written as a whole"):
-        export(tmp_path / OUTPUTS[name], format=name, **frames, replace_months=True)
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(("name", "module", "extra"), [("excel", "xlsxwriter", "excel")])
 def test_missing_packages_are_named(name, module, extra, tmp_path, monkeypatch):
     """Without the package of its extra a format is refused before the load, with the command that installs it."""

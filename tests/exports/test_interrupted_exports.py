@@ -33,9 +33,8 @@ for line in sys.stdin:
         problem = ""
         try:
             for number in range(count):
-                frames = march if number % 2 else whole
-                replace = export_format == "parquet" and frames is march
-                export(out, format=export_format, **frames, replace_months=replace)
+                frames = march if number % 2 and export_format != "parquet" else whole
+                export(out, format=export_format, **frames)
         except InputError as error:
             problem = f"{error.exit_code} {error}"
         print(json.dumps(problem), flush=True)

@@ -1,4 +1,4 @@
-"""The star schema as Parquet files: equal in every reader, linked where unchanged, replaced month by month."""
+"""The star schema as Parquet files: equal in every reader, with what was read when."""
 
 import dataclasses
 import datetime as dt
@@ -16,7 +16,6 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports import verify_export
 from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA
 
 ZONE = "America/New_York"
@@ -37,11 +36,6 @@ def readers(folder):
 def digests(manifest):
     """Return the digest of each file."""
     return {file.name: file.sha256 for file in manifest.files}
-
-
-def without_loads(manifest):
-    """Return the digests of the files that do not state when the months were read."""
-    return {name: digest for name, digest in digests(manifest).items() if name != "dim_load.parquet"}
 
 
 def read_loads(out):
@@ -113,14 +107,12 @@ def test_manifest_describes_the_files(frames, tmp_path):
 
 
 def test_unchanged_books_give_the_same_files(frames, tmp_path):
-    """A second export has the same digests, its files are links to the first, and the first is kept until a third."""
+    """A second export has the same digests, and the first is kept until a third."""
     first = aa.export_parquet(tmp_path / "out", **frames)
     second = aa.export_parquet(tmp_path / "out", **frames)
     assert digests(first) == digests(second)
     versions = tmp_path / "out" / "versions"
     assert sorted(path.name for path in versions.iterdir()) == ["1", "2"]
-    for file in second.files:
-        assert (versions / "1" / file.name).samefile(versions / "2" / file.name)
     aa.export_parquet(tmp_path / "out", **frames)
     assert sorted(path.name for path in versions.iterdir()) == ["2", "3"]
     assert (tmp_path / "out" / "current").resolve() == versions / "3"
@@ -136,47 +128,15 @@ def test_files_do_not_depend_on_how_lines_were_loaded(frames, tmp_path):
     assert digests(aa.export_parquet(tmp_path / "pieces", **frames | {"line_entries": pieces})) == digests(whole)
 
 
-def of_months(frames, start_date, end_date, company):
-    """Return the frames of a part of the period, with all ledgers."""
-    days = (start_date, end_date)
-    return {
-        "ledgers": frames["ledgers"],
-        "line_entries": aa.load_line_entries(company.client, frames["ledgers"]["id"], *days, time_zone=ZONE),
-        "report": aa.load_cash_flow_report(company.client, *days, time_zone=ZONE),
-    }
-
-
-def test_months_are_replaced_one_by_one(frames, demo_company, tmp_path):
-    """Two months and then the third are the files of all three; those of other months are links."""
-    whole = aa.export_parquet(tmp_path / "whole", **frames)
-    aa.export_parquet(tmp_path / "out", **of_months(frames, "2025-01-01", "2025-02-28", demo_company))
-    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
-    merged = aa.export_parquet(tmp_path / "out", **march, replace_months=True)
-    assert (merged.start_date, merged.end_date, merged.notes) == ("2025-01-01", "2025-03-31", ())
-    assert merged.verdict == whole.verdict == "Reported and recomputed cash flow agree to the last digit."
-    assert without_loads(merged) == without_loads(whole)
-    versions = tmp_path / "out" / "versions"
-    name = "fact_line_entry/month=2025-01/fact_line_entry.parquet"
-    assert (versions / "1" / name).samefile(versions / "2" / name)
-
-
-def test_months_state_when_they_were_read(frames, demo_company, tmp_path):
-    """Each month has the times of its own load and report; the summary has those of the month that was read first."""
-    earlier = of_months(frames, "2025-01-01", "2025-02-28", demo_company)
-    aa.export_parquet(tmp_path / "out", **earlier)
-    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
-    merged = aa.export_parquet(tmp_path / "out", **march, replace_months=True)
-    loads, times = read_loads(tmp_path / "out"), {}
-    for month, books in (("2025-01", earlier), ("2025-02", earlier), ("2025-03", march)):
-        read_at = dt.datetime.fromisoformat(books["line_entries"].attrs["load"]["read_at"])
-        times[month] = (read_at, books["report"].read_at)
-        assert (loads[month]["read_at_utc"], loads[month]["proven_at_utc"]) == times[month]
-    assert [(one.month, one.read_at, one.proven_at) for one in merged.months] == [
-        (month, read_at.isoformat(), proven_at.isoformat()) for month, (read_at, proven_at) in times.items()
-    ]
-    oldest = f"The month read first is 2025-01, at {times['2025-01'][0]:%Y-%m-%d %H:%M} UTC; what was changed since"
-    assert oldest in merged.summary()
-    assert merged == aa.exports.Manifest.load(tmp_path / "out" / "current")
+def test_months_state_when_they_were_read(frames, tmp_path):
+    """Each month has the time when its lines and its report were read; the manifest has the same."""
+    manifest = aa.export_parquet(tmp_path / "out", **frames)
+    read_at = dt.datetime.fromisoformat(frames["line_entries"].attrs["load"]["read_at"])
+    proven_at, loads = frames["report"].read_at, read_loads(tmp_path / "out")
+    assert {(row["read_at_utc"], row["proven_at_utc"]) for row in loads.values()} == {(read_at, proven_at)}
+    stated = [(one.month, one.read_at, one.proven_at) for one in manifest.months]
+    assert stated == [(month, read_at.isoformat(), proven_at.isoformat()) for month in loads]
+    assert f"Read at {read_at:%Y-%m-%d %H:%M} UTC." in manifest.summary()
 
 
 def test_months_that_are_not_proven_state_no_time(frames, tmp_path):
@@ -193,70 +153,6 @@ def test_months_that_are_not_proven_state_no_time(frames, tmp_path):
     assert "When 2025-01 was read is not known." in manifest.summary()
 
 
-def test_replaced_months_have_the_dimensions_of_now(frames, demo_company, tmp_path):
-    """A ledger, tag or transaction that was renamed since has its new name and category; those not read now stay."""
-    aa.export_parquet(tmp_path / "out", **frames)
-    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
-    lines, ledgers = march["line_entries"], march["ledgers"]
-    renamed = ledgers.assign(name=ledgers["name"].mask(ledgers["id"] == ledgers["id"].iloc[-1], "Renamed"))
-    own = lines[lines["transaction_id"].notna()].iloc[0]["transaction_id"]
-    described = lines["transaction_description"].mask(lines["transaction_id"] == own, "Described again")
-    tagged = lines.assign(
-        transaction_description=described,
-        tag_names=lines["tag_names"].where(lines["tag_ids"].fillna("") == "", lines["tag_ids"].str.upper()),
-    )
-    before = read_dimensions(tmp_path / "out")
-    aa.export_parquet(tmp_path / "out", **march | {"ledgers": renamed, "line_entries": tagged}, replace_months=True)
-    after = read_dimensions(tmp_path / "out")
-    assert after["dim_ledger"][ledgers["id"].iloc[-1]]["name"] == "Renamed"
-    assert after["dim_transaction"][own]["description"] == "Described again"
-    used = {tag for text in lines["tag_ids"].dropna() if text for tag in text.split("|")}
-    assert used
-    assert {tag: after["dim_tag"][tag]["tag_name"] for tag in used} == {tag: tag.upper() for tag in used}
-    kept = before["dim_transaction"].keys() - set(lines["transaction_id"].dropna())
-    assert len(kept) > 10
-    assert all(after["dim_transaction"][one] == before["dim_transaction"][one] for one in kept)
-
-
-def read_dimensions(out):
-    """Return the rows of the merged dimensions by key."""
-    keys = {"dim_ledger": "ledger_id", "dim_transaction": "transaction_id", "dim_tag": "tag_id"}
-    return {
-        name: {row[key]: row for row in pq.read_table(out / "current" / f"{name}.parquet").to_pylist()}
-        for name, key in keys.items()
-    }
-
-
-def test_months_that_do_not_fit_are_refused(frames, demo_company, tmp_path):
-    """Fewer days of a month, fewer ledgers or another time zone would lose or mix figures; nothing changes."""
-    aa.export_parquet(tmp_path / "out", **frames)
-    before = (tmp_path / "out" / "current").resolve()
-    part = of_months(frames, "2025-03-02", "2025-03-31", demo_company)
-    with pytest.raises(InputError, match="2025-03 is exported from 2025-03-01 to 2025-03-31; replacing it"):
-        aa.export_parquet(tmp_path / "out", **part, replace_months=True)
-    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
-    with pytest.raises(InputError, match="has currency None, not 'EUR'"):
-        aa.export_parquet(tmp_path / "out", **march, replace_months=True, currency="EUR")
-    used = frames["line_entries"]["ledger_id"].iloc[-1]
-    lines, ledgers = march["line_entries"], march["ledgers"]
-    fewer = {"line_entries": lines[lines["ledger_id"] != used], "ledgers": ledgers[ledgers["id"] != used]}
-    with pytest.raises(InputError, match=rf"line entries of 1 ledger\(s\) that were not discovered now: {used}"):
-        aa.export_parquet(tmp_path / "out", **march | fewer, replace_months=True)
-    assert (tmp_path / "out" / "current").resolve() == before
-
-
-def test_balances_that_do_not_continue_are_noted(frames, demo_company, tmp_path):
-    """A month that starts with another balance than the month before ends with is named, with both amounts."""
-    aa.export_parquet(tmp_path / "out", **of_months(frames, "2025-01-01", "2025-02-28", demo_company))
-    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
-    starting = march["report"].starting_balances
-    shifted = starting.assign(cash_balance=starting["cash_balance"].add(0.01).round(2))
-    report = dataclasses.replace(march["report"], starting_balances=shifted)
-    merged = aa.export_parquet(tmp_path / "out", **march | {"report": report}, replace_months=True)
-    assert len(merged.notes) >= len(shifted)
-    assert any("at the end of 2025-02-28 but" in note and "export both months again" in note for note in merged.notes)
-
-
 def test_the_manifest_is_that_of_the_files(frames, tmp_path):
     """What is returned is what the folder has; a fiscal year starts in one of twelve months."""
     manifest = aa.export_parquet(tmp_path / "out", **frames, fiscal_year_start_month=7)
@@ -264,72 +160,6 @@ def test_the_manifest_is_that_of_the_files(frames, tmp_path):
     assert all(Path(file).exists() for file in manifest.frame["file"])
     with pytest.raises(InputError, match="fiscal_year_start_month is 13; it is a month from 1 to 12"):
         aa.export_parquet(tmp_path / "out", **frames, fiscal_year_start_month=13)
-
-
-def test_months_that_do_not_agree_are_stated(frames, demo_company, tmp_path):
-    """A month that differs is named in the manifest; its files say so, those of other months do not."""
-    aa.export_parquet(tmp_path / "out", **of_months(frames, "2025-01-01", "2025-02-28", demo_company))
-    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
-    lines = march["line_entries"]
-    changed = lines.assign(signed_amount=-lines["signed_amount"], debit_credit=lines["debit_credit"].map(OPPOSITE))
-    merged = aa.export_parquet(tmp_path / "out", **march | {"line_entries": changed}, replace_months=True)
-    assert merged.verdict.startswith(
-        "From 2025-01: Reported and recomputed cash flow agree to the last digit. From 2025-03: "
-    )
-    verdicts = {
-        month: pq.read_metadata(tmp_path / "out" / "current" / LINES.format(month)).metadata[b"verdict"]
-        for month in ("2025-02", "2025-03")
-    }
-    assert verdicts["2025-02"] == b"Reported and recomputed cash flow agree to the last digit."
-    assert b" difference" in verdicts["2025-03"]
-
-
-def test_notes_of_kept_months_stay(frames, demo_company, tmp_path):
-    """A replaced month does not remove what was noted about the others; a note states its months."""
-    earlier = of_months(frames, "2025-01-01", "2025-02-28", demo_company)
-    aa.export_parquet(tmp_path / "out", **earlier | {"line_entries": earlier["line_entries"].iloc[1:]})
-    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
-    merged = aa.export_parquet(tmp_path / "out", **march, replace_months=True)
-    assert merged.partial
-    note = merged.notes[0]
-    assert note.startswith("2025-01, 2025-02: 1 lines were removed after the load of ")
-    loads = pq.read_table(tmp_path / "out" / "current" / "dim_load.parquet")
-    text = note.partition(": ")[2]
-    assert loads["notes"].to_pylist() == [text, text, None]
-
-
-def test_damaged_exports_are_not_combined(frames, demo_company, tmp_path):
-    """A month is not added to files that cannot be read; the message says how to find them, and nothing changes."""
-    aa.export_parquet(tmp_path / "out", **frames)
-    current = (tmp_path / "out" / "current").resolve()
-    (current / "dim_load.parquet").write_bytes(b"PAR1")
-    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
-    with pytest.raises(InputError, match=r"dim_load of the export in .* cannot be read .*verify-export"):
-        aa.export_parquet(tmp_path / "out", **march, replace_months=True)
-    assert (tmp_path / "out" / "current").resolve() == current
-
-
-def test_damaged_files_are_written_again(frames, demo_company, tmp_path):
-    """A whole export writes damaged and absent files again; replacing another month names them."""
-    whole, out = aa.export_parquet(tmp_path / "out", **frames), tmp_path / "out"
-
-    (out / "current" / "dim_ledger.parquet").write_bytes(b"PAR1")
-    (out / "current" / LINES.format("2025-01")).unlink()
-    assert digests(aa.export_parquet(out, **frames)) == digests(whole)
-    assert verify_export(out).verified
-    (out / "current" / LINES.format("2025-01")).unlink()
-    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
-    absent = rf"1 file\(s\) of the export in .* absent: {LINES.format('2025-01')}; export also 2025-01, or all months"
-    with pytest.raises(InputError, match=absent):
-        aa.export_parquet(out, **march, replace_months=True)
-
-
-def test_months_between_that_are_not_exported_are_noted(frames, demo_company, tmp_path):
-    """The period of an export of January and March is not said to have February."""
-    aa.export_parquet(tmp_path / "out", **of_months(frames, "2025-01-01", "2025-01-31", demo_company))
-    march = of_months(frames, "2025-03-01", "2025-03-31", demo_company)
-    merged = aa.export_parquet(tmp_path / "out", **march, replace_months=True)
-    assert merged.notes[-1] == "2025-02-01 to 2025-02-28 are not exported; the export has days before and after them."
 
 
 def test_missing_lines_are_stated(frames, tmp_path):
@@ -343,6 +173,16 @@ def test_missing_lines_are_stated(frames, tmp_path):
     manifest = aa.export_parquet(tmp_path / "out", **frames | {"line_entries": fewer})
     assert manifest.partial
     assert any("1 lines were removed after the load" in note for note in manifest.notes)
+
+
+def of_months(frames, start_date, end_date, company):
+    """Return the frames of a part of the period, with all ledgers."""
+    days = (start_date, end_date)
+    return {
+        "ledgers": frames["ledgers"],
+        "line_entries": aa.load_line_entries(company.client, frames["ledgers"]["id"], *days, time_zone=ZONE),
+        "report": aa.load_cash_flow_report(company.client, *days, time_zone=ZONE),
+    }
 
 
 def test_gaps_before_the_period_are_not_missing(frames, demo_company, tmp_path):

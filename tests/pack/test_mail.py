@@ -15,7 +15,7 @@ from accounting_analytics.pack.mail import MailBody, MailFigure, MailPicture, ma
 GMAIL_CUTS_AT = 102_000
 CREATED_AT = dt.datetime(2026, 6, 1, 6, 30, tzinfo=dt.UTC)
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40
-FINGERPRINT = "0123 4567 89ab cdef 0123 4567 89ab cdef"
+FINGERPRINT = "0123456789abcdef" * 4
 BODY = MailBody(
     title="Harbor Lane Coffee Roasters, May 2026",
     state="proven",
@@ -62,7 +62,7 @@ def test_a_draft():
         "Content-Type": "",
     }
     stated = [BODY.title, BODY.verdict, *BODY.sentences, "Cash at the end", "96,944.93", "April 85,371.88"]
-    stated += ["(98,375.47)", "harbor-lane_2026-05.html", FINGERPRINT, "replaced."]
+    stated += ["(98,375.47)", "harbor-lane_2026-05.html", FINGERPRINT, "as sha256sum prints it."]
     shown = " ".join(re.sub(r"<[^>]*>", " ", html).replace("&amp;", "&").replace("&#39;", "'").split())
     for text in (" ".join(plain.split()), shown):
         assert [one for one in stated if one not in text] == []

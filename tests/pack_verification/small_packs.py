@@ -1,12 +1,13 @@
 """A small writer of packs by the format, whose figures are summed naively, line by line."""
 
 import datetime as dt
+import hashlib
 import random
 from decimal import ROUND_HALF_EVEN, Decimal
 from html import escape
 from typing import NamedTuple
 
-from accounting_analytics.pack_verification import check_script, check_section, check_style, pack_data, seal
+from accounting_analytics.pack_verification import check_script, check_section, check_style, pack_data
 
 START, END = "2026-05-01", "2026-05-31"
 MONTHS = {"2026-04": ("2026-04-01", "2026-04-30"), "2026-05": (START, END)}
@@ -70,14 +71,22 @@ def make_books(seed=0, *, names=PLAIN_NAMES, transactions=60, scale=2, largest=1
     return Books(names, list(names["ledgers"]), texts, dates, lines, scale)
 
 
-def total(books, ledgers, first, last, *, payees=None, count=False):
-    """Sum the units of lines, or count the lines."""
-    found = [
+def total(books, ledgers, first, last):
+    """Sum the units of lines."""
+    return sum(
         units
-        for ledger, date, _, text, _, units, _ in books.lines
-        if ledger in ledgers and first <= books.dates[date] <= last and (payees is None or text in payees)
+        for ledger, date, _, _, _, units, _ in books.lines
+        if ledger in ledgers and first <= books.dates[date] <= last
+    )
+
+
+def lines_of_payee(books, payee, first, last):
+    """Numbers of the lines of categories with a payee."""
+    return [
+        number
+        for number, (ledger, date, is_flow, text, *_) in enumerate(books.lines)
+        if is_flow and ledger in {1, 2, 3} and text == payee and first <= books.dates[date] <= last
     ]
-    return len(found) if count else sum(found)
 
 
 def amount_text(units, scale):
@@ -106,6 +115,7 @@ def record_of(books):
     columns = [*MONTHS, "change"]
     rows = {"sales": [-1, "movement", [1]], "rent": [-1, "movement", [2]], "wages": [-1, "movement", [3]]}
     keys = [f"{row}|{column}" for row in ("net",) for column in columns]
+    balance_days = {key: [[1, "", days[1]]] for key, days in MONTHS.items()}
     largest = max(range(len(books.lines)), key=lambda number: abs(books.lines[number][5]))
     return {
         "format": 1,
@@ -117,7 +127,6 @@ def record_of(books):
         "time_zone": "America/New_York",
         "created_at": "2026-06-01T06:00:00Z",
         "verdict": "cash flow proven",
-        "texts": {"title": f"{books.names['company']}, May 2026"},
         "tables": {
             "income": {
                 "rows": rows,
@@ -128,19 +137,23 @@ def record_of(books):
             },
             "balances": {
                 "rows": {"bank": [1, "balance", [0]], "equity": [-1, "balance", [4]]},
-                "days": {"balance": {key: [[1, "", days[1]]] for key, days in MONTHS.items()}},
+                "days": {"balance": balance_days},
                 "shown": {"rows": ["bank", "equity"], "columns": [*MONTHS]},
             },
             "sentences": {
-                "rows": {f"payee{number}": [-1, "flow", [1, 2, 3], [number]] for number in range(4)}
-                | {"transactions": [1, "flow_count", [1, 2, 3]]},
-                "days": {"flow": months, "flow_count": months},
+                "rows": {**rows, "bank": [1, "balance", [0]], "net": [-1, "flow", [1, 2, 3]]},
+                "days": {"movement": months, "flow": months, "balance": balance_days},
                 "terms": {
-                    "cash|change": [["+", "bank|2026-05", "balances"], ["-", "bank|2026-04", "balances"]],
-                    "average|sales": [["+", f"sales|{key}", "income"] for key in MONTHS] + [["/count", 2]],
-                    "share|rent": [["+", "rent|2026-05", "income"], ["/", "net|2026-05", "income"]],
+                    "cash|change": [["+", "bank|2026-05"], ["-", "bank|2026-04"]],
+                    "average|sales": [["+", f"sales|{key}"] for key in MONTHS] + [["/count", 2]],
+                    "share|rent": [["+", "rent|2026-05"], ["/", "net|2026-05"]],
                 },
-                "lines": {"largest|line": [[1, [largest]]]},
+                "lines": {"largest|line": [[1, [largest]]]}
+                | {
+                    f"payee{payee}|{month}": [[-1, lines_of_payee(books, payee, *days)]]
+                    for payee in range(4)
+                    for month, days in MONTHS.items()
+                },
                 "stated": {"reported|sales": -total(books, {1}, *MONTHS["2026-05"])},
                 "unknown": ["tax|2026-05"],
             },
@@ -174,19 +187,16 @@ def shown_figures(books):
         found.append(Shown("balances", f"equity|{month}", amount_text(-total(books, {4}, "", last), scale)))
     for number in range(4):
         for month, days in MONTHS.items():
-            units = -total(books, {1, 2, 3}, *days, payees={number})
-            found.append(Shown("sentences", f"payee{number}|{month}", f"USD {amount_text(units, scale)}"))
+            units = -sum(books.lines[line][5] for line in lines_of_payee(books, number, *days))
+            found.append(Shown("sentences", f"payee{number}|{month}", amount_text(units, scale)))
     moved = balances["2026-05"] - balances["2026-04"]
     magnitude = f"{abs(Decimal(moved).scaleb(-scale)):,.{scale}f}"
-    found.append(Shown("sentences", "cash|change", f"{magnitude}\N{NO-BREAK SPACE}USD", ' data-form="magnitude"'))
-    thousands = (Decimal(balances["2026-05"]).scaleb(-scale - 3)).quantize(Decimal(1), ROUND_HALF_EVEN)
-    found.append(Shown("balances", "bank|2026-05", f"{int(thousands):,}", ' data-places="-3"'))
+    found.append(Shown("sentences", "cash|change", magnitude, ' data-form="magnitude"'))
     average = int((Decimal(sum(sums["sales"].values())) / 2).quantize(Decimal(1), ROUND_HALF_EVEN))
     largest = max((line[5] for line in books.lines), key=abs)
-    count = total(books, {1, 2, 3}, *MONTHS["2026-05"], count=True)
     return [
         *found,
-        Shown("sentences", "transactions|2026-05", f"{count:,}"),
+        Shown("sentences", "net|2026-05", amount_text(sums["net"]["2026-05"], scale)),
         Shown("sentences", "average|sales", amount_text(average, scale)),
         Shown("sentences", "share|rent", percent_text(sums["rent"]["2026-05"], sums["net"]["2026-05"])),
         Shown("sentences", "largest|line", amount_text(largest, scale).replace("(", "\u2212").replace(")", "")),
@@ -196,7 +206,7 @@ def shown_figures(books):
 
 
 def page_html(books, *, record=None, entries=None, figures=None):
-    """Return the page before it is sealed."""
+    """Return the page."""
     entries = entries or {name: getattr(books, name) for name in ("ledgers", "texts", "dates", "lines")}
     figures = figures or shown_figures(books)
     income = [one for one in figures if one.table == "income"]
@@ -215,7 +225,7 @@ def page_html(books, *, record=None, entries=None, figures=None):
 td {{ text-align: right }} tr:hover > th {{ color: inherit }}</style>
 <script type="module">{check_script()}</script>
 </head>
-<body><main><h1 data-field="title">{company}, May 2026</h1>
+<body><main><h1>{company}, May 2026</h1>
 <p><b data-field="company">{company}</b>, amounts in <span data-field="currency">USD</span>,
 <time data-field="start_date" datetime="{START}">1 May 2026</time> to <span data-field="end_date">{END}</span>,
 reconciliation: <strong data-field="verdict">cash flow proven</strong></p><!-- dropped -->
@@ -236,6 +246,6 @@ reconciliation: <strong data-field="verdict">cash flow proven</strong></p><!-- d
 
 def write_pack(path, books, **parts):
     """Write a pack of some books; return its fingerprint."""
-    sealed = seal(page_html(books, **parts))
-    path.write_text(sealed.text, encoding="utf-8", newline="\n")
-    return sealed.fingerprint
+    content = page_html(books, **parts).encode()
+    path.write_bytes(content)
+    return hashlib.sha256(content).hexdigest()

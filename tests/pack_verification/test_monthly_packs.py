@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from alterations import ALTERATIONS, CALCULATED, alter, resealed
+from alterations import ALTERATIONS, CALCULATED, alter
 from small_packs import UNUSUAL_NAMES
 
 import accounting_analytics as aa
@@ -51,18 +51,15 @@ def test_no_alarm_on_genuine_packs(unusual_client, check_in_browser, soak_count,
 @needs_browser
 @pytest.mark.parametrize("name", ALTERATIONS)
 def test_every_alteration_is_found(demo_page, check_in_browser, soak_count, tmp_path, name):
-    """Both checks find each: as it is, and with a new fingerprint in the page; without any they find the same."""
+    """Both checks find each with the fingerprint, and without it they find the same."""
     text, fingerprint = demo_page
     path = tmp_path / "pack.html"
     for seed in range(soak_count(20, fewer=1)):
         altered = alter(name, seed, text)
         path.write_text(altered, encoding="utf-8", newline="\n")
-        assert not aa.verify_pack(path).verified
-        assert not check_in_browser(path)[0]
-        path.write_text(resealed(altered).text, encoding="utf-8", newline="\n")
         assert not aa.verify_pack(path, fingerprint=fingerprint).verified
         assert not check_in_browser(path, fingerprint)[0]
-        is_found = (not aa.verify_pack(path).verified, not check_in_browser()[0])
+        is_found = (not aa.verify_pack(path).verified, not check_in_browser(path)[0])
         assert is_found[0] == is_found[1], (name, seed)
         if name != "ledger":  # of two ledgers of one total, in days of which only the total is shown
             assert is_found[0] == (name in CALCULATED), (name, seed)

@@ -8,17 +8,17 @@ import re
 import zlib
 
 import pytest
-from alterations import ALTERATIONS, CALCULATED, ENTRIES, alter, resealed
+from alterations import ALTERATIONS, CALCULATED, ENTRIES, alter
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from small_packs import PLAIN_NAMES, UNUSUAL_NAMES, make_books, page_html, record_of, shown_figures, write_pack
 
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
-from accounting_analytics.pack_verification import pack_data, seal
+from accounting_analytics.pack_verification import pack_data
 from accounting_analytics.pack_verification.pack_data import MAX_ENTRIES_BYTES
 
-OTHER = "0123-4567-89ab-cdef-0123-4567-89ab-cdef"
+OTHER = "0123456789abcdef" * 4
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
 
 
@@ -27,12 +27,12 @@ def faults(path, **options):
     return [(fault.what, fault.where) for fault in aa.verify_pack(path, **options).differences]
 
 
-def rewritten(path, pattern, replacement, *, reseal=True):
-    """Replace a text of a pack; with a new fingerprint, so that only its content is wrong."""
+def rewritten(path, pattern, replacement):
+    """Replace a text of a pack."""
     text = path.read_text(encoding="utf-8")
     altered = re.sub(pattern, lambda _: replacement, text, count=1)
     assert altered != text
-    path.write_text(resealed(altered).text if reseal else altered, encoding="utf-8", newline="\n")
+    path.write_text(altered, encoding="utf-8", newline="\n")
     return path
 
 
@@ -41,17 +41,17 @@ def test_a_genuine_pack(pack):
     path, fingerprint = pack
     result = aa.verify_pack(path, fingerprint=fingerprint)
     assert (result.verified, len(result.faults)) == (True, 0)
-    assert (result.figures, result.stated, result.entries, result.unchecked) == (34, 1, 122, ())
+    assert (result.figures, result.stated, result.entries, result.unchecked) == (33, 1, 122, ())
     assert result.fingerprint == fingerprint
-    assert result.summary().startswith("Verified: 34 figures of ")
+    assert result.summary().startswith("Verified: 33 figures of ")
     assert not any("No fingerprint" in note for note in result.notes)
 
 
 def test_the_fingerprint_can_be_calculated_without_this_package(pack):
-    """It is the beginning of the SHA-256 of the file without the fingerprint."""
+    """It is what sha256sum prints."""
     path, fingerprint = pack
-    content = path.read_bytes().replace(fingerprint.encode(), b"")
-    assert hashlib.sha256(content).hexdigest()[:32] == fingerprint.replace("-", "")
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == fingerprint
+    assert aa.verify_pack(path, fingerprint=f" {fingerprint[:8].upper()} {fingerprint[8:]}\n").verified
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -75,33 +75,21 @@ def test_no_alarm_on_any_names_and_amounts(tmp_path_factory, ledgers, payees, co
     assert faults(path, fingerprint=fingerprint) == []
 
 
-@pytest.mark.parametrize("newline", ["\r\n", "\r"])
-def test_newlines_of_other_systems_raise_no_alarm(pack, newline):
-    """A mail program that changes the newlines changes nothing that is read."""
-    path, fingerprint = pack
-    path.write_text("\ufeff" + path.read_text(encoding="utf-8"), encoding="utf-8", newline=newline)
-    assert faults(path, fingerprint=fingerprint) == []
-
-
 @pytest.mark.parametrize("name", ALTERATIONS)
 @pytest.mark.parametrize("seed", range(3))
 def test_alterations_are_found(pack, name, seed):
-    """Without a new fingerprint the page contradicts itself; with one it is not the page that was sent."""
+    """With its fingerprint the page is not the one that was sent; without it figures may contradict the entries."""
     path, fingerprint = pack
-    altered = alter(name, seed, path.read_text(encoding="utf-8"))
-    path.write_text(altered, encoding="utf-8", newline="\n")
-    assert ("fingerprint on the page", "") in faults(path)
-    sealed = resealed(altered)
-    path.write_text(sealed.text, encoding="utf-8", newline="\n")
-    assert ("fingerprint given", "") in faults(path, fingerprint=fingerprint)
+    path.write_text(alter(name, seed, path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
+    assert ("fingerprint", "") in faults(path, fingerprint=fingerprint)
     assert bool(faults(path)) == (name in CALCULATED)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_any_change_of_the_file_is_found(pack, data):
-    """Whatever is replaced, inserted or left out, anywhere, is a fault or refused, also without a given fingerprint."""
-    path, _ = pack
+    """Whatever is replaced, inserted or left out, anywhere, is a fault or refused, and nothing else happens."""
+    path, fingerprint = pack
     text = path.read_text(encoding="utf-8")
     start = data.draw(st.integers(0, len(text) - 1))
     length, inserted = data.draw(st.integers(0, 3)), data.draw(st.text("<>&\"' =ab0-\u00a0\n/!", max_size=4))
@@ -109,7 +97,7 @@ def test_any_change_of_the_file_is_found(pack, data):
     assume(altered != text)
     path.with_name("altered.html").write_text(altered, encoding="utf-8", newline="\n")
     try:
-        assert not aa.verify_pack(path.with_name("altered.html")).verified
+        assert not aa.verify_pack(path.with_name("altered.html"), fingerprint=fingerprint).verified
     except InputError as error:
         assert "the pack" in str(error) or "is not a pack" in str(error)  # noqa: PT017 (either is right)
 
@@ -117,7 +105,7 @@ def test_any_change_of_the_file_is_found(pack, data):
 def test_faults_say_what_is_shown_and_what_follows_from_the_entries(pack):
     """A figure is named with its table, key and line, as it is shown and as it has to be."""
     path, _ = pack
-    rewritten(path, r'(?<=data-key="sales\|2026-05" data-table="income">)[^<]+', "1.00")
+    rewritten(path, r'(?<=data-table="income" data-key="sales\|2026-05">)[^<]+', "1.00")
     (fault,) = aa.verify_pack(path).differences
     line = next(n for n, text in enumerate(path.read_text(encoding="utf-8").split("\n"), 1) if ">1.00<" in text)
     expected = next(one.text for one in shown_figures(make_books(7)) if one.key == "sales|2026-05")
@@ -134,11 +122,10 @@ def test_faults_say_what_is_shown_and_what_follows_from_the_entries(pack):
         (r'data-field="currency"', 'data-field="money"', "money", "line"),
         ('2026-05-01T?(?=">1 May)', "2026-05-02", "start_date", "line"),
         (r'data-table="income"', 'data-table="other"', "figure", "(other: "),
-        (r'"created_at":"[^"]*"', '"created_at":"x","texts":{}', "", ""),
         (r"<tr><th scope.*?</tr>", "", "figure of the record", "income: sales|2026-04"),
         (r'data-key="sales\|pct"', 'data-key="wages|pct"', "figure on the page", "income: wages|pct"),
         (r'data-key="sales\|pct"', 'data-key="sales|2027"', "figure", "income: sales|2027"),
-        (r'data-places="-3"', 'data-places="x"', "figure", "balances: bank|2026-05"),
+        (r'data-form="magnitude"', 'data-form="x"', "figure", "sentences: cash|change"),
         ('"end_date":"2026-05-31"', '"end_date":"2026-05-20"', "days of a column", "income: movement 2026-05"),
         ('"end_date":"2026-05-31"', '"end_date":"2026-05-20"', "day of an entry", ""),
         ('"start_date":"2026-05-01"', '"start_date":"2026-06-01"', "period", "record"),
@@ -146,12 +133,8 @@ def test_faults_say_what_is_shown_and_what_follows_from_the_entries(pack):
     ],
 )  # fmt: skip
 def test_contradictions_are_found_without_a_fingerprint(pack, pattern, replacement, what, where):
-    """Facts, rows, columns, days and terms that contradict the record are named, though the fingerprint is right."""
+    """Facts, rows, columns, days and terms that contradict the record are named."""
     path, _ = pack
-    if not what:
-        with pytest.raises(InputError, match="the name 'texts' occurs twice"):
-            aa.verify_pack(rewritten(path, pattern, replacement))
-        return
     found = faults(rewritten(path, pattern, replacement))
     assert [one for one in found if one[0] == what and where in one[1]], found
 
@@ -188,53 +171,24 @@ def test_amounts_that_are_no_figures_are_counted(tmp_path):
     """An amount that somebody added to the text is not checked, and said to be so; typed texts are not amounts."""
     path = tmp_path / "pack.html"
     html = page_html(make_books(1)).replace("</main>", "<p>In total 1,234.50, INV <b data-text>12.50</b></p></main>")
-    path.write_text(seal(html).text, encoding="utf-8", newline="\n")
+    path.write_text(html, encoding="utf-8", newline="\n")
     result = aa.verify_pack(path)
     assert (result.verified, result.unchecked) == (True, ("1,234.50",))
     assert "1 amount(s) on the page cannot be checked: 1,234.50." in result.notes
 
 
-@pytest.mark.parametrize(
-    "given_text", [f" {OTHER.upper()} ", OTHER.replace("-", ""), OTHER.replace("-", " "), OTHER.replace("-", "") * 2]
-)
-def test_another_fingerprint_is_a_fault_however_it_is_written(pack, given_text):
-    """Capitals, separators and all 64 digits are read; the fault has both fingerprints."""
+def test_another_fingerprint_is_a_fault(pack):
+    """The fault has both fingerprints."""
     path, fingerprint = pack
-    (fault,) = aa.verify_pack(path, fingerprint=given_text).differences
-    assert tuple(fault) == ("fingerprint given", "", OTHER, fingerprint)
+    (fault,) = aa.verify_pack(path, fingerprint=OTHER).differences
+    assert tuple(fault) == ("fingerprint", "", OTHER, fingerprint)
 
 
-@pytest.mark.parametrize("text", ["", "0123-4567", "z" * 32, OTHER + "0"])
+@pytest.mark.parametrize("text", ["", "0123-4567", "z" * 64, OTHER + "0"])
 def test_a_text_that_is_not_a_fingerprint_is_refused(pack, text):
     """A part of a fingerprint could be that of another page."""
-    with pytest.raises(InputError, match="is not a fingerprint, which has 32 hexadecimal digits"):
+    with pytest.raises(InputError, match="is not a fingerprint: copy all 64 digits that sha256sum prints"):
         aa.verify_pack(pack[0], fingerprint=text)
-
-
-@pytest.mark.parametrize(
-    ("insertion", "shown"),
-    [
-        ("<!-- a comment -->", "<!-- a comment -->"),
-        ("<!--> <b>1.00</b> -->", "<!-->"),
-        ("<p class=a></p>", "class=a"),
-        ("<P></P>", "<P>"),
-        ("&eacute;", "&eacute;"),
-        ("<iframe></iframe>", "<iframe> is not an element of packs"),
-        ("<script>1</script>", 'a script that is not data is <script type="module">'),
-        ('<p onclick="x"></p>', "<p> has an attribute 'onclick'"),
-        ("<p><div></div></p>", "<div> cannot be in <p>"),
-        ("<p>", "</main> ends no open element"),
-        ("<![if x]>", "<!["),
-        ("<?php ?>", "is not HTML"),
-        ("\x00", "control character U+0000"),
-    ],
-)  # fmt: skip
-def test_what_parsers_may_read_in_two_ways_is_a_fault(pack, insertion, shown):
-    """Markup that packs do not have is named, also where a parser skips it, and browsers show it."""
-    path, fingerprint = pack
-    path.write_text(path.read_text(encoding="utf-8").replace("</main>", f"{insertion}</main>"), encoding="utf-8")
-    found = aa.verify_pack(path, fingerprint=fingerprint).differences
-    assert [fault for fault in found if fault.what == "form of the page" and shown in fault.shown], found
 
 
 def packed(content):
@@ -268,7 +222,7 @@ def packed(content):
 def test_damaged_entries_are_refused(pack, entries, message):
     """Base64, gzip and JSON that cannot be read exactly, and positions of nothing, are refused with a reason."""
     path, _ = pack
-    rewritten(path, ENTRIES.pattern, f'id="pack-entries" type="text/plain">{entries}', reseal=False)
+    rewritten(path, ENTRIES.pattern, f'id="pack-entries" type="text/plain">{entries}')
     with pytest.raises(InputError, match=f"^the (entries|data) of the pack cannot be read: .*({message})"):
         aa.verify_pack(path)
 
@@ -281,7 +235,7 @@ def test_entries_that_decompress_to_gigabytes_are_refused(pack):
     bomb = b"".join(packer.compress(zeros) for _ in range(MAX_ENTRIES_BYTES // len(zeros) + 1)) + packer.flush()
     text = f'id="pack-entries" type="text/plain">{base64.b64encode(bomb).decode()}'
     with pytest.raises(InputError, match="they are larger than 200,000,000 bytes"):
-        aa.verify_pack(rewritten(path, ENTRIES.pattern, text, reseal=False))
+        aa.verify_pack(rewritten(path, ENTRIES.pattern, text))
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,8 @@ from accounting_analytics.cli.options import (
     TimeZone,
     UseDemo,
 )
-from accounting_analytics.cli.output import print_message
 from accounting_analytics.cli.service_or_demo import connect_for_days, presentation_of
-from accounting_analytics.errors import BooksError, IncompleteLoadError, InputError
+from accounting_analytics.errors import BooksError, IncompleteLoadError
 from accounting_analytics.exports.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def export(
         typer.Option(
             "--currency",
             help="Name of the currency, such as USD; the service does not state it.",
-            show_default="that of the export whose months are replaced, or the configured one",
+            show_default="the configured one",
         ),
     ] = None,
     fiscal_year_start_month: Annotated[
@@ -65,19 +64,10 @@ def export(
             min=1,
             max=12,
             help="First month of the fiscal year.",
-            show_default="that of the export whose months are replaced, or the configured one",
-        ),
-    ] = None,
-    journal: Annotated[
-        Path | None,
-        typer.Option(
-            "--journal", help="Journal of an applied plan: the exported months that it changed are replaced too."
+            show_default="the configured one",
         ),
     ] = None,
     *,
-    replace_months: Annotated[
-        bool, typer.Option("--replace-months", help="Replace only these months of the export, and keep all others.")
-    ] = False,
     dry_run: DryRun = False,
     allow_partial: AllowPartial = False,
     use_demo: UseDemo = False,
@@ -89,55 +79,27 @@ def export(
 
     Facts are line entries, cash flow lines, transfers between own accounts, and balances of every day and month;
     dimensions are ledgers, days, transactions, tags and loads. A folder has the export in DIR/current, and is replaced
-    in one step; `verify-export DIR` checks it. With --replace-months (Parquet) only the months of the period are loaded
-    and written; all others stay as they are, and days are counted in the time zone of the export. With --journal the
-    period is extended to every exported month that the applied plan changed. With --books a month is proven by the last
-    sync, and files of months that did not change stay as they are.
+    in one step; `verify-export DIR` checks it. With --books a month is proven by the last sync.
     """
-    from accounting_analytics.exports import VersionFolder, check_output
-    from accounting_analytics.exports.manifest import current_manifest, require_currency
-    from accounting_analytics.exports.parquet_files import SUFFIX, extend_to_changes, keep_settings, require_replaceable
-    from accounting_analytics.messages import join_ids
-    from accounting_analytics.recategorization.journal import read_sent_changes
+    from accounting_analytics.exports import check_output
+    from accounting_analytics.exports.manifest import require_currency
 
-    if journal is not None and not replace_months:
-        raise InputError("--journal names months to replace, so it needs --replace-months; nothing was loaded")
     has_fiscal_years = check_output(export_format, output, fiscal_year_start_month or 1)  # before the load
+    configured = presentation_of(profile, use_demo=use_demo)
+    currency = configured.currency if currency is None else currency
     require_currency(currency)
-    replaces = replace_months and export_format == "parquet"
-    earlier = current_manifest(VersionFolder(output), SUFFIX) if replaces else None
-    settings: dict[str, Any] = {"currency": currency, "fiscal_year_start_month": fiscal_year_start_month}
-    if earlier is None:
-        configured = presentation_of(profile, use_demo=use_demo)._asdict()
-        if not has_fiscal_years:
-            configured["fiscal_year_start_month"] = 1
-        settings = {name: configured[name] if value is None else value for name, value in settings.items()}
-        require_currency(settings["currency"])
-    else:
-        settings = keep_settings(earlier, settings)
-    zone_of_export = time_zone if earlier is None else time_zone or earlier.time_zone
+    if fiscal_year_start_month is None:
+        fiscal_year_start_month = configured.fiscal_year_start_month if has_fiscal_years else 1
     given = DayOptions(start_date, end_date, period)
-    with connect_for_days(given, profile, zone_of_export, use_demo=use_demo, books=books) as (client, requested):
-        days = requested
-        if journal is not None and isinstance(client, aa.Books):
-            raise InputError("--journal has no effect with --books: sync finds what a plan changed, so leave it out")
-        if journal is not None and earlier is not None:
-            changes, _, note = read_sent_changes(journal, instance_id=client.instance_id, incomplete=True)
-            if note is not None:
-                print_message(note)
-            days, months = extend_to_changes(earlier, days, [change.datetime for change in changes])
-            loaded = f"{days.start_date} to {days.end_date} are loaded and replaced"
-            print_message(f"{journal} changed {join_ids(months) or 'no exported month'}, so {loaded}")
+    with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
         options = LoadOptions(checkpoint, dry_run, as_json, allow_partial, parents)
-        if earlier is not None:
-            require_replaceable(earlier, days)
         source = _read_source(client, days, options)
     manifest = aa.export(
         output,
         format=export_format,
         **source,
-        replace_months=replace_months,
-        **settings,
+        currency=currency,
+        fiscal_year_start_month=fiscal_year_start_month,
     )
     typer.echo(manifest.to_json() if as_json else manifest.explain())
     if manifest.partial:

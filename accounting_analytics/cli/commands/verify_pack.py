@@ -28,9 +28,8 @@ def verify_pack(
 ) -> None:
     """Check a pack that you received, without the service.
 
-    Every figure is recomputed from the entries in the page, and the fingerprint from the whole page. An alteration is
-    found unless both the page and the fingerprint that you compare with are replaced. Exit code 3 if a check fails, 2
-    if the file is not a pack.
+    Every figure is recomputed from the entries in the page. With the fingerprint, which is the SHA-256 of the file, any
+    alteration of the file is found. Exit code 3 if a check fails, 2 if the file is not a pack.
     """
     verification = aa.verify_pack(file, fingerprint=fingerprint)
     typer.echo(verification.to_json() if as_json else verification.explain())

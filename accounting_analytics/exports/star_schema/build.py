@@ -20,7 +20,6 @@ from accounting_analytics.exports.star_schema import table_definitions
 from accounting_analytics.exports.star_schema.query_database import StarDatabase
 from accounting_analytics.exports.star_schema.table_definitions import DATE, FLAG, INSTANT, NUMBER, TABLES, TEXT
 from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.periods import Period
 from accounting_analytics.schemas import Ledgers
 from accounting_analytics.version import __version__
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from accounting_analytics.exports.books import ExportedBooks, MonthProof
+    from accounting_analytics.periods import Period
 
 Tables = dict[str, pa.Table]
 _FACTS = ("fact_line_entry", "fact_cash_flow_line", "fact_transfer", "bridge_line_entry_tag")
@@ -41,13 +41,6 @@ _OPTIONAL = {
 """Columns of lines that are absent where they were not loaded."""
 _PROOF = {"verdict": TEXT, "read_at": INSTANT, "proven_at": INSTANT, "is_complete": FLAG}
 """What is known of a month, with the types of its columns."""
-_CALCULATED_AGAIN = {
-    "dim_load": "*",
-    "dim_ledger": "* replace (row_number() over (order by sort_code, ledger_id) as display_order)",
-    "dim_transaction": "* replace ((select max(end_date) from dim_load) - transaction_date as age_in_days)",
-    "dim_tag": "*",
-}
-"""Columns of dimensions that are merged: positions and ages are those of the whole."""
 
 
 class StarSchema(NamedTuple):
@@ -125,22 +118,6 @@ def date_dimension(period: Period, fiscal_year_start_month: int) -> pa.Table:
     with StarDatabase() as database:
         database.add(export=_row({**days, "fiscal_start": (fiscal_year_start_month, NUMBER)}))
         return database.make(table_definitions.DIM_DATE)
-
-
-def merged_dimensions(old: Tables, new: Tables, scale: int, fiscal_year_start_month: int) -> Tables:
-    """Dimensions of an export with the rows of `new`, and those of `old` that they lack."""
-    merged = {}
-    with StarDatabase(scale) as database:
-        for name, columns in _CALCULATED_AGAIN.items():
-            database.add(old=old[name], new=new[name])
-            (key,) = TABLES[name].key
-            rows = f"from new union all by name from old anti join new using ({key})"
-            query = f"select {columns} from ({rows}) order by {key}"  # noqa: S608 (our own names)
-            merged[name] = database.make(TABLES[name], query)
-        merged[table_definitions.DIM_CASH_LEDGER.name] = database.make(table_definitions.DIM_CASH_LEDGER)
-    loads = merged[table_definitions.DIM_LOAD.name]
-    period = Period(loads["start_date"][0].as_py(), loads["end_date"][-1].as_py(), loads["time_zone"][0].as_py())
-    return {**merged, table_definitions.DIM_DATE.name: date_dimension(period, fiscal_year_start_month)}
 
 
 def make_transactions(database: StarDatabase, batches: Iterable[ExportedBooks]) -> pa.Table:

@@ -1,18 +1,15 @@
-// The check of a pack by its reader: every figure again from the entries in the page, and the page's fingerprint.
+// The check of a pack by its reader: every figure again from the entries in the page, and the fingerprint of its file.
 const page = document.documentElement.cloneNode(true); // before any other script changes it
-const documentType = document.doctype;
 const elementsOnScreen = [...document.querySelectorAll("[data-key], [data-field]")];
 
 const MAX_ENTRIES_BYTES = 200_000_000;
 const MAX_LISTED = 20;
 const FACTS = ["company", "currency", "start_date", "end_date", "time_zone", "created_at", "verdict"];
 const ALWAYS_SHOWN = ["company", "currency", "start_date", "end_date", "verdict"];
-const VOID = new Set(["br", "col", "hr", "img", "input", "link", "meta", "wbr"]);
-const RAW = new Set(["script", "style"]);
 const OPENING = "Balance before ";
 const NOT_KNOWN = "not known";
 const ZERO = "\u2013";
-const ELEMENT = 1, TEXT = 3;
+const TEXT = 3;
 
 const own = (mapping, key) => (mapping && Object.hasOwn(mapping, key) ? mapping[key] : undefined);
 const trim = (text) => text.replace(/^[ \t\n]+|[ \t\n]+$/g, "");
@@ -21,67 +18,6 @@ const elementsOfPage = [...page.querySelectorAll("[data-key], [data-field]")];
 const fault = (what, where, shown, recomputed, element) => ({
   what, where, shown, recomputed, element: element && elementsOnScreen[elementsOfPage.indexOf(element)],
 });
-
-// The page as it was written, without its fingerprint.
-
-const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-
-const startTag = (element, name) => {
-  const attributes = [...element.attributes].map((one) => [one.name.toLowerCase(), one.value]);
-  attributes.sort(([one], [other]) => (one < other ? -1 : 1));
-  return `<${name}${attributes.map(([key, value]) => ` ${key}="${escaped(value).replaceAll('"', "&quot;")}"`).join("")}>`;
-};
-
-const content = (element, pieces = []) => {
-  const isRaw = RAW.has(element.localName);
-  for (const node of element.childNodes) {
-    if (node.nodeType === TEXT) pieces.push(isRaw ? node.data : escaped(node.data));
-    else if (node.nodeType !== ELEMENT) pieces.push("</>"); // comments, which packs do not have
-    else {
-      const name = node.localName.toLowerCase();
-      pieces.push(startTag(node, name));
-      if (VOID.has(name) && !node.closest("svg")) continue;
-      if (node.dataset?.field !== "fingerprint") content(node, pieces);
-      pieces.push(`</${name}>`);
-    }
-  }
-  return pieces;
-};
-
-const writtenPage = () => {
-  const [head, body] = page.children;
-  const isPlain = documentType?.name === "html" && !documentType.publicId && !documentType.systemId;
-  const others = [...page.childNodes].filter((node) => node !== head && node !== body && (node.nodeType !== TEXT || trim(node.data)));
-  if (!isPlain || head?.localName !== "head" || body?.localName !== "body" || others.length) return "";
-  const inner = content(body).join("").replace(/[ \t\n]+$/, "");
-  const outer = `${startTag(head, "head")}${content(head).join("")}</head>\n${startTag(body, "body")}${inner}</body>\n`;
-  return `<!DOCTYPE html>\n${startTag(page, "html")}\n${outer}</html>\n`;
-};
-
-const grouped = (digits) => digits.slice(0, 32).match(/.{4}/g).join("-");
-
-const fingerprintOf = async (text) => {
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
-  return grouped([...digest].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
-};
-
-const readFingerprint = (text) => {
-  const digits = text.replace(/[\s:\u2010-\u2015-]/g, "").toLowerCase();
-  if (!/^(?:[0-9a-f]{32}|[0-9a-f]{64})$/.test(digits)) refuse("what you pasted is not a fingerprint, which has 32 digits: copy all of it");
-  return grouped(digits);
-};
-
-const checkFingerprint = async (given) => {
-  const fingerprint = await fingerprintOf(writtenPage());
-  const faults = [];
-  const places = [...page.querySelectorAll("[data-field='fingerprint']")];
-  if (!places.length) faults.push(fault("fingerprint on the page", "", "none", fingerprint));
-  for (const shown of new Set(places.map((place) => (place.childElementCount ? "other elements" : place.textContent)))) {
-    if (shown !== fingerprint) faults.push(fault("fingerprint on the page", "", shown, fingerprint));
-  }
-  if (given && given !== fingerprint) faults.push(fault("fingerprint that you pasted", "", given, fingerprint));
-  return { fingerprint, faults };
-};
 
 // The data of the page, read exactly.
 

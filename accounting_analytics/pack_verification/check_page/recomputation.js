@@ -7,17 +7,14 @@ const divide = (units, divisor) => {
   return quotient + (2n * rest > divisor || (2n * rest === divisor && quotient % 2n !== 0n) ? 1n : 0n);
 };
 
-const add = (sums, ledger, units, count) => {
-  const sum = sums.get(ledger);
-  if (sum) { sum[0] += units; sum[1] += count; } else sums.set(ledger, [units, count]);
-};
+const add = (sums, ledger, units) => sums.set(ledger, (sums.get(ledger) ?? 0n) + units);
 
-// Sum and number of lines by day and ledger.
+// Sum of lines by day and ledger.
 const sumDays = (lines) => {
   const days = new Map();
   for (const { day, ledger, units } of lines) {
     if (!days.has(day)) days.set(day, new Map());
-    add(days.get(day), ledger, units, 1n);
+    add(days.get(day), ledger, units);
   }
   return days;
 };
@@ -25,16 +22,11 @@ const sumDays = (lines) => {
 class Recomputation {
   #known = new Map();
   #sums = new Map();
-  #byText = new Map();
   #daily;
 
   constructor(record, entries) {
     this.record = record;
     this.entries = entries;
-    for (const line of entries.lines) {
-      if (!this.#byText.has(line.text)) this.#byText.set(line.text, []);
-      this.#byText.get(line.text).push(line);
-    }
     this.#daily = [sumDays(entries.lines), sumDays(entries.lines.filter((line) => line.isFlow))];
   }
 
@@ -74,13 +66,13 @@ class Recomputation {
 
   #combine(name, terms) {
     let units = 0n, digits, isPercent = false;
-    for (const [number, [sign, key, table]] of terms.entries()) {
+    for (const [number, [sign, key]] of terms.entries()) {
       const isLast = number === terms.length - 1;
       if (sign === "/count") {
         if (!isLast || !Number.isSafeInteger(key)) refuse("the record divides by something else than a number at the end");
         return key && digits !== undefined ? { units: divide(units, BigInt(key)), digits, isPercent } : null;
       }
-      const value = this.value(table ?? name, key);
+      const value = this.value(name, key);
       if (value === null) return null;
       digits ??= value.digits;
       if (value.digits !== digits) refuse("the record combines figures of different kinds");
@@ -99,33 +91,24 @@ class Recomputation {
   #sumRow(table, key) {
     const end = key.lastIndexOf("|");
     const row = own(table.rows, key.slice(0, end)) ?? refuse("the record does not describe how it is calculated");
-    const [factor, measure, ledgers, texts] = row;
+    const [factor, measure, ledgers] = row;
     const spans = own(own(table.days, measure), key.slice(end + 1)) ?? refuse("the record does not describe how it is calculated");
     if (ledgers.some((ledger) => this.entries.ledgers[ledger] === undefined)) refuse("the record refers to a ledger that does not exist");
-    const isCount = /^(flow_)?count/.test(measure);
-    const ofFlows = measure.startsWith("flow");
     let total = 0n;
     for (const [spanFactor, first, last] of spans) {
-      const sums = this.#sumsByLedger(first, last, ofFlows, texts);
-      let sum = 0n;
-      for (const ledger of new Set(ledgers)) {
-        const found = sums.get(ledger);
-        if (found) sum += found[isCount ? 1 : 0];
-      }
-      total += BigInt(factor * spanFactor) * sum;
+      const sums = this.#sumsByLedger(first, last, measure.startsWith("flow"));
+      for (const ledger of new Set(ledgers)) total += BigInt(factor * spanFactor) * (sums.get(ledger) ?? 0n);
     }
-    return { units: total, digits: isCount ? 0 : this.record.scale };
+    return { units: total, digits: this.record.scale };
   }
 
-  // Sum and number of the lines of some days by ledger.
-  #sumsByLedger(first, last, ofFlows, texts) {
-    const place = `${first} ${last} ${ofFlows} ${texts ?? "all"}`;
+  // Sum of the lines of some days by ledger.
+  #sumsByLedger(first, last, ofFlows) {
+    const place = `${first} ${last} ${ofFlows}`;
     if (this.#sums.has(place)) return this.#sums.get(place);
     const sums = new Map();
-    const lines = texts && [...new Set(texts)].flatMap((text) => this.#byText.get(text) ?? []);
-    const days = lines ? sumDays(lines.filter((line) => line.isFlow || !ofFlows)) : this.#daily[ofFlows ? 1 : 0];
-    for (const [day, ledgers] of days) {
-      if (first <= day && day <= last) for (const [ledger, [units, count]] of ledgers) add(sums, ledger, units, count);
+    for (const [day, ledgers] of this.#daily[ofFlows ? 1 : 0]) {
+      if (first <= day && day <= last) for (const [ledger, units] of ledgers) add(sums, ledger, units);
     }
     this.#sums.set(place, sums);
     return sums;

@@ -44,12 +44,27 @@ const countSentences = ({ counts, unchecked }, seconds) => {
   return sentences.join(" ");
 };
 
-const fingerprintSentence = (given, { fingerprint }) =>
-  given
-    ? "It proves that nothing of this page was altered since the fingerprint that you pasted was stated. An alteration is found unless both the page and the fingerprint you compare with are replaced."
-    : `The fingerprint of this page is ${fingerprint}. Compare it with the one that you received, or paste that one above: an alteration is found unless both the page and the fingerprint you compare with are replaced.`;
+// SHA-256 of a file, as sha256sum prints it.
+const fingerprintOf = async (file) => {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", await file.arrayBuffer()));
+  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+};
 
-const results = (given, checked, seconds) => {
+const checkFingerprint = async (given, file) => {
+  if (given && !/^[0-9a-f]{64}$/.test(given)) refuse("what you pasted is not a fingerprint: copy all 64 digits");
+  if (given && !file) refuse("the fingerprint is of the file: choose the file of this page too");
+  const fingerprint = file && (await fingerprintOf(file));
+  const faults = given && given !== fingerprint ? [fault("fingerprint", "", given, fingerprint)] : [];
+  return { fingerprint, faults };
+};
+
+const fingerprintSentence = (given, fingerprint) => {
+  if (given) return "The file is the one whose fingerprint you pasted.";
+  const calculated = fingerprint ? `The fingerprint of the file is ${fingerprint}. ` : "";
+  return `${calculated}Compare the fingerprint with the one that you received: without it, an alteration that figures do not contradict is not found.`;
+};
+
+const results = (given, fingerprint, checked, seconds) => {
   const { faults } = checked;
   const headline = faults.length
     ? `${counted(faults.length, "check")} failed: this is not the page as it was written.`
@@ -58,22 +73,24 @@ const results = (given, checked, seconds) => {
     element("p", {}, element("strong", {}, headline)),
     ...(faults.length ? [faultList(faults)] : []),
     element("p", {}, countSentences(checked, seconds)),
-    ...(faults.length ? [] : [element("p", {}, fingerprintSentence(given, checked))]),
+    ...(faults.length ? [] : [element("p", {}, fingerprintSentence(given, fingerprint))]),
   ];
 };
 
-const runCheck = async (field, result) => {
+const runCheck = async (field, chosen, result) => {
   result.className = "pack-check-result";
   result.replaceChildren(element("p", {}, "Checking \u2026"));
   const start = performance.now();
   let faults = [];
   let found;
   try {
-    const given = field.value.trim() ? readFingerprint(field.value) : "";
-    const checked = await checkPage(given);
+    const given = field.value.replace(/\s/g, "").toLowerCase();
+    const compared = await checkFingerprint(given, chosen.files[0]);
+    const checked = await checkPage();
     faults = checked.faults;
+    faults.unshift(...compared.faults);
     markFigures(faults);
-    found = results(given, checked, (performance.now() - start) / 1000);
+    found = results(given, compared.fingerprint, checked, (performance.now() - start) / 1000);
   } catch (error) {
     faults = [error];
     found = [element("p", {}, element("strong", {}, `The page cannot be checked: ${error.message}.`))];
@@ -86,12 +103,17 @@ const showControls = () => {
   const place = document.querySelector("#pack-check .pack-check-controls");
   if (!place) return;
   const field = element("input", { type: "text", autocomplete: "off", spellcheck: false });
+  const chosen = element("input", { type: "file", accept: ".html" });
   const button = element("button", { type: "button" }, "Check this page");
   const result = element("div", { className: "pack-check-result" });
   result.setAttribute("role", "status");
-  place.append(element("label", {}, "Fingerprint that you received (may be left empty)", element("br"), field), button, result);
-  button.addEventListener("click", () => runCheck(field, result));
-  field.addEventListener("keydown", (event) => event.key === "Enter" && runCheck(field, result));
+  const labels = [
+    element("label", {}, "Fingerprint that you received (may be left empty)", element("br"), field),
+    element("label", {}, "File of this page, for its fingerprint: choose it, or drop it here", element("br"), chosen),
+  ];
+  place.append(...labels, button, result);
+  button.addEventListener("click", () => runCheck(field, chosen, result));
+  field.addEventListener("keydown", (event) => event.key === "Enter" && runCheck(field, chosen, result));
 };
 
 showControls();

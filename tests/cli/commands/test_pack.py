@@ -1,6 +1,7 @@
 """Packs on the command line: what is written, and for each fault exit code, one message and nothing half-written."""
 
 import email
+import hashlib
 import json
 import os
 import re
@@ -16,7 +17,7 @@ from accounting_analytics.pack.output_files import OutputFiles
 
 JANUARY = ("--period", "2025-01", "--output", "packs")
 NAME = "harbor-lane_2025-01"
-FINGERPRINT = r"[0-9a-f]{4}(?:-[0-9a-f]{4}){7}"
+FINGERPRINT = r"[0-9a-f]{64}"
 NOWHERE = "http://127.0.0.1:1"
 MAIN = "from accounting_analytics.cli import main; main()"
 OLD = {".html": b"old page", ".pdf": b"old paper"}
@@ -76,14 +77,14 @@ def named(contents, mark=""):
 
 
 def test_a_page(pack, folder):
-    """The path is on stdout, the fingerprint that the page shows on stderr, and only the owner may read the page."""
+    """The path is on stdout, the fingerprint of the page on stderr, and only the owner may read the page."""
     finished = pack(*JANUARY)
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout == f"packs/{NAME}.html\n"
     (fingerprint,) = re.findall(
         rf"^Harbor Lane, Jan 2025: cash flow proven; fingerprint ({FINGERPRINT})$", finished.stderr, re.MULTILINE
     )
-    assert fingerprint.encode() in folder.read(".html")
+    assert fingerprint == hashlib.sha256(folder.read(".html")).hexdigest()
     assert folder.stored().keys() == {f"{NAME}.html"}
     assert stat.S_IMODE(folder.path(".html").stat().st_mode) == 0o600
 
@@ -101,7 +102,7 @@ def test_every_format(pack, old):
     assert attached == {path.name: path.read_bytes() for path in map(old.path, (".html", ".xlsx", ".pdf"))}
     assert str(mail["To"]) == "finance@example.com"
     assert result["fingerprint"] in mail.get_body(["plain"]).get_content()
-    assert result["fingerprint"].encode() in attached[f"{NAME}.html"]
+    assert result["fingerprint"] == hashlib.sha256(attached[f"{NAME}.html"]).hexdigest()
     assert {name: content for name, content in old.stored().items() if ".previous" in name} == named(OLD, ".previous")
 
 
