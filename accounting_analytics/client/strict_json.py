@@ -52,7 +52,8 @@ _ESCAPED_ASCII = re.compile(rb"\\(?:u00([2-7][0-9a-fA-F])|.)", re.DOTALL)
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 # pairs of surrogates first, then lone ones, which are group 1, then all others
 _ESCAPE = re.compile(rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)|\\.", re.DOTALL)
-_ID = re.compile(rf'"(?:id|line_id|ledger_id)"{_COLON}"({_TEXT})"'.encode())
+_TOKEN = re.compile(rf'"{_TEXT}"|[{{}}]'.encode())
+_ID_NAMES = (b'"id"', b'"line_id"', b'"ledger_id"')
 _PLACE = re.compile(r'key "(.*)" at line (\d+) column (\d+)$', re.DOTALL)
 _TOO_SHORT = "Expected `str` of length >= 1"
 _MAX_SHOWN = 80
@@ -137,16 +138,20 @@ def _refuse(content: bytes, found: re.Match[bytes], problem: str) -> NoReturn:
 
 
 def _id_around(content: bytes, position: int) -> str:
-    """Id of the object around a position in parentheses, else the last one before it; empty where there is none."""
-    found = b""
-    for one in _ID.finditer(content):
-        between = content[one.end() : position] if one.end() <= position else content[position : one.start()]
-        if b"{" not in between and b"}" not in between:
-            found = one[1]
-            break
-        if one.start() < position:
-            found = one[1]
-    return f" ({quote(found.decode(errors='replace'), limit=_MAX_SHOWN)})" if found else ""
+    """Id of the innermost object around a position that has one, in parentheses; empty where none has."""
+    objects: list[tuple[int, bytes]] = []  # start and id of each that is open
+    name = None
+    for token in _TOKEN.finditer(content):
+        if token[0] == b"{":
+            objects.append((token.start(), b""))
+        elif token[0] == b"}" and objects:
+            start, identifier = objects.pop()
+            if start <= position < token.start() and identifier:
+                return f" ({quote(identifier.decode(errors='replace'), limit=_MAX_SHOWN)})"
+        elif name and objects and content[name.end() : token.start()].strip() == b":":
+            objects[-1] = (objects[-1][0], objects[-1][1] or token[0][1:-1])
+        name = token if token[0] in _ID_NAMES else None
+    return ""
 
 
 class _Identified(msgspec.Struct):
