@@ -14,16 +14,17 @@ from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 from urllib.parse import parse_qsl, urlsplit
 from zoneinfo import ZoneInfo
 
 import httpx
 import hypothesis
 import pytest
-import stamina
 from chromium_and_jupyterlab import browser, lab, rendered  # noqa: F401 (fixtures of all tests)
 
 import accounting_analytics as aa
+from accounting_analytics.client import retrying_client
 
 TOKEN = "canary-token-value"
 PROGRAMS = {
@@ -95,6 +96,13 @@ def pytest_terminal_summary(terminalreporter):
     for marker, (program, install) in missing_programs().items():
         terminalreporter.write_sep("!", f"NOT TESTED: everything marked '{marker}', because {program} is missing")
         terminalreporter.write_line(f"To test it too: {install}")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _short_backoff():
+    """Wait hardly between attempts."""
+    with mock.patch.object(retrying_client, "_FIRST_BACKOFF", 0.001):
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -174,14 +182,13 @@ def connected():
             token=TOKEN,
             instance_id="ins_1",
             transport=httpx.MockTransport(answer),
-            **{"time_zone": "UTC", **options},
+            **{"time_zone": "UTC", "max_attempts": 4, **options},
         )
         client.requests = requests
         clients.append(client)
         return client
 
-    with stamina.set_testing(testing=True, attempts=4, cap=True):
-        yield connect
+    yield connect
     for client in clients:
         client.close()
 

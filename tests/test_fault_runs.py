@@ -14,7 +14,6 @@ from typing import NamedTuple
 import httpx
 import pandas as pd
 import pytest
-import stamina
 
 import accounting_analytics as aa
 from accounting_analytics.client import ClientCredentials
@@ -146,15 +145,14 @@ def truth(books):
 def test_temporary_faults_end_exact_or_clear(books, truth, soak_count):
     """Runs under any two temporary faults never end with a wrong result, and nearly always with the right one."""
     verdicts, clear = [], []
-    with stamina.set_testing(testing=True, attempts=10, cap=True):
-        for seed in range(soak_count(500, fewer=20)):
-            faults = ",".join(random.Random(seed).sample(TEMPORARY, 2))  # noqa: S311 (it replays)
-            with (
-                running(books.path, ServiceOptions(faults=faults, fault_seed=seed)) as service,
-                client_of(books, service) as client,
-            ):
-                verdicts.append(verdict(books, client, truth))
-                clear += [(seed, faults)] * (verdicts[-1] != "EXACT")
+    for seed in range(soak_count(500, fewer=20)):
+        faults = ",".join(random.Random(seed).sample(TEMPORARY, 2))  # noqa: S311 (it replays)
+        with (
+            running(books.path, ServiceOptions(faults=faults, fault_seed=seed)) as service,
+            client_of(books, service) as client,
+        ):
+            verdicts.append(verdict(books, client, truth))
+            clear += [(seed, faults)] * (verdicts[-1] != "EXACT")
     # attempts are limited, so a few runs end CLEAR
     assert len(clear) <= 0.05 * len(verdicts), clear
 
@@ -164,8 +162,7 @@ def test_permanent_faults_end_clear(books, truth, fault):
     """A permanent fault is one clear error after a limited number of attempts."""
     with (
         running(books.path, ServiceOptions(faults=fault)) as service,
-        client_of(books, service) as client,
-        stamina.set_testing(testing=True, attempts=4, cap=True),
+        client_of(books, service, max_attempts=4) as client,
     ):
         if fault in {"repeated_page_token", "expired_page_token"}:  # without effect where a ledger has one page
             assert verdict(books, client, truth) in {"EXACT", "CLEAR"}
@@ -275,12 +272,12 @@ IN_EVERY_RUN = {"reset", "503", "404"}
 )
 def test_the_nth_request_fails(books, truth, failure):
     """Whichever request of a run fails, a temporary failure ends EXACT and a final one CLEAR."""
-    with running(books.path) as service, stamina.set_testing(testing=True, attempts=3, cap=True):
+    with running(books.path) as service:
         number, verdicts = 0, []
         while True:
             number += 1
             transport = NthFails(number, (TEMPORARY_FAILURES | FINAL_FAILURES)[failure])
-            with client_of(books, service, transport=transport) as client:
+            with client_of(books, service, transport=transport, max_attempts=3) as client:
                 result = verdict(books, client, truth)
             if transport.count < number:
                 break

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import ssl
-import zlib
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -18,10 +17,10 @@ import msgspec
 from accounting_analytics.client.secret import Secret, masked
 from accounting_analytics.client.transport import (
     CONNECT_SECONDS,
-    DeadlineTransport,
     PerProcess,
     keep_requests_out_of_http_logs,
-    request_deadline,
+    proxy_host_to,
+    sending,
     transport_to,
 )
 from accounting_analytics.errors import (
@@ -51,10 +50,8 @@ if TYPE_CHECKING:
     from accounting_analytics.client.transport import Deadline
 
 MIB = 1 << 20
-_MAX_REDIRECTS = 5
 _MAX_TARGET_LENGTH = 65_000
 _JSON = re.compile(r"application/(?:json|[\w.+-]+\+json)\s*(?:;|$)", re.IGNORECASE)
-_PORTS = {"http": 80, "https": 443}
 _TOO_LONG = "an id or token is too long for a URL"
 _HTTPS_OR_HTTP = "does it speak HTTPS there, or plain http?"
 _ERRORS: Mapping[int, type[StatusError]] = {
@@ -71,7 +68,6 @@ _ADVICE: Mapping[int, str] = {
 }
 _REASON_FIELDS = ("message", "display_message", "detail", "error_description", "error", "title")
 _EMPTY_VALUES = frozenset({"", "{}", "[]", "null", '""'})
-_HTML_TAG = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 _MAX_BODY_BYTES = 65_536
 _MAX_REASON_LENGTH = 300
 _MAX_CODE_LENGTH = 100
@@ -141,7 +137,7 @@ class HttpSender:
         self._rate_limiter = rate_limiter
         self._has_given_transport = transport is not None
         transport = transport or transport_to(self.origin)
-        proxy = transport.proxy if isinstance(transport, DeadlineTransport) else None
+        proxy = "" if self._has_given_transport else proxy_host_to(self.origin)
         self._server = f"{self.origin.scheme}://{self.origin.netloc.decode('ascii')}"
         self._server += f" through the proxy {proxy}" if proxy else ""
         self._http = PerProcess(lambda: _http_client(transport_to(self.origin)), first=_http_client(transport))
@@ -165,8 +161,8 @@ class HttpSender:
         """
         # raised after the except clauses, so that no error keeps frames of httpx, whose variables hold the headers
         try:
-            with request_deadline(deadline):
-                return self._follow_redirects(request, authorization, deadline)
+            with sending():
+                return self._receive(request, authorization, deadline)
         except httpx.ConnectTimeout as error:
             # the deadline of the request may be sooner than the time to connect
             too_late = deadline.remaining() <= 0
@@ -176,7 +172,7 @@ class HttpSender:
         except httpx.TimeoutException:
             self._has_connected = True
             problem = self._timeout_error(request, deadline)
-        except (httpx.DecodingError, zlib.error):
+        except httpx.DecodingError:
             problem = GarbledAnswerError(
                 f"{request.description}: {self._server} sent a body that cannot be decompressed"
             )
@@ -234,41 +230,21 @@ class HttpSender:
             f"{request.description}: {self._server} did not respond completely within {deadline.seconds:g} seconds"
         )
 
-    def _follow_redirects(self, request: HttpRequest, authorization: Authorization, deadline: Deadline) -> HttpResponse:
-        """Response of the address, or of the one on the same origin that a read is redirected to."""
+    def _receive(self, request: HttpRequest, authorization: Authorization, deadline: Deadline) -> HttpResponse:
+        """Send a request and receive its response."""
+        left = deadline.remaining()
+        if left <= 0:
+            raise self._timeout_error(request, deadline)
         outgoing = self._open_client(request).build_request(
             request.method,
             request.url,
             params=dict(request.parameters) or None,
             headers=httpx.Headers(dict(request.headers), encoding="utf-8"),
             content=request.content,
+            timeout=httpx.Timeout(left, connect=min(left, CONNECT_SECONDS)),
         )
-        for _ in range(_MAX_REDIRECTS + 1):
-            if len(outgoing.url.raw_path) > _MAX_TARGET_LENGTH:
-                raise httpx.InvalidURL(_TOO_LONG)
-            response, redirected = self._receive(outgoing, request, authorization, deadline)
-            if redirected is None or not response.headers.get("location") or request.method != "GET":
-                return response
-            if _origin(redirected.url) != _origin(self.origin) or redirected.url.userinfo:
-                raise ServerFaultError(
-                    f"{request.description}: the service redirects to another origin, which would receive the token; "
-                    "such redirects are not followed: give the final address as base_url",
-                    status=HTTPStatus.TEMPORARY_REDIRECT,
-                )
-            outgoing = redirected
-        raise ServerFaultError(
-            f"{request.description}: the service redirects more than {_MAX_REDIRECTS} times; check base_url",
-            status=response.status,
-        )
-
-    def _receive(
-        self, outgoing: httpx.Request, request: HttpRequest, authorization: Authorization, deadline: Deadline
-    ) -> tuple[HttpResponse, httpx.Request | None]:
-        """Response of one address, and the request to send instead if it redirects."""
-        left = deadline.remaining()
-        if left <= 0:
-            raise self._timeout_error(request, deadline)
-        outgoing.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), left)
+        if len(outgoing.url.raw_path) > _MAX_TARGET_LENGTH:
+            raise httpx.InvalidURL(_TOO_LONG)
         if self._rate_limiter is not None:
             self._rate_limiter().require_open()
             outgoing.extensions["trace"] = self._before_headers
@@ -281,7 +257,7 @@ class HttpSender:
         finally:
             response.close()
         headers = {name: self.masked(value) for name, value in response.headers.items()}
-        return HttpResponse(response.status_code, headers, content), response.next_request
+        return HttpResponse(response.status_code, headers, content)
 
     def _before_headers(self, event: str, _: object) -> None:
         """Hold back a request whose headers are about to be written; httpcore calls this at each of its steps."""
@@ -295,12 +271,9 @@ class HttpSender:
             raise GarbledAnswerError(
                 f"{request.description}: {self._server} sent a body in a compression that was not requested"
             )
-        is_read = response.is_stream_consumed  # a test transport may return a response that is already read
-        decompressor = zlib.decompressobj(wbits=31) if "gzip" in encoding and not is_read else None
         chunks: list[bytes] = []
         size = 0
-        for raw in [response.content] if is_read else response.iter_raw():
-            chunk = raw if decompressor is None else decompressor.decompress(raw, request.max_response_bytes - size + 1)
+        for chunk in response.iter_bytes():
             chunks.append(chunk)
             size += len(chunk)
             if size > request.max_response_bytes:
@@ -310,8 +283,6 @@ class HttpSender:
                 )
             if deadline.remaining() <= 0:
                 raise self._timeout_error(request, deadline)
-        if decompressor is not None and chunks and not decompressor.eof:
-            raise GarbledAnswerError(f"{request.description}: {self._server} sent a truncated compressed body")
         return b"".join(chunks)
 
 
@@ -338,10 +309,6 @@ def _tls_error(error: BaseException) -> ssl.SSLError | None:
     return cause
 
 
-def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port or _PORTS.get(url.scheme)
-
-
 def status_error(request: object, response: HttpResponse, mask: Callable[[str], str]) -> StatusError:
     """Error of an unsuccessful response; `mask` hides secrets in the reason that the service gives."""
     status = response.status
@@ -355,7 +322,7 @@ def status_error(request: object, response: HttpResponse, mask: Callable[[str], 
     if status == HTTPStatus.NOT_FOUND and code is None:  # maybe of a server that does not know the interface
         text = f"{text}; check the address (base_url) and the ids"
     if 300 <= status < 400:  # noqa: PLR2004 (following it would send the token elsewhere, or a change twice)
-        text = "the service redirects; such redirects are not followed: give the final address as base_url"
+        text = "the service redirects, which is not followed: give the final address as base_url"
     message = f"{request}: the service responded with status {status}: {text}"
     return error_type(message, status=status, error_code=None if code is None else mask(code)[:_MAX_CODE_LENGTH])
 
@@ -381,9 +348,8 @@ def _stated_reason(body: Mapping[str, Any]) -> str:
 
 
 def _plain_text(content: bytes) -> str:
-    """Start of a body as text, without the tags of HTML; empty where there is nothing but an empty JSON value."""
+    """Start of a body as text; empty where there is nothing but an empty JSON value."""
     text = content[:_MAX_BODY_BYTES].decode("utf-8", "replace")
-    text = _HTML_TAG.sub(" ", text) if "<" in text else text
     return "" if text.strip() in _EMPTY_VALUES else text
 
 

@@ -1,14 +1,11 @@
-"""LedgerClient: the four operations of the Ledger Accounting Service, as wire records or as raw responses."""
+"""LedgerClient: the four operations of the Ledger Accounting Service, as wire records."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 
 from accounting_analytics.client import operations
 from accounting_analytics.client.credentials import FixedToken
-from accounting_analytics.client.http_request import HttpResponse
 from accounting_analytics.client.operations import DEFAULT_LIMIT, MAX_LIMIT
 from accounting_analytics.client.pagination import follow_pages
 from accounting_analytics.client.records import (
@@ -25,7 +22,7 @@ from accounting_analytics.money import AMOUNT_FORMS, DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import Period, choose_zone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from types import TracebackType
 
     import httpx
@@ -38,58 +35,6 @@ if TYPE_CHECKING:
 
 
 Decoded = TypeVar("Decoded")
-Arguments = ParamSpec("Arguments")
-Client = TypeVar("Client", bound="LedgerClient")
-
-
-@dataclass(frozen=True, repr=False, slots=True)
-class RawResponse(HttpResponse, Generic[Decoded]):
-    """A successful response, not yet decoded.
-
-    Attributes
-    ----------
-    status : int
-        HTTP status.
-    headers : mapping
-        Headers by lower-case name; secrets masked.
-    content : bytes
-        The body, decompressed.
-    """
-
-    _decode: Callable[[], Decoded]
-
-    @property
-    def request_id(self) -> str | None:
-        """Request id, by which the operators of the service find this request; None where the service sends none."""
-        return self.headers.get("x-request-id")
-
-    def parse(self) -> Decoded:
-        """Decode the body into the wire record that the operation returns.
-
-        Raises
-        ------
-        ProtocolError
-            The body breaks the interface.
-        """
-        return self._decode()
-
-    def __repr__(self) -> str:
-        return f"RawResponse(status={self.status}, {len(self.content)} bytes, request_id={self.request_id!r})"
-
-
-def _returning_raw(operation: Callable[Arguments, Decoded]) -> Callable[Arguments, RawResponse[Decoded]]:
-    """Give the operation of a client of raw responses the type of what it returns."""
-    return cast("Any", operation)  # type: ignore[no-any-return]
-
-
-class RawLedgerClient:
-    """The operations of :class:`~accounting_analytics.LedgerClient`, with the same arguments and raw responses."""
-
-    def __init__(self, operations: _RawOperations) -> None:
-        self.create_ledger = _returning_raw(operations.create_ledger)
-        self.recategorize_transaction = _returning_raw(operations.recategorize_transaction)
-        self.list_line_entries = _returning_raw(operations.list_line_entries)
-        self.retrieve_cash_flow_report = _returning_raw(operations.retrieve_cash_flow_report)
 
 
 class LedgerClient:
@@ -111,9 +56,7 @@ class LedgerClient:
     instance_header : str
         Name of the header that the instance id is sent in.
     transport : httpx.BaseTransport, optional
-        Replaces the network connection, for tests and proxies. The default transport applies the deadline to every
-        single read; with another one it is checked only between chunks of a response, and a forked process must make
-        its own client.
+        Replaces the network connection, for tests; a forked process must then make its own client.
     requests_per_minute : float, optional
         Maximum for all threads together; None sets none. The limit that the service reports is respected anyway.
     time_zone : str or ZoneInfo, optional
@@ -127,7 +70,8 @@ class LedgerClient:
         Seconds for one attempt, from connecting to the last byte of the response.
     deadline : float or Deadline
         Seconds for one call with all its attempts and waits; a :class:`~accounting_analytics.client.Deadline` limits
-        all calls together.
+        all calls together. A service that sends the headers of a response slowly may take longer: until them, each
+        read is limited alone.
     max_attempts : int
         Largest number of attempts of a read, and of a new ledger if the service honours idempotency keys; other
         changes are sent once.
@@ -189,11 +133,6 @@ class LedgerClient:
         """What is left of the rate limit, as far as the service reports it; for all threads together."""
         return self._client.rate_limiter.quota
 
-    @property
-    def with_raw_response(self) -> RawLedgerClient:
-        """The same operations, returning status, headers and bytes; ``.parse()`` decodes the wire record."""
-        return RawLedgerClient(self._copy(_RawOperations))
-
     def with_options(
         self,
         *,
@@ -209,11 +148,8 @@ class LedgerClient:
         """
         options = {"timeout": timeout, "deadline": deadline, "max_attempts": max_attempts, "most_bytes": most_bytes}
         changes = {name: value for name, value in options.items() if value is not None}
-        return self._copy(type(self), _client=self._client.with_retry_policy(**changes))
-
-    def _copy(self, kind: type[Client], **changes: RetryingClient) -> Client:
-        other = object.__new__(kind)
-        other.__dict__ |= self.__dict__ | changes
+        other = object.__new__(type(self))
+        other.__dict__ |= self.__dict__ | {"_client": self._client.with_retry_policy(**changes)}
         return other
 
     def _send(self, request: OperationRequest, kind: type[Decoded]) -> Decoded:
@@ -334,6 +270,19 @@ class LedgerClient:
             page_token=page_token,
         )
 
+    def list_line_entries_json(
+        self,
+        ledger_id: str,
+        start_date: DateLike,
+        end_date: DateLike,
+        *,
+        time_zone: ZoneLike | None = None,
+        **options: Any,  # noqa: ANN401 (those of list_line_entries)
+    ) -> bytes:
+        """Retrieve one page as the JSON that the service sent, for a reader that decodes and checks it itself."""
+        period = self._period(start_date, end_date, time_zone)
+        return self._client.request_json(operations.list_line_entries(ledger_id, period, **options))
+
     def _period(self, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike | None) -> Period:
         return Period(start_date, end_date, choose_zone(time_zone, self.time_zone).name)
 
@@ -402,12 +351,3 @@ class LedgerClient:
         """Retrieve the cash flow report of a period; days are local to `time_zone`, by default the client's."""
         period = self._period(start_date, end_date, time_zone)
         return self._send(operations.retrieve_cash_flow_report(period, tag_ids=tag_ids), CashFlowReport)
-
-
-class _RawOperations(LedgerClient):
-    """A client whose operations return raw responses."""
-
-    def _send(self, request: OperationRequest, kind: type[Decoded]) -> Any:  # noqa: ANN401 (see _returning_raw)
-        response = self._client.request_raw(request)
-        decode = partial(self._client.decode, request, response, kind)
-        return RawResponse(response.status, response.headers, response.content, decode)

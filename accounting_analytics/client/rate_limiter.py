@@ -41,6 +41,8 @@ class Quota:
         Seconds during which no request starts, because the service asked to wait.
     sent : int
         Requests that this process has sent with the client so far, repeated ones included.
+    date : str or None
+        Header ``Date`` of the last response that had one: the clock of the service.
     """
 
     limit: int | None
@@ -48,6 +50,7 @@ class Quota:
     reset_in: float | None
     paused_for: float
     sent: int = 0
+    date: str | None = None
 
 
 class SendingPausedError(Exception):
@@ -73,6 +76,7 @@ class RateLimiter:
         self._reset_at = 0.0
         self._in_flight = 0
         self._sent = 0
+        self._date: str | None = None
 
     @property
     def quota(self) -> Quota:
@@ -86,6 +90,7 @@ class RateLimiter:
                 self._reset_at - now if known else None,
                 max(0.0, self._paused_until - now),
                 self._sent,
+                self._date,
             )
 
     def acquire(self, deadline: Deadline, request: object) -> None:
@@ -108,6 +113,7 @@ class RateLimiter:
         limit, remaining, reset = (_number(headers, name) for name in ("limit", "remaining", "reset"))
         with self._lock:
             self._in_flight -= 1
+            self._date = headers.get("date", self._date)
             if limit is not None:
                 self._limit = int(limit)
             if remaining is None or reset is None:

@@ -7,6 +7,7 @@ deadline, before the rate limit allows it, or sooner than the service asked to w
 
 from __future__ import annotations
 
+import itertools
 import logging
 import random
 import time
@@ -56,7 +57,6 @@ Result = TypeVar("Result")
 _log = logging.getLogger("accounting_analytics.client")
 # without this, Python prints their warnings to stderr where no logging is configured
 _log.addHandler(logging.NullHandler())
-logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 _RETRYABLE_STATUSES = frozenset({408, 429, *range(500, 600)}) - {501, 505, 507}
 _IDEMPOTENCY_HEADER = "idempotency-key"
@@ -177,13 +177,13 @@ class RetryingClient:
 
     def request(self, request: OperationRequest, kind: type[Decoded]) -> Decoded:
         """Send a request and decode the response."""
-        return self._retry(request, lambda response: self.decode(request, response, kind))
+        return self._retry(request, lambda response: self._decode(request, response, kind))
 
-    def request_raw(self, request: OperationRequest) -> HttpResponse:
-        """Send a request and return the successful response without decoding it."""
-        return self._retry(request, lambda response: response)
+    def request_json(self, request: OperationRequest) -> bytes:
+        """Send a request and return the body of the successful response without decoding it."""
+        return self._retry(request, lambda response: response.content)
 
-    def decode(self, request: OperationRequest, response: HttpResponse, kind: type[Decoded]) -> Decoded:
+    def _decode(self, request: OperationRequest, response: HttpResponse, kind: type[Decoded]) -> Decoded:
         """Wire record of a response; one that breaks the interface in any part is refused."""
         error_type: type[ProtocolError] = ProtocolError
         try:
@@ -197,38 +197,21 @@ class RetryingClient:
     def _retry(self, request: OperationRequest, finish: Callable[[HttpResponse], Result]) -> Result:
         """Repeat attempts until one succeeds or fails finally, or until no time or attempt is left."""
         deadline = self._retry_policy.start()
-        attempts = 0
-
-        def backoff(error: Exception) -> bool | float:
-            nonlocal attempts
-            attempts += 1
-            if not isinstance(error, _RetryableError) or attempts >= self._max_attempts(request, error):
-                return False
-            if error.wait is not None:
-                return 0.0  # the rate limiter waits
+        for attempt in itertools.count(1):
+            try:
+                return self._attempt(request, finish, deadline)
+            except _RetryableError as error:
+                failure = error
+            except ServiceError as error:
+                refusal = with_context(error, f"no success after {attempt} attempts") if attempt > 1 else error
+                raise refusal.with_traceback(None) from None  # the steps of an attempt tell the caller nothing
             # random, so that threads whose requests failed together do not retry together
-            wait = random.uniform(0.0, min(_MAX_BACKOFF, _FIRST_BACKOFF * 2**attempts))  # noqa: S311 (no secret)
-            return wait if wait < deadline.remaining() else False
-
-        try:
-            return self._attempt(request, finish, deadline)
-        except _RetryableError as error:
-            first_failure = [error]  # stamina counts it as its first attempt
-        except ServiceError as error:
-            raise error.with_traceback(None)  # noqa: B904 (the steps of an attempt tell the caller nothing)
-        import stamina  # noqa: PLC0415 (slow to import, and most calls succeed at the first attempt)
-
-        try:
-            for attempt in stamina.retry_context(on=backoff, attempts=None, timeout=None):
-                with attempt:
-                    if first_failure:
-                        raise first_failure.pop()
-                    return self._attempt(request, finish, deadline)
-        except _RetryableError as error:
-            problem = error.error
-        except ServiceError as error:  # refused after temporary failures, which were counted
-            problem = error
-        raise _final_error(problem, request, attempts).with_traceback(None)
+            backoff = random.uniform(0.0, min(_MAX_BACKOFF, _FIRST_BACKOFF * 2**attempt))  # noqa: S311 (no secret)
+            pause = backoff if failure.wait is None else 0.0  # the rate limiter waits for what the service asked
+            if attempt >= self._max_attempts(request, failure) or (pause and pause >= deadline.remaining()):
+                break
+            time.sleep(pause)
+        raise _final_error(failure.error, request, attempt).with_traceback(None)
 
     def _max_attempts(self, request: OperationRequest, failure: _RetryableError) -> int:
         """Return the number of attempts after which a failure is final."""

@@ -80,16 +80,13 @@ def request_first_report(client: LedgerClient, day: Period) -> FirstResponse:
     quick_client = client.with_options(timeout=_ATTEMPT_SECONDS, deadline=_CALL_SECONDS, max_attempts=_ATTEMPTS)
     started, timestamp = time.monotonic(), time.time()
     try:
-        response = quick_client.with_raw_response.retrieve_cash_flow_report(
-            day.start_date, day.end_date, time_zone=day.time_zone
-        )
+        report = quick_client.retrieve_cash_flow_report(day.start_date, day.end_date, time_zone=day.time_zone)
         seconds = time.monotonic() - started
-        report = response.parse()
     except AccountingAnalyticsError as error:
         return FirstResponse(error.with_traceback(None))
     balances = flattened((*report.starting_balances, *report.ending_balances))
     cash_ledgers = tuple(dict.fromkeys(balance.ledger_id for balance in balances))
-    return FirstResponse(None, response.headers.get("date"), timestamp + seconds / 2, seconds, cash_ledgers)
+    return FirstResponse(None, quick_client.quota.date, timestamp + seconds / 2, seconds, cash_ledgers)
 
 
 def check_service(client: LedgerClient, day: Period, first: FirstResponse) -> list[Finding]:

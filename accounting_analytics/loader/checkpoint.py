@@ -151,7 +151,7 @@ class Checkpoint(WindowStore):
             "repeats_removed": finished.repeats_removed,
             "characters_replaced": finished.characters_replaced,
             "newest": finished.newest and finished.newest.isoformat(),
-            "read_at": finished.read_at and finished.read_at.isoformat(),
+            "read_at": finished.read_at.isoformat(),
             "lines": finished.lines,
         }
         table = finished.read_table().replace_schema_metadata({_METADATA_KEY: _to_text(metadata).encode()})
@@ -234,10 +234,9 @@ class Checkpoint(WindowStore):
             manifest = None
         if not isinstance(manifest, dict) or "format" not in manifest:
             raise CheckpointError(f"{path} is damaged; delete the folder {self.folder} and load again")
-        if manifest["format"] in range(_FORMAT):
+        if manifest["format"] != _FORMAT:
             raise CheckpointError(
-                f"the checkpoint {self.folder} was written by an earlier development version; delete the folder and "
-                "load again"
+                f"the checkpoint {self.folder} was written by another version; delete the folder and load again"
             )
         different = [name for name in self._manifest if manifest.get(name) != self._manifest[name]]
         if different:
@@ -299,9 +298,9 @@ class Checkpoint(WindowStore):
             pages=metadata["pages"],
             noise_removed=metadata["noise_removed"],
             repeats_removed=metadata["repeats_removed"],
-            characters_replaced=metadata.get("characters_replaced", 0),  # not in older checkpoints
-            newest=_instant(metadata["newest"]),
-            read_at=_instant(metadata.get("read_at")),  # not in older checkpoints
+            characters_replaced=metadata["characters_replaced"],
+            newest=metadata["newest"] and dt.datetime.fromisoformat(metadata["newest"]),
+            read_at=dt.datetime.fromisoformat(metadata["read_at"]),
             read_table=partial(self._read_table, path),
             path=path,
         )
@@ -336,10 +335,6 @@ class Checkpoint(WindowStore):
         advice = self.recovery_hint() if self._windows else "no request was sent, give another folder"
         msg = f"the checkpoint {self.folder} cannot be used ({error.strerror or error}); {advice}"
         return CheckpointError(msg)
-
-
-def _instant(text: str | None) -> dt.datetime | None:
-    return None if text is None else dt.datetime.fromisoformat(text)
 
 
 def _digest(content: bytes | pa.Buffer) -> str:

@@ -141,7 +141,7 @@ def load_line_entries(
     )
     store = WindowStore() if request.checkpoint is None else Checkpoint(request.checkpoint, request)
     with store, LoadProgress(progress, lambda: client.quota.remaining) as bar:
-        return load_windows(request, store, bar, _build_frame)
+        return _build_frame(load_windows(request, store, bar))
 
 
 def load_line_entries_to_parquet(
@@ -199,7 +199,7 @@ def load_line_entries_to_parquet(
         folder = request.checkpoint or Path(stack.enter_context(_temporary_folder(target.parent)))
         store = stack.enter_context(Checkpoint(folder, request, temporary=request.checkpoint is None))
         bar = stack.enter_context(LoadProgress(progress, lambda: client.quota.remaining))
-        return write_parquet(load_windows(request, store, bar, lambda loaded: loaded), target)
+        return write_parquet(load_windows(request, store, bar), target)
 
 
 def plan_load(
@@ -282,7 +282,7 @@ def load_line_table(
         is_cashflow=is_cashflow,
     )
     with WindowStore() as store, LoadProgress(progress, lambda: client.quota.remaining) as bar:
-        return load_windows(request, store, bar, lambda loaded: _join_windows(loaded)[0])
+        return _join_windows(load_windows(request, store, bar))[0]
 
 
 def _temporary_folder(parent: Path) -> tempfile.TemporaryDirectory[str]:

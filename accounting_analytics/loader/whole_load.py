@@ -8,12 +8,8 @@ moment is the same for all windows. So lines of any day that were added, moved o
 from __future__ import annotations
 
 from collections import defaultdict
-from concurrent.futures import wait
-from contextlib import contextmanager
-from contextvars import copy_context
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -33,21 +29,19 @@ from accounting_analytics.load_metadata import CHARACTERS_REPLACED, NOISE_REMOVE
 from accounting_analytics.loader.line_tables import lines_within, sort_lines
 from accounting_analytics.loader.window_reader import WindowReader
 from accounting_analytics.loader.windows import FinishedWindow, Window, group_by_ledger, unread_windows
-from accounting_analytics.loader.worker_pool import WorkerPool, start_in_thread
+from accounting_analytics.loader.worker_pool import WorkerPool
 from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import LOCALTIME, Period, local_date, zone
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from concurrent.futures import Future
+    from collections.abc import Iterable, Sequence
 
     from accounting_analytics.loader.checkpoint import WindowStore
     from accounting_analytics.loader.load_request import LoadRequest
     from accounting_analytics.progress import LoadProgress
 
 
-Built = TypeVar("Built")
 _MAX_CHECKS = 3
 """How often all windows are read again until none of them has changed."""
 _TEMPORARY = (
@@ -123,10 +117,8 @@ class LoadedWindows:
         }
 
     def _read_at(self) -> str:
-        """Instant from which on every window was read, in UTC; empty where an older checkpoint does not state it."""
-        instants = [one.read_at for one in self.windows]
-        known = [instant for instant in instants if instant is not None]
-        return min(known).isoformat() if known and len(known) == len(instants) else ""
+        """Instant from which on every window was read, in UTC; empty where none was."""
+        return min((one.read_at.isoformat() for one in self.windows), default="")
 
     def _of_one_moment(self) -> str:
         """Days whose lines are those of one moment: those that were verified, or all days of a single response."""
@@ -151,13 +143,8 @@ class LoadedWindows:
         return (*counts, *missing, *self.request.notes)
 
 
-def load_windows(
-    request: LoadRequest, store: WindowStore, progress: LoadProgress, build: Callable[[LoadedWindows], Built]
-) -> Built:
-    """Read every window that the store does not have yet, and check that no ledger changed meanwhile.
-
-    `build` makes the result of the load. It runs during the change check; if that fails, its result is dropped.
-    """
+def load_windows(request: LoadRequest, store: WindowStore, progress: LoadProgress) -> LoadedWindows:
+    """Read every window that the store does not have yet, and check that no ledger changed meanwhile."""
     reader, verified = WindowReader(request), request.verified
     finished = list(store.finished())
     progress.update(sum(one.lines for one in finished))
@@ -165,47 +152,23 @@ def load_windows(
         windows, missing = _read_windows(reader, store, finished, progress)
         loaded = LoadedWindows(request, (*finished, *windows), tuple(missing)).in_order()
         if verified is None:
-            with _building(build, loaded) as built:
-                by_ledger = group_by_ledger(loaded.windows)
-                _check_changes(reader, store, [by_ledger[one] for one in {one.window.ledger_id for one in windows}])
-        elif (loaded.is_one_page and not finished) or (not windows and store.is_verified(verified)):
-            with _building(build, loaded) as built:
-                pass
-        else:
-            built = _build_verified(reader, store, loaded, progress, build)
+            by_ledger = group_by_ledger(loaded.windows)
+            _check_changes(reader, store, [by_ledger[one] for one in {one.window.ledger_id for one in windows}])
+        elif not ((loaded.is_one_page and not finished) or (not windows and store.is_verified(verified))):
+            loaded = _verified(reader, store, loaded, progress)
             store.mark_verified(verified)
     except (ServiceError, ChangedWhileReadingError) as error:
         with_context(error, store.recovery_hint(may_succeed=_may_succeed_later(error)))
         raise
-    return built.result()
+    return loaded
 
 
-@contextmanager
-def _building(build: Callable[[LoadedWindows], Built], loaded: LoadedWindows) -> Iterator[Future[Built]]:
-    """Build the result of a load on another thread, which has ended when the block ends.
-
-    At the end of a process Arrow waits for what its threads do, and these for Python, which has ended by then.
-    """
-    built = start_in_thread(partial(copy_context().run, build, loaded), "build a load")
-    try:
-        yield built
-    finally:
-        wait([built])
-
-
-def _build_verified(
-    reader: WindowReader,
-    store: WindowStore,
-    loaded: LoadedWindows,
-    progress: LoadProgress,
-    build: Callable[[LoadedWindows], Built],
-) -> Future[Built]:
-    """Read the windows again until none of them changed, and build the result of these."""
+def _verified(reader: WindowReader, store: WindowStore, loaded: LoadedWindows, progress: LoadProgress) -> LoadedWindows:
+    """Read the windows again until none of them changed."""
     for check in range(1, _MAX_CHECKS + 1):
-        with _building(build, loaded) as built:  # it reads the windows that may be replaced afterwards
-            changed = _find_changed_windows(reader, loaded.to_verify(), progress)
+        changed = _find_changed_windows(reader, loaded.to_verify(), progress)
         if not changed:
-            return built
+            return loaded
         if check < _MAX_CHECKS:
             loaded = _replace_windows(store, loaded, changed)
     error = _changed_again_error(changed, _MAX_CHECKS)

@@ -14,7 +14,6 @@ import pyarrow as pa
 from accounting_analytics.client.pagination import follow_pages, restart_on_expired_token
 from accounting_analytics.errors import (
     ExpiredPageTokenError,
-    GarbledAnswerError,
     ProtocolError,
     ServiceError,
     with_context,
@@ -27,8 +26,6 @@ from accounting_analytics.loader.windows import DensityEstimate, FinishedWindow,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from accounting_analytics.client import RawResponse
-    from accounting_analytics.client import records as wire
     from accounting_analytics.loader.load_request import LoadRequest
     from accounting_analytics.loader.windows import Window
 
@@ -117,32 +114,22 @@ class WindowReader:
         arguments = request.page_arguments(window, token)
         options: dict[str, Any] = {"ledger_id": window.ledger_id, "expand": request.expand, "scale": request.scale}
         try:
-            response = request.client.with_raw_response.list_line_entries(**arguments)
+            read = self._request_fast(arguments, options) or request.client.list_line_entries(**arguments)
         except ServiceError as error:
             raise with_context(error, f"page {number} of its window") from None
-        page = self._decode_fast(response.content, options)
-        if page is None:
+        if isinstance(read, DecodedPage):
+            page = read
+        else:
             with self._strict_lock:  # one at a time: it holds the interpreter's lock anyway
-                page = decode_strictly(self._parse(response, arguments, number), where, **options)
+                page = decode_strictly(read, where, **options)
         require_in_period(page.table, window.period, where)
         return page
 
-    def _decode_fast(self, content: bytes, options: dict[str, Any]) -> DecodedPage | None:
-        """Decode an ordinary page on one of few threads; None for all pages after several that were not ordinary."""
+    def _request_fast(self, arguments: dict[str, Any], options: dict[str, Any]) -> DecodedPage | None:
+        """Request a page and decode it on one of few threads; None if it, or several before it, were not ordinary."""
         if self._fallbacks >= _MAX_FALLBACKS:
             return None
+        content = self.request.client.list_line_entries_json(**arguments)
         page = self._decoding_threads.submit(decode_fast, content, **options).result()
         self._fallbacks = 0 if page is not None else self._fallbacks + 1
         return page
-
-    def _parse(
-        self, response: RawResponse[wire.LineEntryPage], arguments: dict[str, Any], number: int
-    ) -> wire.LineEntryPage:
-        """Make wire records of a response; a truncated or garbled one is requested again, as the client does."""
-        try:
-            try:
-                return response.parse()
-            except GarbledAnswerError:
-                return self.request.client.list_line_entries(**arguments)
-        except ServiceError as error:
-            raise with_context(error, f"page {number} of its window") from None

@@ -32,9 +32,8 @@ _MAX_PAGES_IN_FLIGHT = 160
 """Pages that the windows in flight hold together at most, which bounds the memory of a load."""
 _MAX_WINDOWS = 4
 """Windows for each request in flight that one split makes at most."""
-_REQUEST_COST = 4
-"""Cost of a request, relative to a round trip of one of the requests in flight: the service may limit their rate."""
-_MAX_LENGTHS_TRIED = 200
+_LEFT_EMPTY = 0.1
+"""Share of the last page of a window that stays empty on average: one line too many costs another page."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +69,9 @@ class FinishedWindow:
     repeats_removed: int
     newest: dt.datetime | None
     read_table: Callable[[], pa.Table]
+    characters_replaced: int
+    read_at: dt.datetime
     path: Path | None = None
-    characters_replaced: int = 0
-    read_at: dt.datetime | None = None
 
 
 def group_by_ledger(windows: Iterable[FinishedWindow]) -> defaultdict[str, list[FinishedWindow]]:
@@ -169,34 +168,11 @@ def unread_windows(ledger_ids: Iterable[str], period: Period, finished: Iterable
 
 
 def _days_per_window(days: int, density: DensityEstimate, in_flight: int) -> int:
-    """Days a window, so that requests and round trips together cost least.
-
-    A window should nearly fill whole pages, because its last page costs a request however few lines it has. All windows
-    together should be a multiple of the requests in flight, because the last round trip waits for the slowest. Longer
-    windows need fewer requests, shorter ones balance better: each length is tried, and the cheapest one is taken.
-    """
-    days_per_page = density.lines_per_page / density.lines_per_day
+    """Days a window: a fair share of the pages, few enough to balance, and not quite full, so that few spill over."""
     fair_share = max(math.ceil(density.pages / in_flight), 1)
     pages = min(fair_share, _MAX_PAGES_PER_WINDOW, max(_MAX_PAGES_IN_FLIGHT // in_flight, 2))
-    shortest = max(int(days_per_page * pages / 2), 1)
-    longest = max(min(int(days_per_page * pages), days), 1)
-
-    def cost(length: int) -> float:
-        requests = _expected_pages(length * density.lines_per_day, density.lines_per_page)
-        round_trips = math.ceil(math.ceil(days / length) / in_flight) * math.ceil(requests)
-        return _REQUEST_COST * days / length * requests + round_trips * in_flight
-
-    step = max((longest - shortest) // _MAX_LENGTHS_TRIED, 1)
-    return min(range(shortest, longest + 1, step), key=cost, default=longest)
-
-
-def _expected_pages(lines: float, lines_per_page: int) -> float:
-    """Pages that lines take on average, if the number of lines in a window follows a Poisson distribution."""
-    whole = max(math.ceil(lines / lines_per_page), 1)
-    spread = math.sqrt(2 * lines)
-    one_more = math.erfc((whole * lines_per_page - lines) / spread) / 2
-    one_less = math.erfc((lines - (whole - 1) * lines_per_page) / spread) / 2 if whole > 1 else 0
-    return whole + one_more - one_less
+    lines = (pages - _LEFT_EMPTY) * density.lines_per_page
+    return min(max(int(lines / density.lines_per_day), 1), days)
 
 
 def _near_and_far(rest: Period, days: int, *, backwards: bool) -> tuple[Period, Period | None]:

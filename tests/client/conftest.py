@@ -11,7 +11,6 @@ import time
 
 import httpx
 import pytest
-import stamina
 
 import accounting_analytics as aa
 
@@ -146,7 +145,6 @@ def fault_server():
 def across(fault_server):
     """Return a function that makes a client of the fault server, which does not wait between attempts."""
     with contextlib.ExitStack() as stack:
-        stack.enter_context(stamina.set_testing(testing=True, attempts=10, cap=True))
 
         def connect(**options):
             given = {"token": TOKEN, "instance_id": "ins_1", "timeout": 0.4, "deadline": 20.0} | options

@@ -3,7 +3,6 @@
 import contextlib
 import gzip
 import random
-import re
 import socket
 import time
 import zlib
@@ -12,7 +11,7 @@ from decimal import Decimal
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.client import Deadline, transport
+from accounting_analytics.client import Deadline, http_request
 from accounting_analytics.errors import (
     AuthenticationError,
     DeadlineExceededError,
@@ -63,7 +62,7 @@ TEMPORARY = {
     "cut without length": lambda sender, body: sender.socket.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + body[:-9]),
     "chunked cut": chunked_cut,
     "corrupt gzip": corrupt_gzip,
-    "cut gzip": lambda sender, body: sender.send(gzip.compress(body)[:-9], content_encoding="gzip"),
+    "cut gzip": lambda sender, body: sender.send(gzip.compress(body)[:-30], content_encoding="gzip"),
     "no gzip": lambda sender, body: sender.send(body, content_encoding="gzip"),
     "unknown encoding": lambda sender, body: sender.send(body, content_encoding="br"),
     "garbage": lambda sender, _: sender.send(b"\x8f\x00\xff{" * 50),
@@ -81,7 +80,6 @@ SLOW = {
     "silence": lambda sender, _: sender.hold(),
     "stall": lambda sender, body: (sender.send(body[:20], length=len(body)), sender.hold()),
     "drip": lambda sender, body: (sender.send(b"", length=len(body)), sender.drip(body)),
-    "header drip": lambda sender, _: sender.drip(b"HTTP/1.1 200 OK\r\nx-slow: " + b"z" * 400),
 }
 FINAL = {code: status(f"{code} Fault") for code in (400, 403, 404, 409, 410, 418, 422, 501, 507)}
 
@@ -186,7 +184,7 @@ def test_a_service_that_was_never_reached_is_tried_twice(across, fault_server, h
 
 def test_connecting_has_its_own_limit(across, monkeypatch):
     """A host that does not respond to a connection is given up on long before the deadline of the call."""
-    monkeypatch.setattr(transport, "CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(http_request, "CONNECT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0), backlog=0) as silent, contextlib.ExitStack() as stack:
         for _ in range(4):  # more than the backlog: the next connection is not accepted
             full = stack.enter_context(socket.socket())
@@ -195,25 +193,6 @@ def test_connecting_has_its_own_limit(across, monkeypatch):
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(NoConnectionError, match=r"nothing responded within.*no success after 2 attempts"):
             across(base_url=address, timeout=300.0, deadline=900.0).retrieve_cash_flow_report(*MARCH)
-
-
-def test_a_silent_service_is_shown_in_a_terminal(across, fault_server, monkeypatch, capsys):
-    """Where a person watches, a notice names the service that is waited for; the response is still read."""
-    monkeypatch.setattr(transport, "NOTICE_SECONDS", 0.1)
-
-    def late(sender, body):
-        time.sleep(0.3)
-        sender.send(body)
-
-    fault_server.fault = lambda count, *_: late if count <= 2 else None
-    client = across(timeout=20.0)
-    assert client.retrieve_cash_flow_report(*MARCH).ending_cash_balance == Decimal("10.05")
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert client.retrieve_cash_flow_report(*MARCH).ending_cash_balance == Decimal("10.05")
-    assert re.fullmatch(
-        r"waiting for 127\.0\.0\.1:\d+ since 0\.1 s; this attempt ends in \d+ s\n", capsys.readouterr().err
-    )
 
 
 def test_compressed_responses_are_read(across, fault_server):
@@ -261,41 +240,22 @@ def test_retry_after_is_respected(across, fault_server):
 
 def redirect(target, code=307):
     """Return a fault: a redirect."""
-    return lambda sender, _: sender.send(
-        b"", f"{code} Elsewhere", connection="close", location=target.replace("BASE", sender.base_url)
-    )
+    return lambda sender, _: sender.send(b"", f"{code} Elsewhere", connection="close", location=target)
 
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
-@pytest.mark.parametrize("target", ["/v0/reports/cash-flow?moved=1", "BASE/v0/reports/cash-flow?moved=1"])
-def test_redirects_within_the_origin_are_followed(across, fault_server, code, target):
-    """A read follows the service within its own origin, with its token."""
-    fault_server.fault = lambda count, *_: redirect(target, code) if count == 1 else None
-    assert across().retrieve_cash_flow_report(*MARCH).ending_cash_balance == Decimal("10.05")
-    assert fault_server.requests[1][1] == "/v0/reports/cash-flow?moved=1"
-    assert "authorization" in {name.lower() for name in fault_server.requests[1][2]}
-
-
-@pytest.mark.parametrize(
-    "target", ["http://127.0.0.2/", "https://127.0.0.1/", "//elsewhere.test/", "BASE@elsewhere.test/"]
-)
-def test_foreign_redirects_are_refused(across, fault_server, target):
-    """Nothing is sent to another origin, in particular not the token."""
-    fault_server.fault = lambda *_: redirect(target)
-    with pytest.raises(ServerFaultError, match="another origin"):
-        across().retrieve_cash_flow_report(*MARCH)
-    assert len(fault_server.requests) == 1
-
-
-def test_redirect_loops_and_redirects_of_changes_are_refused(across, fault_server):
-    """A redirect loop ends, and a change follows no redirect."""
-    fault_server.fault = lambda *_: redirect("/round")
-    with pytest.raises(ServerFaultError, match="more than 5 times"):
-        across().retrieve_cash_flow_report(*MARCH)
-    fault_server.requests.clear()
-    with pytest.raises(ServerFaultError, match="redirects are not followed"):
-        across().recategorize_transaction("led_1", "t", updated_category_ledger_id="new")
-    assert len(fault_server.requests) == 1
+@pytest.mark.parametrize("target", ["/v0/reports/cash-flow?moved=1", "http://127.0.0.2/", "//elsewhere.test/"])
+def test_redirects_are_refused(across, fault_server, code, target):
+    """Nothing is sent to another address, in particular not the token and no change."""
+    fault_server.fault = lambda *_: redirect(target, code)
+    for ask in (
+        lambda client: client.retrieve_cash_flow_report(*MARCH),
+        lambda client: client.recategorize_transaction("led_1", "t", updated_category_ledger_id="new"),
+    ):
+        fault_server.requests.clear()
+        with pytest.raises(ServerFaultError, match="redirects, which is not followed: give the final address"):
+            ask(across())
+        assert len(fault_server.requests) == 1
 
 
 @pytest.mark.parametrize(

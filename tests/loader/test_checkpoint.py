@@ -100,14 +100,14 @@ def test_the_checkpoint_of_another_service_instance_or_scale_is_refused(connecte
             load(client, tmp_path)
 
 
-def test_the_checkpoint_of_an_earlier_version_is_refused(connected, service, tmp_path):
-    """A folder of an earlier development version is refused before a request, with what to do; nothing is changed."""
+def test_the_checkpoint_of_another_version_is_refused(connected, service, tmp_path):
+    """A folder of another version is refused before a request, with what to do; nothing is changed."""
     load(connected(service), tmp_path)
     manifest = tmp_path / "manifest.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"format": 2}))
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     client = connected(service)
-    with pytest.raises(CheckpointError, match=r"earlier development version; delete the folder and load again"):
+    with pytest.raises(CheckpointError, match=r"written by another version; delete the folder and load again"):
         load(client, tmp_path)
     assert client.requests == []
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

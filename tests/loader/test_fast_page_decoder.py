@@ -280,7 +280,10 @@ def test_names_and_groups_of_tags(connected, unknown_field):
 
 @pytest.mark.parametrize("unknown_field", [False, True], ids=["fast", "strict"])
 def test_broken_ids_and_texts_of_a_load(connected, unknown_field):
-    """The load counts lone surrogates in texts, and refuses broken ids and NaN without another request."""
+    """The load counts lone surrogates in texts, and refuses broken ids and NaN.
+
+    A page that is not an ordinary one is requested once more, to be decoded strictly.
+    """
     extra = {"colour": "blue"} if unknown_field else {}
 
     def load(old, new):
@@ -302,4 +305,4 @@ def test_broken_ids_and_texts_of_a_load(connected, unknown_field):
         client, read = load(old, new)
         with pytest.raises(ProtocolError, match=message):
             read()
-        assert len(client.requests) == 1
+        assert len(client.requests) == 2
