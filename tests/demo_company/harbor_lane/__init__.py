@@ -1,1 +1,0 @@
-"""Generator of the books of the demo company, from a fixed seed."""
