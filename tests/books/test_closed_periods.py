@@ -1,12 +1,17 @@
 """Closed periods: every later change of their lines raises an alarm until they are closed again."""
 
+import datetime as dt
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
 
 from accounting_analytics.books import Books
+from accounting_analytics.books import books as books_module
 from accounting_analytics.errors import InputError
 from accounting_analytics.periods import Period
 
+APRIL = Period("2024-04-01", "2024-04-30", "America/New_York")
 MARCH = Period("2024-03-01", "2024-03-31", "America/New_York")
 
 
@@ -76,3 +81,36 @@ def test_old_versions_cannot_be_closed(tmp_path, serve):
             books.as_of(0).close(MARCH)
         with pytest.raises(InputError, match="does not include all of"):
             books.close(Period("2023-03-01", "2023-03-31", "America/New_York"))
+
+
+def test_compacting_keeps_closed_periods(tmp_path, serve, monkeypatch):
+    """Two closed months stay as they were closed, with their alarms, when old versions are deleted."""
+    with serve(500) as service:
+        books = Books.open(tmp_path / "books")
+        sync(books, service)
+        books.close(MARCH)
+        move(service, entry_on_cash(service, "2024-05-02", "2024-05-30"), "2024-05-15")
+        sync(books, service)
+        books.close(APRIL)
+        for first, last, day in (
+            ("2024-04-02", "2024-04-29", "2024-05-16"),
+            ("2024-03-02", "2024-03-30", "2024-05-17"),
+        ):
+            move(service, entry_on_cash(service, first, last), day)
+            sync(books, service)
+    closed = books.closed()
+    assert [str(day.date()) for day in closed["start_date"]] == ["2024-03-01", "2024-04-01"]
+    lines = [books.as_of(version).line_entries() for version in closed["version"]]
+    alarms, files = books.alarms(), len([*(tmp_path / "books").rglob("*.parquet")])
+    assert len(alarms) == 2
+    assert books.compact() == 0  # all versions are of the last 90 days
+    later = SimpleNamespace(now=lambda zone: dt.datetime.now(zone) + dt.timedelta(days=200))
+    monkeypatch.setattr(books_module, "dt", SimpleNamespace(datetime=later, UTC=dt.UTC, timedelta=dt.timedelta))
+    removed = books.compact()
+    monkeypatch.undo()
+    assert removed > 0
+    assert len([*(tmp_path / "books").rglob("*.parquet")]) == files - removed
+    again = Books.open(tmp_path / "books")
+    assert again.alarms() == alarms
+    for version, before in zip(closed["version"], lines, strict=True):
+        pd.testing.assert_frame_equal(again.as_of(version).line_entries(), before)
