@@ -605,6 +605,30 @@ class LedgerDrift(Table):
     lines: Series[int]
 
 
+class EntryDrift(Table):
+    """Journal entries that changed between two versions of local books: one row per entry, in order of their days.
+
+    `kind` is ``added``, ``removed``, ``recategorized`` (only ledgers of its lines changed) or ``amended``;
+    `lines_added`, `lines_removed` and `lines_changed` count its lines. `before` and `after` are what it moved in cash,
+    positive where money came in, and zero where the entry has no line on a cash ledger; `change` is their difference.
+    `description` is that of the entry, `payee` the merchant of its transaction or description, `ledgers` the names of
+    the ledgers whose lines changed.
+    """
+
+    journal_entry_id: Series[str]
+    local_date: Series[pd.Timestamp] = pandera.Field(nullable=True)
+    description: Series[str] = pandera.Field(nullable=True)
+    payee: Series[str] = pandera.Field(nullable=True)
+    ledgers: Series[str]
+    kind: Series[str] = pandera.Field(isin=["added", "removed", "recategorized", "amended"])
+    lines_added: Series[int]
+    lines_removed: Series[int]
+    lines_changed: Series[int]
+    before: Series[Any]
+    after: Series[Any]
+    change: Series[Any]
+
+
 class Problems(Table):
     """Problems of a load that is not complete, one row per problem.
 

@@ -186,7 +186,8 @@ def make_bridge():
             "signed_amount": [-1234567890.12, 1234567890.12] * MANY,
         }
     )
-    return aa.bridge(lines.head(0), lines, ledgers=ledgers, period=PERIOD)
+    statement = aa.cash_flow_statement(lines, ledgers, "2025-01-01", "2025-02-28", time_zone="UTC")
+    return aa.bridge(statement.column("2025-02"), statement.column("2025-01"))
 
 
 def make_sync_result():

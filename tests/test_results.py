@@ -190,9 +190,10 @@ def make_books():
 
 
 def make_bridge():
-    """Return the bridge between two loads, of which the later has one line more."""
-    after, ledgers = make_books()
-    return aa.bridge(after.head(0), after, ledgers=ledgers, period=PERIOD)
+    """Return the bridge from a month with one entry to a month without."""
+    lines, ledgers = make_books()
+    statement = aa.cash_flow_statement(lines, ledgers, "2025-01-01", "2025-02-28", time_zone="UTC")
+    return aa.bridge(statement.column("2025-01"), statement.column("2025-02"))
 
 
 def make_pack():
