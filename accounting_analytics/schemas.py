@@ -540,23 +540,6 @@ class Differences(Table):
     transaction_id: Series[str] = pandera.Field(nullable=True)
 
 
-class SecondOpinions(Table):
-    """Figures of a cash flow report as reported and as hledger has them, one row per figure.
-
-    `what` is ``net_cash_flow``, ``starting_balance`` or ``ending_balance``; `difference` is the reported figure minus
-    that of hledger. Where `agrees` is null the figure was not compared, and `reason` says why.
-    """
-
-    what: Series[str] = pandera.Field(isin=["net_cash_flow", "starting_balance", "ending_balance"])
-    ledger_id: Series[str]
-    ledger_name: Series[str]
-    report: Series[Any]
-    hledger: Series[Any] = pandera.Field(nullable=True)
-    difference: Series[Any] = pandera.Field(nullable=True)
-    agrees: Series[pd.BooleanDtype] = pandera.Field(nullable=True)
-    reason: Series[str]
-
-
 class MonthlyDifferences(Table):
     """Figures of ledgers that differ between reported and recomputed months, one row per figure and month.
 

@@ -32,7 +32,6 @@ from accounting_analytics.schemas import (
     Differences,
     PlanItems,
     Queue,
-    SecondOpinions,
 )
 
 SECRET = "canary-secret-value"
@@ -202,21 +201,6 @@ def make_sync_result():
     )
 
 
-def make_second_opinion():
-    """Return an opinion in which every other figure differs and the rest was not compared."""
-    columns = {
-        "what": ["net_cash_flow"] * MANY,
-        "ledger_id": IDS,
-        "ledger_name": [NAME] * MANY,
-        "report": [AMOUNT] * MANY,
-        "hledger": [Decimal(0), None] * (MANY // 2),
-        "difference": [AMOUNT, None] * (MANY // 2),
-        "agrees": [False, None] * (MANY // 2),
-        "reason": ["", NOTE] * (MANY // 2),
-    }
-    return aa.SecondOpinion(PERIOD, "hledger 1.25", SecondOpinions.from_columns(columns), (NOTE,))
-
-
 def make_results():
     """Return large results of every class."""
     ledgers = {"ledger_id": IDS, "lines": 10_000_000, "calls": 100_000, "exact": False, "kept_lines": 1}
@@ -254,7 +238,6 @@ def make_results():
         make_drift(),
         make_drift()["2025-01"],
         make_sync_result(),
-        make_second_opinion(),
         make_review(),
         aa.Backtest(0.98, BacktestMonths.without_rows(), (), tuple(f"2026-05: {NAME}" for _ in range(MANY))),
     ]

@@ -44,7 +44,6 @@ from accounting_analytics.schemas import (
     PlanItems,
     Problems,
     ReportDifferences,
-    SecondOpinions,
 )
 from accounting_analytics.service.imports.import_books import ImportSummary
 
@@ -65,7 +64,6 @@ COMPLETE = (
     Manifest,
     Drift,
     SyncResult,
-    aa.SecondOpinion,
     aa.MonthlyPack,
     aa.PackVerification,
     aa.Backtest,
@@ -230,21 +228,6 @@ def make_sync_result():
     )
 
 
-def make_second_opinion():
-    """Return a figure that differs."""
-    columns = {
-        "what": ["net_cash_flow"],
-        "ledger_id": ["sales"],
-        "ledger_name": ["<Sales>"],
-        "report": [Decimal("1234567.89")],
-        "hledger": [Decimal(1)],
-        "difference": [Decimal("1234566.89")],
-        "agrees": [False],
-        "reason": [""],
-    }
-    return aa.SecondOpinion(PERIOD, "hledger 1.25", SecondOpinions.from_columns(columns))
-
-
 EXAMPLES = [
     make_report(),
     make_report()["sales"],
@@ -310,7 +293,6 @@ EXAMPLES = [
     ),
     make_drift(),
     make_sync_result(),
-    make_second_opinion(),
     make_pack(),
     aa.PackVerification(
         path=Path("pack.html"),

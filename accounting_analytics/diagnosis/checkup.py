@@ -24,7 +24,6 @@ from accounting_analytics.diagnosis.findings import (
     run_check,
 )
 from accounting_analytics.diagnosis.machine_checks import check_machine
-from accounting_analytics.diagnosis.second_opinion_check import check_second_opinion
 from accounting_analytics.diagnosis.service_checks import NO_REPORT, check_service, request_first_report
 from accounting_analytics.errors import (
     AccountingAnalyticsError,
@@ -53,7 +52,6 @@ BOOKS_CHECKS: dict[str, Callable[[BooksSample], CheckOutcome]] = {
     "tagged report": agreement_checks.check_tag_filter,
     "page size": agreement_checks.check_page_sizes,
     "expand": agreement_checks.check_expansions,
-    "second opinion": check_second_opinion,
 }
 """Checks of the books, by the names of their findings."""
 _CONFIGURATION = "configuration"
@@ -77,8 +75,7 @@ def doctor(
 
     Checks of the books need no right figures: January + February must be January to February, the end of one month the
     start of the next, the days of a month the month, the lines of the categories those of the report, and so on. They
-    send about a hundred requests for three months. Where hledger is installed, it must sum the same figures from the
-    lines.
+    send about a hundred requests for three months.
 
     Parameters
     ----------
