@@ -18,7 +18,6 @@ from accounting_analytics.books.storage import table_schema
 from accounting_analytics.books.sync_result import SyncResult
 from accounting_analytics.client.connect import Presentation
 from accounting_analytics.completeness import Certificate, Check
-from accounting_analytics.demo_company import DemoSummary
 from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict
 from accounting_analytics.exports import ExportDifference, ExportedFile, ExportVerification, Manifest
 from accounting_analytics.loader import LoadPlan
@@ -80,11 +79,6 @@ PARTLY = {
         "frame": "two paths are not a table",
         "explain": "the summary has both paths",
         "to_json": "two paths; the command line prints them",
-        "_repr_html_": "the page is a file of its own",
-    },
-    DemoSummary: {
-        "explain": "the command line prints each step",
-        "to_json": "its parts are results with JSON of their own",
         "_repr_html_": "the page is a file of its own",
     },
     ImportSummary: {
