@@ -16,7 +16,7 @@ from accounting_analytics.books.sync_result import SyncResult
 from accounting_analytics.categorization.rules import Rule, Rules
 from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.completeness import Certificate, Check
-from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict
+from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
 from accounting_analytics.exports import ExportedFile, Manifest
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.loader import LoadedFile, LoadPlan
@@ -205,7 +205,7 @@ def make_results():
     """Return large results of every class."""
     ledgers = {"ledger_id": IDS, "lines": 10_000_000, "calls": 100_000, "exact": False, "kept_lines": 1}
     file = ExportedFile("dim_ledger.parquet", "dim_ledger", None, 10_000_000, {"amount": "1.00"}, "0" * 64)
-    finding = Finding(Part.BOOKS, "balances chain", Verdict.FAILED, NOTE * 3, NOTE)
+    finding = Finding(Verdict.FAILED, NOTE * 3, NOTE, check="months add up")
     return [
         make_report(),
         make_report()["ending_cash_balance"],

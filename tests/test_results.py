@@ -18,7 +18,7 @@ from accounting_analytics.books.storage import table_schema
 from accounting_analytics.books.sync_result import SyncResult
 from accounting_analytics.client.connect import Presentation
 from accounting_analytics.completeness import Certificate, Check
-from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict
+from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
 from accounting_analytics.exports import ExportDifference, ExportedFile, ExportVerification, Manifest
 from accounting_analytics.loader import LoadPlan
 from accounting_analytics.loader.merged_parquet_file import LoadedFile
@@ -227,7 +227,7 @@ EXAMPLES = [
     make_report()["sales"],
     aa.cash_flow_statement(make_report(), LEDGERS),
     make_bridge(),
-    Diagnosis("Service", PERIOD, (Finding(Part.BOOKS, "sums", Verdict.FAILED, "differ", "call support"),)),
+    Diagnosis("Service", PERIOD, (Finding(Verdict.FAILED, "differ", "call support", check="sums"),)),
     aa.Effect(
         PERIOD,
         LedgerChanges.from_columns(
