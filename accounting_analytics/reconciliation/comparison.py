@@ -79,9 +79,20 @@ def reconcile(
     require_report(reported, "reported")
     require_report(recomputed, "recomputed")
     _require_origins(reported, recomputed)
-    notes = _require_comparable(reported, recomputed)
     as_decimals = recomputed.as_decimals
-    reported, recomputed = reported.exact(), recomputed.exact()
+    return compare_reports(reported.exact(), recomputed.exact(), line_entries, ledgers, as_decimals=as_decimals)
+
+
+def compare_reports(
+    reported: CashFlowReport,
+    recomputed: CashFlowReport,
+    line_entries: Any = None,  # noqa: ANN401 (any frame narwhals knows)
+    ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
+    *,
+    as_decimals: bool = False,
+) -> Reconciliation:
+    """Compare a loaded and a recomputed report whose tables are valid and exact."""
+    notes = _require_comparable(reported, recomputed)
     names = _ledger_names(reported, recomputed)
     with localcontext(EXACT):
         lines = compare_lines(reported, recomputed, line_entries, names)
