@@ -19,24 +19,25 @@ def demo_run(tmp_path_factory):
     return folder, "\n".join(messages)
 
 
-def exported_files(folder):
-    """Rows and sums of the exported files."""
-    manifest = json.loads((folder / "parquet" / "manifest.json").read_text(encoding="utf-8"))
+def exported_files(text):
+    """Rows and sums of the exported files, from the manifest in the folder that the run prints."""
+    folder = Path(re.search(r"^Exported: +(\S+) \(", text, re.MULTILINE)[1])
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     return {file["name"]: (file["table"], file["rows"], file["sums"]) for file in manifest["files"]}
 
 
 def test_every_step_is_printed(demo_run):
     """The steps follow each other, each with its result: what was loaded, that it is complete, and that it ties."""
     folder, text = demo_run
-    steps = re.findall(r"^(\w+):  +\S", text, re.MULTILINE)
+    steps = re.findall(r"^(\w+): +\S", text, re.MULTILINE)
     assert steps == ["Loaded", "Complete", "Reconciled", "Exported", "Pack"]
     loaded = int(re.search(r"^Loaded: +([\d,]+) line entries of 7\d ledgers$", text, re.MULTILINE)[1].replace(",", ""))
     assert f"{loaded:,} lines" in re.search(r"^Complete:.*", text, re.MULTILINE)[0]
     assert "18 month" in re.search(r"^Reconciled:.*", text, re.MULTILINE)[0]
-    rows = sum(rows for table, rows, _ in exported_files(folder).values() if table == "fact_line_entry")
+    rows = sum(rows for table, rows, _ in exported_files(text).values() if table == "fact_line_entry")
     opening_day = loaded - rows  # has the opening balances, and is not exported
     assert 0 < opening_day < rows / 100
-    assert f"{folder / 'parquet'} (" in text
+    assert f"Exported:   {folder / 'parquet'}" in text
     assert f"fact_line_entry {rows:,} rows" in text
 
 
@@ -54,10 +55,10 @@ def test_the_run_ends_with_the_pack_of_the_last_month(demo_run):
 
 def test_a_second_run_replaces_the_first(demo_run):
     """A second run writes the same files with the same figures."""
-    folder, _ = demo_run
-    before, names = exported_files(folder), sorted(path.name for path in folder.iterdir())
-    run_demo(folder, echo=lambda _: None)
-    assert exported_files(folder) == before
+    folder, text = demo_run
+    before, names, messages = exported_files(text), sorted(path.name for path in folder.iterdir()), []
+    run_demo(folder, echo=messages.append)
+    assert exported_files("\n".join(messages)) == before
     assert sorted(path.name for path in folder.iterdir()) == names
 
 
