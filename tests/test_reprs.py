@@ -174,7 +174,8 @@ def make_bridge():
     """Return many changes of payees with long names."""
     ledgers = pd.DataFrame(
         {"id": [*IDS, "bank"], "name": NAME, "type": "expense", "report_cash_flow": [*[False] * MANY, True]}
-    ).assign(parent_id=None, sort_code="1")
+    ).assign(parent_id=None, sort_code="1", sub_type="operating_expenses", debit_credit="debit")
+    ledgers = ledgers.assign(financial_account_type=None, is_required=False)
     lines = pd.DataFrame(
         {
             "id": [f"{one}-{side}" for one in IDS for side in ("bank", "category")],
