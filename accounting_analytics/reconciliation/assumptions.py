@@ -104,7 +104,7 @@ def find_assumptions(
     line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
     ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
 ) -> tuple[Assumption, ...]:
-    """Find what explains all differences at once; nothing where the lines cannot be summed."""
+    """Find what explains all differences together; nothing where the lines cannot be summed."""
     try:
         lines = _ReportLines(reported, recomputed, differences, line_entries, ledgers)
     except (AmountError, FrameError):
