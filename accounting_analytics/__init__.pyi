@@ -20,7 +20,7 @@ from .demo_company import demo
 from .diagnosis import doctor
 from .exports import export, export_parquet
 from .figures import Figure
-from .hledger import SecondOpinion, export_journal, second_opinion
+from .hledger import export_journal
 from .ledger_discovery import discover_ledgers
 from .ledger_names import LedgerNames
 from .load_metadata import notes
@@ -66,7 +66,6 @@ __all__ = [
     "Plan",
     "Reconciliation",
     "Review",
-    "SecondOpinion",
     "Statement",
     "TokenFile",
     "__version__",
@@ -107,7 +106,6 @@ __all__ = [
     "review",
     "run_notebook",
     "schemas",
-    "second_opinion",
     "suggest",
     "trial_balance",
     "uncategorized_queue",

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
-from accounting_analytics.column_conversion import decimal_scale, exact_amounts, find_scale, is_decimal, total
+from accounting_analytics.column_conversion import (
+    decimal_scale,
+    exact_amounts,
+    exact_frame,
+    find_scale,
+    is_decimal,
+    total,
+)
 from accounting_analytics.errors import AmountError
 from accounting_analytics.load_metadata import stated_scales
 from accounting_analytics.money import EXACT, exact_amount, format_amount, to_float
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.figures import Figure
     from accounting_analytics.periods import Period
+    from accounting_analytics.schemas import Table
 
 
 class CashSums(NamedTuple):
@@ -104,8 +112,13 @@ class CashFlowReport(Result):
         CashBalances.require_valid(self.ending_balances)
         return self
 
-    def exact(self) -> CashFlowReport:
+    def exact(self, *, is_valid: bool = False) -> CashFlowReport:
         """Return the report with Arrow decimals in its tables, and Decimals, for calculations.
+
+        Parameters
+        ----------
+        is_valid : bool
+            Whether the tables are as they were loaded or recomputed, so that only their amounts are converted.
 
         Raises
         ------
@@ -114,12 +127,18 @@ class CashFlowReport(Result):
         FrameError
             A table is not valid.
         """
+
+        def exact(kind: type[Table], table: pd.DataFrame) -> pd.DataFrame:
+            if is_valid:
+                return exact_frame(table, kind.amount_columns(), scale=self.scale).frame
+            return kind.exact(table, scale=self.scale).frame
+
         return replace(
             self,
-            ledgers=CashFlowLedgers.exact(self.ledgers, scale=self.scale).frame,
-            lines=CashFlowLines.exact(self.lines, scale=self.scale).frame,
-            starting_balances=CashBalances.exact(self.starting_balances, scale=self.scale).frame,
-            ending_balances=CashBalances.exact(self.ending_balances, scale=self.scale).frame,
+            ledgers=exact(CashFlowLedgers, self.ledgers),
+            lines=exact(CashFlowLines, self.lines),
+            starting_balances=exact(CashBalances, self.starting_balances),
+            ending_balances=exact(CashBalances, self.ending_balances),
         )
 
     def exact_sums(self) -> CashSums:

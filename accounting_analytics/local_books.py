@@ -46,21 +46,6 @@ class LocalBooks(Protocol):
         """Cash flow report of some days, recomputed from the line entries."""
 
 
-@runtime_checkable
-class VersionedBooks(LocalBooks, Protocol):
-    """Local books that have every earlier version too."""
-
-    @property
-    def version(self) -> int | None:
-        """Number of the version that is read."""
-
-    def as_of(self, when: int) -> LocalBooks:
-        """Books as they were at a version."""
-
-    def history(self) -> pd.DataFrame:
-        """Versions, newest first: ``version``, ``at`` and whether they are ``kept``."""
-
-
 def lines_of(source: Any) -> Any:  # noqa: ANN401 (any frame narwhals knows)
     """Line entries of local books, or what was given instead."""
     return source.line_entries() if isinstance(source, LocalBooks) else source

@@ -540,23 +540,6 @@ class Differences(Table):
     transaction_id: Series[str] = pandera.Field(nullable=True)
 
 
-class SecondOpinions(Table):
-    """Figures of a cash flow report as reported and as hledger has them, one row per figure.
-
-    `what` is ``net_cash_flow``, ``starting_balance`` or ``ending_balance``; `difference` is the reported figure minus
-    that of hledger. Where `agrees` is null the figure was not compared, and `reason` says why.
-    """
-
-    what: Series[str] = pandera.Field(isin=["net_cash_flow", "starting_balance", "ending_balance"])
-    ledger_id: Series[str]
-    ledger_name: Series[str]
-    report: Series[Any]
-    hledger: Series[Any] = pandera.Field(nullable=True)
-    difference: Series[Any] = pandera.Field(nullable=True)
-    agrees: Series[pd.BooleanDtype] = pandera.Field(nullable=True)
-    reason: Series[str]
-
-
 class MonthlyDifferences(Table):
     """Figures of ledgers that differ between reported and recomputed months, one row per figure and month.
 
@@ -603,6 +586,30 @@ class LedgerDrift(Table):
     amount: Series[Any]
     entries: Series[int]
     lines: Series[int]
+
+
+class EntryDrift(Table):
+    """Journal entries that changed between two versions of local books: one row per entry, in order of their days.
+
+    `kind` is ``added``, ``removed``, ``recategorized`` (only ledgers of its lines changed) or ``amended``;
+    `lines_added`, `lines_removed` and `lines_changed` count its lines. `before` and `after` are what it moved in cash,
+    positive where money came in, and zero where the entry has no line on a cash ledger; `change` is their difference.
+    `description` is that of the entry, `payee` the merchant of its transaction or description, `ledgers` the names of
+    the ledgers whose lines changed.
+    """
+
+    journal_entry_id: Series[str]
+    local_date: Series[pd.Timestamp] = pandera.Field(nullable=True)
+    description: Series[str] = pandera.Field(nullable=True)
+    payee: Series[str] = pandera.Field(nullable=True)
+    ledgers: Series[str]
+    kind: Series[str] = pandera.Field(isin=["added", "removed", "recategorized", "amended"])
+    lines_added: Series[int]
+    lines_removed: Series[int]
+    lines_changed: Series[int]
+    before: Series[Any]
+    after: Series[Any]
+    change: Series[Any]
 
 
 class Problems(Table):

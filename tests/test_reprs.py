@@ -16,7 +16,7 @@ from accounting_analytics.books.sync_result import SyncResult
 from accounting_analytics.categorization.rules import Rule, Rules
 from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.completeness import Certificate, Check
-from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict
+from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
 from accounting_analytics.exports import ExportedFile, Manifest
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.loader import LoadedFile, LoadPlan
@@ -32,7 +32,6 @@ from accounting_analytics.schemas import (
     Differences,
     PlanItems,
     Queue,
-    SecondOpinions,
 )
 
 SECRET = "canary-secret-value"
@@ -175,7 +174,8 @@ def make_bridge():
     """Return many changes of payees with long names."""
     ledgers = pd.DataFrame(
         {"id": [*IDS, "bank"], "name": NAME, "type": "expense", "report_cash_flow": [*[False] * MANY, True]}
-    ).assign(parent_id=None, sort_code="1")
+    ).assign(parent_id=None, sort_code="1", sub_type="operating_expenses", debit_credit="debit")
+    ledgers = ledgers.assign(financial_account_type=None, is_required=False)
     lines = pd.DataFrame(
         {
             "id": [f"{one}-{side}" for one in IDS for side in ("bank", "category")],
@@ -186,7 +186,8 @@ def make_bridge():
             "signed_amount": [-1234567890.12, 1234567890.12] * MANY,
         }
     )
-    return aa.bridge(lines.head(0), lines, ledgers=ledgers, period=PERIOD)
+    statement = aa.cash_flow_statement(lines, ledgers, "2025-01-01", "2025-02-28", time_zone="UTC")
+    return aa.bridge(statement.column("2025-02"), statement.column("2025-01"))
 
 
 def make_sync_result():
@@ -201,26 +202,11 @@ def make_sync_result():
     )
 
 
-def make_second_opinion():
-    """Return an opinion in which every other figure differs and the rest was not compared."""
-    columns = {
-        "what": ["net_cash_flow"] * MANY,
-        "ledger_id": IDS,
-        "ledger_name": [NAME] * MANY,
-        "report": [AMOUNT] * MANY,
-        "hledger": [Decimal(0), None] * (MANY // 2),
-        "difference": [AMOUNT, None] * (MANY // 2),
-        "agrees": [False, None] * (MANY // 2),
-        "reason": ["", NOTE] * (MANY // 2),
-    }
-    return aa.SecondOpinion(PERIOD, "hledger 1.25", SecondOpinions.from_columns(columns), (NOTE,))
-
-
 def make_results():
     """Return large results of every class."""
     ledgers = {"ledger_id": IDS, "lines": 10_000_000, "calls": 100_000, "exact": False, "kept_lines": 1}
     file = ExportedFile("dim_ledger.parquet", "dim_ledger", None, 10_000_000, {"amount": "1.00"}, "0" * 64)
-    finding = Finding(Part.BOOKS, "balances chain", Verdict.FAILED, NOTE * 3, NOTE)
+    finding = Finding(Verdict.FAILED, NOTE * 3, NOTE, check="months add up")
     return [
         make_report(),
         make_report()["ending_cash_balance"],
@@ -253,7 +239,6 @@ def make_results():
         make_drift(),
         make_drift()["2025-01"],
         make_sync_result(),
-        make_second_opinion(),
         make_review(),
         aa.Backtest(0.98, BacktestMonths.without_rows(), (), tuple(f"2026-05: {NAME}" for _ in range(MANY))),
     ]

@@ -18,8 +18,7 @@ from accounting_analytics.books.storage import table_schema
 from accounting_analytics.books.sync_result import SyncResult
 from accounting_analytics.client.connect import Presentation
 from accounting_analytics.completeness import Certificate, Check
-from accounting_analytics.demo_company import DemoSummary
-from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict
+from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
 from accounting_analytics.exports import ExportDifference, ExportedFile, ExportVerification, Manifest
 from accounting_analytics.loader import LoadPlan
 from accounting_analytics.loader.merged_parquet_file import LoadedFile
@@ -44,7 +43,6 @@ from accounting_analytics.schemas import (
     PlanItems,
     Problems,
     ReportDifferences,
-    SecondOpinions,
 )
 from accounting_analytics.service.imports.import_books import ImportSummary
 
@@ -65,7 +63,6 @@ COMPLETE = (
     Manifest,
     Drift,
     SyncResult,
-    aa.SecondOpinion,
     aa.MonthlyPack,
     aa.PackVerification,
     aa.Backtest,
@@ -82,11 +79,6 @@ PARTLY = {
         "frame": "two paths are not a table",
         "explain": "the summary has both paths",
         "to_json": "two paths; the command line prints them",
-        "_repr_html_": "the page is a file of its own",
-    },
-    DemoSummary: {
-        "explain": "the command line prints each step",
-        "to_json": "its parts are results with JSON of their own",
         "_repr_html_": "the page is a file of its own",
     },
     ImportSummary: {
@@ -190,9 +182,10 @@ def make_books():
 
 
 def make_bridge():
-    """Return the bridge between two loads, of which the later has one line more."""
-    after, ledgers = make_books()
-    return aa.bridge(after.head(0), after, ledgers=ledgers, period=PERIOD)
+    """Return the bridge from a month with one entry to a month without."""
+    lines, ledgers = make_books()
+    statement = aa.cash_flow_statement(lines, ledgers, "2025-01-01", "2025-02-28", time_zone="UTC")
+    return aa.bridge(statement.column("2025-01"), statement.column("2025-02"))
 
 
 def make_pack():
@@ -229,27 +222,12 @@ def make_sync_result():
     )
 
 
-def make_second_opinion():
-    """Return a figure that differs."""
-    columns = {
-        "what": ["net_cash_flow"],
-        "ledger_id": ["sales"],
-        "ledger_name": ["<Sales>"],
-        "report": [Decimal("1234567.89")],
-        "hledger": [Decimal(1)],
-        "difference": [Decimal("1234566.89")],
-        "agrees": [False],
-        "reason": [""],
-    }
-    return aa.SecondOpinion(PERIOD, "hledger 1.25", SecondOpinions.from_columns(columns))
-
-
 EXAMPLES = [
     make_report(),
     make_report()["sales"],
     aa.cash_flow_statement(make_report(), LEDGERS),
     make_bridge(),
-    Diagnosis("Service", PERIOD, (Finding(Part.BOOKS, "sums", Verdict.FAILED, "differ", "call support"),)),
+    Diagnosis("Service", PERIOD, (Finding(Verdict.FAILED, "differ", "call support", check="sums"),)),
     aa.Effect(
         PERIOD,
         LedgerChanges.from_columns(
@@ -309,7 +287,6 @@ EXAMPLES = [
     ),
     make_drift(),
     make_sync_result(),
-    make_second_opinion(),
     make_pack(),
     aa.PackVerification(
         path=Path("pack.html"),

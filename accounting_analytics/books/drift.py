@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accounting_analytics.bridges.bridged_lines import payees_of_entries
 from accounting_analytics.changed_lines import (
     AFTER,
     AMOUNT,
@@ -27,9 +29,10 @@ from accounting_analytics.column_conversion import in_floats
 from accounting_analytics.figures import KEY_SEPARATOR, Figure, checked_entries, find_row
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.loader.line_entries import to_line_frame
-from accounting_analytics.loader.line_tables import lines_within
+from accounting_analytics.loader.line_tables import lines_within, with_local_dates
 from accounting_analytics.messages import first_lines
 from accounting_analytics.money import (
+    EXACT,
     fits_float,
     format_amount,
     from_minor_units,
@@ -39,7 +42,7 @@ from accounting_analytics.money import (
     to_minor_units,
 )
 from accounting_analytics.results import Result, ResultPart
-from accounting_analytics.schemas import LedgerDrift
+from accounting_analytics.schemas import EntryDrift, LedgerDrift
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,7 +50,11 @@ if TYPE_CHECKING:
 
     from accounting_analytics.periods import Period
 
+_ADDED, _REMOVED, _RECATEGORIZED, _AMENDED = KINDS
 _MARKS = [CHANGE, KIND, AMOUNT]
+_TEXTS = ("transaction_description", "journal_entry_description")
+_OF_ENTRY = ("id", "ledger_id", "journal_entry_id", *_TEXTS, "datetime", "signed_amount")
+"""Columns of the lines that an entry is described by."""
 _CREDIT_TYPES = (LedgerType.LIABILITY, LedgerType.EQUITY, LedgerType.REVENUE)
 
 
@@ -83,6 +90,7 @@ class Drift(Result):
     notes: tuple[str, ...]
     _changes: tuple[LedgerChange, ...]
     _lines: pa.Table
+    _entry_lines: pa.Table
     _cash: frozenset[str]
     _credit: frozenset[str]
 
@@ -95,6 +103,54 @@ class Drift(Result):
     def lines(self) -> pd.DataFrame:
         """Lines that changed, as they were (``change`` is ``before``) and as they are (``after``), with their kind."""
         return self._to_frame(self._lines)
+
+    @property
+    def by_entry(self) -> pd.DataFrame:
+        """:class:`~accounting_analytics.schemas.EntryDrift`: one row for each journal entry of which a line changed.
+
+        What an entry moved in cash is that of all its lines, so that the changes of all entries sum to the change of
+        cash in all months, if no period was given.
+        """
+        counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for entry_id, kind, _ in set(zip(*self._columns("journal_entry_id", KIND, "id"), strict=True)):
+            counts[entry_id][kind] += 1
+        names = {one.ledger_id: one.ledger_name for one in self._changes}
+        ledgers: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        for entry_id, ledger_id in zip(*self._columns("journal_entry_id", "ledger_id"), strict=True):
+            ledgers[entry_id][names[ledger_id]] = None
+        lines = with_local_dates(self._entry_lines, self.time_zone).to_pandas()
+        entries = lines.drop_duplicates("journal_entry_id").sort_values(["datetime", "journal_entry_id"])
+        ids, payees = list(entries["journal_entry_id"]), payees_of_entries(lines, self._cash)
+        before, after = (self._cash_of_entries(lines, version) for version in (BEFORE, AFTER))
+        zero = from_minor_units(0, self.scale)
+        columns = {
+            "journal_entry_id": ids,
+            "local_date": list(entries["local_date"]),
+            "description": list(entries["journal_entry_description"]),
+            "payee": [payees.get(one) for one in ids],
+            "ledgers": [", ".join(ledgers[one]) for one in ids],
+            "kind": [_entry_kind(counts[one], is_old=one in before, is_new=one in after) for one in ids],
+            "lines_added": [counts[one][_ADDED] for one in ids],
+            "lines_removed": [counts[one][_REMOVED] for one in ids],
+            "lines_changed": [counts[one][_RECATEGORIZED] + counts[one][_AMENDED] for one in ids],
+            "before": [before.get(one, zero) for one in ids],
+            "after": [after.get(one, zero) for one in ids],
+            "change": [EXACT.subtract(after.get(one, zero), before.get(one, zero)) for one in ids],
+        }
+        fits = all(fits_float(one, self.scale) for name in (BEFORE, AFTER, CHANGE) for one in columns[name])
+        return EntryDrift.from_columns(columns, self.scale, as_decimals=self._as_decimals or not fits)
+
+    def _columns(self, *names: str) -> list[list[str]]:
+        """Columns of the changed lines."""
+        return [self._lines[name].to_pylist() for name in names]
+
+    def _cash_of_entries(self, lines: pd.DataFrame, version: str) -> dict[str, Decimal]:
+        """Sum what each entry of a version moved in cash."""
+        of_version = lines[lines[CHANGE] == version]
+        zero = from_minor_units(0, self.scale)
+        is_cash = of_version["ledger_id"].isin(self._cash)
+        amounts = of_version["signed_amount"].where(is_cash, zero)
+        return sum_by_key(zip(of_version["journal_entry_id"], amounts, strict=True))
 
     @property
     def line_counts(self) -> dict[str, int]:
@@ -232,11 +288,31 @@ def compare_lines(
     lines = find_changed_lines(before, after, time_zone=time_zone, scale=scale)
     if period is not None:
         lines = lines_within(lines, period)
+    entry_lines = _lines_of_entries(before, after, lines["journal_entry_id"].unique())
     credit = frozenset(ledgers.loc[ledgers["type"].isin(_CREDIT_TYPES), "id"])
     lines = _negated(lines, credit)
     changes = sum_by_ledger(lines, dict(zip(ledgers["id"], ledgers["name"], strict=True)))
     cash = frozenset(ledgers.loc[ledgers["report_cash_flow"], "id"])
-    return Drift(before_label, after_label, time_zone, scale, tuple(notes), tuple(changes), lines, cash, credit)
+    return Drift(
+        before_label, after_label, time_zone, scale, tuple(notes), tuple(changes), lines, entry_lines, cash, credit
+    )
+
+
+def _lines_of_entries(before: pa.Table, after: pa.Table, entry_ids: pa.Array) -> pa.Table:
+    """All lines of some entries, as they are and as they were."""
+    sides = []
+    for change, table in ((AFTER, after), (BEFORE, before)):
+        lines = table.filter(pc.is_in(table["journal_entry_id"], value_set=entry_ids))
+        lines = lines.select([name for name in _OF_ENTRY if name in lines.column_names])
+        sides.append(lines.append_column(CHANGE, pa.repeat(change, lines.num_rows)))
+    return pa.concat_tables(sides, promote_options="default")
+
+
+def _entry_kind(counts: Counter[str], *, is_old: bool, is_new: bool) -> str:
+    """Kind of an entry by those of its changed lines, and which versions have it."""
+    if not is_old or not is_new:
+        return _ADDED if is_new else _REMOVED
+    return _RECATEGORIZED if set(counts) == {_RECATEGORIZED} else _AMENDED
 
 
 def _negated(lines: pa.Table, ledger_ids: Iterable[str]) -> pa.Table:

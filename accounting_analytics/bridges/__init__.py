@@ -1,4 +1,4 @@
-"""Bridges: why a total changed between two periods or two loads, in steps that sum exactly to the change."""
+"""Bridges: why a total changed between two periods, in steps that sum exactly to the change."""
 
 from accounting_analytics.bridges.calculation import bridge
 from accounting_analytics.bridges.result import Bridge

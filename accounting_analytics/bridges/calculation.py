@@ -1,11 +1,10 @@
-"""`bridge`: why a total changed between two periods, or between two loads of one period."""
+"""`bridge`: why a total changed between two periods."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from accounting_analytics.bridges.result import check_largest
-from accounting_analytics.bridges.two_loads import bridge_loads
 from accounting_analytics.bridges.two_periods import bridge_periods
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote
@@ -13,15 +12,12 @@ from accounting_analytics.statements.chosen_column import ChosenColumn
 
 if TYPE_CHECKING:
     from accounting_analytics.bridges.result import Bridge
-    from accounting_analytics.periods import Period
 
 
 def bridge(
-    before: Any,  # noqa: ANN401 (a column, or any frame narwhals knows)
-    after: Any,  # noqa: ANN401 (a column, or any frame narwhals knows)
+    before: ChosenColumn,
+    after: ChosenColumn,
     *,
-    ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
-    period: Period | None = None,
     edge_days: int = 5,
     largest: int = 8,
 ) -> Bridge:
@@ -45,20 +41,10 @@ def bridge(
     A payment is what a journal entry moved in the category. The payee is the merchant of the transaction's description,
     else of the journal entry's; entries without either are one step of their category, ``other``.
 
-    Between two loads of one period, each journal entry has a step in each category that it changed: ``added later``,
-    ``deleted``, ``recategorized`` (only the ledgers of its lines changed), else ``amended``. The bridged total is the
-    net cash flow of each load. Only the given lines count: an entry that was moved to days that were not loaded is
-    deleted.
-
     Parameters
     ----------
-    before, after : ChosenColumn, frame or Books
-        Two columns of one cash flow or income statement, as ``statement.column("2026-05")`` returns them; or two loads
-        of line entries of any engine, or local books and their state :meth:`~accounting_analytics.Books.as_of` a time.
-    ledgers : frame, optional
-        The chart of accounts, for two loads; local books have their own.
-    period : Period, optional
-        The days that two loads are compared in; by default those that both state.
+    before, after : ChosenColumn
+        Two columns of one cash flow or income statement, as ``statement.column("2026-05")`` returns them.
     edge_days : int
         Days on either side of the edge of two periods, at most a quarter of the shorter; 0 looks for no movement.
     largest : int
@@ -72,19 +58,17 @@ def bridge(
     Raises
     ------
     InputError
-        The columns are of balances, are calculated from others, overlap or are of two statements; `ledgers` are
-        missing; or an option is wrong.
-    IncompleteLoadError
-        A load lacks days or ledgers of the period, or its entries do not balance.
+        The columns are of balances, are calculated from others, overlap or are of two statements; or an option is
+        wrong.
     """
     check_largest(largest)
     if not isinstance(edge_days, int) or edge_days < 0:
         raise InputError(f"edge_days must be a whole number, 0 or more, not {quote(edge_days)}")
-    columns = [isinstance(one, ChosenColumn) for one in (before, after)]
-    if all(columns):
-        if ledgers is not None or period is not None:
-            raise InputError("columns have their ledgers and periods: leave out ledgers and period")
-        return bridge_periods(before, after, edge_days, largest)
-    if any(columns):
-        raise InputError("before and after must be two columns of a statement, or two loads, not one of each")
-    return bridge_loads(before, after, ledgers, period, largest)
+    for one in (before, after):
+        if not isinstance(one, ChosenColumn):
+            raise InputError(
+                f'a bridge explains two columns of a statement, such as statement.column("2026-05"), not '
+                f"{type(one).__name__}; what changed in the same days, entry by entry, is in drift(before).by_entry of "
+                "local books"
+            )
+    return bridge_periods(before, after, edge_days, largest)

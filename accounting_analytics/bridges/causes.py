@@ -21,7 +21,6 @@ MORE, FEWER, LARGER, SMALLER, OTHER_AMOUNTS = (
     "other amounts",
 )
 NO_PAYEE = "other"
-RECATEGORIZED, AMENDED, DELETED, ADDED_LATER = "recategorized", "amended", "deleted", "added later"
 SMALLER_CHANGES = "smaller changes"
 _SAME_DAYS = 3
 """Days by which payments of a cadence may differ: weekends and short months."""

@@ -1,4 +1,4 @@
-"""`Bridge`: the steps from a total of one period to that of another, or from one load of a period to another load."""
+"""`Bridge`: the steps from a total of one period to that of another."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Bridge(Result):
     title : str
         The total.
     before, after : str
-        The two periods or loads.
+        The two periods.
     steps : tuple of BridgeStep
         The largest changes by absolute amount, then one step for all others.
     scale : int

@@ -6,8 +6,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from accounting_analytics.bridges.causes import (
-    ADDED_LATER,
-    DELETED,
     EARLIER,
     FEWER,
     GONE,
@@ -98,11 +96,9 @@ def total_sentence(words: BridgeWords, figures: StepFigures) -> str:
 
 def step_sentence(step: BridgeStep, words: BridgeWords, figures: StepFigures) -> str:
     """Sentence about one step."""
-    subject = f"{step.category}, entry {step.entry_id}" if step.entry_id else step.category
-    subject = f"{subject}, {step.payee}" if step.payee else subject
-    clause = _entry_clause(step, words) if step.entry_id else _clause(step, words, figures)
+    subject = f"{step.category}, {step.payee}" if step.payee else step.category
     change = f"{_size(figures.change, words)} {_direction(step, words)}"
-    return f"{subject}: {change} than {words.phrase_before}: {clause}."
+    return f"{subject}: {change} than {words.phrase_before}: {_clause(step, words, figures)}."
 
 
 def others_sentence(count: int, words: BridgeWords, change: Figure) -> str:
@@ -145,13 +141,6 @@ def _amounts_clause(step: BridgeStep, words: BridgeWords, figures: StepFigures, 
         of_all = f" in {count:,} {_plural(noun)}" if count > 1 else ""
         return f"a {size} {noun} {_days(cause.payments)}, {sums}{of_all}"
     return f"{cause.name.replace('payments', _plural(noun))}, {sums} in {_count(count, noun)}"
-
-
-def _entry_clause(step: BridgeStep, words: BridgeWords) -> str:
-    """Say what happened to a journal entry between two loads."""
-    day = day_label((step.after or step.before)[0].date)
-    where = {ADDED_LATER: f", not {words.phrase_before}", DELETED: f", not {words.phrase_after}"}
-    return f"{step.cause.name}{where.get(step.cause.name, '')} (entry of {day})"
 
 
 def _direction(step: BridgeStep, words: BridgeWords) -> str:

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 class BridgeStep(NamedTuple):
-    """The change of a payee in a category, or of a journal entry in a category between two loads.
+    """The change of a payee in a category.
 
     Attributes
     ----------
     key : str
-        Ledger id and payee (or journal entry id), separated by ``|``: finds the figure in the bridge.
+        Ledger id and payee, separated by ``|``: finds the figure in the bridge.
     ledger_id, category : str
         The category.
     payee : str
@@ -24,8 +24,6 @@ class BridgeStep(NamedTuple):
         Why it changed, and the payments that it is about.
     before, after : tuple of Payment
         The payments of each side.
-    entry_id : str
-        The journal entry, of a step between two loads.
     is_expense : bool or None
         Whether the category is an expense or a revenue, of a step between two income statements.
     is_deduction : bool
@@ -39,7 +37,6 @@ class BridgeStep(NamedTuple):
     cause: Cause
     before: tuple[Payment, ...]
     after: tuple[Payment, ...]
-    entry_id: str = ""
     is_expense: bool | None = None
     is_deduction: bool = False
 
@@ -60,10 +57,10 @@ class BridgeStep(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Category, and payee or entry; of all smaller changes together, how many there are."""
+        """Category and payee; of all smaller changes together, how many there are."""
         if not self.ledger_id:
             return self.category
-        return f"{self.category}: {f'entry {self.entry_id}' if self.entry_id else self.payee or 'without text'}"
+        return f"{self.category}: {self.payee or 'without text'}"
 
 
 def category_name(names: LedgerNames, ledger_id: str) -> str:

@@ -1,4 +1,4 @@
-"""Charts: each function takes a report, statement, bridge, reconciled months or backtest, and returns a Plotly figure.
+"""Charts: each function takes a report, statement, bridge or reconciled months, and returns a Plotly figure.
 
 Each mark has the key of its figure, first in its ``customdata``: ``figure.mark(key).entries`` are the lines behind it.
 Below a chart JupyterLab shows its table, folded; ``figure.table_html()`` is the table for other pages, and
@@ -8,7 +8,6 @@ The figures have no button that sends their amounts to another service. Plotly a
 other figure; ``figure.update_layout(modebar_remove="sendChartToCloud")`` removes it.
 """
 
-from accounting_analytics.charts.backtest import backtest
 from accounting_analytics.charts.balances import balances
 from accounting_analytics.charts.bridge import bridge
 from accounting_analytics.charts.inflow_outflow import inflow_outflow
@@ -24,7 +23,6 @@ from accounting_analytics.charts.waterfall import waterfall
 
 __all__ = [
     "Picture",
-    "backtest",
     "balances",
     "bridge",
     "inflow_outflow",

@@ -65,7 +65,7 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
         return made, arguments, {"_table": self._table, "_find": self._find}
 
 
-def dark_style(charts: str, ground: str = ON_DARK[GROUND]) -> str:
+def _dark_style(charts: str, ground: str) -> str:
     """Style of the charts of a selector on a dark ground: each colour of a light page becomes that of a dark one."""
     rules = [f"{charts} .main-svg{{background:transparent!important}}"]
     for colour, dark in ON_DARK.items():
@@ -75,4 +75,4 @@ def dark_style(charts: str, ground: str = ON_DARK[GROUND]) -> str:
     return "\n".join(rules)
 
 
-_LAB_STYLE = dark_style(f"{_DARK_LAB} {_BESIDE}", f"var(--jp-layout-color0,{ON_DARK[GROUND]})")
+_LAB_STYLE = _dark_style(f"{_DARK_LAB} {_BESIDE}", f"var(--jp-layout-color0,{ON_DARK[GROUND]})")

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from contextlib import suppress
 from decimal import Decimal
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.column_conversion import split_list, split_lists, total
+from accounting_analytics.cash_flow import recompute_cash_flow
+from accounting_analytics.column_conversion import split_list, split_lists
 from accounting_analytics.completeness import check_completeness
 from accounting_analytics.diagnosis import findings
 from accounting_analytics.diagnosis.books_sample import NO_CASH_FLOW, NO_LINES
-from accounting_analytics.diagnosis.findings import CheckOutcome, NotCheckedError, not_checked, passed
+from accounting_analytics.diagnosis.findings import Finding, NotCheckedError, passed
 from accounting_analytics.errors import InvalidRequestError, PermissionDeniedError
 from accounting_analytics.loader import load_cash_flow_report
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import format_amount, sum_by_key
+from accounting_analytics.periods import LOCALTIME
+from accounting_analytics.reconciliation import reconcile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,60 +71,45 @@ def net_flows(*reports: CashFlowReport) -> Sums:
     return column_sums(pd.concat([report.ledgers for report in reports]), "net_cash_flow", "ledger_id")
 
 
-def failed(message: str) -> CheckOutcome:
+def failed(message: str) -> Finding:
     """Return the result of a check of the books that failed."""
     return findings.failed(message, _REPORT_IT)
 
 
-def check_identity(books: BooksSample) -> CheckOutcome:
-    """Check that net cash flow is the change of cash in every report, and cash the sum of its ledgers."""
-    books.part_reports()
-    with suppress(NotCheckedError):  # a period without cash flow has no days to read
-        books.day_reports()
-    books.reader.report(books.period)
-    reports = books.reader.reports()
-    for report in reports:
-        sums = report.exact_sums()
-        if sums.identity_gap:
-            change = sums.ending_cash_balance - sums.starting_cash_balance
-            return failed(
-                f"report of {report.period}: all flows sum to {format_amount(sums.net_cash_flow)}, but "
-                f"cash changed by {format_amount(change)}"
-            )
-        for side in ("starting", "ending"):
-            stated: Decimal = getattr(sums, f"{side}_cash_balance")
-            summed = total(getattr(report, f"{side}_balances")["cash_balance"])
-            if stated != summed:
-                return failed(
-                    f"report of {report.period}: {side}_cash_balance is {format_amount(stated)}, but its ledgers sum "
-                    f"to {format_amount(summed)}"
-                )
-    return passed(f"net cash flow is the change of cash in each of {len(reports)} reports")
+def check_complete(books: BooksSample) -> Finding:
+    """Check that no line of the entries that touch cash is missing, and that each day starts where the last ended."""
+    reports = books.sample_days()
+    certificate = check_completeness(books.complete_entry_lines(), report=reports)
+    if not certificate.problems.empty:
+        return failed(certificate.summary())
+    return passed(
+        f"{certificate.lines:,} lines of {certificate.entries:,} entries: debits equal credits, every line that an "
+        f"entry or one of {len(reports)} daily reports names is listed, and each day starts where the last one ended"
+    )
 
 
-def check_balance_chain(books: BooksSample) -> CheckOutcome:
-    """Check that each part of the period starts with the balances that the part before ends with."""
-    reports = _several_reports(books)
-    for before, after in pairwise(reports):
-        mismatch = find_mismatch(_balances(before.ending_balances), _balances(after.starting_balances))
-        if mismatch:
-            return failed(
-                f"{_label(books, mismatch.key)} ends {before.period} with {mismatch.first}, but starts {after.period} "
-                f"with {mismatch.second}"
-            )
-    whole = books.reader.report(books.period)
-    for side, part in (("starting", reports[0]), ("ending", reports[-1])):
-        mismatch = find_mismatch(*(_balances(getattr(report, f"{side}_balances")) for report in (whole, part)))
-        if mismatch:
-            return failed(
-                f"the {side} balance of {_label(books, mismatch.key)} is {mismatch.first} in the report of "
-                f"{whole.period}, but {mismatch.second} in that of {part.period}"
-            )
-    count = len(reports[-1].ending_balances)
-    return passed(f"each of {count} ledger(s) starts where it ended, over {len(reports)} parts of the period")
+def check_reconciliation(books: BooksSample) -> Finding:
+    """Check that a report is what its line entries make of the balances before it."""
+    report, lines = books.sample_report(), books.complete_entry_lines()
+    period = report.period
+    if period.time_zone == LOCALTIME:
+        raise NotCheckedError("because days are counted in the localtime of the service, which is not known here")
+    recomputed = recompute_cash_flow(
+        lines,
+        books.ledgers(),
+        period.start_date,
+        period.end_date,
+        time_zone=period.time_zone,
+        starting_balances=books.balances_before(),
+        allow_partial=True,
+    )
+    result = reconcile(report, recomputed, line_entries=lines, ledgers=books.ledgers())
+    if not result.ties:
+        return failed("; first: ".join([f"report of {period}: {result.verdict}", *result.explanations[:1]]))
+    return passed(f"the report of {_days(report)} is that of its {len(lines):,} line entries: {result.verdict}")
 
 
-def check_parts_sum(books: BooksSample) -> CheckOutcome:
+def check_parts_sum(books: BooksSample) -> Finding:
     """Check that flows of January + flows of February = flows of January to February, per category."""
     reports = _several_reports(books)
     whole = books.reader.report(books.period)
@@ -134,13 +120,13 @@ def check_parts_sum(books: BooksSample) -> CheckOutcome:
             f"{books.period.end_date} sum to {mismatch.first}, but the whole report has {mismatch.second}"
         )
     if not len(whole.ledgers):
-        return not_checked(NO_CASH_FLOW)
+        raise NotCheckedError(NO_CASH_FLOW)
     return passed(
         f"flows of {len(reports)} parts of the period sum to those of the whole, for {len(whole.ledgers)} ledger(s)"
     )
 
 
-def check_days_sum(books: BooksSample) -> CheckOutcome:
+def check_days_sum(books: BooksSample) -> Finding:
     """Check that the flows of the days of a month sum to those of the month."""
     month = books.active_month()
     days, whole = books.day_reports(), books.reader.report(month)
@@ -153,34 +139,13 @@ def check_days_sum(books: BooksSample) -> CheckOutcome:
     return passed(f"{len(days)} daily reports sum to that of {month.start_date} to {month.end_date}")
 
 
-def check_lines_match_report(books: BooksSample) -> CheckOutcome:
-    """Check that category lines with ``is_cashflow=true`` are the lines of the report."""
-    report, lines = books.sample_report(), books.category_lines()
-    if report.lines.empty:
-        mismatch = find_mismatch(net_flows(report), _cash_flows(lines, "ledger_id"))
-    else:
-        reported = report.lines.drop_duplicates(["line_id", "ledger_id"])
-        reported = reported[reported["ledger_id"].isin(books.categories())]
-        keys = ("ledger_id", "journal_entry_id")
-        mismatch = find_mismatch(column_sums(reported, "amount", *keys), _cash_flows(lines, *keys))
-    if mismatch:
-        place = ", entry ".join([_label(books, mismatch.key), *mismatch.key[1:]])
-        return failed(
-            f"{place}, {report.period}: the report has {mismatch.first}, but its line entries with is_cashflow=true "
-            f"sum to {mismatch.second}"
-        )
-    count = len(books.categories())
-    compared = f"on all {count} categories" if books.has_all_categories else f"on the {count} largest categories"
-    return passed(f"{len(lines):,} category lines of {_days(report)} are those of the report, {compared}")
-
-
-def check_cash_filter(books: BooksSample) -> CheckOutcome:
+def check_cash_filter(books: BooksSample) -> Finding:
     """Check that every line comes either with ``is_cashflow=true`` or with ``false``, and all of them without."""
     sample = books.sample_period()
     cash_entry_lines = books.entry_lines()
     ledger_ids = tuple(cash_entry_lines["ledger_id"].value_counts().index[:_MAX_FILTERED_LEDGERS])
     if not ledger_ids:
-        return not_checked(NO_LINES)
+        raise NotCheckedError(NO_LINES)
     with_true = _ids_by_ledger(cash_entry_lines)
     with_false = _ids_by_ledger(books.reader.lines(ledger_ids, sample, is_cashflow=False))
     unfiltered = _ids_by_ledger(books.reader.lines(ledger_ids, sample, is_cashflow=None))
@@ -208,17 +173,7 @@ def _filter_problem(with_true: set[str], with_false: set[str], unfiltered: set[s
     )
 
 
-def check_entries_complete(books: BooksSample) -> CheckOutcome:
-    """Check that debits equal credits in every entry that touches cash, and its lines can be listed."""
-    certificate = check_completeness(books.complete_entry_lines())
-    if certificate.problems.empty:
-        return passed(f"{certificate.entries:,} entries: debits equal credits, every named line is listed")
-    first = certificate.problems.iloc[0].dropna()
-    details = ", ".join(f"{str(name).replace('_', ' ')} {value}" for name, value in first.items() if name != "problem")
-    return failed(f"{len(certificate.problems):,} problem(s); first: {first['problem']}: {details}")
-
-
-def check_opposing_ledgers(books: BooksSample) -> CheckOutcome:
+def check_opposing_ledgers(books: BooksSample) -> Finding:
     """Check that ``opposing_ledger_ids`` of a line are the ledgers on the other side of its entry."""
     columns = ["journal_entry_id", "id", "ledger_id", "debit_credit", "amount", "opposing_ledger_ids", _ENTRY_LINE_IDS]
     rows: list[dict[Any, Any]] = books.complete_entry_lines()[columns].to_dict("records")
@@ -227,7 +182,7 @@ def check_opposing_ledgers(books: BooksSample) -> CheckOutcome:
         entries[row["journal_entry_id"]].append(row)
     comparable = [row for row in rows if _is_comparable(row, entries[row["journal_entry_id"]])]
     if not comparable:
-        return not_checked("because no line entry came with opposing_ledger_ids")
+        raise NotCheckedError("because no line entry came with opposing_ledger_ids")
     for row in comparable:
         entry = entries[row["journal_entry_id"]]
         opposing = {line["ledger_id"] for line in entry if line["debit_credit"] != row["debit_credit"]}
@@ -249,18 +204,18 @@ def _is_comparable(row: dict[Any, Any], entry: list[dict[Any, Any]]) -> bool:
     return has_opposing and is_complete and all(line["amount"] > 0 for line in entry)
 
 
-def check_tag_filter(books: BooksSample) -> CheckOutcome:
+def check_tag_filter(books: BooksSample) -> Finding:
     """Check that a report filtered by a tag has the lines with the tag, each as in the whole report."""
     report, lines = books.sample_report(), books.category_lines()
     tag_ids = sorted(set(split_lists(lines["tag_ids"])))
     if not tag_ids:
-        return not_checked(f"because no category line of {_days(report)} has a tag")
+        raise NotCheckedError(f"because no category line of {_days(report)} has a tag")
     period, tag = report.period, tag_ids[0]
     days = (period.start_date, period.end_date)
     try:
         tagged = load_cash_flow_report(books.reader.client, *days, time_zone=period.time_zone, tag_ids=[tag]).exact()
     except PermissionDeniedError:
-        return not_checked("because reports by tag need a Tier 3 subscription (403)")
+        raise NotCheckedError("because reports by tag need a Tier 3 subscription (403)") from None
     tagged_amounts, amounts = (column_sums(one.lines, "amount", "ledger_id", "line_id") for one in (tagged, report))
     mismatch = find_mismatch(tagged_amounts, {key: amounts.get(key, _ZERO) for key in tagged_amounts})
     if mismatch and not report.lines.empty:
@@ -278,12 +233,12 @@ def check_tag_filter(books: BooksSample) -> CheckOutcome:
     return passed(f"the report of tag {tag} has its {len(tagged_lines):,} line(s), of {len(report.lines):,}")
 
 
-def check_page_sizes(books: BooksSample) -> CheckOutcome:
+def check_page_sizes(books: BooksSample) -> Finding:
     """Check that small pages have at most the requested number of lines, and together the same lines as large ones."""
     sample, lines = books.sample_period(), books.entry_lines()
     sizes = lines["ledger_id"].value_counts()
     if sizes.empty or sizes.iloc[0] < 2:  # noqa: PLR2004 (two pages)
-        return not_checked("because no ledger has two line entries in the period")
+        raise NotCheckedError("because no ledger has two line entries in the period")
     ledger_id, limit = sizes.index[0], math.ceil(sizes.iloc[0] / _PAGES)
     label = books.reader.ledger_label(ledger_id)
     counts: Counter[str] = Counter()
@@ -308,12 +263,12 @@ def check_page_sizes(books: BooksSample) -> CheckOutcome:
     return passed(f"{len(counts):,} lines of {label} in {page_count} pages of at most {limit}")
 
 
-def check_expansions(books: BooksSample) -> CheckOutcome:
+def check_expansions(books: BooksSample) -> Finding:
     """Check that responses include what the parameter ``expand`` requests."""
     sample = books.sample_period()
     sizes = books.cash_lines()["ledger_id"].value_counts()
     if sizes.empty:
-        return not_checked("because no cash ledger has a line entry in the period")
+        raise NotCheckedError("because no cash ledger has a line entry in the period")
     query = (sizes.index[0], sample.start_date, sample.end_date)
     client = books.reader.client
     page = client.list_line_entries(*query, time_zone=sample.time_zone, expand=_EXPANSIONS, limit=_EXPANDED_LINES)
@@ -346,10 +301,6 @@ def _several_reports(books: BooksSample) -> list[CashFlowReport]:
     if len(reports) < 2:  # noqa: PLR2004 (something to compare)
         raise NotCheckedError(_ONE_DAY)
     return reports
-
-
-def _balances(balances: pd.DataFrame) -> Sums:
-    return column_sums(balances, "cash_balance", "ledger_id")
 
 
 def _cash_flows(lines: pd.DataFrame, *keys: str) -> Sums:

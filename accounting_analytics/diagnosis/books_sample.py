@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from accounting_analytics.cash_flow_report import CashFlowReport
 from accounting_analytics.column_conversion import split_lists
 from accounting_analytics.diagnosis.findings import NotCheckedError
-from accounting_analytics.errors import AccountingAnalyticsError, InvalidRequestError
+from accounting_analytics.errors import InvalidRequestError
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
 from accounting_analytics.periods import Period
 from accounting_analytics.schemas import LineEntries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
-
+    from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.client import LedgerClient
-
-Response = TypeVar("Response")
 
 NO_CASH_FLOW = "because there is no cash flow in the period; give one with entries (--start-date, --end-date)"
 NO_LINES = "because no ledger of the report has a line entry in the period"
@@ -34,19 +31,18 @@ _EXPANSIONS = ("journal_entry", "opposing_ledger_ids")
 
 
 class BooksReader:
-    """Reports and lines of the service; a repeated request returns the first response, or raises its error again."""
+    """Reports and lines of the service, with decimals; a repeated request returns the first response."""
 
     def __init__(self, client: LedgerClient) -> None:
         self.client = client
-        self._results: dict[Hashable, object] = {}
         self._names: dict[str, str] = {}
+        self.report = cache(self._load_report)
+        self.lines = cache(self._load_lines)
 
-    def report(self, period: Period) -> CashFlowReport:
-        """Cash flow report of a period, with decimals."""
+    def _load_report(self, period: Period) -> CashFlowReport:
+        """Load the cash flow report of a period."""
         days = (period.start_date, period.end_date)
-        report = self._request_once(
-            period, lambda: load_cash_flow_report(self.client, *days, time_zone=period.time_zone).exact()
-        )
+        report = load_cash_flow_report(self.client, *days, time_zone=period.time_zone).exact()
         for frame, column in (
             (report.ledgers, "name"),
             (report.starting_balances, "ledger_name"),
@@ -55,36 +51,21 @@ class BooksReader:
             self._names.update(zip(frame["ledger_id"], frame[column], strict=True))
         return report
 
-    def lines(
-        self,
-        ledger_ids: Iterable[str],
-        period: Period,
-        *,
-        is_cashflow: bool | None = True,
+    def _load_lines(
+        self, ledger_ids: tuple[str, ...], period: Period, *, is_cashflow: bool | None = True
     ) -> pd.DataFrame:
-        """Line entries of some ledgers, with decimals."""
-        ids = tuple(ledger_ids)
-        return self._request_once(
-            (ids, period, is_cashflow),
-            lambda: (
-                LineEntries.exact(
-                    load_line_entries(
-                        self.client,
-                        ids,
-                        period.start_date,
-                        period.end_date,
-                        time_zone=period.time_zone,
-                        is_cashflow=is_cashflow,
-                        expand=_EXPANSIONS,
-                        progress=False,
-                    )
-                ).frame
-            ),
+        """Load line entries of some ledgers."""
+        lines = load_line_entries(
+            self.client,
+            ledger_ids,
+            period.start_date,
+            period.end_date,
+            time_zone=period.time_zone,
+            is_cashflow=is_cashflow,
+            expand=_EXPANSIONS,
+            progress=False,
         )
-
-    def reports(self) -> list[CashFlowReport]:
-        """All reports requested so far."""
-        return [result for result in self._results.values() if isinstance(result, CashFlowReport)]
+        return LineEntries.exact(lines).frame
 
     def ledger_label(self, ledger_id: str) -> str:
         """Name and id of a ledger, for messages."""
@@ -94,17 +75,6 @@ class BooksReader:
     def ledger_name(self, ledger_id: str) -> str:
         """Name of a ledger in the reports; its id if it is in none."""
         return self._names.get(ledger_id) or ledger_id
-
-    def _request_once(self, key: Hashable, request: Callable[[], Response]) -> Response:
-        if key not in self._results:
-            try:
-                self._results[key] = request()
-            except AccountingAnalyticsError as error:
-                self._results[key] = error
-        result = self._results[key]
-        if isinstance(result, AccountingAnalyticsError):
-            raise result.with_traceback(None)
-        return result  # type: ignore[return-value]  # the result of the request with this key
 
 
 class BooksSample:
@@ -145,6 +115,16 @@ class BooksSample:
     def sample_report(self) -> CashFlowReport:
         """Report of the sample period."""
         return self.reader.report(self.sample_period())
+
+    def sample_days(self) -> list[CashFlowReport]:
+        """Report of each day of the sample period."""
+        return [self.reader.report(day) for day in self.sample_period().windows(1)]
+
+    def balances_before(self) -> pd.DataFrame:
+        """Balances at the end of the part before the sample period; those of its own start if there is none."""
+        start = self.sample_period().start_date
+        before = [report for report in self.part_reports() if report.period.end_date + _DAY == start]
+        return before[0].ending_balances if before else self.sample_report().starting_balances
 
     def cash_ledgers(self) -> tuple[str, ...]:
         """Ledgers that report cash flow, in the report's order."""
@@ -194,6 +174,7 @@ class BooksSample:
                 "name": [self.reader.ledger_name(one) for one in ids],
                 "report_cash_flow": [one in cash for one in ids],
                 "parent_id": None,
+                "parent_known": False,
                 "sort_code": "",
             }
         )

@@ -13,18 +13,16 @@ from accounting_analytics.client.connect import load_settings
 from accounting_analytics.diagnosis import agreement_checks
 from accounting_analytics.diagnosis.books_sample import BooksReader, BooksSample, find_last_months
 from accounting_analytics.diagnosis.findings import (
-    CheckOutcome,
     Diagnosis,
     Finding,
+    NotCheckedError,
     Part,
+    Verdict,
     failed,
-    failed_by,
-    not_checked,
     passed,
     run_check,
 )
 from accounting_analytics.diagnosis.machine_checks import check_machine
-from accounting_analytics.diagnosis.second_opinion_check import check_second_opinion
 from accounting_analytics.diagnosis.service_checks import NO_REPORT, check_service, request_first_report
 from accounting_analytics.errors import (
     AccountingAnalyticsError,
@@ -41,19 +39,16 @@ if TYPE_CHECKING:
     from accounting_analytics.client.connect import Settings
     from accounting_analytics.periods import DateLike, ZoneLike
 
-BOOKS_CHECKS: dict[str, Callable[[BooksSample], CheckOutcome]] = {
-    "identity": agreement_checks.check_identity,
-    "balances chain": agreement_checks.check_balance_chain,
+BOOKS_CHECKS: dict[str, Callable[[BooksSample], Finding]] = {
     "months add up": agreement_checks.check_parts_sum,
     "days add up": agreement_checks.check_days_sum,
-    "lines = report": agreement_checks.check_lines_match_report,
+    "complete": agreement_checks.check_complete,
+    "reconciled": agreement_checks.check_reconciliation,
     "cash filter": agreement_checks.check_cash_filter,
-    "whole entries": agreement_checks.check_entries_complete,
     "opposing ledgers": agreement_checks.check_opposing_ledgers,
     "tagged report": agreement_checks.check_tag_filter,
     "page size": agreement_checks.check_page_sizes,
     "expand": agreement_checks.check_expansions,
-    "second opinion": check_second_opinion,
 }
 """Checks of the books, by the names of their findings."""
 _CONFIGURATION = "configuration"
@@ -75,10 +70,9 @@ def doctor(
 ) -> Diagnosis:
     """Check this machine, the service, and whether the service's responses agree with each other; changes nothing.
 
-    Checks of the books need no right figures: January + February must be January to February, the end of one month the
-    start of the next, the days of a month the month, the lines of the categories those of the report, and so on. They
-    send about a hundred requests for three months. Where hledger is installed, it must sum the same figures from the
-    lines.
+    The lines of a month must be complete, and its report what they make of the balances before it. Other checks of the
+    books need no right figures: January + February must be January to February, the days of a month the month, and so
+    on. They send about a hundred requests for three months.
 
     Parameters
     ----------
@@ -117,7 +111,7 @@ def doctor(
                 client, LedgerClient, "client", "connect() returns one; leave it out to check the configuration"
             )
             reason = "because a client was passed, which needs none"
-            findings.insert(0, Finding(Part.MACHINE, _CONFIGURATION, *not_checked(reason)))
+            findings.insert(0, Finding(Verdict.NOT_CHECKED, reason, part=Part.MACHINE, check=_CONFIGURATION))
         subject = f"Service {client.base_url}, instance {client.instance_id}"
         days_in = choose_zone(time_zone, client.time_zone).name
         period = requested and Period(requested.start_date, requested.end_date, days_in)
@@ -155,10 +149,10 @@ def _check_configuration(profile: str | None) -> _Configured:
         settings = load_settings(profile)
         client = connect(profile)
     except InputError as error:
-        result = failed(str(error), "show the settings in effect with: accounting-analytics config show")
-        return _Configured(None, Finding(Part.MACHINE, _CONFIGURATION, *result))
-    result = passed(f"found: {_setting_sources(settings)}")
-    return _Configured(client, Finding(Part.MACHINE, _CONFIGURATION, *result))
+        client, found = None, failed(str(error), "show the settings in effect with: accounting-analytics config show")
+    else:
+        found = passed(f"found: {_setting_sources(settings)}")
+    return _Configured(client, found._replace(part=Part.MACHINE, check=_CONFIGURATION))
 
 
 def _setting_sources(settings: Settings) -> str:
@@ -184,7 +178,7 @@ def check_service_and_books(client: LedgerClient, period: Period | None, time_zo
             period = find_last_months(reader, today, time_zone)
         except AccountingAnalyticsError as error:
             failure, *others = BOOKS_CHECKS
-            ended = Finding(Part.BOOKS, failure, *failed_by(error, _READ_MESSAGE))
+            ended = failed(str(error), _READ_MESSAGE, error.exit_code)._replace(check=failure)
             return CheckedBooks(None, (*findings, ended, *_not_checked(others, _SERVICE_FAILED)))
     if period is None:
         return CheckedBooks(None, (*findings, *_not_checked(BOOKS_CHECKS, _NO_RECENT_CASH_FLOW)))
@@ -193,21 +187,17 @@ def check_service_and_books(client: LedgerClient, period: Period | None, time_zo
 
 def check_books(books: BooksSample) -> Iterator[Finding]:
     """All findings about the books; once the service fails, the remaining checks are skipped."""
-    check_by_error: dict[int, str] = {}
     service_failed = False
 
-    def checked(name: str) -> CheckOutcome:
+    def checked(name: str) -> Finding:
         nonlocal service_failed
         if service_failed:
-            return not_checked(_SERVICE_FAILED)
+            raise NotCheckedError(_SERVICE_FAILED)
         try:
             return BOOKS_CHECKS[name](books)
         except AccountingAnalyticsError as error:
-            if id(error) in check_by_error:
-                return not_checked(f"because of the same error as in {check_by_error[id(error)]}")
-            check_by_error[id(error)] = name
             service_failed = isinstance(error, ServiceError)
-            return failed_by(error, _READ_MESSAGE)
+            return failed(str(error), _READ_MESSAGE, error.exit_code)
 
     with progress_bar(None, total=len(BOOKS_CHECKS), desc="checks of the books", unit=" checks") as bar:
         for name in BOOKS_CHECKS:
@@ -216,7 +206,7 @@ def check_books(books: BooksSample) -> Iterator[Finding]:
 
 
 def _not_checked(names: Iterable[str], reason: str) -> list[Finding]:
-    return [Finding(Part.BOOKS, name, *not_checked(reason)) for name in names]
+    return [Finding(Verdict.NOT_CHECKED, reason, check=name) for name in names]
 
 
 def _today(time_zone: str) -> dt.date:

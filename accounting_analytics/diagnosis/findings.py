@@ -18,7 +18,6 @@ from accounting_analytics.results import Result, ResultPart
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from accounting_analytics.errors import AccountingAnalyticsError
     from accounting_analytics.periods import Period
 
 _PRECEDENCE = (ConfigurationError.exit_code, ServiceError.exit_code, BooksError.exit_code)
@@ -49,42 +48,8 @@ class Part(StrEnum):
         return dict(zip(Part, _PRECEDENCE, strict=True))[self]
 
 
-class CheckOutcome(NamedTuple):
-    """What a check returns: its verdict, what that means, what to do, and the exit code of an error that ended it."""
-
-    verdict: Verdict
-    message: str
-    next_step: str = ""
-    error_code: int | None = None
-
-
 class NotCheckedError(Exception):
     """What a check needs is not there; the text says why, and begins with because."""
-
-
-def passed(message: str) -> CheckOutcome:
-    """Return the result of a check that passed."""
-    return CheckOutcome(Verdict.OK, message)
-
-
-def warning(message: str, next_step: str) -> CheckOutcome:
-    """Return the result of a check that passed with a reservation."""
-    return CheckOutcome(Verdict.WARNING, message, next_step)
-
-
-def failed(message: str, next_step: str) -> CheckOutcome:
-    """Return the result of a check that failed."""
-    return CheckOutcome(Verdict.FAILED, message, next_step)
-
-
-def failed_by(error: AccountingAnalyticsError, next_step: str) -> CheckOutcome:
-    """Return the result of a check that an error ended; it keeps the error's exit code."""
-    return CheckOutcome(Verdict.FAILED, str(error), next_step, error.exit_code)
-
-
-def not_checked(reason: str) -> CheckOutcome:
-    """Return the result of a check that could not be made; `reason` begins with because."""
-    return CheckOutcome(Verdict.NOT_CHECKED, reason)
 
 
 class Finding(NamedTuple):
@@ -92,10 +57,6 @@ class Finding(NamedTuple):
 
     Attributes
     ----------
-    part : Part
-        What was examined.
-    check : str
-        Name of the check.
     verdict : Verdict
         Result of the check.
     message : str
@@ -104,14 +65,18 @@ class Finding(NamedTuple):
         What to do; empty if there is nothing to do.
     error_code : int or None
         Exit code of the error that ended the check, if one did.
+    part : Part
+        What was examined.
+    check : str
+        Name of the check; `run_check` fills in both.
     """
 
-    part: Part
-    check: str
     verdict: Verdict
     message: str
     next_step: str = ""
     error_code: int | None = None
+    part: Part = Part.BOOKS
+    check: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -121,12 +86,28 @@ class Finding(NamedTuple):
         return self.part.exit_code if self.error_code is None else self.error_code
 
 
-def run_check(part: Part, name: str, check: Callable[[], CheckOutcome]) -> Finding:
+def passed(message: str) -> Finding:
+    """Return the finding of a check that passed."""
+    return Finding(Verdict.OK, message)
+
+
+def warning(message: str, next_step: str) -> Finding:
+    """Return the finding of a check that passed with a reservation."""
+    return Finding(Verdict.WARNING, message, next_step)
+
+
+def failed(message: str, next_step: str, error_code: int | None = None) -> Finding:
+    """Return the finding of a check that failed, with the exit code of the error that ended it."""
+    return Finding(Verdict.FAILED, message, next_step, error_code)
+
+
+def run_check(part: Part, name: str, check: Callable[[], Finding]) -> Finding:
     """Make a check, and return its finding."""
     try:
-        return Finding(part, name, *check())
+        finding = check()
     except NotCheckedError as reason:
-        return Finding(part, name, *not_checked(str(reason)))
+        finding = Finding(Verdict.NOT_CHECKED, str(reason))
+    return finding._replace(part=part, check=name)
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,12 +11,11 @@ from urllib.parse import urlsplit
 
 from accounting_analytics.client.records import flattened
 from accounting_analytics.diagnosis.findings import (
-    CheckOutcome,
+    Finding,
     NotCheckedError,
     Part,
+    Verdict,
     failed,
-    failed_by,
-    not_checked,
     passed,
     run_check,
     warning,
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from accounting_analytics.client import LedgerClient, Quota
-    from accounting_analytics.diagnosis.findings import Finding
     from accounting_analytics.periods import Period
 
 _ATTEMPT_SECONDS, _CALL_SECONDS, _ATTEMPTS = 20.0, 45.0, 2
@@ -91,7 +89,7 @@ def request_first_report(client: LedgerClient, day: Period) -> FirstResponse:
 
 def check_service(client: LedgerClient, day: Period, first: FirstResponse) -> list[Finding]:
     """All findings about the service and the client's permissions."""
-    checks: dict[str, Callable[[], CheckOutcome]] = {
+    checks: dict[str, Callable[[], Finding]] = {
         "reachable": lambda: check_reachable(client.base_url, first),
         "authentication": lambda: check_authentication(client.instance_id, first),
         "clock": lambda: check_clock(first),
@@ -104,7 +102,7 @@ def check_service(client: LedgerClient, day: Period, first: FirstResponse) -> li
     return [run_check(Part.SERVICE, name, check) for name, check in checks.items()]
 
 
-def check_reachable(base_url: str, first: FirstResponse) -> CheckOutcome:
+def check_reachable(base_url: str, first: FirstResponse) -> Finding:
     """Check that a Ledger Accounting Service responds at the address."""
     if not first.is_from_service:
         return failed(str(first.error), _CHECK_CONNECTION)
@@ -120,11 +118,11 @@ def check_reachable(base_url: str, first: FirstResponse) -> CheckOutcome:
     )
 
 
-def check_authentication(instance_id: str, first: FirstResponse) -> CheckOutcome:
+def check_authentication(instance_id: str, first: FirstResponse) -> Finding:
     """Check that the token is valid and gives access to the instance."""
     error = first.error
     if not first.is_from_service:
-        return not_checked(_DID_NOT_RESPOND)
+        raise NotCheckedError(_DID_NOT_RESPOND)
     if isinstance(error, AuthenticationError):
         return failed(str(error), "get a new token, and write it to the file of ACCOUNTING_ANALYTICS_TOKEN_FILE")
     if isinstance(error, NotFoundError):
@@ -134,17 +132,17 @@ def check_authentication(instance_id: str, first: FirstResponse) -> CheckOutcome
         )
     if error is None or isinstance(error, PermissionDeniedError):
         return passed(f"the token gives access to instance {instance_id}")
-    return not_checked(f"because the service refused the request: {error}")
+    raise NotCheckedError(f"because the service refused the request: {error}")
 
 
-def check_clock(first: FirstResponse) -> CheckOutcome:
+def check_clock(first: FirstResponse) -> Finding:
     """Check that this machine's clock agrees with the service's."""
     if first.error is not None:
-        return not_checked("because there is no response to compare with")
+        raise NotCheckedError("because there is no response to compare with")
     try:
         service_time = email.utils.parsedate_to_datetime(first.date or "")
     except ValueError:
-        return not_checked("because the service's responses have no readable date")
+        raise NotCheckedError("because the service's responses have no readable date") from None
     # the header has whole seconds, rounded down
     skew = first.local_timestamp - (as_utc(service_time).timestamp() + 0.5)
     if abs(skew) <= _WARN_SKEW:
@@ -157,32 +155,34 @@ def check_clock(first: FirstResponse) -> CheckOutcome:
     )
 
 
-def check_read_reports(first: FirstResponse) -> CheckOutcome:
+def check_read_reports(first: FirstResponse) -> Finding:
     """Check that the cash flow report can be read."""
     if first.error is None:
         return passed("the cash flow report can be read")
     if not first.is_from_service:
-        return not_checked(_DID_NOT_RESPOND)
+        raise NotCheckedError(_DID_NOT_RESPOND)
     if isinstance(first.error, AuthenticationError | NotFoundError):
-        return not_checked("because the service gave no access")
+        raise NotCheckedError("because the service gave no access")
     if isinstance(first.error, PermissionDeniedError):
-        return failed_by(first.error, "ask the issuer of the token for permission to read reports")
-    return failed_by(first.error, "read the message; nothing else can be checked until a report can be read")
+        step = "ask the issuer of the token for permission to read reports"
+    else:
+        step = "read the message; nothing else can be checked until a report can be read"
+    return failed(str(first.error), step, first.error.exit_code)
 
 
-def check_read_line_entries(client: LedgerClient, day: Period, first: FirstResponse) -> CheckOutcome:
+def check_read_line_entries(client: LedgerClient, day: Period, first: FirstResponse) -> Finding:
     """Check that line entries can be read."""
     first.require_report()
     if not first.cash_ledgers:
-        return not_checked("because no ledger reports cash flow, so there is none to list")
+        raise NotCheckedError("because no ledger reports cash flow, so there is none to list")
     try:
         client.list_line_entries(first.cash_ledgers[0], day.start_date, day.end_date, time_zone=day.time_zone, limit=1)
     except AccountingAnalyticsError as error:
-        return failed_by(error, "ask the issuer of the token for permission to read line entries")
+        return failed(str(error), "ask the issuer of the token for permission to read line entries", error.exit_code)
     return passed("line entries of a ledger can be listed")
 
 
-def check_tag_filter(client: LedgerClient, day: Period, first: FirstResponse) -> CheckOutcome:
+def check_tag_filter(client: LedgerClient, day: Period, first: FirstResponse) -> Finding:
     """Request a report by an unknown tag, to learn whether the subscription includes reports by tag."""
     first.require_report()
     try:
@@ -193,20 +193,20 @@ def check_tag_filter(client: LedgerClient, day: Period, first: FirstResponse) ->
             "omit tag_ids, or load line entries with tag_ids instead",
         )
     except NotFoundError:
-        return not_checked(
+        raise NotCheckedError(
             "because the service refuses unknown tags (404), which is not conclusive; see: tagged report"
-        )
+        ) from None
     except AccountingAnalyticsError as error:
-        return not_checked(f"because the service refused an unknown tag: {error}")
+        raise NotCheckedError(f"because the service refused an unknown tag: {error}") from error
     return passed("reports can be filtered by tags (Tier 3)")
 
 
-def check_changes() -> CheckOutcome:
+def check_changes() -> Finding:
     """Report that permission to change the books is never checked."""
-    return not_checked("because only a change would show it, and the doctor changes nothing")
+    return Finding(Verdict.NOT_CHECKED, "because only a change would show it, and the doctor changes nothing")
 
 
-def check_rate_limit(quota: Quota, first: FirstResponse) -> CheckOutcome:
+def check_rate_limit(quota: Quota, first: FirstResponse) -> Finding:
     """Report the rate limit that the service states."""
     if isinstance(first.error, RateLimitedError):
         return failed(str(first.error), "wait a minute; is another program using this instance?")

@@ -25,10 +25,10 @@ from accounting_analytics.periods import local_date, zone
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from accounting_analytics.periods import Period, ZoneLike
+    from accounting_analytics.periods import ZoneLike
 
 _DESCRIPTIONS = ("transaction_description", "description")
 """Texts of lines that describe an entry without a description, the first one that is there."""
@@ -193,19 +193,6 @@ class HledgerJournal(NamedTuple):
                 own_day = "" if day == first else f", date: {day}"
                 amount = f"{from_minor_units(units, self.scale):f}"
                 yield f"    {self.accounts[ledger_id]}    {amount}  ; id: {encoded(line_id)}{own_day}"
-
-    def in_order(self, ledger_ids: Collection[str]) -> list[str]:
-        """Ledgers in display order; those that are not in the chart of accounts are last."""
-        return list(dict.fromkeys([*self.tree.in_order(ledger_ids), *ledger_ids]))
-
-    def ledgers_of_entries_across(self, period: Period) -> set[str]:
-        """Ledgers of the entries that have lines in a period and outside it."""
-        across: set[str] = set()
-        for _, _, postings in self.transactions:
-            within = {period.start_date <= one.day <= period.end_date for one in postings}
-            if len(within) > 1:
-                across.update(one.ledger_id for one in postings)
-        return across
 
 
 def _rows(line_entries: Any, exact: ExactLines) -> list[dict[str, Any]]:  # noqa: ANN401 (any frame narwhals knows)

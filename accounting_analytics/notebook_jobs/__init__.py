@@ -1,6 +1,6 @@
-"""Notebooks executed as jobs, and self-contained HTML pages.
+"""Notebooks executed as jobs, and self-contained HTML pages of them.
 
-The names load on first use: a page of figures needs no notebook.
+The names load on first use: copying the example notebooks needs none of their libraries.
 """
 
 import lazy_loader

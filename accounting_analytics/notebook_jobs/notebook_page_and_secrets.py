@@ -11,11 +11,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import plotly.io
 from nbconvert import HTMLExporter
 from plotly.offline import get_plotlyjs
 
 from accounting_analytics.client.secret import masked
-from accounting_analytics.notebook_jobs.report_page import WITHOUT_UPLOADS, figure_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from accounting_analytics.client.secret import Secret
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
+_WITHOUT_UPLOADS = {"showSendToCloud": False}
+"""Configuration of a figure without the button that sends its data to another service."""
 _TEMPLATES = Path(__file__).parent / "templates"
 _FORMAT_METADATA = frozenset({"kernelspec", "language_info"})
 _FORMAT_FIELDS = frozenset({"cell_type", "id", "output_type"})
@@ -36,7 +38,7 @@ def notebook_html(notebook: Any, *, title: str) -> str:  # noqa: ANN401 (nbforma
     for bundle in _output_bundles(converted):
         figure = bundle.pop(PLOTLY_MIME, None)
         if figure is not None:
-            bundle["text/html"] = figure_html(figure)
+            bundle["text/html"] = _figure_html(figure)
             charts += 1
     exporter: Any = HTMLExporter(template_name="accounting_analytics", extra_template_basedirs=[str(_TEMPLATES)])
     resources = {"plotly_js": get_plotlyjs() if charts else "", "metadata": {"name": title}}
@@ -44,12 +46,18 @@ def notebook_html(notebook: Any, *, title: str) -> str:  # noqa: ANN401 (nbforma
     return str(page)
 
 
+def _figure_html(figure: Any) -> str:  # noqa: ANN401 (JSON of a plotly figure)
+    """HTML of a figure, for a page that embeds Plotly; text of the figure cannot close the script element."""
+    config = {"displaylogo": False, **_WITHOUT_UPLOADS}
+    return str(plotly.io.to_html(figure, include_plotlyjs=False, full_html=False, validate=False, config=config))
+
+
 def remove_upload_buttons(notebook: Any) -> None:  # noqa: ANN401 (nbformat's NotebookNode)
     """Remove the button that sends a figure to another service from every chart of a notebook, wherever it is shown."""
     for bundle in _output_bundles(notebook):
         if PLOTLY_MIME in bundle:
             figure = bundle[PLOTLY_MIME]
-            figure["config"] = {**figure.get("config", {}), **WITHOUT_UPLOADS}
+            figure["config"] = {**figure.get("config", {}), **_WITHOUT_UPLOADS}
 
 
 def _output_bundles(notebook: Any) -> Iterator[Any]:  # noqa: ANN401 (nbformat's NotebookNode)

@@ -11,7 +11,7 @@ from accounting_analytics.reconciliation.differences import CAUSE, amount_or_zer
 from accounting_analytics.reconciliation.line_explanations import NOT_GIVEN, NOT_RECOMPUTED, OMITTED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.chart_of_accounts import Hierarchy
@@ -39,7 +39,7 @@ class _Sides(NamedTuple):
 
 
 def separate_causes(
-    differences: Iterable[Difference],
+    differences: Sequence[Difference],
     reported: CashFlowReport,
     recomputed: CashFlowReport,
     hierarchy: Hierarchy | None,
@@ -50,6 +50,8 @@ def separate_causes(
 
     Without a known hierarchy a total follows wherever a figure without descendants differs.
     """
+    if not differences:
+        return []
     by_what: defaultdict[str, list[Difference]] = defaultdict(list)
     for one in differences:
         by_what[one.what].append(one)

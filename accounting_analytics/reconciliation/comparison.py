@@ -16,6 +16,7 @@ from accounting_analytics.ledger_tree import LedgerTree
 from accounting_analytics.local_books import LocalBooks, lines_of
 from accounting_analytics.money import EXACT
 from accounting_analytics.periods import LOCALTIME
+from accounting_analytics.reconciliation.assumptions import find_assumptions
 from accounting_analytics.reconciliation.causes import separate_causes
 from accounting_analytics.reconciliation.differences import Compared, differences_frame
 from accounting_analytics.reconciliation.figure_comparison import (
@@ -29,7 +30,6 @@ from accounting_analytics.reconciliation.figure_explanations import explain_endi
 from accounting_analytics.reconciliation.line_comparison import compare_lines
 from accounting_analytics.reconciliation.line_explanations import find_opening_lines
 from accounting_analytics.reconciliation.result import Reconciliation
-from accounting_analytics.reconciliation.whole_report import explain_whole_report
 
 if TYPE_CHECKING:
     from accounting_analytics.cash_flow_report import CashFlowReport
@@ -73,16 +73,26 @@ def reconcile(
         The two cannot be compared: different days or scales, a report filtered by tags, the same report twice, or two
         of the same origin.
     """
-    given = line_entries
-    if ledgers is None and isinstance(given, LocalBooks):
-        ledgers = given.ledgers()
-    line_entries = lines_of(given)
+    if ledgers is None and isinstance(line_entries, LocalBooks):
+        ledgers = line_entries.ledgers()
+    line_entries = lines_of(line_entries)
     require_report(reported, "reported")
     require_report(recomputed, "recomputed")
     _require_origins(reported, recomputed)
-    notes = _require_comparable(reported, recomputed)
     as_decimals = recomputed.as_decimals
-    reported, recomputed = reported.exact(), recomputed.exact()
+    return compare_reports(reported.exact(), recomputed.exact(), line_entries, ledgers, as_decimals=as_decimals)
+
+
+def compare_reports(
+    reported: CashFlowReport,
+    recomputed: CashFlowReport,
+    line_entries: Any = None,  # noqa: ANN401 (any frame narwhals knows)
+    ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
+    *,
+    as_decimals: bool = False,
+) -> Reconciliation:
+    """Compare a loaded and a recomputed report whose tables are valid and exact."""
+    notes = _require_comparable(reported, recomputed)
     names = _ledger_names(reported, recomputed)
     with localcontext(EXACT):
         lines = compare_lines(reported, recomputed, line_entries, names)
@@ -103,10 +113,10 @@ def reconcile(
         differences = separate_causes(
             differences, reported, recomputed, _known_hierarchy(tree), opening_lines=opening_lines
         )
-        hypotheses, candidates = (
-            ((), ())
-            if without_history or not differences
-            else explain_whole_report(reported, recomputed, differences, given, (line_entries, ledgers))
+        assumptions = (
+            ()
+            if without_history or tree is None or line_entries is None
+            else find_assumptions(reported, recomputed, differences, line_entries, ledgers)
         )
     return Reconciliation(
         period=recomputed.period,
@@ -115,8 +125,7 @@ def reconcile(
         partial=reported.partial or recomputed.partial,
         hierarchy_inferred=bool(recomputed.inferred_roots),
         without_history=without_history,
-        hypotheses=hypotheses,
-        candidates=candidates,
+        assumptions=assumptions,
         notes=(
             *notes,
             *(note for one in compared for note in one.notes),

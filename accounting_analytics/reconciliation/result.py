@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from accounting_analytics.periods import Period
-    from accounting_analytics.reconciliation.candidates import Candidate
-    from accounting_analytics.reconciliation.hypotheses import Hypothesis
+    from accounting_analytics.reconciliation.assumptions import Assumption
 
 _MAX_CONSEQUENCES = 50
 _FACTS = ("local_date", "description", "cash_account", "category", "what", "reported", "recomputed", "difference")
@@ -54,11 +53,9 @@ class Reconciliation(Result):
         Whether recomputed totals assume that ledgers without a known parent are roots.
     without_history : bool
         Whether every recomputed starting balance is zero and the reported ones are not: `summary` says what to pass.
-    hypotheses : tuple of Hypothesis
+    assumptions : tuple of Assumption
         Single assumptions about the report under which every figure compared agrees, such as the days of another zone;
         needs `line_entries` and `ledgers`.
-    candidates : tuple of Candidate
-        Where only balances differ, at most three entries that have just this amount.
     """
 
     period: Period
@@ -68,8 +65,7 @@ class Reconciliation(Result):
     partial: bool = False
     hierarchy_inferred: bool = False
     without_history: bool = False
-    hypotheses: tuple[Hypothesis, ...] = ()
-    candidates: tuple[Candidate, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
 
     @property
     def ties(self) -> bool:
@@ -151,16 +147,13 @@ class Reconciliation(Result):
         return (*self._assumptions(), *causes, *self._following(rows, explained))
 
     def _assumptions(self) -> list[str]:
-        """Sentences of hypotheses and candidates."""
-        return [
-            *(f"{one.sentence} So read, every figure compared agrees." for one in self.hypotheses),
-            *(f"Candidate: {one.sentence}" for one in self.candidates),
-        ]
+        """Sentences of what explains the whole report."""
+        return [f"{one.sentence} So read, every figure compared agrees." for one in self.assumptions]
 
     def _following(self, rows: list[dict[Any, Any]], explained: int) -> list[str]:
         """Say what is unexplained, what follows from the causes, and what only lacks its history."""
         history = [f"- {explained} balance(s) differ only by the missing history: see .differences."]
-        unexplained = () if self.hypotheses else describe_unexplained(rows)
+        unexplained = () if self.assumptions else describe_unexplained(rows)
         return [*unexplained, *describe_consequences(rows), *(history if explained else [])]
 
     def _content(self) -> dict[str, Any]:
@@ -172,8 +165,7 @@ class Reconciliation(Result):
             "comparisons": [one._asdict() for one in self.comparisons],
             "differences": self.differences,
             "explanations": self.explanations,
-            "hypotheses": [one._asdict() for one in self.hypotheses],
-            "candidates": [one._asdict() for one in self.candidates],
+            "assumptions": [one._asdict() for one in self.assumptions],
             "notes": self.notes,
         }
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
+from accounting_analytics.books import Books
 from accounting_analytics.books.drift import compare_lines
 from accounting_analytics.books.storage import table_schema
 from accounting_analytics.changed_lines import KINDS
@@ -22,7 +23,7 @@ from accounting_analytics.loader.line_entries import load_line_table, to_line_fr
 from accounting_analytics.loader.line_tables import sort_lines
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.periods import Period
-from accounting_analytics.schemas import LedgerDrift, LineEntries
+from accounting_analytics.schemas import EntryDrift, LedgerDrift, LineEntries
 
 ZONE = "America/New_York"
 NAMES = {"bank": "Bank", "card": "Card", "rent": "Rent", "meals": "Meals", "sales": "Sales"}
@@ -113,6 +114,14 @@ def rows(drift):
     ]
 
 
+def entry_rows(drift):
+    """Return the rows by entry without texts and days, with exact amounts as text."""
+    exact = EntryDrift.exact(drift.by_entry).frame
+    counts = [exact[f"lines_{name}"] for name in ("added", "removed", "changed")]
+    amounts = [exact[name].map(str) for name in ("before", "after", "change")]
+    return list(zip(exact["journal_entry_id"], exact["kind"], *counts, *amounts, strict=True))
+
+
 ONE = {"ent_1": purchase(1)}
 
 
@@ -123,6 +132,7 @@ def test_same_lines():
     assert drift.frame.empty
     assert drift.figures == []
     assert drift.lines.empty
+    assert drift.by_entry.empty
     assert drift.summary() == "No line changed between version 3 and version 9."
     assert drift.explain() == drift.summary()
     assert drift.line_counts == dict.fromkeys(KINDS, 0)
@@ -141,6 +151,61 @@ def test_added_and_removed():
     ]
     assert drift.summary() == ("Changes between version 3 and version 9: 4 lines of 2 journal entries in 2 months.")
     assert drift.line_counts == {"added": 2, "removed": 2, "recategorized": 0, "amended": 0}
+
+
+def test_by_entry():
+    """Each entry that changed is a row: what it is known by, what happened to it, and its cash before and after."""
+    before = {f"ent_{number}": purchase(number, at=MARCH + dt.timedelta(days=number)) for number in range(4)}
+    before["ent_9"] = Entry(APRIL, {"a": Line("rent", -500), "b": Line("meals", 500)}, "Accrual")
+    after = before | {
+        "ent_1": before["ent_1"].change("lin_1b", ledger="meals"),
+        "ent_2": purchase(2, cents=125_000, at=MARCH + dt.timedelta(days=2)),
+        "ent_5": purchase(5, "sales", -700),
+        "ent_9": before["ent_9"].change("a", cents=-600).change("b", cents=600),
+    }
+    del after["ent_3"]
+    drift = compare(before, after)
+    assert entry_rows(drift) == [
+        ("ent_5", "added", 2, 0, 0, "0.00", "7.00", "7.00"),
+        ("ent_1", "recategorized", 0, 0, 1, "-1240.00", "-1240.00", "0.00"),
+        ("ent_2", "amended", 0, 0, 2, "-1240.00", "-1250.00", "-10.00"),
+        ("ent_3", "removed", 0, 2, 0, "-1240.00", "0.00", "1240.00"),
+        ("ent_9", "amended", 0, 0, 2, "0.00", "0.00", "0.00"),
+    ]
+    found = drift.by_entry.set_index("journal_entry_id")
+    assert found["ledgers"].to_dict() == {
+        "ent_5": "Bank, Sales",
+        "ent_1": "Rent, Meals",
+        "ent_2": "Bank, Rent",
+        "ent_3": "Bank, Rent",
+        "ent_9": "Rent, Meals",
+    }
+    assert list(found["description"]) == ["Payment"] * 4 + ["Accrual"]
+    assert list(found["payee"]) == ["PAYMENT"] * 4 + ["ACCRUAL"]
+    assert str(found.loc["ent_2", "local_date"]) == "2025-03-16 00:00:00"
+
+
+def test_entries_that_another_person_changed(tmp_path, serve):
+    """What was edited in the service between two syncs is named by entry, and sums to the change of cash."""
+    with serve(401, dt.date(2025, 1, 1)) as service:
+        days = {"start_date": service.first, "end_date": "2025-12-31"}
+        books = Books.open(tmp_path / "books")
+        books.sync(service.client, **days)
+        before = books.line_entries()
+        service.recategorize()
+        service.insert()
+        service.delete()
+        books.sync(service.client, **days)
+        after = books.line_entries()
+    drift = books.drift(0)
+    kinds = drift.by_entry.set_index("journal_entry_id")["kind"]
+    old, new = set(before["journal_entry_id"]), set(after["journal_entry_id"])
+    assert set(kinds.index[kinds == "added"]) == new - old
+    assert set(kinds.index[kinds == "removed"]) == old - new
+    assert set(kinds) == {"added", "removed", "recategorized"}
+    months = {figure.key[:7] for figure in drift.figures}
+    exact = EntryDrift.exact(drift.by_entry).frame
+    assert exact["change"].sum() == sum(drift[month].exact() for month in months)
 
 
 def test_recategorized():
@@ -471,6 +536,31 @@ def naive_rows(before, after, zone):
     return sorted(found, key=lambda row: (row[0], -abs(Decimal(row[3])), NAMES[row[1]], row[2]))
 
 
+def naive_entry_rows(before, after):
+    """Return the rows by entry as loops over all lines find them, in order of the latest time of each entry."""
+    kinds, signed_lines = naive(before, after)
+    changed = {row["journal_entry_id"] for _, _, row in signed_lines}
+    found = []
+    for entry_id in changed:
+        old, new = (
+            [one for one in rows.to_pylist() if one["journal_entry_id"] == entry_id] for rows in (before, after)
+        )
+        of_entry = [kinds[one] for one in {one["id"] for one in (*old, *new)} if one in kinds]
+        amended = "recategorized" if set(of_entry) == {"recategorized"} else "amended"
+        cash = [sum((one["signed_amount"] for one in rows if one["ledger_id"] in {"bank", "card"}), Decimal("0.00"))
+                for rows in (old, new)]  # fmt: skip
+        row = (
+            entry_id,
+            amended if old and new else "added" if new else "removed",
+            of_entry.count("added"),
+            of_entry.count("removed"),
+            of_entry.count("recategorized") + of_entry.count("amended"),
+            *map(str, (*cash, cash[1] - cash[0])),
+        )
+        found.append(((new or old)[0]["datetime"], row))
+    return [row for _, row in sorted(found)]
+
+
 @settings.get_profile("slow")
 @given(data=st.data())
 def test_random_edits(data):
@@ -482,6 +572,7 @@ def test_random_edits(data):
     assert rows(drift) == expected
     kinds, _ = naive(before, after)
     assert drift.line_counts == {kind: list(kinds.values()).count(kind) for kind in KINDS}
+    assert entry_rows(drift) == naive_entry_rows(before, after)
     sums = {"|".join(row[:count]): Decimal(0) for row in expected for count in (1, 2, 3)}
     for month, ledger, kind, amount, *_ in expected:
         sums[month] += SIDES[ledger] * Decimal(amount) if ledger in {"bank", "card"} else 0

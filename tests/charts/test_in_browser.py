@@ -3,10 +3,11 @@
 import datetime as dt
 import re
 
+import plotly.io
 import pytest
 
 from accounting_analytics import charts
-from accounting_analytics.notebook_jobs.report_page import Section, write_page
+from accounting_analytics.charts.picture import _LAB_STYLE
 
 pytestmark = pytest.mark.browser
 PLACE = """(() => {
@@ -19,9 +20,19 @@ COLOURS = """[...document.querySelectorAll('.js-plotly-plot %s')].map(one => get
 
 @pytest.fixture
 def page(make_report, lines, tmp_path):
-    """Return the address of a page with the balance of a report."""
-    sections = [Section("Balance", figure=charts.running_balance(make_report(lines, start="10.00")))]
-    return write_page(tmp_path / "page.html", title="Charts", summary=[], sections=sections).as_uri()
+    """Return the address of a page with the balance of a report, as the output of a cell in JupyterLab is."""
+    figure = charts.running_balance(make_report(lines, start="10.00"))
+    chart = plotly.io.to_html(figure, include_plotlyjs=True, full_html=False)
+    style = f"<style>.jp-OutputArea {{ margin: 0 1rem }} {_LAB_STYLE}</style>"
+    table = f'<div class="accounting-analytics-chart">{figure.table_html()}</div>'
+    path = tmp_path / "page.html"
+    path.write_text(
+        '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Chart</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<body data-jp-theme-light="true"><div class="jp-OutputArea">{style}{chart}{table}</div></body></html>',
+        encoding="utf-8",
+    )
+    return path.as_uri()
 
 
 @pytest.mark.parametrize("time", ["02:00", "09:00", "15:00", "22:00"])
@@ -49,9 +60,10 @@ def test_nothing_is_cut_off(browser, page, width):
 
 
 def test_charts_are_dark_on_a_dark_page(browser, page):
-    """Titles and labels are light where the page is dark, and dark where it is light."""
+    """Titles and labels are light where JupyterLab is dark, and dark where it is light."""
+    browser.open(page)
     for scheme, title in (("light", "rgb(27, 31, 36)"), ("dark", "rgb(232, 234, 237)")):
-        browser.open(page, scheme=scheme)
+        browser.evaluate(f"document.body.dataset.jpThemeLight = '{str(scheme == 'light').lower()}'")
         assert browser.evaluate(COLOURS % ".gtitle") == [title]
         ticks = {tuple(map(int, re.findall(r"\d+", one))) for one in browser.evaluate(COLOURS % ".xtick text")}
         assert ticks == {(91, 100, 112) if scheme == "light" else (154, 164, 176)}

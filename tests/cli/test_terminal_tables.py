@@ -9,7 +9,7 @@ import pandas as pd
 
 from accounting_analytics.cli.output import print_json
 from accounting_analytics.cli.terminal_tables import print_diagnosis, print_table, print_text
-from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict
+from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
 from accounting_analytics.money import pandas_dtype
 
 
@@ -66,9 +66,7 @@ def test_lines_and_dashes_that_the_encoding_of_stdout_does_not_have(monkeypatch)
 def test_a_diagnosis_fits_the_terminal(capsys, monkeypatch):
     """A diagnosis is folded to the width of the terminal, without colours where there is none."""
     monkeypatch.setenv("COLUMNS", "70")
-    print_diagnosis(
-        Diagnosis("Service", None, (Finding(Part.BOOKS, "sums", Verdict.FAILED, "\x1b[31m " + "word " * 40),))
-    )
+    print_diagnosis(Diagnosis("Service", None, (Finding(Verdict.FAILED, "\x1b[31m " + "word " * 40, check="sums"),)))
     lines = capsys.readouterr().out.splitlines()
     assert 60 < max(map(len, lines)) <= 70
     assert any(line.startswith("failed       sums  \N{REPLACEMENT CHARACTER}[31m word") for line in lines)

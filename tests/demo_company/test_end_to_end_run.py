@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -13,59 +13,53 @@ from accounting_analytics.pack_verification import verify_pack
 
 @pytest.fixture(scope="module")
 def demo_run(tmp_path_factory):
-    """Run the loop once; return its summary and its messages."""
-    messages = []
-    return run_demo(tmp_path_factory.mktemp("demo") / "new" / "folder", echo=messages.append), messages
+    """Run the loop once; return its folder and what it printed."""
+    folder, messages = tmp_path_factory.mktemp("demo") / "new" / "folder", []
+    run_demo(folder, echo=messages.append)
+    return folder, "\n".join(messages)
 
 
-def test_every_month_ties(demo_run):
-    """Eighteen months tie in UTC and in New York, against reports that hold lines, with no difference at all."""
-    summary, messages = demo_run
-    table = summary.reconciliations
-    assert Counter(table["time_zone"]) == {"UTC": 18, "America/New_York": 18}
-    assert set(table["differences"]) == {0}
-    amounts = table[["starting_cash_balance", "net_cash_flow", "ending_cash_balance"]].astype(float)
-    assert (amounts.iloc[:, 0] + amounts.iloc[:, 1]).round(2).equals(amounts.iloc[:, 2])
-    assert len(set(table["net_cash_flow"])) == 36
-    assert summary.certificate.complete
-    assert summary.uncategorized > 250
-    assert any("Reconciled 36 monthly reports" in line for line in messages)
+def exported_files(text):
+    """Rows and sums of the exported files, from the manifest in the folder that the run prints."""
+    folder = Path(re.search(r"^Exported: +(\S+) \(", text, re.MULTILINE)[1])
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    return {file["name"]: (file["table"], file["rows"], file["sums"]) for file in manifest["files"]}
 
 
-def test_page_and_parquet(demo_run):
-    """The page is self-contained and has three charts; the manifest counts the loaded lines."""
-    summary, messages = demo_run
-    page = summary.page.read_text(encoding="utf-8")
-    assert not re.search(r"""<(script|link|img)[^>]+(src|href)=["']?(https?:)?//""", page)
-    assert page.count("Plotly.newPlot(") >= 3
-    assert "Harbor Lane Coffee Roasters" in page
-    manifest = json.loads((summary.parquet.folder / "manifest.json").read_text(encoding="utf-8"))
-    rows = sum(file["rows"] for file in manifest["files"] if file["table"] == "fact_line_entry")
-    assert rows == summary.parquet.tables["fact_line_entry"]
-    opening_day = summary.certificate.lines - rows  # has the opening balances, and is not exported
+def test_every_step_is_printed(demo_run):
+    """The steps follow each other, each with its result: what was loaded, that it is complete, and that it ties."""
+    folder, text = demo_run
+    steps = re.findall(r"^(\w+): +\S", text, re.MULTILINE)
+    assert steps == ["Loaded", "Complete", "Reconciled", "Exported", "Pack"]
+    loaded = int(re.search(r"^Loaded: +([\d,]+) line entries of 7\d ledgers$", text, re.MULTILINE)[1].replace(",", ""))
+    assert f"{loaded:,} lines" in re.search(r"^Complete:.*", text, re.MULTILINE)[0]
+    assert "18 month" in re.search(r"^Reconciled:.*", text, re.MULTILINE)[0]
+    rows = sum(rows for table, rows, _ in exported_files(text).values() if table == "fact_line_entry")
+    opening_day = loaded - rows  # has the opening balances, and is not exported
     assert 0 < opening_day < rows / 100
-    assert str(summary.page) in "\n".join(messages)
-    assert str(summary.parquet.folder) in "\n".join(messages)
+    assert f"Exported:   {folder / 'parquet'}" in text
+    assert f"fact_line_entry {rows:,} rows" in text
 
 
 def test_the_run_ends_with_the_pack_of_the_last_month(demo_run):
     """The page is that of June 2026, is proven, and has the fingerprint that the run prints."""
-    summary, messages = demo_run
-    assert summary.pack.name == "harbor-lane-coffee-roasters_2026-06.html"
-    lines = "\n".join(messages)
-    fingerprint = re.search(r"Cash flow proven; fingerprint (\S+)", lines).group(1)
-    found = verify_pack(summary.pack, fingerprint=fingerprint)
+    folder, text = demo_run
+    page = Path(re.search(r"^Pack: +(\S+)$", text, re.MULTILINE)[1])
+    assert page == folder / "harbor-lane-coffee-roasters_2026-06.html"
+    fingerprint = re.search(r"Cash flow proven; fingerprint (\S+)", text)[1]
+    found = verify_pack(page, fingerprint=fingerprint)
     assert found.verified, found.explain()
-    assert "in Jun 2026, after a " in lines
+    assert "in Jun 2026, after a " in text
+    assert f"accounting-analytics verify-pack {page} --fingerprint {fingerprint}" in text
 
 
 def test_a_second_run_replaces_the_first(demo_run):
     """A second run writes the same files with the same figures."""
-    summary, _ = demo_run
-    again = run_demo(summary.page.parent, echo=lambda _: None)
-    assert again.page == summary.page
-    figures = [[(file.name, file.rows, file.sums) for file in one.parquet.files] for one in (summary, again)]
-    assert figures[0] == figures[1]
+    folder, text = demo_run
+    before, names, messages = exported_files(text), sorted(path.name for path in folder.iterdir()), []
+    run_demo(folder, echo=messages.append)
+    assert exported_files("\n".join(messages)) == before
+    assert sorted(path.name for path in folder.iterdir()) == names
 
 
 def test_an_impossible_folder_is_refused(tmp_path):

@@ -124,7 +124,7 @@ def test_a_dead_port(books, finding_of):
         diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
     assert [finding.check for finding in diagnosis.failed] == ["reachable"]
     assert url in finding_of(diagnosis, "reachable").message
-    assert finding_of(diagnosis, "identity").message == "because no report could be read"
+    assert finding_of(diagnosis, "complete").message == "because no report could be read"
     assert diagnosis.exit_code == 4
 
 

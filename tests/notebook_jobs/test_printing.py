@@ -9,7 +9,6 @@ from nbformat import v4
 
 import accounting_analytics as aa
 from accounting_analytics.notebook_jobs.notebook_page_and_secrets import PLOTLY_MIME, notebook_html
-from accounting_analytics.notebook_jobs.report_page import Section, write_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.pdftotext]
 PAPERS = {"A4": {"paperWidth": 8.27, "paperHeight": 11.69}, "letter": {"paperWidth": 8.5, "paperHeight": 11}}
@@ -32,13 +31,9 @@ def figures(report):
     return [chart(report) for chart in (aa.charts.inflow_outflow, aa.charts.running_balance, aa.charts.waterfall)]
 
 
-@pytest.fixture(params=["notebook", "report"])
-def page(request, report, figures, tmp_path):
-    """Return a page of an executed notebook, and a page of sections, with the same charts and tables."""
-    if request.param == "report":
-        charts = [Section("Chart", figure=figure) for figure in figures]
-        tables = [Section("Table", CODE, table=table) for table in (report.ledgers[["name", "net_cash_flow"]], WIDE)]
-        return write_page(tmp_path / "page.html", title="Page", summary=(), sections=(*charts, *tables))
+@pytest.fixture
+def page(report, figures, tmp_path):
+    """Return a page of an executed notebook, with charts and tables."""
     bundles = [{PLOTLY_MIME: json.loads(figure.to_json())} for figure in figures]
     bundles += [{"text/html": table._repr_html_()} for table in (report, WIDE)]
     outputs = [v4.new_output("display_data", bundle) for bundle in bundles]

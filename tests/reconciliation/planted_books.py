@@ -15,7 +15,6 @@ PARENTS = {"rent": "costs", "meals": "costs", "tips": "meals", "savings": "bank"
 CASH = ("bank", "savings", "card")
 CATEGORIES = ("rent", "meals", "tips", "sales", "receivable", "loan")
 LEDGERS = ("bank", "savings", "card", "receivable", "loan", "opening", "sales", "costs", "rent", "meals", "tips")
-TAGS = ("north", "south", "west")
 ZERO = Decimal(0)
 
 
@@ -28,7 +27,6 @@ class Line(NamedTuple):
     at: dt.datetime
     amount: Decimal
     text: str
-    tags: frozenset = frozenset()
     times: int = 1
 
 
@@ -79,18 +77,16 @@ class _Poster:
                 self._used.add(found)
                 return found
 
-    def post(self, at, amounts, text, tags=frozenset()):
+    def post(self, at, amounts, text):
         self.count += 1
         for position, (ledger, signed) in enumerate(amounts):
-            on = tags if ledger not in CASH else frozenset()
-            self.lines.append(Line(f"l{self.count}_{position}", ledger, f"e{self.count}", at, signed, text, on))
+            self.lines.append(Line(f"l{self.count}_{position}", ledger, f"e{self.count}", at, signed, text))
 
     def post_any(self, at):
         """Post a payment or receipt, a split, a transfer or an invoice."""
         rng = self.rng
         first, second = rng.sample(CATEGORIES, 2)
         whole, cash, kind, sign = self.amount(), rng.choice(CASH), rng.random(), rng.choice([1, -1])
-        tags = frozenset(rng.sample(TAGS, rng.choice([0, 0, 1, 2])))
         text = f"Payee {rng.randrange(40)}"
         if kind < 0.12:
             other = rng.choice([one for one in CASH if one != cash])
@@ -100,9 +96,9 @@ class _Poster:
         elif kind < 0.35:
             part = (whole / 3).quantize(Decimal("0.01"))
             amounts = [(cash, -sign * whole), (first, sign * part), (second, sign * (whole - part))]
-            self.post(at, amounts, text, tags)
+            self.post(at, amounts, text)
         else:
-            self.post(at, [(cash, -sign * whole), (first, sign * whole)], text, tags)
+            self.post(at, [(cash, -sign * whole), (first, sign * whole)], text)
 
 
 def random_books(seed):
@@ -147,20 +143,16 @@ def line_frame(lines):
             "journal_entry_description": [one.text for one in lines],
             "datetime": [one.at for one in lines],
             "signed_amount": [one.amount for one in lines],
-            "tag_ids": ["|".join(sorted(one.tags)) for one in lines],
         },
         as_decimals=True,
     )
 
 
 class Reading(NamedTuple):
-    """How a report reads the books: its zone, what is cash, and which lines are flows or only in balances."""
+    """How a report reads the books: its zone, what is cash, and which opening entries are flows."""
 
     zone: str | None = None
     cash: tuple = CASH
-    tag: str | None = None
-    flow_sign: int = 1
-    balance_sign: int = 1
     opening_flows: frozenset = frozenset()
 
 
@@ -189,15 +181,15 @@ def naive_report(books, lines=None, reading=None):
             continue
         name = min(moved, key=lambda one: (-abs(moved[one]), LEDGERS.index(one))).title()
         for line in of_entry:
-            if line.ledger in reading.cash or (reading.tag and reading.tag not in line.tags):
+            if line.ledger in reading.cash:
                 continue
             rows += [(line, name)] * line.times
-            own[line.ledger] -= line.amount * line.times * reading.flow_sign
+            own[line.ledger] -= line.amount * line.times
     rows.sort(key=lambda one: (LEDGERS.index(one[0].ledger), one[0].at, one[0].id))
-    return _report(books, rows, own, (starting, ending), reading)
+    return _report(books, rows, own, (starting, ending))
 
 
-def _report(books, rows, own, cash_balances, reading):
+def _report(books, rows, own, cash_balances):
     """Put the tables of a report together."""
     starting, ending = cash_balances
 
@@ -211,7 +203,6 @@ def _report(books, rows, own, cash_balances, reading):
         return summed
 
     def balances(amounts):
-        amounts = {ledger: amount * reading.balance_sign for ledger, amount in amounts.items()}
         ids = sorted(amounts, key=LEDGERS.index)
         summed = totals(amounts)
         return CashBalances.from_columns(
@@ -236,7 +227,7 @@ def _report(books, rows, own, cash_balances, reading):
     lines = {
         "line_id": [line.id for line, _ in rows],
         "ledger_id": [line.ledger for line, _ in rows],
-        "amount": [-line.amount * reading.flow_sign for line, _ in rows],
+        "amount": [-line.amount for line, _ in rows],
         "datetime": [line.at for line, _ in rows],
         "cash_flow_ledger_name": [name for _, name in rows],
         "journal_entry_id": [line.entry for line, _ in rows],
@@ -248,8 +239,8 @@ def _report(books, rows, own, cash_balances, reading):
         lines=CashFlowLines.from_columns(lines, as_decimals=True),
         starting_balances=balances(starting),
         ending_balances=balances(ending),
-        starting_cash_balance=sum(starting.values()) * reading.balance_sign,
-        ending_cash_balance=sum(ending.values()) * reading.balance_sign,
+        starting_cash_balance=sum(starting.values()),
+        ending_cash_balance=sum(ending.values()),
         origin="loaded",
     )
 

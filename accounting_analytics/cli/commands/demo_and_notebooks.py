@@ -104,7 +104,7 @@ def demo(
 ) -> None:
     """Run the whole workflow on a small company.
 
-    Load, certify, recompute, reconcile, chart and export its books.
+    Load, certify, reconcile and export its books, and make the pack of the last month.
     """
     from accounting_analytics.demo_company import open_lab, run_demo
 

@@ -1,0 +1,414 @@
+"""Assumptions about a whole report that does not tie, each of which counts only if every figure then agrees exactly.
+
+Each is first tried on the sums of cash, which takes no time, and then by recomputing the report under it. Lines long
+before the period are summed once, by ledger, so that this takes as long as the period has lines.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.cash_flow import recompute_cash_flow
+from accounting_analytics.errors import AmountError, BooksDoNotTieError, FrameError, HierarchyError
+from accounting_analytics.exact_sums import (
+    INSTANT_TYPE,
+    EntryLines,
+    ExactLines,
+    amount_column,
+    collect,
+    is_on,
+    is_within,
+    wrap,
+)
+from accounting_analytics.ledger_tree import LedgerTree
+from accounting_analytics.money import from_minor_units, to_minor_units
+from accounting_analytics.periods import LOCALTIME, UTC, Period, local_date, time_zone_names, zone
+from accounting_analytics.reconciliation.differences import Compared, Comparison
+from accounting_analytics.reconciliation.figure_comparison import (
+    compare_balances,
+    compare_cash_balances,
+    compare_figure,
+    compare_ledgers,
+)
+from accounting_analytics.reconciliation.line_comparison import compare_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    import numpy.typing as npt
+
+    from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.exact_sums import Days, Units
+    from accounting_analytics.reconciliation.differences import Difference
+
+    Mask = npt.NDArray[np.bool_]
+
+_DAY = dt.timedelta(days=1)
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MICROSECOND = dt.timedelta(microseconds=1)
+_PADDING = 2
+"""Days around the period whose lines are kept one by one: no zone is further from another."""
+_MAX_OPENING_ENTRIES = 1000
+_MAX_NAMED = 3
+_MAX_CUTS = 20
+_MAX_WIDER = 6
+"""Days before and after repeated lines that may have been loaded twice as well: transfers are no flows."""
+_KNOWN_ZONES = (
+    *(UTC, "America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles", "Europe/London"),
+    *("Europe/Berlin", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney"),
+)
+"""Zones that are named first where several have the same days."""
+
+
+class Assumption(NamedTuple):
+    """An assumption under which every figure compared agrees.
+
+    Attributes
+    ----------
+    kind : str
+        What is assumed to be different: ``zone``, ``end date``, ``as of``, ``cash``, ``double load`` or ``opening
+        balance``.
+    sentence : str
+        What the report looks like.
+    entry_ids, time_zones : tuple of str
+        Journal entries it is about, and zones whose days fit.
+    """
+
+    kind: str
+    sentence: str
+    entry_ids: tuple[str, ...] = ()
+    time_zones: tuple[str, ...] = ()
+
+
+class _Reading(NamedTuple):
+    """How a report may read the lines: how often it counts each, at which instant, in which zone, and what is cash."""
+
+    times: npt.NDArray[np.int64]
+    when: npt.NDArray[np.int64]
+    time_zone: str
+    cash: frozenset[str]
+
+
+def find_assumptions(
+    reported: CashFlowReport,
+    recomputed: CashFlowReport,
+    differences: Sequence[Difference],
+    line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
+    ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
+) -> tuple[Assumption, ...]:
+    """Find what explains all differences together; nothing where the lines cannot be summed."""
+    try:
+        lines = _ReportLines(reported, recomputed, differences, line_entries, ledgers)
+    except (AmountError, FrameError):
+        return ()
+    fitting = (
+        next((assumption for assumption, reading in readings(lines) if lines.fits(reading)), None)
+        for readings in ASSUMPTIONS
+    )
+    return tuple(one for one in fitting if one)
+
+
+class _ReportLines:
+    """The lines that a report was recomputed from: those around the period, of opening entries, and earlier sums."""
+
+    def __init__(
+        self,
+        reported: CashFlowReport,
+        recomputed: CashFlowReport,
+        differences: Sequence[Difference],
+        line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
+        ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
+    ) -> None:
+        self.reported, self.recomputed, self.differences = reported, recomputed, differences
+        self.tree = LedgerTree.from_frame(ledgers)
+        self.period, self.scale, self.zone = recomputed.period, recomputed.scale, zone(recomputed.period.time_zone)
+        self.ledgers: pa.Table = nw.from_native(ledgers).lazy().collect("pyarrow").to_arrow()
+        opening_ledgers = _opening_ledgers(ledgers)
+        exact = ExactLines.from_frame(line_entries, self.scale)
+        self.table = _lines_around(exact, self.period, opening_ledgers)
+        self.entries = EntryLines(self.table, exact)
+        when: npt.NDArray[np.int64] = self.table["datetime"].cast(pa.int64()).to_numpy()
+        times = np.ones(len(when), np.int64)
+        self.as_given = _Reading(times, when, self.period.time_zone, frozenset(self.tree.cash))
+        self.on_cash = self.entries.on(self.tree.cash)
+        self.of_opening = self.entries.of_entries_with(self.entries.on(opening_ledgers))
+        self.before, self.within = self.on(self.period.instants_before()), self.on(self.period.instants())
+        sums = reported.exact_sums()
+        self.starting = to_minor_units(sums.starting_cash_balance, self.scale)
+        self.change = to_minor_units(sums.ending_cash_balance, self.scale) - self.starting
+
+    def on(self, days: Days, when: npt.NDArray[np.int64] | None = None) -> Mask:
+        """Whether each line is on some days, or would be at other instants."""
+        when = self.as_given.when if when is None else when
+        found = np.zeros(len(when), np.bool_)
+        for start, end in days:
+            inside = when >= _microseconds(start)
+            found |= inside if end is None else inside & (when < _microseconds(end))
+        return found
+
+    def on_dates(self, first: dt.date, last: dt.date) -> Mask:
+        """Whether each line is on some local dates."""
+        return self.on(Period(first, last, self.period.time_zone).instants())
+
+    def of_entries(self, entry_ids: Collection[str]) -> Mask:
+        """Whether each line is of one of some entries."""
+        found = pc.is_in(self.table["journal_entry_id"], value_set=pa.array(list(entry_ids), pa.string()))
+        mask: Mask = found.to_numpy()
+        return mask
+
+    def entry_ids(self, chosen: Mask) -> tuple[str, ...]:
+        """Entries of some lines."""
+        return tuple(dict.fromkeys(self.table["journal_entry_id"].filter(pa.array(chosen)).to_pylist()))
+
+    def describe_entries(self, entry_ids: Sequence[str]) -> str:
+        """Name the first few entries by id, day and text, and count the others."""
+        named = entry_ids[:_MAX_NAMED]
+        texts = {}
+        for row in self.table.filter(pa.array(self.of_entries(named))).to_pylist():
+            text = f' "{row["journal_entry_description"]}"' if row["journal_entry_description"] else ""
+            day = local_date(row["datetime"], self.zone)
+            texts[row["journal_entry_id"]] = f"entry {row['journal_entry_id']} of {day}{text}"
+        more = len(entry_ids) - len(named)
+        return ", ".join(texts[one] for one in named) + (f" and {more:,} more" if more else "")
+
+    def names(self, ledger_ids: Iterable[str]) -> str:
+        """Names and ids of some ledgers."""
+        return ", ".join(f"{self.tree.names[one]} ({one})" for one in sorted(ledger_ids))
+
+    def local_time(self, microseconds: int) -> dt.datetime:
+        """Time in the zone of the period."""
+        return (_EPOCH + int(microseconds) * _MICROSECOND).astimezone(self.zone)
+
+    def fits(self, reading: _Reading) -> bool:
+        """Whether the report recomputed under a reading is the reported one in every figure.
+
+        One that cannot be recomputed, such as with a ledger that the chart of accounts lacks, does not fit.
+        """
+        period = Period(self.period.start_date, self.period.end_date, reading.time_zone)
+        units = self.entries.units * reading.times
+        if not self._moves_reported_cash(period, reading, units):
+            return False
+        instants = pa.array(reading.when).cast(INSTANT_TYPE)
+        amounts = amount_column(units, self.scale, as_decimals=True)
+        lines = self.table.drop_columns(["units", "datetime"])
+        lines = lines.append_column("datetime", instants).append_column("signed_amount", amounts)
+        flags = pa.array([one in reading.cash for one in self.ledgers["id"].to_pylist()])
+        balances = self.reported.starting_balances
+        supplied = zip(balances["ledger_id"], balances["cash_balance"], strict=True)
+        try:
+            assumed = recompute_cash_flow(
+                lines.filter(pa.array(reading.times > 0)),
+                self.ledgers.drop_columns("report_cash_flow").append_column("report_cash_flow", flags),
+                period.start_date,
+                period.end_date,
+                time_zone=period.time_zone,
+                starting_balances={one: amount for one, amount in supplied if one in reading.cash}
+                if self.recomputed.anchored
+                else None,
+                scale=self.scale,
+                amounts="decimal",
+                allow_partial=True,
+            )
+        except (BooksDoNotTieError, FrameError, HierarchyError):
+            return False
+        if reading.when is not self.as_given.when:
+            dates = dict(zip(self.table["id"].to_pylist(), self.table["datetime"].to_pylist(), strict=True))
+            instants_as_given = assumed.lines["line_id"].map(dates)
+            assumed.lines["datetime"] = instants_as_given.astype(assumed.lines["datetime"].dtype)
+        return not any(one.differences for one in self._compare(assumed))
+
+    def _moves_reported_cash(self, period: Period, reading: _Reading, units: Units) -> bool:
+        """Whether the cash balances would be the reported ones."""
+        on_cash = self.entries.on(reading.cash)
+        before = self.on(period.instants_before(), reading.when)
+        within = self.on(period.instants(), reading.when)
+        starts = self.recomputed.anchored or int(units[before & on_cash].sum()) == self.starting
+        return starts and int(units[within & on_cash].sum()) == self.change
+
+    def _compare(self, assumed: CashFlowReport) -> Iterator[Compared]:
+        """Compare sums first, lines last: they take longest."""
+        reported = self.reported
+        yield from compare_cash_balances(reported, assumed)
+        yield compare_figure("identity", reported.exact_sums().identity_gap, assumed.exact_sums().identity_gap, "")
+        yield from compare_ledgers(reported, assumed, Compared(Comparison("line", 0, 0), [], []))
+        for side in ("starting", "ending"):
+            yield from compare_balances(reported, assumed, side, lambda *_: "")
+        yield compare_lines(reported, assumed, self.table, {})
+
+
+def _days_of_another_zone(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
+    """Try the days of every other zone of the interface; zones whose days hold the same lines are one reading."""
+    period, touching = lines.period, lines.entries.of_entries_with(lines.on_cash)
+
+    @cache
+    def divide(*days: Days) -> bytes:
+        return b"".join(lines.on(one)[touching].tobytes() for one in days)
+
+    zones: defaultdict[bytes, list[str]] = defaultdict(list)
+    for name in sorted(time_zone_names() - {LOCALTIME}, key=_rank):
+        days = Period(period.start_date, period.end_date, name)
+        zones[divide(days.instants_before(), days.instants())].append(name)
+    for names in zones.values():
+        if period.time_zone in names:
+            continue
+        more = f" ({len(names):,} zones divide these lines in the same way)" if len(names) > 1 else ""
+        sentence = f"The report's days look like those of {names[0]}, not of {period.time_zone}{more}."
+        yield Assumption("zone", sentence, (), tuple(names)), lines.as_given._replace(time_zone=names[0])
+
+
+def _rank(name: str) -> tuple[int, str]:
+    known = _KNOWN_ZONES.index(name) if name in _KNOWN_ZONES else len(_KNOWN_ZONES)
+    return known + name.startswith("Etc/"), name
+
+
+def _without_last_lines(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
+    """Omit the last day, or what is dated from an instant on, the latest first."""
+    end = lines.period.end_date
+    yield (
+        Assumption(
+            "end date",
+            f"The report's end date looks exclusive: it has no lines of {end}, the last day (or it was made before "
+            "them).",
+        ),
+        lines.as_given._replace(times=np.where(lines.on_dates(end, end), 0, 1)),
+    )
+    when = lines.as_given.when
+    for cut in _possible_cuts(when[lines.within & lines.on_cash], lines):
+        omitted = lines.within & (when >= cut)
+        ids = lines.entry_ids(omitted)
+        entries = "entry" if len(ids) == 1 else f"{len(ids):,} entries"
+        sentence = f"The report looks stale: it lacks the {entries} from {lines.local_time(cut):%Y-%m-%d %H:%M} on."
+        yield Assumption("as of", sentence, ids), lines.as_given._replace(times=np.where(omitted, 0, 1))
+
+
+def _possible_cuts(when: npt.NDArray[np.int64], lines: _ReportLines) -> list[int]:
+    """Instants up to which the change of cash is the reported one, the latest first."""
+    order = np.argsort(when, kind="stable")
+    units = lines.entries.units[lines.within & lines.on_cash][order]
+    instants, first = np.unique(when[order], return_index=True)
+    earlier = np.cumsum(units)[first] - units[first]
+    cuts: list[int] = instants[(earlier == lines.change).astype(np.bool_)][::-1][:_MAX_CUTS].tolist()
+    return cuts
+
+
+def _other_cash(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
+    """Count ledgers in or out of cash: those that one balance list has alone, or whose net cash flow differs."""
+    own, known = lines.as_given.cash, frozenset(lines.tree.names)
+    listed = frozenset(lines.reported.ending_balances["ledger_id"]) & known
+    differing = {one.ledger_id for one in lines.differences if one.what == "net_cash_flow"} & known
+    tried = {listed, *(own ^ {one} for one in differing | (own ^ listed))} - {own}
+    for cash in sorted(tried, key=lambda one: (len(one ^ own), sorted(one))):
+        parts = [
+            *([f"counts {lines.names(cash - own)} as cash"] if cash - own else []),
+            *([f"does not count {lines.names(own - cash)} as cash"] if own - cash else []),
+        ]
+        other = "the chart of accounts does not" if cash - own else "the chart of accounts does"
+        sentence = f"The report {' and '.join(parts)}; {other}."
+        yield Assumption("cash", sentence), lines.as_given._replace(cash=cash)
+
+
+def _lines_loaded_twice(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
+    """Count lines twice: all, those of the period, or of days whose lines the report repeats, or only these."""
+    start, end = lines.period.start_date, lines.period.end_date
+    yield _counted_twice(lines, lines.within, f"all lines of {start} to {end}")
+    yield _counted_twice(lines, lines.before | lines.within, f"all lines up to {end}")
+    repeated = lines.within & lines.of_entries(
+        {
+            one.journal_entry_id or ""
+            for one in lines.differences
+            if one.what == "line" and one.recomputed and one.reported == 2 * one.recomputed
+        }
+    )
+    if not repeated.any():
+        return
+    when = lines.as_given.when[repeated]
+    first, last = (lines.local_time(one).date() for one in (when.min(), when.max()))
+    for earlier in range(min(_MAX_WIDER, (first - start).days) + 1):
+        for later in range(min(_MAX_WIDER, (end - last).days) + 1):
+            days = first - earlier * _DAY, last + later * _DAY
+            yield _counted_twice(lines, lines.on_dates(*days), f"all lines of {days[0]} to {days[1]}")
+    yield _counted_twice(lines, lines.before | lines.on_dates(start, last), f"all lines up to {last}")
+    ids = lines.entry_ids(repeated)
+    sentence = f"The report counts twice: {lines.describe_entries(ids)}."
+    yield Assumption("double load", sentence, ids), lines.as_given._replace(times=np.where(repeated, 2, 1))
+
+
+def _counted_twice(lines: _ReportLines, chosen: Mask, what: str) -> tuple[Assumption, _Reading]:
+    sentence = f"The report counts {what} twice, as if two loads had been concatenated."
+    return Assumption("double load", sentence), lines.as_given._replace(times=np.where(chosen, 2, 1))
+
+
+def _opening_entries(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
+    """Take opening entries before the period for flows of it, and those of its first day for opening balances."""
+    first = lines.period.start_date
+    start = _microseconds(lines.period.instants()[0].start)
+    before, first_day = lines.before & lines.of_opening, lines.on_dates(first, first) & lines.of_opening
+    for chosen, moved, how in (
+        (before, start, "as a flow of the period, not in its starting balance"),
+        (first_day, start - 1, "in its starting balance, not as a flow"),
+    ):
+        if not chosen.any():
+            continue
+        ids = lines.entry_ids(chosen)
+        sentence = f"The report counts the opening balance ({lines.describe_entries(ids)}) {how}."
+        when = np.where(chosen, moved, lines.as_given.when)
+        yield Assumption("opening balance", sentence, ids), lines.as_given._replace(when=when)
+
+
+ASSUMPTIONS: tuple[Callable[[_ReportLines], Iterator[tuple[Assumption, _Reading]]], ...] = (
+    _days_of_another_zone,
+    _without_last_lines,
+    _other_cash,
+    _lines_loaded_twice,
+    _opening_entries,
+)
+"""What is tried; of each the first reading that fits is named."""
+
+
+def _microseconds(instant: dt.datetime) -> int:
+    return (instant - _EPOCH) // _MICROSECOND
+
+
+def _opening_ledgers(ledgers: Any) -> list[str]:  # noqa: ANN401 (any frame narwhals knows)
+    """Ids of the required ledgers that opening balances are posted against."""
+    columns = ("id", "is_required", "sub_type")
+    frame = wrap(ledgers, "ledgers", columns)
+    if len(frame.collect_schema()) < len(columns):
+        return []
+    rows = collect(frame.select(*columns)).to_pylist()
+    return [row["id"] for row in rows if row["is_required"] and row["sub_type"] == "equity"]
+
+
+def _lines_around(exact: ExactLines, period: Period, opening_ledgers: Collection[str]) -> pa.Table:
+    """Lines with exact units around a period and of opening entries; the sum of earlier ones for each ledger."""
+    start = max(period.start_date, dt.date.min + (_PADDING + 1) * _DAY) - _PADDING * _DAY
+    end = min(period.end_date, dt.date.max - (_PADDING + 1) * _DAY) + _PADDING * _DAY
+    padded = Period(start, end, period.time_zone)
+    before = padded.instants_before()
+    opening = exact.lines.filter(is_on(opening_ledgers) & is_within(before)).select("journal_entry_id").unique()
+    kept = collect(opening.head(_MAX_OPENING_ENTRIES + 1))["journal_entry_id"].to_pylist()
+    around, earlier = is_within(padded.instants()), is_within(before)
+    if 0 < len(kept) <= _MAX_OPENING_ENTRIES:
+        is_kept = nw.col("journal_entry_id").is_in(kept)
+        around, earlier = around | (earlier & is_kept), earlier & ~is_kept
+    lines = collect(exact.lines.filter(around))
+    sums = collect(exact.lines.filter(earlier).group_by("ledger_id").agg(nw.col("units").sum())).to_pylist()
+    units = [exact.to_units(row["units"]) for row in sums]
+    history = {
+        "id": [f"history of {row['ledger_id']}" for row in sums],
+        "ledger_id": [row["ledger_id"] for row in sums],
+        "journal_entry_id": ["history"] * len(sums),
+        "journal_entry_description": [None] * len(sums),
+        "datetime": [padded.instants()[0].start - _MICROSECOND] * len(sums),
+        "units": units if exact.in_units else [from_minor_units(one, exact.scale) for one in units],
+    }
+    columns = {name: pa.array(values, lines.schema.field(name).type) for name, values in history.items()}
+    return pa.concat_tables([pa.table(columns), lines.select(list(columns))])

@@ -1,0 +1,110 @@
+"""Cash flow reports against hledger, which sums the exported journal and shares no code with the package."""
+
+import datetime as dt
+import json
+import re
+from pathlib import Path
+
+import pytest
+from books_strategy import ledger_frame, line_table, requests
+from hledger_books import awkward_books, quantities
+from hledger_journals import run
+from hypothesis import given, settings
+
+import accounting_analytics as aa
+from accounting_analytics.hledger.journal import HledgerJournal
+from accounting_analytics.service.auth import issue_token
+from accounting_analytics.service.bookkeeping.instances import create_instance
+from accounting_analytics.service.imports.import_books import import_books
+from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.web.server import running
+
+pytestmark = pytest.mark.hledger
+
+SAMPLE = Path(__file__).parents[2] / "data" / "sample_hledger.csv"
+PERIODS = [("2025-01-01", "2026-06-30"), ("2025-11-05", "2026-03-10"), ("2026-02-28", "2026-02-28")]
+SPECIAL = re.compile(r"([\[\]\\^$.|?*+(){}])")
+
+
+def query(account):
+    """Query of exactly one account, without spaces: hledger puts these in quotes, and mistakes those of names."""
+    pattern = SPECIAL.sub(r"\\\1", account).replace(" ", "[[:space:]]")
+    return f"acct:^{pattern}$"
+
+
+def sums_of_hledger(journal, period, folder):
+    """Flows by category, and cash balances before the period and at its end; end dates of hledger are exclusive."""
+    path = folder / "books.journal"
+    path.write_text(journal.text(), encoding="utf-8")
+    ledger_ids = {account: ledger_id for ledger_id, account in journal.accounts.items()}
+    cash = [query(journal.accounts[one]) for one in journal.tree.cash]
+    start, until = str(period.start_date), str(period.end_date + dt.timedelta(days=1))
+
+    def balances(*options):
+        arguments = ("balance", "--flat", "--no-total", "--output-format", "json", *options, *cash)
+        rows, _ = json.loads(run("hledger", "-f", str(path), *arguments))
+        return {ledger_ids[row[0]]: amount for row in rows if (amount := quantities(row[3]))}
+
+    flows = balances("--related", "--invert", "--begin", start, "--end", until)
+    return flows, balances("--historical", "--end", start), balances("--historical", "--end", until)
+
+
+def sums_of_report(report):
+    """Return the same figures as the report has them."""
+    exact = report.exact()
+    tables = (
+        (exact.ledgers, "net_cash_flow"),
+        (exact.starting_balances, "cash_balance"),
+        (exact.ending_balances, "cash_balance"),
+    )
+    return tuple(
+        {one: amount for one, amount in zip(table["ledger_id"], table[column], strict=True) if amount}
+        for table, column in tables
+    )
+
+
+def assert_agrees(report, line_entries, ledgers, folder):
+    """Check every figure of a report."""
+    journal = HledgerJournal.from_frames(line_entries, ledgers, time_zone=report.period.time_zone, scale=report.scale)
+    assert sums_of_report(report) == sums_of_hledger(journal, report.period, folder)
+
+
+@pytest.mark.parametrize("days", PERIODS)
+def test_hledger_agrees_on_the_demo_books(demo_company, days, tmp_path):
+    """The service's report and the recomputed one agree with hledger in every figure."""
+    all_days = (demo_company.start_date, demo_company.end_date)
+    ledgers = aa.discover_ledgers(demo_company.client, *all_days, progress=False)
+    lines = aa.load_line_entries(demo_company.client, ledgers["id"], *all_days, progress=False)
+    reported = aa.load_cash_flow_report(demo_company.client, *days)
+    recomputed = aa.recompute_cash_flow(lines, ledgers, *days, amounts="decimal")
+    for report in (reported, recomputed):
+        assert_agrees(report, lines, ledgers, tmp_path)
+    assert all(sums_of_report(reported))
+
+
+def test_hledger_agrees_on_the_sample(tmp_path):
+    """The report of the imported sample agrees with hledger in every figure, also in its second month alone."""
+    with Store.open(tmp_path / "books.db") as store:
+        instance_id = create_instance(store)
+        import_books(store, instance_id, SAMPLE, cash=("assets:bank*", "liabilities:credit card"))
+        token = issue_token(store, instance_id)
+    with (
+        running(tmp_path / "books.db") as service,
+        aa.LedgerClient(service.base_url, token=token, instance_id=instance_id) as client,
+    ):
+        days = ("2025-01-01", "2025-02-28")
+        ledgers = aa.discover_ledgers(client, *days, progress=False)
+        lines = aa.load_line_entries(client, ledgers["id"], *days, progress=False)
+        for first in ("2025-01-01", "2025-02-01"):
+            report = aa.load_cash_flow_report(client, first, days[1])
+            assert len(sums_of_report(report)[0]) >= 3
+            assert_agrees(report, lines, ledgers, tmp_path)
+
+
+@settings.get_profile("slow")
+@given(awkward_books(), requests())
+def test_hledger_agrees_on_random_books(tmp_path_factory, naive, request_):
+    """Whatever the entries, names and ids, the recomputed report of any days agrees with hledger in every figure."""
+    frames, days = (line_table(naive), ledger_frame(naive)), (request_.start, request_.end)
+    report = aa.recompute_cash_flow(*frames, *days, time_zone=naive.zone, amounts="decimal")
+    assert_agrees(report, *frames, tmp_path_factory.mktemp("journal"))
