@@ -206,7 +206,10 @@ def test_code_is_shown_on_demand(demo_company, demo_pack):
     assert "aa.income_statement(lines, ledgers, " in pack.html
 
 
-@pytest.mark.parametrize("period", ["2025-01", "2026-Q1", "2026-05-10/2026-05-16", "2025"])
+@pytest.mark.parametrize(
+    "period",
+    ["2025-01", "2026-05-10/2026-05-16", *(pytest.param(one, marks=pytest.mark.long) for one in ("2026-Q1", "2025"))],
+)
 def test_other_periods(demo_company, period):
     """The first month of the books, a quarter, a week and a year: what is not known is not zero, all else adds up."""
     pack = aa.monthly_pack(demo_company.client, period, books_start=demo_company.start_date, progress=False)

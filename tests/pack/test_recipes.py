@@ -52,6 +52,7 @@ def written(folder):
     return {path.name for path in folder.glob("pack*")}
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_commands(run_shell, tmp_path):
     """The commands of the README run one after the other in one folder, on a demo company that is served already."""
