@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from accounting_analytics.atomic_files import TEMPORARY_SUFFIX, remove_temporary_files, sync_folder
 from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError, InputError
 from accounting_analytics.service.check import InvariantCheck, check_books
-from accounting_analytics.service.storage.migrations import is_current
-from accounting_analytics.service.storage.sqlite import SQLite, migrate_file, version_of_file
+from accounting_analytics.service.storage.database import check_version
+from accounting_analytics.service.storage.sqlite import SQLite, version_of_file
 from accounting_analytics.service.storage.sqlite_files import (
     BUSY_CODES,
     check_access,
@@ -46,14 +46,14 @@ class Restored(NamedTuple):
 
 
 def back_up(database: str, target: Path) -> None:
-    """Copy a database of any version into a new file; a service can read and write it meanwhile.
+    """Copy a database into a new file; a service can read and write it meanwhile.
 
     The copy is one snapshot that only its owner can read; if it cannot be written, no file is created.
     """
     path = _file(database, "back it up with: pg_dump --format=custom --file=FILE")
     if target.exists():
         raise ConfigurationError(f"{target} exists already; nothing was changed, give a new file")
-    _version(path)
+    _check_books(path)
     with (
         _refusing_to_write(target),
         closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as source,
@@ -67,15 +67,13 @@ def restore(backup: Path, database: str) -> Restored:
     The replacement is one step: a program that is killed leaves the former database or the restored one.
     """
     path = _file(database, "restore a dump with: pg_restore --dbname=ADDRESS FILE")
-    version = _version(backup)
+    _check_books(backup)
     if path.exists() and path.samefile(backup):
         raise ConfigurationError(f"{backup} is the database itself; nothing was changed, give a backup")
     with ExitStack() as resources:
         staged = resources.enter_context(_staged_beside(path))
         with _refusing_to_write(staged), read_only(backup) as source:
             save_copy(source, staged)
-        if not is_current(str(backup), version):
-            migrate_file(staged, backup=False)
         checked = _check(staged, backup)
         with _refusing_to_write(path):
             return Restored(checked, _replace(path, staged))
@@ -91,8 +89,8 @@ def _file(database: str, instead: str) -> Path:
     return path
 
 
-def _version(path: Path) -> int:
-    """Version of a file, after a check that it can be used with what is beside it."""
+def _check_books(path: Path) -> None:
+    """Refuse a file that has no books of this version, or that cannot be used with what is beside it."""
     if size_of(path):
         check_access(path, writable=False)
         check_log_belongs(path)
@@ -101,7 +99,7 @@ def _version(path: Path) -> int:
         raise InputError(
             f"{path} {'is empty' if path.exists() else 'does not exist'}; nothing was changed, give a file with books"
         )
-    return version
+    check_version(str(path), version)
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from accounting_analytics.service.bookkeeping.post_entries import moved_cash_led
 from accounting_analytics.service.operations.recategorize_transaction import BY_USER
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.audit_rows import (
-    BEFORE,
     Posted,
     decode_texts,
     read_posted,
@@ -32,7 +31,6 @@ from accounting_analytics.service.wire.stored_values import (
     CREATE_LEDGER,
     IMPORT_BOOKS,
     MICROSECONDS_PER_DAY,
-    MIGRATE_DATABASE,
     POST_ENTRIES,
     RECATEGORIZE_TRANSACTION,
     RENAME_LEDGER,
@@ -53,8 +51,8 @@ _ENTRIES = tables.journal_entries.c
 _LEDGERS = tables.ledgers.c
 _TRANSACTIONS = tables.transactions.c
 _AUDIT = tables.audit.c
-_POSTING = (POST_ENTRIES, IMPORT_BOOKS, MIGRATE_DATABASE)
-_NAMING = (CREATE_LEDGER, RENAME_LEDGER, MIGRATE_DATABASE)
+_POSTING = (POST_ENTRIES, IMPORT_BOOKS)
+_NAMING = (CREATE_LEDGER, RENAME_LEDGER)
 
 
 class BrokenInvariant(NamedTuple):
@@ -317,7 +315,7 @@ def _wrong_audit_rows(connection: Connection, instance: Instance, _: object) -> 
             yield subject, f"the rows {number + 1} to {row['number'] - 1} before it are missing"
         elif row["digest"] is None or row_digest(previous, dict(row)) != bytes(row["digest"]):
             yield subject, f"it was changed: {row['operation']} {row['transaction_id']}".rstrip()
-        if row["at"] < at and row["actor"] != BEFORE:
+        if row["at"] < at:
             yield subject, "its time is before that of the row above"
         number, at, previous = row["number"], max(at, row["at"]), bytes(row["digest"] or b"")
     if last is not None and number != last:
@@ -366,12 +364,10 @@ def _renamed_ledgers(
     """Ledgers whose name, or existence, is not what the audit rows say."""
     names: dict[str, str] = {}
     rows = connection.execute(
-        select(_AUDIT.operation, _AUDIT.before, _AUDIT.after)
-        .where(_AUDIT.instance_pk == instance.pk, _AUDIT.operation.in_(_NAMING))
-        .order_by(_AUDIT.pk)
+        select(_AUDIT.after).where(_AUDIT.instance_pk == instance.pk, _AUDIT.operation.in_(_NAMING)).order_by(_AUDIT.pk)
     )
-    for operation, before, after in rows:
-        names |= decode_texts(before if operation == MIGRATE_DATABASE else after)
+    for after in rows.scalars():
+        names |= decode_texts(after)
     current = {ledger.id: ledger.name for ledger in ledgers}
     for ledger_id in sorted(names.keys() | current.keys()):
         if names.get(ledger_id) != current.get(ledger_id):

@@ -1,6 +1,6 @@
 """Backups of a database that is served, their restoration after a check, and programs that are killed meanwhile."""
 
-import gzip
+import datetime as dt
 import hashlib
 import shutil
 import sqlite3
@@ -8,29 +8,38 @@ import stat
 import threading
 import time
 from contextlib import closing
-from pathlib import Path
+from decimal import Decimal
 
 import pytest
 
 from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError, InputError, OperationRefusedError
 from accounting_analytics.service.backup import back_up, restore
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
+from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.storage.sqlite_files import exclusive_access
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 
-OLD = Path(__file__).parent / "storage" / "versions" / "version_2.db.gz"
+NOON = dt.datetime(2025, 3, 1, 12, tzinfo=dt.UTC)
 
 
 @pytest.fixture
 def path(tmp_path):
-    """Return a database with books."""
+    """Return a database with the books of two instances."""
     path = tmp_path / "books.db"
-    path.write_bytes(gzip.decompress(OLD.read_bytes()))
-    restore(path.replace(tmp_path / "old.db"), str(path))
-    (tmp_path / "old.db").unlink()
-    return path
+    with Store.open(path) as store:
+        for name in ("books", "others"):
+            create_instance(store, NewInstance(id=name))
+            ledgers = [
+                create_ledger(store, name, NewLedger(kind, financial_account_type=kind)).id
+                for kind in ("bank_account", "loan")
+            ]
+            lines = (NewLine(ledgers[0], "debit", Decimal(5)), NewLine(ledgers[1], "credit", Decimal(5)))
+            post_entries(store, name, [NewJournalEntry(NOON, "loan", lines)] * 12)
+    back_up(str(path), tmp_path / "copy")
+    return (tmp_path / "copy").replace(path)
 
 
 def instances_of(path):
@@ -96,17 +105,6 @@ def test_restore_replaces_and_keeps(path, tmp_path):
     assert not [name for name in files(tmp_path) if "unfinished" in name]
 
 
-def test_an_old_backup_is_migrated(path, tmp_path):
-    """A backup of an older version is restored with the tables of this version, and not changed itself."""
-    old = tmp_path / "old"
-    old.write_bytes(gzip.decompress(OLD.read_bytes()))
-    content = old.read_bytes()
-    restore(old, str(path))
-    assert instances_of(path) == {"books", "others"}
-    assert old.read_bytes() == content
-    assert files(tmp_path) == {"books.db", "books.db.before-restore", "old"}
-
-
 def test_restore_is_refused_while_a_service_has_the_database(path, tmp_path, start_service):
     """A database that a service has open, even an idle one, is not replaced; afterwards it is."""
     back_up(str(path), tmp_path / "backup")
@@ -158,7 +156,7 @@ def test_a_journal_of_a_damaged_database_is_not_applied(path, tmp_path):
     assert instances_of(path) == {"books", "others"}
 
 
-def test_a_database_that_is_migrated_is_not_replaced(path, tmp_path, run):
+def test_a_database_in_exclusive_use_is_not_replaced(path, tmp_path, run):
     """While another program has the file exclusively and writes a transaction, a restore is refused."""
     back_up(str(path), tmp_path / "backup")
     with exclusive_access(path) as connection:

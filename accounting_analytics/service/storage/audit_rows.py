@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 LOCAL = "local"
 """Actor of a change that a program made in the database itself, without an access token."""
 
-BEFORE = "before"
-"""Actor of rows from before they named one."""
-
 _AUDIT = tables.audit.c
 _HEADS = tables.audit_heads.c
 _LAST_DIGEST = (
@@ -70,7 +67,7 @@ _PROVEN = ("number", "at", "actor", "modified_by", "operation", "transaction_id"
 class NewAuditRow(NamedTuple):
     """A change to be recorded: what was there before and after it, and who made it.
 
-    The actor is the key of an access token, :data:`LOCAL` or :data:`BEFORE`; the user is as the client states it.
+    The actor is the key of an access token or :data:`LOCAL`; the user is as the client states it.
     """
 
     operation: str

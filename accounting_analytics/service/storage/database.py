@@ -6,14 +6,14 @@ from enum import Enum, auto
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 
+from accounting_analytics.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from sqlalchemy import Connection, Engine, Select, Table
     from sqlalchemy.exc import DBAPIError
-
-    from accounting_analytics.service.storage.migrations import Migration
 
 _IDS_PER_QUERY = 500
 _Id = TypeVar("_Id", str, int)
@@ -36,6 +36,9 @@ def plain_rows(
 
 WRITES = "writes"
 """Execution option of a connection that takes the write lock when it begins."""
+
+VERSION = 6
+"""Version of the tables, which every database states; any change of the tables raises it."""
 
 _DATABASE = "database"
 BATCH_ROWS = 2000
@@ -82,10 +85,6 @@ class Database(Protocol):
     def open_read_only(cls, address: str) -> Self:
         """Open a database with the tables of this version; nothing is changed."""
 
-    @classmethod
-    def migrate(cls, address: str, *, backup_made: bool) -> Migration:
-        """Migrate a database of an older version in one transaction."""
-
     def close(self) -> None:
         """Close every connection to the database."""
 
@@ -122,3 +121,12 @@ def bind_engines(database: Database, reader: Engine) -> tuple[Engine, Engine]:
 def database_of(connection: Connection) -> Database:
     """Database of a connection of a store."""
     return cast("Database", connection.get_execution_options()[_DATABASE])
+
+
+def check_version(name: str, version: int) -> None:
+    """Refuse a database with the tables of another version."""
+    if version != VERSION:
+        raise InputError(
+            f"{name} was written by another version of this program; nothing was changed, import the books again "
+            "into a new database"
+        )

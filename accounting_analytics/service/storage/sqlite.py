@@ -1,4 +1,4 @@
-"""Books in an SQLite file: opening it, transactions, durability, its version and its migration after a backup."""
+"""Books in an SQLite file: opening it, transactions, durability, its version."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import URL, Connection, Engine, Select, Table, create_engine, event
 from sqlalchemy.exc import DatabaseError, DBAPIError
-from sqlalchemy.pool import StaticPool
 
 from accounting_analytics.errors import AccountingAnalyticsError, ConfigurationError, InputError
-from accounting_analytics.service.storage.database import BATCH_ROWS, WRITES, Failure, bind_engines
-from accounting_analytics.service.storage.migrations import STEPS, VERSION, Migration, Step, apply_steps, is_current
+from accounting_analytics.service.storage.database import (
+    BATCH_ROWS,
+    VERSION,
+    WRITES,
+    Failure,
+    bind_engines,
+    check_version,
+)
 from accounting_analytics.service.storage.sqlite_files import (
     BUSY_CODES,
     FilesInUse,
     check_access,
     check_log_belongs,
-    exclusive_access,
     in_use,
     is_full,
     is_unused,
@@ -31,11 +35,9 @@ from accounting_analytics.service.storage.sqlite_files import (
     read_only,
     read_only_mode,
     roll_back_unfinished,
-    save_copy,
     shm_path,
     size_of,
     token_path,
-    unused_name,
     wal_path,
 )
 from accounting_analytics.service.storage.tables import metadata
@@ -80,10 +82,7 @@ class SQLite:
 
     @classmethod
     def open(cls, address: str, lock_seconds: float, *, create: bool) -> Self:
-        """Open the file at a path; a new or empty file gets the tables, and only its owner can read it.
-
-        A file of an older version is migrated after a backup.
-        """
+        """Open the file at a path; a new or empty file gets the tables, and only its owner can read it."""
         path = Path(address)
         _check_files(path)
         had_log = size_of(wal_path(path)) > 0 and not FilesInUse.include(path)
@@ -91,8 +90,8 @@ class SQLite:
         if version is None:
             _check_new(path, create=create)
             check_access(path)
-        elif not is_current(str(path), version):
-            migrate_file(path)
+        else:
+            check_version(str(path), version)
         database = cls(path, _connect(address, lock_seconds))
         database.had_log = had_log
         with ExitStack() as on_error, database._closed_on_errors():
@@ -112,22 +111,16 @@ class SQLite:
         _check_files(path, writable=False)
         with ExitStack() as resources:
             readable = resources.enter_context(_readable(path))
-            _check_current(path, version_of_file(readable, name=str(path), read_ends=False))
+            version = version_of_file(readable, name=str(path), read_ends=False)
+            if version is None:
+                raise _nothing_to_open(path)
+            check_version(str(path), version)
             query = read_only_mode(readable) | {"uri": "true"}
             database = cls(path, _connect(readable.absolute().as_uri(), _READ_LOCK_SECONDS, query))
             with database._closed_on_errors():
                 database._watch(readable, unchanged=is_unused(readable))
             database._on_close.push(resources.pop_all())
         return database
-
-    @classmethod
-    def migrate(cls, address: str, *, backup_made: bool) -> Migration:  # noqa: ARG003 (of the protocol)
-        """Migrate a file of an older version, after a backup that is made here."""
-        path = Path(address)
-        version = version_of_file(path)
-        if version is None:
-            raise _nothing_to_open(path)
-        return Migration(version, version) if is_current(str(path), version) else migrate_file(path)
 
     def close(self) -> None:
         """Close every connection to the file."""
@@ -205,17 +198,6 @@ def _check_files(path: Path, *, writable: bool = True) -> None:
         check_log_belongs(path)
 
 
-def _check_current(path: Path, version: int | None) -> None:
-    """Refuse to read an empty file, or one of another version."""
-    if version is None:
-        raise _nothing_to_open(path)
-    if not is_current(str(path), version):
-        raise InputError(
-            f"{path} has version {version}, and this program needs version {VERSION}; nothing was changed: "
-            f"accounting-analytics migrate --database {path} migrates it after a backup"
-        )
-
-
 @contextmanager
 def _readable(path: Path) -> Iterator[Path]:
     """Give the path, or that of a temporary copy, which can be read without creating a file beside the database."""
@@ -288,7 +270,8 @@ def _create_tables(database: SQLite) -> None:
         # another process may have created them
         if not connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar():
             metadata.create_all(connection)
-            state_version(connection, VERSION)
+            connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
 
 
 APPLICATION_ID = 0x4C415331
@@ -310,7 +293,7 @@ def version_of_file(path: Path, *, name: str | None = None, read_ends: bool = Tr
             if read_ends:
                 _read_ends(connection)
     except sqlite3.DatabaseError as error:
-        if primary_code(error) in BUSY_CODES:  # another program migrates or restores it
+        if primary_code(error) in BUSY_CODES:  # another program restores it
             raise in_use(path) from error
         raise unusable(name or str(path), error) from error
     return version
@@ -329,30 +312,6 @@ def unusable(name: str, error: BaseException) -> AccountingAnalyticsError:
     )
 
 
-def state_version(connection: Connection, version: int) -> None:
-    """Write into a file that it is a database of the service, and its version."""
-    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.exec_driver_sql(f"PRAGMA user_version = {version}")
-
-
-def migrate_file(path: Path, steps: Sequence[Step] = STEPS, *, backup: bool = True) -> Migration:
-    """Migrate a file in one transaction, after a backup beside it whose name has the version.
-
-    A copy that was made to be migrated needs none.
-    """
-    with exclusive_access(path) as connection:
-        before = _version(connection, str(path)) or 0
-        if is_current(str(path), before, steps):  # another program migrated it meanwhile
-            return Migration(before, before)
-        saved = str(_save_backup(connection, path, before)) if backup else None
-        engine = create_engine("sqlite+pysqlite://", creator=lambda: connection, poolclass=StaticPool)
-        event.listen(engine, "begin", _begin)
-        with engine.execution_options(**{WRITES: True}).begin() as transaction:
-            after = apply_steps(transaction, before, steps)
-            state_version(transaction, after)
-        return Migration(before, after, saved)
-
-
 def _version(connection: sqlite3.Connection, name: str) -> int | None:
     (application_id,) = connection.execute("PRAGMA application_id").fetchone()
     if application_id == APPLICATION_ID:
@@ -369,15 +328,3 @@ def _read_ends(connection: sqlite3.Connection) -> None:
     for (name,) in tables:
         for order in ("ASC", "DESC"):
             connection.execute(f'SELECT * FROM "{name}" ORDER BY rowid {order} LIMIT 1').fetchall()  # noqa: S608 (its own name)
-
-
-def _save_backup(connection: sqlite3.Connection, path: Path, version: int) -> Path:
-    """Copy the file to a new name; one of an earlier migration stays."""
-    backup = unused_name(path, f"version-{version}")
-    try:
-        save_copy(connection, backup)
-    except (OSError, sqlite3.OperationalError) as error:
-        raise InputError(
-            f"{path} was not migrated, because its backup {backup} cannot be written: {error}; nothing was changed"
-        ) from error
-    return backup

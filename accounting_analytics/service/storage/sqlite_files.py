@@ -49,7 +49,7 @@ def shm_path(database: Path) -> Path:
 
 
 def journal_path(database: Path) -> Path:
-    """Rollback journal of a migration or another transaction without the log; a killed program leaves it."""
+    """Rollback journal of a transaction without the log; a killed program leaves it."""
     return _beside(database, "-journal")
 
 

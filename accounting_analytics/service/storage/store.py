@@ -27,17 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from accounting_analytics.service.storage.migrations import Migration
-
 _KINDS: tuple[type[Database], ...] = (PostgreSQL, SQLite)
-
-
-def migrate_database(address: str, *, backup_made: bool = False) -> Migration:
-    """Migrate the database at an address to the version that this program needs, in one transaction.
-
-    A backup of a file is made here; a database on a server is not migrated unless the caller says that one was made.
-    """
-    return _kind(address).migrate(address, backup_made=backup_made)
 
 
 def _kind(address: str) -> type[Database]:

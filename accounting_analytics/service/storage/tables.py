@@ -124,8 +124,7 @@ LINE_TEXTS = ("description",)
 """Text columns of a line that are posted, stored and returned unchanged.
 
 Each is also a field of :class:`~..post_entries.NewLine` and of :class:`~..response_models.LineEntry`, with the same
-name. The digests of posted entries contain them, so a further text also needs what is not here yet: a digest without
-it where it is empty, so that the digests of older entries stay valid, and texts of its own in the step to version 5.
+name.
 """
 
 line_entries = Table(

@@ -13,7 +13,7 @@ from contextlib import closing
 from decimal import Decimal
 
 import pytest
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, update
 from sqlalchemy.exc import IntegrityError
 
 from accounting_analytics.errors import (
@@ -26,6 +26,8 @@ from accounting_analytics.service.auth import issue_client, issue_token
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
 from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTag, post_entries
+from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.database import VERSION
 from accounting_analytics.service.storage.sqlite import SQLite
 from accounting_analytics.service.storage.store import Store
 
@@ -91,6 +93,27 @@ def test_other_files_are_refused_and_not_changed(tmp_path):
     for wrong in (tmp_path, tmp_path / "missing" / "books.db"):
         with pytest.raises(ConfigurationError, match="cannot be opened"):
             Store.open(wrong)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+@pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1])
+def test_another_version_is_refused_and_not_changed(tmp_path, request, kind, version):
+    """A database of another version is named, with what to do, and stays as it is."""
+    database = tmp_path / "books.db" if kind == "sqlite" else request.getfixturevalue("postgresql").new()
+    with Store.open(database) as store:
+        instance = create_instance(store)
+        with store.writing() as connection:
+            if kind == "sqlite":
+                connection.exec_driver_sql(f"PRAGMA user_version = {version}")
+            else:
+                connection.execute(update(tables.settings).values(value=str(version).encode()))
+    for opening in (Store.open, Store.open_read_only):
+        with pytest.raises(InputError, match=r"books.* was written by another version.*import the books again"):
+            opening(database)
+    if kind == "sqlite":
+        with closing(sqlite3.connect(database)) as connection:
+            assert connection.execute("PRAGMA user_version").fetchone() == (version,)
+            assert connection.execute("SELECT id FROM instances").fetchall() == [(instance,)]
 
 
 OPEN = """
