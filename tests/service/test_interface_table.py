@@ -134,7 +134,6 @@ def test_document_has_the_fields_of_the_requests(document):
             | {"required": one["required"]}
             | ({"nullable": True} if one.get("allowEmptyValue") else {})
             for one in described["parameters"]
-            if one["name"] != "idempotency-key"  # the interface shows no way to repeat a request
         }
         body = described.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
         if body:

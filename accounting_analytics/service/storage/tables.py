@@ -249,14 +249,3 @@ _TRIGGERS = [
 ]
 for _dialect, _statement in _TRIGGERS:
     event.listen(audit, "after_create", DDL(_statement).execute_if(dialect=_dialect))  # type: ignore[no-untyped-call]
-
-# Requests that were sent with an idempotency key in the last 24 hours, and their responses.
-idempotency_keys = Table(
-    "idempotency_keys",
-    metadata,
-    Column("instance_pk", _Key, ForeignKey("instances.pk"), primary_key=True, autoincrement=False),
-    Column("key", _Text, primary_key=True),
-    Column("request_hash", LargeBinary, nullable=False),
-    Column("response", LargeBinary, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-)

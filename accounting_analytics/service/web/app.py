@@ -25,7 +25,6 @@ from accounting_analytics.service.auth import (
     token_key,
 )
 from accounting_analytics.service.faults.faulty_service import FaultyService
-from accounting_analytics.service.operations.create_ledger import IDEMPOTENCY_HEADER, RunningKeys, parse_key
 from accounting_analytics.service.storage.store import FILE_REMOVED, Store
 from accounting_analytics.service.web import token_request_form
 from accounting_analytics.service.web.openapi import INSTANCE_HEADER, openapi_document
@@ -91,21 +90,15 @@ class LedgerService:
         self._localtime = options.localtime
         self._rate_limits = rate_limits
         self._token_lifetime = check_lifetime(options.token_lifetime)
-        self._running_keys = RunningKeys()
         self._page_token_key = store.page_token_key()
 
     def create_ledger(self, request: Request, instance: Instance, body: bytes) -> Response:
         """Create a ledger."""
-        key = parse_key(request.headers.getlist(IDEMPOTENCY_HEADER))
-        if key is not None:
-            request.state.response_headers[IDEMPOTENCY_HEADER] = key
         query = parse_query(CreateLedgerQuery, request.query_params.multi_items())
         new = parse_body(CreateLedgerBody, body)
-        with self._running_keys.hold(instance.pk, key), self._store.writing() as connection:
-            created = operations.create_ledger(
-                connection, instance, query, new, actor=request.state.actor, idempotency_key=key
-            )
-        return Response(created, HTTPStatus.CREATED, media_type=JSON)
+        with self._store.writing() as connection:
+            created = operations.create_ledger(connection, instance, query, new, actor=request.state.actor)
+        return json_response(created, HTTPStatus.CREATED)
 
     def recategorize_transaction(self, request: Request, instance: Instance, body: bytes) -> Response:
         """Change the category of a transaction."""

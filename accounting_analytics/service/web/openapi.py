@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pydantic.json_schema import models_json_schema
 
-from accounting_analytics.service.operations.create_ledger import IDEMPOTENCY_HEADER, KEY_PATTERN
 from accounting_analytics.service.web.token_request_form import FORM, TOKEN_PATH
 from accounting_analytics.service.wire import requests, response_models
 from accounting_analytics.service.wire.response_models import encode
@@ -25,7 +24,6 @@ _REFUSALS = {
     401: "The access token is missing or not valid.",
     403: "The subscription tier does not allow this.",
     404: "A resource does not exist in this instance.",
-    409: "A request with this idempotency key is still running.",
     408: "The body did not arrive in time.",
     413: "The body is too large.",
     414: "The path or the query is too long.",
@@ -46,15 +44,6 @@ _RATE_LIMIT_HEADERS = {
     },
     "x-ratelimit-remaining": {"description": "Requests that are left in this minute.", "schema": _COUNT},
     "x-ratelimit-reset": {"description": "Seconds until the next minute begins.", "schema": _COUNT},
-}
-_IDEMPOTENCY_HEADER = {
-    "name": IDEMPOTENCY_HEADER,
-    "in": "header",
-    "required": False,
-    "description": (
-        "Key of the request, kept for 24 hours: sent again, the request gets the first response and creates nothing."
-    ),
-    "schema": {"type": "string", "pattern": KEY_PATTERN},
 }
 _SECURITY_SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},
@@ -138,12 +127,11 @@ def _paths() -> dict[str, Any]:
             "post": _operation(
                 "create_ledger",
                 "Create a ledger",
-                headers=[_IDEMPOTENCY_HEADER],
                 query=requests.CreateLedgerQuery,
                 body=requests.CreateLedgerBody,
                 response=(201, response_models.Ledger),
                 links=_LEDGER_LINKS,
-                refusals=(*_ALWAYS, *_WITH_BODY, 409),
+                refusals=(*_ALWAYS, *_WITH_BODY),
             )
         },
         "/v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories": {
