@@ -8,6 +8,7 @@ import datetime as dt
 import random
 import shutil
 import traceback
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ import stamina
 import accounting_analytics as aa
 from accounting_analytics.client import ClientCredentials
 from accounting_analytics.errors import AccountingAnalyticsError, ServiceError
-from accounting_analytics.service.auth import issue_client, issue_token
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
@@ -90,13 +91,29 @@ def books(tmp_path_factory):
                 NewJournalEntry(moment, f"e{number}", (NewLine(own, "credit", cents), NewLine(other, "debit", cents)))
             )
         post_entries(store, instance, entries)
-        return Books(path, instance, issue_token(store, instance), tuple(issue_client(store, instance)))
+        return Books(path, instance, issue_token(store, instance), ("runs", "canary-client-secret"))
 
 
-def client_of(books, service, **options):
-    """Return a client that requests its own token."""
-    token = ClientCredentials(f"{service.base_url}/oauth/token", *books.credentials)
-    return aa.LedgerClient(service.base_url, token=token, instance_id=books.instance, deadline=60, **options)
+@pytest.fixture(scope="module")
+def client_of(token_endpoint):
+    """Return a function that gives a client, which requests its tokens from an authorization server."""
+
+    @contextmanager
+    def connect(books, service, **options):
+        def issue():
+            with Store.open(books.path) as store:
+                return issue_token(store, books.instance)
+
+        with (
+            token_endpoint(*books.credentials, issue) as url,
+            aa.LedgerClient(
+                service.base_url, token=ClientCredentials(url, *books.credentials), instance_id=books.instance,
+                deadline=60, **options,
+            ) as client,
+        ):  # fmt: skip
+            yield client
+
+    return connect
 
 
 def whole_run(client):
@@ -132,7 +149,7 @@ def verdict(books, client, truth):
 
 
 @pytest.fixture(scope="module")
-def truth(books):
+def truth(books, client_of):
     """Return the results of a run without faults."""
     with running(books.path) as service, client_of(books, service) as client:
         run = whole_run(client)
@@ -143,7 +160,7 @@ def truth(books):
 
 
 @pytest.mark.soak
-def test_temporary_faults_end_exact_or_clear(books, truth, soak_count):
+def test_temporary_faults_end_exact_or_clear(books, client_of, truth, soak_count):
     """Runs under any two temporary faults never end with a wrong result, and nearly always with the right one."""
     verdicts, clear = [], []
     with stamina.set_testing(testing=True, attempts=10, cap=True):
@@ -160,7 +177,7 @@ def test_temporary_faults_end_exact_or_clear(books, truth, soak_count):
 
 
 @pytest.mark.parametrize("fault", PERMANENT)
-def test_permanent_faults_end_clear(books, truth, fault):
+def test_permanent_faults_end_clear(books, client_of, truth, fault):
     """A permanent fault is one clear error after a limited number of attempts."""
     with (
         running(books.path, ServiceOptions(faults=fault)) as service,
@@ -182,13 +199,13 @@ def test_a_wrong_token_that_cannot_be_renewed_is_clear(books, truth):
 
 
 @pytest.mark.soak
-def test_books_that_change_during_a_run(books, truth, tmp_path, soak_count):
+def test_books_that_change_during_a_run(books, client_of, truth, tmp_path, soak_count):
     """Entries posted during a run lead to the books as they are then, or to a clear error, never to a wrong result."""
     for seed in range(soak_count(50)):
         path = shutil.copy(books.path, tmp_path / f"{seed}.db")
         with (
             running(path, ServiceOptions(faults="late_entry:p=0.2", fault_seed=seed)) as service,
-            client_of(books, service) as client,
+            client_of(books._replace(path=path), service) as client,
         ):
             try:
                 run = whole_run(client)
@@ -273,7 +290,7 @@ IN_EVERY_RUN = {"reset", "503", "404"}
         for name in TEMPORARY_FAILURES | FINAL_FAILURES
     ],
 )
-def test_the_nth_request_fails(books, truth, failure):
+def test_the_nth_request_fails(books, client_of, truth, failure):
     """Whichever request of a run fails, a temporary failure ends EXACT and a final one CLEAR."""
     with running(books.path) as service, stamina.set_testing(testing=True, attempts=3, cap=True):
         number, verdicts = 0, []
@@ -289,7 +306,7 @@ def test_the_nth_request_fails(books, truth, failure):
     assert set(verdicts) == ({"EXACT"} if failure in TEMPORARY_FAILURES else {"CLEAR"})
 
 
-def test_a_clear_error_names_its_operation(books):
+def test_a_clear_error_names_its_operation(books, client_of):
     """The message names the operation and the ledger."""
     with (
         running(books.path, ServiceOptions(faults="http_500")) as service,

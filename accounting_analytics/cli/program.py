@@ -91,7 +91,6 @@ _SECTIONS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "ledgers": instances.ledgers,
         "audit": access_and_audit.audit,
         "tokens": access_and_audit.tokens,
-        "clients": access_and_audit.clients,
     },
 }
 

@@ -39,9 +39,6 @@ def serve(
             help="Rate limit of each instance (the documented limit is 320); default: no limit.",
         ),
     ] = None,
-    token_lifetime: Annotated[
-        float, typer.Option("--token-lifetime", help="Lifetime of tokens from /oauth/token, in seconds.")
-    ] = 3600,
     faults: Annotated[
         str | None,
         typer.Option("--faults", help="Faults to inject, for tests: http_503:p=0.1,empty_page:every=5,..."),
@@ -79,7 +76,6 @@ def serve(
         localtime=localtime,
         allow_remote=allow_remote,
         requests_per_minute=requests_per_minute,
-        token_lifetime=token_lifetime,
         public_hosts=public_host or (),
         faults=faults,
         fault_seed=fault_seed,

@@ -60,24 +60,11 @@ instances = Table(
     Column("created_at", BigInteger, nullable=False),
 )
 
-# OAuth clients, which get access tokens by client credentials.
-clients = Table(
-    "clients",
-    metadata,
-    Column("client_id", String, primary_key=True),
-    _instance(),
-    Column("secret_hash", LargeBinary, nullable=False),
-    Column("label", String, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("revoked_at", BigInteger),
-)
-
 tokens = Table(
     "tokens",
     metadata,
     Column("key", _Text, primary_key=True),
     _instance(),
-    Column("client_id", String, ForeignKey("clients.client_id"), index=True),
     Column("secret_hash", LargeBinary, nullable=False),
     Column("label", String, nullable=False),
     Column("created_at", BigInteger, nullable=False),

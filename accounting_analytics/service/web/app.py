@@ -17,16 +17,9 @@ from starlette.routing import Route
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service import operations
-from accounting_analytics.service.auth import (
-    check_lifetime,
-    instance_of_client,
-    instance_of_token,
-    issue_client_token,
-    token_key,
-)
+from accounting_analytics.service.auth import instance_of_token, token_key
 from accounting_analytics.service.faults.faulty_service import FaultyService
 from accounting_analytics.service.storage.store import FILE_REMOVED, Store
-from accounting_analytics.service.web import token_request_form
 from accounting_analytics.service.web.openapi import INSTANCE_HEADER, openapi_document
 from accounting_analytics.service.web.request_guard import AllowedHosts, RequestGuard, check_json, read_body
 from accounting_analytics.service.web.request_limits import ConcurrencyLimits, RateLimits
@@ -48,7 +41,6 @@ from accounting_analytics.service.wire.response_models import (
     JSON,
     Error,
     Health,
-    TokenResponse,
     error_response,
     json_response,
     unauthorized,
@@ -89,7 +81,6 @@ class LedgerService:
         self._store = store
         self._localtime = options.localtime
         self._rate_limits = rate_limits
-        self._token_lifetime = check_lifetime(options.token_lifetime)
         self._page_token_key = store.page_token_key()
 
     def create_ledger(self, request: Request, instance: Instance, body: bytes) -> Response:
@@ -130,24 +121,6 @@ class LedgerService:
         query = parse_query(CashFlowReportQuery, request.query_params.multi_items())
         with self._store.reading() as connection:
             return operations.retrieve_cash_flow_report(connection, instance, query)
-
-    def check_credentials(self, request: Request, body: bytes) -> token_request_form.ClientLogin:
-        """Client credentials of a token request; 400 or 401 if they are not valid. Waits for no writer."""
-        login = token_request_form.parse_token_request(body, request.headers.getlist("authorization"))
-        with self._store.reading() as connection:
-            instance = instance_of_client(connection, login.client_id, login.client_secret)
-        if instance is None:
-            raise token_request_form.unknown_client(login)
-        return login
-
-    def issue_token(self, login: token_request_form.ClientLogin) -> Response:
-        """Issue an access token for client credentials."""
-        with self._store.writing() as connection:
-            token = issue_client_token(connection, login.client_id, login.client_secret, lifetime=self._token_lifetime)
-        if token is None:  # revoked since the check
-            raise token_request_form.unknown_client(login)
-        issued = TokenResponse(access_token=token, token_type="Bearer", expires_in=int(self._token_lifetime))  # noqa: S106 (a type)
-        return json_response(issued, headers={"pragma": "no-cache"})
 
     def is_available(self) -> bool:
         """Whether the database can be read."""
@@ -229,12 +202,6 @@ class _Endpoints:
             on_error.pop_all()
         return ReportResponse(report, release)
 
-    async def token(self, request: Request) -> Response:
-        token_request_form.check_form(request.headers.get("content-type", ""))
-        body = await read_body(request)
-        login = await self._limits.admit(self._service.check_credentials, request, body)
-        return await self._limits.write_token(login.client_id, self._service.issue_token, login)
-
     async def health(self, _: Request) -> Response:
         if await self._limits.probe(self._service.is_available):
             return json_response(Health(status="ok"))
@@ -264,7 +231,6 @@ def _routes(service: LedgerService) -> list[Route]:
         Route(categories, recategorize, methods=["PUT"], name="recategorize_transaction"),
         Route(lines, listing, methods=["GET"], name="list_line_entries"),
         Route(report, endpoints.report, methods=["GET"], name="retrieve_cash_flow_report"),
-        Route(token_request_form.TOKEN_PATH, endpoints.token, methods=["POST"]),
         Route("/health", endpoints.health, methods=["GET"]),
         Route("/openapi.json", _openapi, methods=["GET"]),
     ]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pydantic.json_schema import models_json_schema
 
-from accounting_analytics.service.web.token_request_form import FORM, TOKEN_PATH
 from accounting_analytics.service.wire import requests, response_models
 from accounting_analytics.service.wire.response_models import encode
 
@@ -47,11 +46,6 @@ _RATE_LIMIT_HEADERS = {
 }
 _SECURITY_SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},
-    "client_credentials": {
-        "type": "oauth2",
-        "flows": {"clientCredentials": {"tokenUrl": TOKEN_PATH, "scopes": {}}},
-    },
-    "client": {"type": "http", "scheme": "basic", "description": "client_id and client_secret."},
 }
 
 _SAME_PERIOD = {name: f"$request.query.{name}" for name in ("start_date", "end_date", "time_zone")}
@@ -111,7 +105,7 @@ def openapi_document() -> bytes:
                 "version": "0",
                 "description": "Double-entry ledgers: line entries, categories and the cash flow report.",
             },
-            "security": [{"bearer": []}, {"client_credentials": []}],
+            "security": [{"bearer": []}],
             "paths": _paths(),
             "components": {
                 "securitySchemes": _SECURITY_SCHEMES,
@@ -169,29 +163,6 @@ def _paths() -> dict[str, Any]:
                 response=(200, response_models.CashFlowReport),
                 refusals=(*_ALWAYS, 403, 507),
             )
-        },
-        TOKEN_PATH: {"post": _token_operation()},
-    }
-
-
-def _token_operation() -> dict[str, Any]:
-    """Describe the token endpoint, which has errors of another form."""
-    form = {"schema": {"$ref": f"{_SCHEMAS}{requests.TokenForm.__name__}"}}
-    refused = {"description": "No token was issued.", "content": _content(response_models.TokenError)}
-    other = (408, 413, 414, 431, 503, 507)
-    return {
-        "operationId": "issue_token",
-        "summary": "Get an access token by client credentials (OAuth 2.0)",
-        "security": [{"client": []}, {}],
-        "requestBody": {"required": True, "content": {FORM: form}},
-        "responses": {
-            "200": {"description": "Issued.", "content": _content(response_models.TokenResponse)},
-            "400": refused,
-            "401": refused,
-            **{
-                str(code): {"description": _REFUSALS[code], "content": _content(response_models.Error)}
-                for code in other
-            },
         },
     }
 
@@ -277,16 +248,13 @@ def _schemas() -> dict[str, Any]:
     bodies: list[type[BaseModel]] = [
         requests.CreateLedgerBody,
         requests.RecategorizeTransactionBody,
-        requests.TokenForm,
     ]
     responses = [
         response_models.Ledger,
         response_models.RecategorizedTransaction,
         response_models.LineEntryPage,
         response_models.CashFlowReport,
-        response_models.TokenResponse,
         response_models.Error,
-        response_models.TokenError,
         response_models.ValidationError,
     ]
     _, of_bodies = models_json_schema([(body, "validation") for body in bodies], ref_template=f"{_SCHEMAS}{{model}}")

@@ -152,7 +152,6 @@ class FairLimiter:
 MAX_ADMISSIONS = 8
 MAX_READERS = 40
 MAX_WRITERS = 4
-MAX_TOKEN_WRITERS = 2
 MAX_PROBES = 1
 MAX_REPORTS = 16
 """Reports that are made or being sent: each keeps a file that may be large."""
@@ -173,7 +172,7 @@ Arguments = TypeVarTuple("Arguments")
 class ConcurrencyLimits:
     """Runs work in threads; waiting changes never take the threads of readers.
 
-    The `holder` of work is its instance, or its OAuth client: none of them can take every place.
+    The `holder` of work is its instance: none of them can take every place.
     """
 
     def __init__(self) -> None:
@@ -183,7 +182,6 @@ class ConcurrencyLimits:
         self._calculations = FairLimiter(MAX_CALCULATIONS)
         self._readers = FairLimiter(MAX_READERS)
         self._writers = FairLimiter(MAX_WRITERS)
-        self._token_writers = FairLimiter(MAX_TOKEN_WRITERS)
         self._reports = FairLimiter(MAX_REPORTS)
 
     async def admit(self, work: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
@@ -202,13 +200,6 @@ class ConcurrencyLimits:
     async def write(self, holder: Hashable, work: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
         """Run a change of the books; 503 if the changes before it take too long."""
         async with self._writers.place(holder, WRITE_WAIT):
-            return await run_sync(work, *arguments)
-
-    async def write_token(
-        self, holder: Hashable, work: Callable[[*Arguments], Result], *arguments: *Arguments
-    ) -> Result:
-        """Run the issue of a token; 503 if those before it take too long."""
-        async with self._token_writers.place(holder, WRITE_WAIT):
             return await run_sync(work, *arguments)
 
     async def calculate(self, holder: Hashable, work: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.periods import zone
 from accounting_analytics.service.faults.fault_plan import FaultPlan
-from accounting_analytics.service.web.token_request_form import DEFAULT_LIFETIME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,8 +37,6 @@ class ServiceOptions:
         Time zone that ``localtime`` means in every instance, instead of the one it was created with.
     requests_per_minute : int, optional
         Requests per minute and instance; no limit if omitted.
-    token_lifetime : float
-        Seconds until a token from ``/oauth/token`` expires.
     faults : str, optional
         Faults to inject, see :mod:`accounting_analytics.service.faults.fault_plan`; on loopback only.
     fault_seed : int
@@ -59,7 +56,6 @@ class ServiceOptions:
     public_hosts: Sequence[str] = ()
     localtime: str | None = None
     requests_per_minute: int | None = None
-    token_lifetime: float = DEFAULT_LIFETIME
     faults: str | None = None
     fault_seed: int = 1
 

@@ -24,7 +24,7 @@ def test_create_and_list(tmp_path, run_on_books, read_secret, request_report):
 
 def test_lists_create_no_database(tmp_path, run_on_books):
     """A list of a database that does not exist is refused with the command to create one, and creates none."""
-    for group in ("instances", "tokens", "clients"):
+    for group in ("instances", "tokens"):
         assert "instances create" in run_on_books(group, "list", code=2).stderr
     assert list(tmp_path.iterdir()) == []
 

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from accounting_analytics.errors import ConfigurationError
-from accounting_analytics.service.auth import issue_client
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.faults.fault_plan import FAULT_KINDS, FaultPlan
 from accounting_analytics.service.storage.store import Store
@@ -163,12 +163,10 @@ def test_expired_page_token(served_with):
 
 
 def test_expired_token(served_with):
-    """Each token is valid for three requests; a new one from the token endpoint for three more."""
+    """Each token is valid for three requests; a new one for three more."""
     with served_with("expired_token:after=3") as books:
         assert [report(books).status_code for _ in range(5)] == [200, 200, 200, 401, 401]
-        credentials = issue_client(books.store, books.instance_id)
-        body = {"grant_type": "client_credentials"} | credentials._asdict()
-        books.token = books.http.post("/oauth/token", data=body).json()["access_token"]
+        books.token = issue_token(books.store, books.instance_id)
         responses = [report(books) for _ in range(4)]
         assert [response.status_code for response in responses] == [200, 200, 200, 401]
         assert responses[3].headers["www-authenticate"] == 'Bearer realm="accounting-analytics", error="invalid_token"'
@@ -301,11 +299,10 @@ def test_the_same_seed_gives_the_same_faults(served_with):
 
 
 def test_faults_affect_operations_only(served_with):
-    """The document, the token endpoint and unknown routes get no faults."""
+    """The document and unknown routes get no faults."""
     with served_with("http_500") as books:
         assert books.http.get("/openapi.json").status_code == 200
         assert books.http.get("/nowhere").status_code == 404
-        assert books.http.post("/oauth/token").status_code == 400
         assert books.http.get("/v0/ledgers").status_code == 405
         assert report(books).status_code == 500
 

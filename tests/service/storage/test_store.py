@@ -22,7 +22,7 @@ from accounting_analytics.errors import (
     OperationRefusedError,
     PostingRefusedError,
 )
-from accounting_analytics.service.auth import issue_client, issue_token
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
 from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTag, post_entries
@@ -150,7 +150,7 @@ def test_missing_permissions_are_named(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("call", [Store.ledgers, Store.audit, issue_token, issue_client])
+@pytest.mark.parametrize("call", [Store.ledgers, Store.audit, issue_token])
 def test_an_unknown_instance_is_named(store, call):
     """The message has the id of an unknown instance."""
     with pytest.raises(InputError, match="no instance 'nothing'"):

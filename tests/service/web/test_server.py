@@ -16,7 +16,7 @@ import pytest
 import uvicorn
 
 from accounting_analytics.errors import ConfigurationError, InputError, PeriodError
-from accounting_analytics.service.auth import issue_client, issue_token
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running, serve
@@ -177,7 +177,7 @@ def test_serve_announces_its_options(tmp_path):
     """The command announces faults, writes the access log on stderr, and applies limits; no token is printed."""
     database = tmp_path / "books.db"
     command = [sys.executable, "-u", "-m", "accounting_analytics", "serve", "--database", str(database)]
-    command += ["--requests-per-minute", "7", "--token-lifetime", "90", "--access-log", "--faults", "latency:ms=1"]
+    command += ["--requests-per-minute", "7", "--access-log", "--faults", "latency:ms=1"]
     process = subprocess.Popen(  # noqa: S603 (our own program)
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -187,10 +187,8 @@ def test_serve_announces_its_options(tmp_path):
         url = re.search(r"http://\S+", printed[0])[0]
         with Store.open(database) as store:
             instance = store.instances()[0].id
-            credentials = issue_client(store, instance)._asdict()
-        issued = httpx.post(f"{url}/oauth/token", data={"grant_type": "client_credentials"} | credentials).json()
-        assert issued["expires_in"] == 90
-        headers = {"authorization": f"Bearer {issued['access_token']}", "service-instance-id": instance}
+            token = issue_token(store, instance)
+        headers = {"authorization": f"Bearer {token}", "service-instance-id": instance}
         response = httpx.get(f"{url}/v0/reports/cash-flow", params=DAYS, headers=headers)
         assert response.headers["x-ratelimit-limit"] == "7"
         process.send_signal(signal.SIGINT)
@@ -202,7 +200,7 @@ def test_serve_announces_its_options(tmp_path):
     assert "GET /v0/reports/cash-flow 200 " in err
     assert f"request {response.headers['x-request-id']}, instance {instance}" in err
     token_file = (tmp_path / "books.db.token").read_text().strip()
-    for secret in (token_file, issued["access_token"], credentials["client_secret"]):
+    for secret in (token_file, token):
         assert secret not in "".join(printed) + out + err
 
 
