@@ -16,6 +16,7 @@ import httpx
 import pandas as pd
 import pytest
 import stamina
+from faulty_service import running_with_faults
 
 import accounting_analytics as aa
 from accounting_analytics.client import ClientCredentials
@@ -26,7 +27,6 @@ from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_l
 from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
-from accounting_analytics.service.web.service_options import ServiceOptions
 
 START, END, ZONE = "2025-01-01", "2025-03-31", "America/New_York"
 TEMPORARY = [
@@ -167,7 +167,7 @@ def test_temporary_faults_end_exact_or_clear(books, client_of, truth, soak_count
         for seed in range(soak_count(500, fewer=20)):
             faults = ",".join(random.Random(seed).sample(TEMPORARY, 2))  # noqa: S311 (it replays)
             with (
-                running(books.path, ServiceOptions(faults=faults, fault_seed=seed)) as service,
+                running_with_faults(books.path, faults, seed) as service,
                 client_of(books, service) as client,
             ):
                 verdicts.append(verdict(books, client, truth))
@@ -180,7 +180,7 @@ def test_temporary_faults_end_exact_or_clear(books, client_of, truth, soak_count
 def test_permanent_faults_end_clear(books, client_of, truth, fault):
     """A permanent fault is one clear error after a limited number of attempts."""
     with (
-        running(books.path, ServiceOptions(faults=fault)) as service,
+        running_with_faults(books.path, fault) as service,
         client_of(books, service) as client,
         stamina.set_testing(testing=True, attempts=4, cap=True),
     ):
@@ -192,7 +192,7 @@ def test_permanent_faults_end_clear(books, client_of, truth, fault):
 
 def test_a_wrong_token_that_cannot_be_renewed_is_clear(books, truth):
     """A bearer token that expires during a run ends it with a clear error."""
-    with running(books.path, ServiceOptions(faults="expired_token:after=4")) as service:
+    with running_with_faults(books.path, "expired_token:after=4") as service:
         client = aa.LedgerClient(service.base_url, token=books.token, instance_id=books.instance)
         with client:
             assert verdict(books, client, truth) == "CLEAR"
@@ -204,14 +204,14 @@ def test_books_that_change_during_a_run(books, client_of, truth, tmp_path, soak_
     for seed in range(soak_count(50)):
         path = shutil.copy(books.path, tmp_path / f"{seed}.db")
         with (
-            running(path, ServiceOptions(faults="late_entry:p=0.2", fault_seed=seed)) as service,
+            running_with_faults(path, "late_entry:p=0.2", seed) as service,
             client_of(books._replace(path=path), service) as client,
         ):
             try:
                 run = whole_run(client)
             except AccountingAnalyticsError:
                 continue
-        injected = service.faults.injected["late_entry"]
+        injected = service.plan.injected["late_entry"]
         if run.complete and run.ties and injected:
             assert set(run.lines["id"]) >= set(truth.lines["id"])
         if injected and not run.lines.equals(truth.lines):
@@ -309,7 +309,7 @@ def test_the_nth_request_fails(books, client_of, truth, failure):
 def test_a_clear_error_names_its_operation(books, client_of):
     """The message names the operation and the ledger."""
     with (
-        running(books.path, ServiceOptions(faults="http_500")) as service,
+        running_with_faults(books.path, "http_500") as service,
         client_of(books, service, max_attempts=1) as client,
     ):
         with pytest.raises(ServiceError, match="cash flow report"):

@@ -2,14 +2,13 @@
 
 import httpx
 import pytest
+from faulty_service import running_with_faults
 
 import accounting_analytics as aa
 from accounting_analytics.errors import ConflictError, RateLimitedError, ServiceError, TransportError
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.server import running
-from accounting_analytics.service.web.service_options import ServiceOptions
 
 BANK = {"name": "Bank", "editable": False, "financial_account_type": "bank_account"}
 
@@ -58,8 +57,7 @@ def test_a_request_that_was_never_sent_created_nothing():
 def test_lost_responses_never_create_twice(tmp_path):
     """With a third of the responses lost, each name exists at most once, and each that was returned exists."""
     path = tmp_path / "books.db"
-    options = ServiceOptions(faults="lost_answer:p=0.3:on=create_ledger")
-    with Store.open(path) as store, running(path, options) as service:
+    with Store.open(path) as store, running_with_faults(path, "lost_answer:p=0.3:on=create_ledger") as service:
         instance = create_instance(store)
         returned, lost = {}, []
         with aa.LedgerClient(service.base_url, token=issue_token(store, instance), instance_id=instance) as client:
@@ -68,7 +66,7 @@ def test_lost_responses_never_create_twice(tmp_path):
                     returned[name] = client.create_ledger(**BANK | {"name": name}).id
                 except TransportError:
                     lost.append(name)
-        assert service.faults.injected["lost_answer"] > 5
+        assert service.plan.injected["lost_answer"] > 5
         names = [ledger.name for ledger in store.ledgers(instance) if not ledger.is_required]
         assert len(names) == len(set(names))
         assert {ledger.name: ledger.id for ledger in store.ledgers(instance) if ledger.name in returned} == returned

@@ -39,11 +39,6 @@ def serve(
             help="Rate limit of each instance (the documented limit is 320); default: no limit.",
         ),
     ] = None,
-    faults: Annotated[
-        str | None,
-        typer.Option("--faults", help="Faults to inject, for tests: http_503:p=0.1,empty_page:every=5,..."),
-    ] = None,
-    fault_seed: Annotated[int, typer.Option("--fault-seed", help="Seed that selects the requests to fail.")] = 1,
     *,
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Accept connections from other machines.")
@@ -77,8 +72,6 @@ def serve(
         allow_remote=allow_remote,
         requests_per_minute=requests_per_minute,
         public_hosts=public_host or (),
-        faults=faults,
-        fault_seed=fault_seed,
     )
     serve_books(database, options, echo=typer.echo)
 

@@ -18,7 +18,6 @@ from starlette.routing import Route
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service import operations
 from accounting_analytics.service.auth import instance_of_token, token_key
-from accounting_analytics.service.faults.faulty_service import FaultyService
 from accounting_analytics.service.storage.store import FILE_REMOVED, Store
 from accounting_analytics.service.web.openapi import INSTANCE_HEADER, openapi_document
 from accounting_analytics.service.web.request_guard import AllowedHosts, RequestGuard, check_json, read_body
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from accounting_analytics.service.faults.fault_plan import FaultPlan
     from accounting_analytics.service.operations.retrieve_cash_flow_report import StreamedReport
     from accounting_analytics.service.wire.stored_values import Instance
 
@@ -208,15 +206,14 @@ class _Endpoints:
         return json_response(Health(status="unavailable"), HTTPStatus.SERVICE_UNAVAILABLE)
 
 
-def create_app(store: Store, options: ServiceOptions = _DEFAULTS, faults: FaultPlan | None = None) -> ASGIApp:
-    """ASGI application that serves the books of a store, with the faults of its options if there are any."""
-    limits = [options.requests_per_minute, faults.requests_per_minute if faults else None]
-    lowest = min((limit for limit in limits if limit is not None), default=None)
-    service = LedgerService(store, options, None if lowest is None else RateLimits(lowest))
+def create_app(store: Store, options: ServiceOptions = _DEFAULTS) -> ASGIApp:
+    """ASGI application that serves the books of a store."""
+    limit = options.requests_per_minute
+    service = LedgerService(store, options, None if limit is None else RateLimits(limit))
     app = Starlette(routes=_routes(service), exception_handlers=_ERROR_HANDLERS)
     app.router.redirect_slashes = False
     hosts = AllowedHosts(options.public_hosts, any_address=options.is_remote)
-    return RequestGuard(FaultyService(app, store, faults) if faults else app, hosts)
+    return RequestGuard(app, hosts)
 
 
 def _routes(service: LedgerService) -> list[Route]:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-    from accounting_analytics.service.faults.fault_plan import FaultPlan
 
 _DEFAULTS = ServiceOptions()
 _log = logging.getLogger(__name__)
@@ -41,10 +40,9 @@ _PLAIN_HTTP = (
 
 
 class RunningService:
-    """A service that runs in a thread of this process, its URL, and the faults that it injects."""
+    """A service that runs in a thread of this process, and its URL."""
 
-    def __init__(self, app: ASGIApp, options: ServiceOptions = _DEFAULTS, faults: FaultPlan | None = None) -> None:
-        self.faults = faults
+    def __init__(self, app: ASGIApp, options: ServiceOptions = _DEFAULTS) -> None:
         listener = _listen(options)
         self.base_url = _url(listener)
         self._server = _server(app)
@@ -62,9 +60,8 @@ class RunningService:
 @contextmanager
 def running(database: str | Path, options: ServiceOptions = _DEFAULTS) -> Iterator[RunningService]:
     """Serve the books of a database in the background while the block runs; an SQLite file is created if missing."""
-    faults = options.fault_plan()
     with Store.open(database) as store:
-        service = RunningService(create_app(store, options, faults), options, faults)
+        service = RunningService(create_app(store, options), options)
         try:
             yield service
         finally:
@@ -77,7 +74,6 @@ def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Ca
     A database without an instance gets one, and a token in a file beside it that only its owner can read; not if other
     machines can reach the service.
     """
-    faults = options.fault_plan()
     with Store.open(database) as store:
         if store.had_log:
             _check_after_crash(store)
@@ -87,13 +83,11 @@ def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Ca
                 f"{store.name} has no instance, and none is created while other machines can reach the service: create "
                 "one first with 'accounting-analytics instances create', or import books into it"
             )
-        app = create_app(store, options, faults)
+        app = create_app(store, options)
         with _listen(options) as listener, suppress(KeyboardInterrupt):
             _announce(store, _url(listener), new=created is not None, echo=echo)
             if options.is_remote:
                 _log.warning(_PLAIN_HTTP)
-            if faults is not None:
-                echo(f"FAULTS ARE ON, responses are wrong on purpose: {faults}")
             _server(app).run(sockets=[listener])
 
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.periods import zone
-from accounting_analytics.service.faults.fault_plan import FaultPlan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LOOPBACK = "127.0.0.1"
 _MAX_PORT = 65535
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -37,10 +34,6 @@ class ServiceOptions:
         Time zone that ``localtime`` means in every instance, instead of the one it was created with.
     requests_per_minute : int, optional
         Requests per minute and instance; no limit if omitted.
-    faults : str, optional
-        Faults to inject, see :mod:`accounting_analytics.service.faults.fault_plan`; on loopback only.
-    fault_seed : int
-        Chooses which requests get the faults.
 
     Raises
     ------
@@ -56,18 +49,12 @@ class ServiceOptions:
     public_hosts: Sequence[str] = ()
     localtime: str | None = None
     requests_per_minute: int | None = None
-    faults: str | None = None
-    fault_seed: int = 1
 
     def __post_init__(self) -> None:
         if self.is_remote and not self.allow_remote:
             raise ConfigurationError(
                 f"host {self.host!r} can be reached by other machines, and this service uses plain HTTP: "
                 f"use {LOOPBACK}, or allow it with allow_remote (--allow-remote)"
-            )
-        if self.is_remote and self.faults is not None:
-            raise ConfigurationError(
-                f"faults are injected on loopback only, not on {self.host!r}, which other machines can reach"
             )
         if not 0 <= self.port <= _MAX_PORT:
             raise ConfigurationError(
@@ -83,11 +70,3 @@ class ServiceOptions:
             return self.host != "localhost" and not ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return True
-
-    def fault_plan(self) -> FaultPlan | None:
-        """Faults to inject, if any; the log announces them."""
-        if self.faults is None:
-            return None
-        plan = FaultPlan(self.faults, self.fault_seed)
-        _log.warning("FAULTS ARE ON, responses are wrong on purpose: %s", plan)
-        return plan

@@ -257,9 +257,9 @@ def test_a_failure_hides_its_cause(tmp_path, caplog):
 
 
 def test_health(tmp_path):
-    """Health needs no token, says only ok, counts for no rate limit and gets no faults; 503 without a database."""
+    """Health needs no token, says only ok, and counts for no rate limit; 503 without a database."""
     path = tmp_path / "books.db"
-    options = ServiceOptions(requests_per_minute=1, faults="http_500")
+    options = ServiceOptions(requests_per_minute=1)
     with running(path, options) as service, Store.open(path) as store, httpx.Client(base_url=service.base_url) as http:
         for _ in range(3):
             response = http.get("/health")

@@ -15,7 +15,6 @@ from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web import connection_limits, request_guard
 from accounting_analytics.service.web.server import running
-from accounting_analytics.service.web.service_options import ServiceOptions
 
 HEAD = b"GET /openapi.json HTTP/1.1\r\nhost: 127.0.0.1\r\n"
 
@@ -114,38 +113,6 @@ def test_half_sent_bodies_lock_no_client_out(service, monkeypatch):
             if number % 10 == 0:
                 assert is_serving(service)
     assert is_serving(service)
-
-
-def test_too_many_requests_in_progress_are_503(tmp_path, monkeypatch):
-    """If requests in progress use every connection, the next one immediately gets 503 and retry-after."""
-    monkeypatch.setattr(connection_limits, "MAX_CONNECTIONS", 3)
-    path = tmp_path / "books.db"
-    with (
-        Store.open(path) as store,
-        running(path, ServiceOptions(faults="stall:ms=20000")) as service,
-        ExitStack() as held,
-    ):
-        instance = create_instance(store)
-        head = f"host: 127.0.0.1\r\nauthorization: Bearer {issue_token(store, instance)}\r\n"
-        for _ in range(3):
-            connection = held.enter_context(connect(service))
-            connection.sendall(f"GET /v0/reports/cash-flow HTTP/1.1\r\n{head}\r\n".encode())
-        for _ in range(100):  # until all three are in progress
-            response = httpx.get(f"{service.base_url}/openapi.json")
-            if response.status_code == 503:
-                break
-            time.sleep(0.1)
-        assert (response.status_code, response.json()["error_code"], response.headers["retry-after"]) == (
-            503,
-            "busy",
-            "1",
-        )
-        held.close()
-        for _ in range(100):  # until one has ended
-            if is_serving(service):
-                break
-            time.sleep(0.1)
-        assert is_serving(service)
 
 
 def test_a_client_that_does_not_read_is_cut(service):
