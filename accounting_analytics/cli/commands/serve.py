@@ -41,7 +41,8 @@ def serve(
     ] = None,
     *,
     allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Accept connections from other machines.")
+        bool,
+        typer.Option("--allow-remote", help="Accept connections from other machines; put a reverse proxy in front."),
     ] = False,
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request on stderr.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Do not serve: check every invariant of the books.")] = False,
@@ -58,7 +59,7 @@ def serve(
         raise typer.BadParameter("--json requires --check.")
     import logging
 
-    from accounting_analytics.service.web.request_guard import show_access_log
+    from accounting_analytics.service.web.access_log import show_access_log
     from accounting_analytics.service.web.server import serve as serve_books
     from accounting_analytics.service.web.service_options import ServiceOptions
 

@@ -26,7 +26,7 @@ from accounting_analytics.service.wire.response_models import (
 from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY, Instance, StoredLedger, join_units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from accounting_analytics.service.storage.local_date_boundaries import Boundary
     from accounting_analytics.service.wire.requests import CashFlowReportQuery
@@ -53,11 +53,10 @@ class _Ledger(NamedTuple):
 
 
 class StreamedReport(NamedTuple):
-    """A rendered report: its length, its chunks of at most half a megabyte, and what deletes its temporary file."""
+    """A rendered report: its length, and its chunks of at most half a megabyte, which delete its temporary file."""
 
     length: int
     chunks: Iterator[bytes]
-    close: Callable[[], None]
 
 
 def retrieve_cash_flow_report(connection: Connection, instance: Instance, query: CashFlowReportQuery) -> StreamedReport:
@@ -116,25 +115,26 @@ def _streamed(report: bytes, ledgers: Sequence[_Ledger], lines: SpooledTemporary
     commas = max(len(ledgers) - 1, 0) + sum(max(len(ledger.spans) - 1, 0) for ledger in ledgers)
     length = len(head) + len(tail) + len(b"[]") + commas + lines.tell()
     length += sum(len(ledger.head) + len(ledger.tail) for ledger in ledgers)
-    return StreamedReport(length, _chunks(head + b"[", ledgers, lines, b"]" + tail), lines.close)
+    return StreamedReport(length, _chunks(head + b"[", ledgers, lines, b"]" + tail))
 
 
 def _chunks(
     head: bytes, ledgers: Sequence[_Ledger], lines: SpooledTemporaryFile[bytes], tail: bytes
 ) -> Iterator[bytes]:
-    chunk = bytearray(head)
-    for number_of_ledger, ledger in enumerate(ledgers):
-        chunk += (b"," if number_of_ledger else b"") + ledger.head
-        for number_of_span, (start, end) in enumerate(ledger.spans):
-            chunk += b"," if number_of_span else b""
-            lines.seek(start)
-            for position in range(start, end, _CHUNK_SIZE):
-                chunk += lines.read(min(_CHUNK_SIZE, end - position))
-                if len(chunk) >= _CHUNK_SIZE:
-                    yield bytes(chunk)
-                    chunk.clear()
-        chunk += ledger.tail
-    yield bytes(chunk + tail)
+    with lines:
+        chunk = bytearray(head)
+        for number_of_ledger, ledger in enumerate(ledgers):
+            chunk += (b"," if number_of_ledger else b"") + ledger.head
+            for number_of_span, (start, end) in enumerate(ledger.spans):
+                chunk += b"," if number_of_span else b""
+                lines.seek(start)
+                for position in range(start, end, _CHUNK_SIZE):
+                    chunk += lines.read(min(_CHUNK_SIZE, end - position))
+                    if len(chunk) >= _CHUNK_SIZE:
+                        yield bytes(chunk)
+                        chunk.clear()
+            chunk += ledger.tail
+        yield bytes(chunk + tail)
 
 
 def _balances(connection: Connection, instance: Instance, until: Boundary | None) -> dict[int, int]:

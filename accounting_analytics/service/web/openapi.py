@@ -19,21 +19,19 @@ if TYPE_CHECKING:
 INSTANCE_HEADER = "service-instance-id"
 _SCHEMAS = "#/components/schemas/"
 _REFUSALS = {
-    400: "The page token belongs to another query, or the request names another host.",
+    400: "The page token belongs to another query.",
     401: "The access token is missing or not valid.",
     403: "The subscription tier does not allow this.",
     404: "A resource does not exist in this instance.",
     408: "The body did not arrive in time.",
     413: "The body is too large.",
-    414: "The path or the query is too long.",
     415: "The body has another media type.",
     429: "Too many requests in this minute; retry after `retry-after` seconds.",
-    431: "The headers are too many or too large.",
     503: "The books are busy and nothing was changed, or they cannot be reached, as the message says; retry after "
     "`retry-after` seconds.",
     507: "The disk of the service is full and nothing was changed; try again when there is space.",
 }
-_ALWAYS = (400, 401, 404, 414, 429, 431, 503)
+_ALWAYS = (400, 401, 404, 429, 503)
 _WITH_BODY = (408, 413, 415, 507)
 _COUNT = {"type": "integer", "minimum": 0}
 _RATE_LIMIT_HEADERS = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import shlex
 import socket
@@ -11,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError
 from accounting_analytics.service.bookkeeping.instances import create_first_instance
@@ -18,10 +18,10 @@ from accounting_analytics.service.check import check_books
 from accounting_analytics.service.storage.sqlite_files import token_path
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.app import create_app
-from accounting_analytics.service.web.connection_limits import MAX_HEAD, SEND_BUFFER, LimitedConnection
 from accounting_analytics.service.web.service_options import ServiceOptions
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
@@ -32,10 +32,14 @@ _DEFAULTS = ServiceOptions()
 _log = logging.getLogger(__name__)
 _GRACE = 2
 """Seconds that requests in progress have to finish, and their clients to read the responses, once the service stops."""
+_KEEP_ALIVE = 5
+"""Seconds that a connection stays open after a response."""
+_MAX_CONNECTIONS = 256
+_MAX_HEAD = 64 * 1024
 _BACKLOG = 1024
-_PLAIN_HTTP = (
-    "this is plain HTTP, and other machines can reach it: its access tokens and "
-    "books can be read on the way; put a proxy that speaks TLS in front (--public-host)"
+_REMOTE = (
+    "other machines can reach this service, which speaks plain HTTP and trusts every client to read its responses: "
+    "put a reverse proxy in front of it, which speaks TLS and limits connections (--public-host)"
 )
 
 
@@ -87,7 +91,7 @@ def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Ca
         with _listen(options) as listener, suppress(KeyboardInterrupt):
             _announce(store, _url(listener), new=created is not None, echo=echo)
             if options.is_remote:
-                _log.warning(_PLAIN_HTTP)
+                _log.warning(_REMOTE)
             _server(app).run(sockets=[listener])
 
 
@@ -119,36 +123,40 @@ def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], o
         echo(f"  export ACCOUNTING_ANALYTICS_TOKEN_FILE={shlex.quote(str(token_file))}")
 
 
+class _Connection(H11Protocol):
+    """A connection without uvicorn's log line, which has whole paths and queries, whatever handlers are configured."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in H11Protocol
+        """Switch the log line off."""
+        self.access_log = False
+        super().connection_made(transport)
+
+
 class _Server(uvicorn.Server):
-    """A server that does not wait for clients when it stops."""
+    """A server that cuts the connections that are left when it has stopped."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop listening, finish requests in progress, and cut the connections that remain after the grace period."""
-        end = asyncio.get_running_loop().call_later(_GRACE, self._cut)
-        try:
-            await super().shutdown(sockets)
-        finally:
-            end.cancel()
-            self._cut()
-
-    def _cut(self) -> None:
+        """Finish the requests in progress, but not for ever."""
+        await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
-            if isinstance(connection, LimitedConnection):
+            if isinstance(connection, _Connection):
                 connection.transport.abort()
 
 
 def _server(app: ASGIApp) -> uvicorn.Server:
     config = uvicorn.Config(
         app,
-        http=LimitedConnection,
-        h11_max_incomplete_event_size=MAX_HEAD,
+        http=_Connection,
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
         lifespan="off",
         ws="none",
-        timeout_graceful_shutdown=_GRACE + 1,
+        limit_concurrency=_MAX_CONNECTIONS,
+        timeout_keep_alive=_KEEP_ALIVE,
+        h11_max_incomplete_event_size=_MAX_HEAD,
+        timeout_graceful_shutdown=_GRACE,
     )
     return _Server(config)
 
@@ -163,7 +171,6 @@ def _listen(options: ServiceOptions) -> socket.socket:
         raise ConfigurationError(f"host {host!r} cannot be used: {error.strerror}") from error
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # of every connection it accepts
         listener.bind(address)
         listener.listen(_BACKLOG)
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 LOOPBACK = "127.0.0.1"
 _MAX_PORT = 65535
+_HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,12 @@ class ServiceOptions:
                 f"host {self.host!r} can be reached by other machines, and this service uses plain HTTP: "
                 f"use {LOOPBACK}, or allow it with allow_remote (--allow-remote)"
             )
+        for name in self.public_hosts:
+            if not _HOST_NAME.fullmatch(name):
+                raise ConfigurationError(
+                    f"public host {name!r} must be a bare host name such as 'books.example.org', without scheme, port "
+                    "or path"
+                )
         if not 0 <= self.port <= _MAX_PORT:
             raise ConfigurationError(
                 f"port {self.port} does not exist; use a port from 0 (any free one) to {_MAX_PORT}"
@@ -70,3 +78,10 @@ class ServiceOptions:
             return self.host != "localhost" and not ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return True
+
+    @property
+    def allowed_hosts(self) -> list[str]:
+        """Host names that requests may use: any one if other machines can reach the host, unless some are public."""
+        if self.is_remote and not self.public_hosts:
+            return ["*"]
+        return ["localhost", LOOPBACK, "[::1]", self.host, *self.public_hosts]

@@ -88,7 +88,8 @@ def test_plain_http_for_other_machines_is_a_warning(tmp_path, monkeypatch, caplo
     serve(tmp_path / "books.db")
     assert caplog.text == ""
     serve(tmp_path / "books.db", ServiceOptions(host="0.0.0.0", allow_remote=True))  # noqa: S104 (the option under test)
-    assert "this is plain HTTP, and other machines can reach it" in caplog.text
+    assert "other machines can reach this service" in caplog.text
+    assert "put a reverse proxy in front of it" in caplog.text
 
 
 def test_a_taken_port_is_named(tmp_path):
