@@ -165,7 +165,7 @@ def test_a_damaged_page_is_a_finding(path):
     with path.open("r+b") as file:
         file.seek((page - 1) * 4096)
         file.write(b"x" * 4096)
-    with Store.open_read_only(path) as store:
+    with Store.open(path, create=False) as store:
         found = check_books(store).findings
     assert {one.invariant for one in found} == {"the file is not damaged"}
 

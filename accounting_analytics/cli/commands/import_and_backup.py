@@ -39,19 +39,11 @@ def restore(
     ],
     database: Database,
 ) -> None:
-    """Replace a database by a backup, after a check.
-
-    Stop its service first. The former database is kept beside it.
-    """
+    """Replace a database by a backup; stop its service first."""
     from accounting_analytics.service.backup import restore as restore_backup
 
-    checked, kept = restore_backup(file, database)
-    print_message(
-        f"restored: every invariant holds in {checked.entries:,} entries, {checked.lines:,} lines and "
-        f"{checked.changes:,} changes of {checked.instances:,} instance(s)"
-    )
-    if kept is not None:
-        print_message(f"the former database is kept as {kept}")
+    restore_backup(file, database)
+    print_message(f"restored; to check its books: {command_line('serve', '--check', database=database)}")
 
 
 def import_books(

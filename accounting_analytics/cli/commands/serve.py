@@ -85,7 +85,7 @@ def _check_database(database: str, *, as_json: bool) -> None:
     from accounting_analytics.service.check import check_books
     from accounting_analytics.service.storage.store import Store
 
-    with Store.open_read_only(database) as store:
+    with Store.open(database, create=False) as store:
         checked = check_books(store)
         name = store.name
     if as_json:

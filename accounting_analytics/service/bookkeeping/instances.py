@@ -16,7 +16,7 @@ from accounting_analytics.periods import LOCALTIME, zone
 from accounting_analytics.service.auth import add_token, issuing
 from accounting_analytics.service.bookkeeping.ledgers import REQUIRED_LEDGERS, add_ledgers
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.sqlite_files import shm_path, token_path, wal_path
+from accounting_analytics.service.storage.sqlite import beside
 from accounting_analytics.service.storage.store import Store, find_instance, read_instance
 from accounting_analytics.service.wire.identifiers import check_header_id, check_text, new_id
 from accounting_analytics.service.wire.stored_values import Instance, now
@@ -73,7 +73,7 @@ def create_first_instance(
             f"the database {store.name} has no instance yet, and no folder beside it for a token file: "
             "create one first with: accounting-analytics instances create --token-file FILE"
         )
-    path = token_path(store.path)
+    path = beside(store.path, ".token")
     with issuing(store, path) as (connection, save):
         if connection.execute(select(tables.instances.c.pk).limit(1)).first():
             return None  # another process created it meanwhile
@@ -140,7 +140,7 @@ def _remove_unused(store: Store, created: FirstInstance) -> None:
         is_unused = connection.execute(select(tables.journal_entries.c.pk).limit(1)).first() is None
         if is_unused and store.path is not None:
             created.token_file.unlink(missing_ok=True)
-            for file in (store.path, wal_path(store.path), shm_path(store.path)):
+            for file in (store.path, beside(store.path, "-wal"), beside(store.path, "-shm")):
                 file.unlink(missing_ok=True)
 
 

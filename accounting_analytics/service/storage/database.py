@@ -54,24 +54,18 @@ class Failure(Enum):
     """A change does not fit on the disk of the database."""
     UNREACHABLE = auto()
     """The server cannot be reached, or closed the connection."""
-    DAMAGED = auto()
-    """A file of the database is damaged, or cannot be read."""
-    MOVED = auto()
-    """The files that were opened are no longer in place."""
 
 
 class Database(Protocol):
     """A kind of database, and one that is open: its name never has a password, its path is None on a server.
 
-    Readers see one snapshot each, writers hold the only write lock. `had_log` says that its last program did not close
-    it, or another has it open.
+    Readers see one snapshot each, writers hold the only write lock.
     """
 
     name: str
     path: Path | None
     reader: Engine
     writer: Engine
-    had_log: bool
 
     @classmethod
     def accepts(cls, address: str) -> bool:
@@ -80,10 +74,6 @@ class Database(Protocol):
     @classmethod
     def open(cls, address: str, lock_seconds: float, *, create: bool) -> Self:
         """Open a database; an empty one gets the tables if `create` is set, and is refused otherwise."""
-
-    @classmethod
-    def open_read_only(cls, address: str) -> Self:
-        """Open a database with the tables of this version; nothing is changed."""
 
     def close(self) -> None:
         """Close every connection to the database."""
@@ -99,14 +89,11 @@ class Database(Protocol):
     ) -> Iterator[list[tuple[Any, ...]]]:
         """Rows of a query as the driver returns them, in batches; never all of them in memory."""
 
-    def find_damage(self, connection: Connection, limit: int) -> Iterator[str]:
-        """Problems that the database finds in its own file, at most `limit`."""
+    def find_damage(self, connection: Connection, limit: int, *, quick: bool = False) -> Iterator[str]:
+        """Problems that the database finds in its own file, at most `limit`; a quick check finds most of them."""
 
     def find_dangling_rows(self, connection: Connection, limit: int) -> Iterator[str]:
         """Rows that refer to rows which do not exist, at most `limit`."""
-
-    def is_in_place(self) -> bool:
-        """Whether the files that were opened are still in place."""
 
     def failure(self, error: DBAPIError) -> Failure | None:
         """Return what an error of the driver means; None for a defect of this program."""

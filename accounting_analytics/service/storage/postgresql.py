@@ -50,13 +50,11 @@ WRITE_LOCK = 0x4C415331
 _SCHEMES = ("postgresql://", "postgresql+psycopg://", "postgres://")
 _VERSION = "schema_version"
 _IS_VERSION = tables.settings.c.name == _VERSION
-_LOCK_SECONDS = 10.0
 _HIDDEN = "***"
 _STATEMENT_MILLISECONDS = 60_000
 _FAILURES = {
     **dict.fromkeys(("40001", "40P01", "53300", "55P03", "57014", "57P03"), Failure.BUSY),
     "53100": Failure.FULL,
-    **dict.fromkeys(("XX001", "XX002"), Failure.DAMAGED),
 }
 """What states mean that the server sends with its errors."""
 
@@ -69,7 +67,6 @@ class PostgreSQL:
     """Books in a PostgreSQL database."""
 
     path: Path | None = None
-    had_log = False
 
     def __init__(self, name: str, engine: Engine) -> None:
         self.name = name
@@ -87,11 +84,6 @@ class PostgreSQL:
         with _opening(cls, address, lock_seconds) as database:
             _ensure_tables(database, create=create)
         return database
-
-    @classmethod
-    def open_read_only(cls, address: str) -> Self:
-        """Open the database at an address; nothing is created."""
-        return cls.open(address, _LOCK_SECONDS, create=False)
 
     def close(self) -> None:
         """Close every connection to the server."""
@@ -118,17 +110,13 @@ class PostgreSQL:
         with connection.execute(query, parameters, execution_options=options) as result:
             yield from map(list, result.partitions(BATCH_ROWS))
 
-    def find_damage(self, connection: Connection, limit: int) -> Iterator[str]:  # noqa: ARG002 (of the protocol)
+    def find_damage(self, connection: Connection, limit: int, *, quick: bool = False) -> Iterator[str]:  # noqa: ARG002 (of the protocol)
         """Return nothing: the server checks its own files."""
         return iter(())
 
     def find_dangling_rows(self, connection: Connection, limit: int) -> Iterator[str]:  # noqa: ARG002 (of the protocol)
         """Return nothing: the server always enforces foreign keys."""
         return iter(())
-
-    def is_in_place(self) -> bool:
-        """Return True: the server keeps its files."""
-        return True
 
     def failure(self, error: DBAPIError) -> Failure | None:
         """Return what the state of an error means; one without a state comes from the connection."""

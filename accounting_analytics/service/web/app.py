@@ -20,7 +20,6 @@ from starlette.routing import Route
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service import operations
 from accounting_analytics.service.auth import instance_of_token, token_key
-from accounting_analytics.service.storage.store import FILE_REMOVED, Store
 from accounting_analytics.service.web.access_log import AccessLog
 from accounting_analytics.service.web.openapi import INSTANCE_HEADER, openapi_document
 from accounting_analytics.service.web.rate_limits import RateLimits
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
+    from accounting_analytics.service.storage.store import Store
     from accounting_analytics.service.wire.stored_values import Instance
 
 
@@ -228,7 +228,7 @@ _log = logging.getLogger(__name__)
 
 
 async def _refused(request: Request, error: OperationRefusedError) -> Response:
-    if isinstance(error.__cause__, SQLAlchemyError | OSError) or error.error_code == FILE_REMOVED:
+    if isinstance(error.__cause__, SQLAlchemyError | OSError):
         _log.warning("request %s: %s", request.state.request_id, error)
     return error_response(error)
 

@@ -14,8 +14,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError
 from accounting_analytics.service.bookkeeping.instances import create_first_instance
-from accounting_analytics.service.check import check_books
-from accounting_analytics.service.storage.sqlite_files import token_path
+from accounting_analytics.service.storage.database import database_of
+from accounting_analytics.service.storage.sqlite import beside
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.app import create_app
 from accounting_analytics.service.web.service_options import ServiceOptions
@@ -79,8 +79,7 @@ def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Ca
     machines can reach the service.
     """
     with Store.open(database) as store:
-        if store.had_log:
-            _check_after_crash(store)
+        _refuse_damaged(store)
         created = None if options.is_remote else create_first_instance(store, localtime=options.localtime or "UTC")
         if not store.instances():
             raise ConfigurationError(
@@ -95,19 +94,17 @@ def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Ca
             _server(app).run(sockets=[listener])
 
 
-def _check_after_crash(store: Store) -> None:
-    """Check books that the last program did not close, or that another one has open; damaged ones are not served."""
-    _log.warning("%s was not closed, or another program has it open: its books are checked first", store.name)
-    findings = check_books(store).findings
-    if any(not finding.instance_id for finding in findings):
-        raise BooksDoNotTieError(f"{store.name} is damaged: {findings[0].problem}; it was not served, restore a backup")
-    if findings:
-        command = f"accounting-analytics serve --check --database {shlex.quote(store.name)}"
-        _log.warning("%d finding(s) in the books; to list them: %s", len(findings), command)
+def _refuse_damaged(store: Store) -> None:
+    """Refuse to serve a damaged file."""
+    with store.reading() as connection:
+        problem = next(database_of(connection).find_damage(connection, 1, quick=True), None)
+    if problem is not None:
+        reason = problem.splitlines()[-1]
+        raise BooksDoNotTieError(f"{store.name} is damaged: {reason}; it was not served, restore a backup")
 
 
 def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], object]) -> None:
-    token_file = token_path(store.path).absolute() if store.path else None
+    token_file = beside(store.path, ".token").absolute() if store.path else None
     instances = store.instances()
     created = ", new: an instance and its access token were created" if new else ""
     echo(f"Serving {store.name} at {base_url} (stop with Ctrl-C{created})")

@@ -14,7 +14,6 @@ from accounting_analytics.service.bookkeeping.instances import (
     create_instance,
     set_tier,
 )
-from accounting_analytics.service.storage.sqlite_files import token_path
 from accounting_analytics.service.storage.store import Store
 
 
@@ -54,7 +53,7 @@ def test_first_instance_writes_a_private_token_file(path):
     """A new database gets an instance and a private token file; one with an instance gets neither."""
     with Store.open(path) as store:
         created = create_first_instance(store, localtime="Europe/Paris")
-        assert created.token_file == token_path(path) == path.with_name("books.db.token")
+        assert created.token_file == path.with_name("books.db.token")
         assert stat.S_IMODE(created.token_file.stat().st_mode) == 0o600
         assert [(one.id, one.localtime) for one in store.instances()] == [(created.instance_id, "Europe/Paris")]
         assert create_first_instance(store) is None
@@ -63,7 +62,7 @@ def test_first_instance_writes_a_private_token_file(path):
 
 def test_an_old_token_file_is_replaced(path):
     """An old token file beside a database without instances is replaced, together with its wider permissions."""
-    old = token_path(path)
+    old = path.with_name("books.db.token")
     with Store.open(path) as store:
         old.write_text("old")
         old.chmod(0o644)

@@ -5,17 +5,18 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import httpx
 import pytest
 import uvicorn
 
-from accounting_analytics.errors import ConfigurationError, InputError, PeriodError
+from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError, InputError, PeriodError
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
@@ -112,6 +113,21 @@ def test_bad_localtime_and_bad_file_are_refused(tmp_path):
     (tmp_path / "notes").write_text("x" * 5000)
     with pytest.raises(InputError, match="notes"):
         serve(tmp_path / "notes")
+
+
+def test_a_damaged_file_is_not_served(tmp_path):
+    """A page that was overwritten is found before the service starts, and nothing is changed."""
+    path = tmp_path / "books.db"
+    with Store.open(path) as store:
+        create_instance(store)
+    with closing(sqlite3.connect(path)) as connection:
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'line_entries'").fetchone()
+    content = path.read_bytes()
+    damaged = content[: (page - 1) * 4096] + b"x" * 4096 + content[page * 4096 :]
+    path.write_bytes(damaged)
+    with pytest.raises(BooksDoNotTieError, match=r"books.db is damaged: .* it was not served, restore a backup"):
+        serve(path)
+    assert path.read_bytes() == damaged
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
