@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 
+from sqlalchemy import and_, false, or_, true
+
 from accounting_analytics.errors import InputError
+from accounting_analytics.service.wire.stored_values import microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Connection, Engine, Select, Table
+    from sqlalchemy import ColumnElement, Connection, Engine, Select, Table
     from sqlalchemy.exc import DBAPIError
+
+    from accounting_analytics.periods import Interval
 
 _IDS_PER_QUERY = 500
 _Id = TypeVar("_Id", str, int)
@@ -32,6 +37,23 @@ def plain_rows(
     Values are as the driver returns them: a Boolean may be 0 or 1.
     """
     return chain.from_iterable(database_of(connection).stream_rows(connection, query, parameters))
+
+
+def is_within(
+    intervals: Sequence[Interval], since: ColumnElement[int], until: ColumnElement[int] | None = None
+) -> ColumnElement[bool]:
+    """Condition that stored instants are within intervals; an index may serve `since` and `until`, both one column."""
+    if not intervals:
+        return false()
+    end = since if until is None else until
+    first, last = intervals[0].start, intervals[-1].end
+    bounds = and_(since >= microseconds(first), true() if last is None else end < microseconds(last))
+    gaps = [
+        or_(since < microseconds(before.end), since >= microseconds(after.start))
+        for before, after in pairwise(intervals)
+        if before.end is not None
+    ]
+    return and_(bounds, *gaps)
 
 
 WRITES = "writes"

@@ -82,6 +82,6 @@ def test_only_its_own_instance(changed, make_books):
 
 
 def test_days_in_the_wrong_order_are_refused(changed):
-    """A first day after the last one is an error."""
-    with pytest.raises(PeriodError, match="after the last day"):
+    """A last day before the first one is an error."""
+    with pytest.raises(PeriodError, match="before start_date"):
         list_changes(changed.store, changed.instance_id, ChangeFilter(start_date="2025-04-02", end_date="2025-04-01"))
