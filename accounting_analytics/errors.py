@@ -41,7 +41,6 @@
     |- PdfFailedError                       1   a page could not be printed as a PDF
     |- JobTimedOutError                     5   a job timed out or was killed
     `- OperationRefusedError                4   the embedded service refuses an operation
-       `- TokenRefusedError                     ... or an access token, in the form of RFC 6749
 
 Each message says what was wrong and where, what is safe, and what to do next.
 """
@@ -295,10 +294,6 @@ class OperationRefusedError(AccountingAnalyticsError):
         self.error_code = error_code
         self.detail = detail or []
         self.headers = headers or {}
-
-
-class TokenRefusedError(OperationRefusedError):
-    """The embedded service refuses to issue an access token; ``error_code`` is one of RFC 6749."""
 
 
 def with_context(error: Error, context: str) -> Error:

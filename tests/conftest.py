@@ -1,5 +1,6 @@
 """Optional programs, without which tests are skipped loudly or fail where everything is required; long counts."""
 
+import base64
 import datetime as dt
 import http.server
 import importlib.util
@@ -15,7 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 from zoneinfo import ZoneInfo
 
 import httpx
@@ -163,6 +164,38 @@ def fork_server(tmp_path_factory):
     server = ForkServer(tmp_path_factory.mktemp("output"))
     yield server
     server.close()
+
+
+@contextmanager
+def serving_tokens(client_id, secret, issue):
+    """Give the URL of an authorization server, which issues to one client what a function returns."""
+    expected = "Basic " + base64.b64encode(f"{client_id}:{secret}".encode()).decode()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            form = parse_qs(self.rfile.read(int(self.headers["content-length"])).decode())
+            is_known = self.headers["authorization"] == expected and form == {"grant_type": ["client_credentials"]}
+            token = {"access_token": issue(), "token_type": "Bearer", "expires_in": 3600} if is_known else {}
+            body = json.dumps(token or {"error": "invalid_client"}).encode()
+            self.send_response(200 if is_known else 401)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            """Log nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}/oauth/token"
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def token_endpoint():
+    """Return the function that serves tokens for client credentials during a block."""
+    return serving_tokens
 
 
 @pytest.fixture

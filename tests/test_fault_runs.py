@@ -8,23 +8,24 @@ import datetime as dt
 import random
 import shutil
 import traceback
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import NamedTuple
 
 import httpx
 import pandas as pd
 import pytest
+from faulty_service import running_with_faults
 
 import accounting_analytics as aa
 from accounting_analytics.client import ClientCredentials
 from accounting_analytics.errors import AccountingAnalyticsError, ServiceError
-from accounting_analytics.service.auth import issue_client, issue_token
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
-from accounting_analytics.service.web.service_options import ServiceOptions
 
 START, END, ZONE = "2025-01-01", "2025-03-31", "America/New_York"
 TEMPORARY = [
@@ -89,13 +90,29 @@ def books(tmp_path_factory):
                 NewJournalEntry(moment, f"e{number}", (NewLine(own, "credit", cents), NewLine(other, "debit", cents)))
             )
         post_entries(store, instance, entries)
-        return Books(path, instance, issue_token(store, instance), tuple(issue_client(store, instance)))
+        return Books(path, instance, issue_token(store, instance), ("runs", "canary-client-secret"))
 
 
-def client_of(books, service, **options):
-    """Return a client that requests its own token."""
-    token = ClientCredentials(f"{service.base_url}/oauth/token", *books.credentials)
-    return aa.LedgerClient(service.base_url, token=token, instance_id=books.instance, deadline=60, **options)
+@pytest.fixture(scope="module")
+def client_of(token_endpoint):
+    """Return a function that gives a client, which requests its tokens from an authorization server."""
+
+    @contextmanager
+    def connect(books, service, **options):
+        def issue():
+            with Store.open(books.path) as store:
+                return issue_token(store, books.instance)
+
+        with (
+            token_endpoint(*books.credentials, issue) as url,
+            aa.LedgerClient(
+                service.base_url, token=ClientCredentials(url, *books.credentials), instance_id=books.instance,
+                deadline=60, **options,
+            ) as client,
+        ):  # fmt: skip
+            yield client
+
+    return connect
 
 
 def whole_run(client):
@@ -131,7 +148,7 @@ def verdict(books, client, truth):
 
 
 @pytest.fixture(scope="module")
-def truth(books):
+def truth(books, client_of):
     """Return the results of a run without faults."""
     with running(books.path) as service, client_of(books, service) as client:
         run = whole_run(client)
@@ -142,13 +159,13 @@ def truth(books):
 
 
 @pytest.mark.soak
-def test_temporary_faults_end_exact_or_clear(books, truth, soak_count):
+def test_temporary_faults_end_exact_or_clear(books, client_of, truth, soak_count):
     """Runs under any two temporary faults never end with a wrong result, and nearly always with the right one."""
     verdicts, clear = [], []
     for seed in range(soak_count(500, fewer=20)):
         faults = ",".join(random.Random(seed).sample(TEMPORARY, 2))  # noqa: S311 (it replays)
         with (
-            running(books.path, ServiceOptions(faults=faults, fault_seed=seed)) as service,
+            running_with_faults(books.path, faults, seed) as service,
             client_of(books, service) as client,
         ):
             verdicts.append(verdict(books, client, truth))
@@ -158,10 +175,10 @@ def test_temporary_faults_end_exact_or_clear(books, truth, soak_count):
 
 
 @pytest.mark.parametrize("fault", PERMANENT)
-def test_permanent_faults_end_clear(books, truth, fault):
+def test_permanent_faults_end_clear(books, client_of, truth, fault):
     """A permanent fault is one clear error after a limited number of attempts."""
     with (
-        running(books.path, ServiceOptions(faults=fault)) as service,
+        running_with_faults(books.path, fault) as service,
         client_of(books, service, max_attempts=4) as client,
     ):
         if fault in {"repeated_page_token", "expired_page_token"}:  # without effect where a ledger has one page
@@ -172,26 +189,26 @@ def test_permanent_faults_end_clear(books, truth, fault):
 
 def test_a_wrong_token_that_cannot_be_renewed_is_clear(books, truth):
     """A bearer token that expires during a run ends it with a clear error."""
-    with running(books.path, ServiceOptions(faults="expired_token:after=4")) as service:
+    with running_with_faults(books.path, "expired_token:after=4") as service:
         client = aa.LedgerClient(service.base_url, token=books.token, instance_id=books.instance)
         with client:
             assert verdict(books, client, truth) == "CLEAR"
 
 
 @pytest.mark.soak
-def test_books_that_change_during_a_run(books, truth, tmp_path, soak_count):
+def test_books_that_change_during_a_run(books, client_of, truth, tmp_path, soak_count):
     """Entries posted during a run lead to the books as they are then, or to a clear error, never to a wrong result."""
     for seed in range(soak_count(50)):
         path = shutil.copy(books.path, tmp_path / f"{seed}.db")
         with (
-            running(path, ServiceOptions(faults="late_entry:p=0.2", fault_seed=seed)) as service,
-            client_of(books, service) as client,
+            running_with_faults(path, "late_entry:p=0.2", seed) as service,
+            client_of(books._replace(path=path), service) as client,
         ):
             try:
                 run = whole_run(client)
             except AccountingAnalyticsError:
                 continue
-        injected = service.faults.injected["late_entry"]
+        injected = service.plan.injected["late_entry"]
         if run.complete and run.ties and injected:
             assert set(run.lines["id"]) >= set(truth.lines["id"])
         if injected and not run.lines.equals(truth.lines):
@@ -270,7 +287,7 @@ IN_EVERY_RUN = {"reset", "503", "404"}
         for name in TEMPORARY_FAILURES | FINAL_FAILURES
     ],
 )
-def test_the_nth_request_fails(books, truth, failure):
+def test_the_nth_request_fails(books, client_of, truth, failure):
     """Whichever request of a run fails, a temporary failure ends EXACT and a final one CLEAR."""
     with running(books.path) as service:
         number, verdicts = 0, []
@@ -286,10 +303,10 @@ def test_the_nth_request_fails(books, truth, failure):
     assert set(verdicts) == ({"EXACT"} if failure in TEMPORARY_FAILURES else {"CLEAR"})
 
 
-def test_a_clear_error_names_its_operation(books):
+def test_a_clear_error_names_its_operation(books, client_of):
     """The message names the operation and the ledger."""
     with (
-        running(books.path, ServiceOptions(faults="http_500")) as service,
+        running_with_faults(books.path, "http_500") as service,
         client_of(books, service, max_attempts=1) as client,
     ):
         with pytest.raises(ServiceError, match="cash flow report"):

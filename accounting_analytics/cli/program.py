@@ -87,12 +87,10 @@ _SECTIONS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "import": import_and_backup.import_books,
         "backup": import_and_backup.backup,
         "restore": import_and_backup.restore,
-        "migrate": import_and_backup.migrate,
         "instances": instances.instances,
         "ledgers": instances.ledgers,
         "audit": access_and_audit.audit,
         "tokens": access_and_audit.tokens,
-        "clients": access_and_audit.clients,
     },
 }
 

@@ -73,8 +73,7 @@ class LedgerClient:
         all calls together. A service that sends the headers of a response slowly may take longer: until them, each
         read is limited alone.
     max_attempts : int
-        Largest number of attempts of a read, and of a new ledger if the service honours idempotency keys; other
-        changes are sent once.
+        Largest number of attempts of a read; changes are sent once.
     most_bytes : int, optional
         Largest response, decompressed; None is 64 MiB, and 1 GiB for a report.
 
@@ -193,8 +192,7 @@ class LedgerClient:
     ) -> Ledger:
         """Create a ledger, once.
 
-        The request has an idempotency key. If its response is lost, it is sent again only if the service has repeated
-        such a key in a response before; otherwise the error says that the ledger may exist.
+        If its response is lost, the request is not sent again: the error says that the ledger may exist.
 
         With a `financial_account_type` the service supplies defaults; without it `debit_credit`,
         `report_cash_flow`, `sort_code`, `sub_type` and `type` are required.

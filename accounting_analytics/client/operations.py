@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.arguments import to_texts
@@ -27,7 +26,7 @@ _MAX_PAGE_TOKEN_LENGTH = 32_768
 
 
 def create_ledger(*, name: str, editable: bool, expand: Iterable[str] = (), **fields: Any) -> OperationRequest:  # noqa: ANN401
-    """Request that creates a ledger, with a new idempotency key; `fields` are the interface's, None where omitted."""
+    """Request that creates a ledger; `fields` are the interface's, None where omitted."""
     body = _without_none(name=query_text(name, "name"), editable=editable, **fields)
     for field, value in body.items():
         if isinstance(value, str):
@@ -40,7 +39,6 @@ def create_ledger(*, name: str, editable: bool, expand: Iterable[str] = (), **fi
         parameters,
         subject=quote(name),
         body=body,
-        idempotency_key=str(uuid.uuid4()),
         if_lost=f"a ledger {quote(name)} may have been created: look for it by this name before you create it again",
     )
 

@@ -1,7 +1,6 @@
 """Requests of operations, with authorization, rate limit and retries; every failure is a named error.
 
-Reads are retried when the service or the network fails temporarily. Changes are sent once, except those with an
-idempotency key, once the service has shown in a response that it honours such keys. No request starts after the
+Reads are retried when the service or the network fails temporarily. Changes are sent once. No request starts after the
 deadline, before the rate limit allows it, or sooner than the service asked to wait.
 """
 
@@ -59,10 +58,6 @@ _log = logging.getLogger("accounting_analytics.client")
 _log.addHandler(logging.NullHandler())
 
 _RETRYABLE_STATUSES = frozenset({408, 429, *range(500, 600)}) - {501, 505, 507}
-_IDEMPOTENCY_HEADER = "idempotency-key"
-_KEY_IN_USE = "idempotency_key_in_use"
-"""Error code of a 409 of the embedded service: the first request with the key is still running."""
-
 _MAX_WAIT = 120.0
 _ATTEMPTS_TO_CONNECT = 2
 """Attempts while no connection was ever made, when the address is probably wrong."""
@@ -76,8 +71,7 @@ _MAX_REPORT_BYTES = 1024 * MIB
 class OperationRequest:
     """A call of an operation of the interface; its text, for messages, names operation and subject.
 
-    A service that honours the `idempotency_key` carries it out once, however often it is sent. `if_lost` is added to
-    the error if it is not known whether the request was carried out.
+    `if_lost` is added to the error if it is not known whether the request was carried out.
     """
 
     operation: str
@@ -88,7 +82,6 @@ class OperationRequest:
     body: Mapping[str, Any] | None = None
     headers: Mapping[str, str] | None = None
     is_report: bool = False
-    idempotency_key: str = ""
     if_lost: str = ""
 
     def __str__(self) -> str:
@@ -118,13 +111,6 @@ class RetryPolicy:
         return self.most_bytes or (_MAX_REPORT_BYTES if request.is_report else _MAX_BYTES)
 
 
-@dataclass
-class _IdempotencyKeys:
-    """Whether the service has repeated an idempotency key in a response: it honours them."""
-
-    are_honoured: bool = False
-
-
 class _RetryableError(Exception):
     """A failure that may be temporary; holds the error to raise when no attempt is left."""
 
@@ -152,7 +138,6 @@ class RetryingClient:
         self._headers = {header_name(instance_header): header_value(instance_id, "the instance id")}
         self._credentials = credentials
         self._retry_policy = retry_policy
-        self._idempotency_keys = _IdempotencyKeys()
         self._rate_limiter = PerProcess(lambda: RateLimiter(requests_per_minute))
         self._sender = HttpSender(
             self.base_url, transport=transport, secrets=credentials.secrets, rate_limiter=self._rate_limiter.get
@@ -215,12 +200,8 @@ class RetryingClient:
 
     def _max_attempts(self, request: OperationRequest, failure: _RetryableError) -> int:
         """Return the number of attempts after which a failure is final."""
-        allowed = self._retry_policy.max_attempts if self._may_repeat(request) else 1
+        allowed = self._retry_policy.max_attempts if request.method == "GET" else 1
         return min(allowed, _ATTEMPTS_TO_CONNECT) if isinstance(failure.error, NoConnectionError) else allowed
-
-    def _may_repeat(self, request: OperationRequest) -> bool:
-        """Whether sending a request again cannot repeat a change."""
-        return request.method == "GET" or (bool(request.idempotency_key) and self._idempotency_keys.are_honoured)
 
     def _attempt(
         self, request: OperationRequest, finish: Callable[[HttpResponse], Result], deadline: Deadline
@@ -267,20 +248,17 @@ class RetryingClient:
             if response is None:
                 _log.debug("%s: no response after %.3f s", request, seconds)
             else:
-                if request.idempotency_key and response.headers.get(_IDEMPOTENCY_HEADER) == request.idempotency_key:
-                    self._idempotency_keys.are_honoured = True
                 _log.debug("%s: %d, %d bytes in %.3f s", request, response.status, len(response.content), seconds)
         return response
 
     def _http_request(self, request: OperationRequest) -> HttpRequest:
         content_type = {} if request.body is None else {"content-type": "application/json"}
-        key = {_IDEMPOTENCY_HEADER: request.idempotency_key} if request.idempotency_key else {}
         return HttpRequest(
             description=str(request),
             method=request.method,
             url=f"{self.base_url}{request.path}",
             parameters=request.parameters,
-            headers=self._headers | dict(request.headers or {}) | content_type | key,
+            headers=self._headers | dict(request.headers or {}) | content_type,
             content=None if request.body is None else msgspec.json.encode(request.body),
             max_response_bytes=self._retry_policy.max_response_bytes(request),
         )
@@ -306,12 +284,12 @@ class RetryingClient:
                 f"{request}: the service responded with status {status}, which the interface does not define"
             )
         error = status_error(request, response, self._sender.masked)
-        if status not in _RETRYABLE_STATUSES and error.error_code != _KEY_IN_USE:
+        if status not in _RETRYABLE_STATUSES:
             raise error
         wait = requested_wait(status, response.headers, time.time())
         if wait is None:
             raise _RetryableError(error)
-        if self._may_repeat(request) and wait > min(_MAX_WAIT, deadline.remaining()):
+        if request.method == "GET" and wait > min(_MAX_WAIT, deadline.remaining()):
             raise with_context(error, f"the service asks to wait {wait:.0f} seconds: try again then")
         raise _RetryableError(error, wait)
 

@@ -1,4 +1,4 @@
-"""Access tokens and OAuth clients of an instance: issued, listed, revoked, and the instance that a secret belongs to.
+"""Access tokens of an instance: issued, listed, revoked, and the instance that a token belongs to.
 
 A secret is shown once, or written to a private file, when it is issued; the database stores only its SHA-256. A revoked
 or expired token is refused from the next request on.
@@ -11,9 +11,9 @@ import secrets
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, bindparam, delete, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, insert, or_, select, update
 
 from accounting_analytics.atomic_files import remove_temporary_files, replace_file
 from accounting_analytics.errors import ConfigurationError, InputError
@@ -24,11 +24,8 @@ from accounting_analytics.service.wire.stored_values import Instance, instant, n
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from pathlib import Path
-
-
-_INSTANTS = frozenset({"created_at", "expires_at", "revoked_at"})
 
 
 def _hash_secret(secret: str) -> bytes:
@@ -36,52 +33,22 @@ def _hash_secret(secret: str) -> bytes:
     return sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
-def _instance_with_secret(
-    connection: Connection, query: Select[*tuple[Any, ...]], parameters: Mapping[str, Any], secret: str
-) -> Instance | None:
-    """Instance of the row that `query` finds, if the secret matches the row's hash."""
-    found = connection.execute(query, parameters).mappings().first()
-    # compared in constant time, and also when no row was found
-    expected = found["secret_hash"] if found else bytes(sha256().digest_size)
-    if not hmac.compare_digest(_hash_secret(secret), expected) or found is None:
-        return None
-    return Instance(**{name: value for name, value in found.items() if name != "secret_hash"})
-
-
-def _list_rows(store: Store, query: Any, columns: Any, instance_id: str | None) -> list[dict[str, Any]]:  # noqa: ANN401
-    """Rows of an instance, or of all, oldest first; instants instead of microseconds."""
-    if instance_id is not None:
-        query = query.where(tables.instances.c.pk == store.instance(instance_id).pk)
-    with store.reading() as connection:
-        rows = connection.execute(query.order_by(columns.created_at)).mappings().all()
-    return [
-        {name: instant(value) if name in _INSTANTS and value is not None else value for name, value in row.items()}
-        for row in rows
-    ]
-
-
-def _revoke(connection: Connection, table: Table, condition: ColumnElement[bool], missing: str) -> None:
-    """Revoke the row that meets a condition; `missing` is the message if there is none."""
-    if connection.execute(select(table.c.created_at).where(condition)).first() is None:
-        raise InputError(missing)
-    connection.execute(update(table).where(condition, table.c.revoked_at.is_(None)).values(revoked_at=now()))
-
-
 _MAX_LIFETIME = 10 * 365 * 86_400
 """Longest lifetime of a token that expires, in seconds."""
 
 _MICROSECONDS_PER_SECOND = 1_000_000
-_CLIENTS = tables.clients.c
 _TOKENS = tables.tokens.c
-
-_HAS_NOT_EXPIRED = or_(_TOKENS.expires_at.is_(None), _TOKENS.expires_at > bindparam("now"))
-"""Condition that a token has not expired at the microsecond `now`."""
+_NO_HASH = bytes(sha256().digest_size)
 
 # built once: every request needs it
 _VALID_TOKEN = (
     select(*INSTANCE_COLUMNS, _TOKENS.secret_hash)
     .join_from(tables.tokens, tables.instances)
-    .where(_TOKENS.key == bindparam("key"), _TOKENS.revoked_at.is_(None), _HAS_NOT_EXPIRED)
+    .where(
+        _TOKENS.key == bindparam("key"),
+        _TOKENS.revoked_at.is_(None),
+        or_(_TOKENS.expires_at.is_(None), _TOKENS.expires_at > bindparam("now")),
+    )
 )
 
 
@@ -92,7 +59,6 @@ class AccessToken:
     key: str
     instance_id: str
     label: str
-    client_id: str | None
     created_at: dt.datetime
     expires_at: dt.datetime | None
     revoked_at: dt.datetime | None
@@ -107,23 +73,30 @@ def issue_token(store: Store, instance_id: str, *, lifetime: float | None = None
 
 def list_tokens(store: Store, instance_id: str | None = None) -> list[AccessToken]:
     """Access tokens of an instance, or of all, oldest first; includes expired and revoked ones."""
-    query = select(
-        _TOKENS.key,
-        tables.instances.c.id.label("instance_id"),
-        _TOKENS.label,
-        _TOKENS.client_id,
-        _TOKENS.created_at,
-        _TOKENS.expires_at,
-        _TOKENS.revoked_at,
-    ).join_from(tables.tokens, tables.instances)
-    return [AccessToken(**row) for row in _list_rows(store, query, _TOKENS, instance_id)]
+    moments = (_TOKENS.created_at, _TOKENS.expires_at, _TOKENS.revoked_at)
+    query = select(_TOKENS.key, tables.instances.c.id, _TOKENS.label, *moments)
+    query = query.join_from(tables.tokens, tables.instances).order_by(_TOKENS.created_at)
+    if instance_id is not None:
+        query = query.where(tables.instances.c.pk == store.instance(instance_id).pk)
+    with store.reading() as connection:
+        return [
+            AccessToken(key, owner, label, instant(created), _optional_instant(expires), _optional_instant(revoked))
+            for key, owner, label, created, expires, revoked in connection.execute(query)
+        ]
+
+
+def _optional_instant(stored: int | None) -> dt.datetime | None:
+    return None if stored is None else instant(stored)
 
 
 def revoke_token(store: Store, key: str) -> None:
     """Revoke an access token by its key (or by the whole token); this cannot be undone."""
     key = token_key(key)
     with store.writing() as connection:
-        _revoke(connection, tables.tokens, _TOKENS.key == key, f"there is no access token with the key {key!r}")
+        if connection.execute(select(_TOKENS.key).where(_TOKENS.key == key)).first() is None:
+            raise InputError(f"there is no access token with the key {key!r}")
+        is_valid = _TOKENS.revoked_at.is_(None)
+        connection.execute(update(tables.tokens).where(_TOKENS.key == key, is_valid).values(revoked_at=now()))
 
 
 def token_key(token: str) -> str:
@@ -136,26 +109,19 @@ def instance_of_token(connection: Connection, token: str) -> Instance | None:
     key, _, secret = token.partition(".")
     if not is_valid_id(key):
         return None
-    return _instance_with_secret(connection, _VALID_TOKEN, {"key": key, "now": now()}, secret)
+    row = connection.execute(_VALID_TOKEN, {"key": key, "now": now()}).first()
+    # compared in constant time, and also when no row was found
+    is_valid = hmac.compare_digest(_hash_secret(secret), row.secret_hash if row else _NO_HASH)
+    return Instance(*row[:-1]) if row and is_valid else None
 
 
-def add_token(
-    connection: Connection,
-    instance_pk: int,
-    *,
-    lifetime: float | None = None,
-    label: str = "",
-    client_id: str | None = None,
-) -> str:
+def add_token(connection: Connection, instance_pk: int, *, lifetime: float | None = None, label: str = "") -> str:
     """Write a new access token in the transaction of `connection`, and return it."""
     created = now()
     key, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
-    if client_id is not None:  # the audit log has keys, and expired tokens of clients are deleted
-        key = f"{client_id}-{key}"
     row = {
         "key": key,
         "instance_pk": instance_pk,
-        "client_id": client_id,
         "secret_hash": _hash_secret(secret),
         "label": check_text(label, "the label"),
         "created_at": created,
@@ -172,92 +138,6 @@ def check_lifetime(seconds: float) -> float:
             f"a lifetime is more than 0 and at most {_MAX_LIFETIME} seconds, not {seconds}; nothing was issued"
         )
     return seconds
-
-
-@dataclass(frozen=True)
-class OAuthClient:
-    """An OAuth client without its secret."""
-
-    client_id: str
-    instance_id: str
-    label: str
-    created_at: dt.datetime
-    revoked_at: dt.datetime | None
-
-
-class IssuedClient(NamedTuple):
-    """Credentials of a new OAuth client; the secret cannot be shown again."""
-
-    client_id: str
-    client_secret: str
-
-    def __repr__(self) -> str:
-        return f"IssuedClient(client_id={self.client_id!r}, client_secret='***')"
-
-
-def issue_client(store: Store, instance_id: str, *, label: str = "") -> IssuedClient:
-    """Return the credentials of a new OAuth client, whose tokens give access to one instance."""
-    instance = store.instance(instance_id)
-    with store.writing() as connection:
-        return add_client(connection, instance.pk, label=label)
-
-
-def add_client(connection: Connection, instance_pk: int, *, label: str = "") -> IssuedClient:
-    """Write a new OAuth client in the transaction of `connection`, and return its credentials."""
-    credentials = IssuedClient(f"client_{secrets.token_hex(8)}", secrets.token_urlsafe(32))
-    row = {
-        "client_id": credentials.client_id,
-        "instance_pk": instance_pk,
-        "secret_hash": _hash_secret(credentials.client_secret),
-        "label": check_text(label, "the label"),
-        "created_at": now(),
-    }
-    connection.execute(insert(tables.clients), row)
-    return credentials
-
-
-def list_clients(store: Store, instance_id: str | None = None) -> list[OAuthClient]:
-    """OAuth clients of an instance, or of all, oldest first; includes revoked ones."""
-    query = select(
-        _CLIENTS.client_id,
-        tables.instances.c.id.label("instance_id"),
-        _CLIENTS.label,
-        _CLIENTS.created_at,
-        _CLIENTS.revoked_at,
-    ).join_from(tables.clients, tables.instances)
-    return [OAuthClient(**row) for row in _list_rows(store, query, _CLIENTS, instance_id)]
-
-
-def revoke_client(store: Store, client_id: str) -> None:
-    """Revoke an OAuth client and all its tokens."""
-    with store.writing() as connection:
-        _revoke(connection, tables.clients, _CLIENTS.client_id == client_id, f"there is no OAuth client {client_id!r}")
-        valid = and_(_TOKENS.client_id == client_id, _TOKENS.revoked_at.is_(None))
-        connection.execute(update(tables.tokens).where(valid).values(revoked_at=now()))
-
-
-def issue_client_token(connection: Connection, client_id: str, client_secret: str, *, lifetime: float) -> str | None:
-    """Return a new access token for an OAuth client; None if the credentials are wrong or revoked.
-
-    Expired tokens of the client are deleted, so that the table does not grow with every renewal.
-    """
-    instance = instance_of_client(connection, client_id, client_secret)
-    if instance is None:
-        return None
-    connection.execute(delete(tables.tokens).where(_TOKENS.client_id == client_id, ~_HAS_NOT_EXPIRED), {"now": now()})
-    return add_token(connection, instance.pk, lifetime=lifetime, client_id=client_id)
-
-
-def instance_of_client(connection: Connection, client_id: str, client_secret: str) -> Instance | None:
-    """Instance of an OAuth client; None if the credentials are wrong or revoked."""
-    if not is_valid_id(client_id):
-        return None
-    query = (
-        select(*INSTANCE_COLUMNS, _CLIENTS.secret_hash)
-        .join_from(tables.clients, tables.instances)
-        .where(_CLIENTS.client_id == client_id, _CLIENTS.revoked_at.is_(None))
-    )
-    return _instance_with_secret(connection, query, {}, client_secret)
 
 
 def check_new_file(path: Path) -> None:
@@ -301,12 +181,3 @@ def save_new_token(
     with issuing(store, path) as (connection, save):
         instance = read_instance(connection, instance_id)
         save(add_token(connection, instance.pk, lifetime=lifetime, label=label))
-
-
-def save_new_client(store: Store, instance_id: str, path: Path, *, label: str = "") -> str:
-    """Create an OAuth client, save its secret in a new private file, and return its id; both or nothing."""
-    check_new_file(path)
-    with issuing(store, path) as (connection, save):
-        credentials = add_client(connection, read_instance(connection, instance_id).pk, label=label)
-        save(credentials.client_secret)
-    return credentials.client_id

@@ -10,10 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
+from faulty_service import running_with_faults
 
 import accounting_analytics as aa
-from accounting_analytics.service.web.server import running
-from accounting_analytics.service.web.service_options import ServiceOptions
 
 PROJECT = Path(__file__).parents[2]
 PERIOD = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
@@ -70,7 +69,7 @@ def test_checkpoint(run, assert_refused, tmp_path, demo_company):
 
 def test_interrupted_with_a_checkpoint(tmp_path, demo_company):
     """Ctrl-C during a load is 5, and the message says how to resume."""
-    with running(demo_company.database, ServiceOptions(faults="latency:ms=100")) as slow:
+    with running_with_faults(demo_company.database, "latency:ms=100") as slow:
         environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": slow.base_url}
         command = [sys.executable, "-m", "accounting_analytics", "reconcile", *PERIOD, "--checkpoint", "windows"]
         process = subprocess.Popen(  # noqa: S603 (our own program)

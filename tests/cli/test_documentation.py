@@ -66,7 +66,7 @@ SECTIONS = {
     "Read and check": "demo discover report statements register bridge reconcile sync books doctor",
     "Recategorize": "queue propose plan preview apply verify undo categorize rules",
     "Export and schedule": "export verify-export pack verify-pack run notebooks config",
-    "Embedded service": "serve import backup restore migrate instances ledgers audit tokens clients",
+    "Embedded service": "serve import backup restore instances ledgers audit tokens",
 }
 
 

@@ -58,6 +58,6 @@ def test_recipe(run, tmp_path, database):
 
 def instance_of(database):
     """Return the id of the only instance of a database."""
-    with Store.open_read_only(database) as store:
+    with Store.open(database, create=False) as store:
         (instance,) = store.instances()
     return instance.id

@@ -32,10 +32,9 @@ def printed(capsys, monkeypatch):
 
 @pytest.fixture
 def database(tmp_path):
-    """Return a database with long ids, a token, an OAuth client and a change."""
+    """Return a database with long ids, a token and a change."""
     path = str(tmp_path / "books.db")
     instances.create_instance(path, instance="instance-with-a-long-identifier", token_file=tmp_path / "token")
-    access_and_audit.issue_client(path, tmp_path / "secret", label="of the nightly report")
     instances.rename_ledger(path, "Uncategorized Cash Inflow", "Inflow", modified_by="Ada")
     return path
 
@@ -45,7 +44,6 @@ def database(tmp_path):
     [
         (instances.list_ledgers, 4),
         (access_and_audit.list_tokens, 1),
-        (access_and_audit.list_clients, 1),
         (access_and_audit.list_changes, 2),
         (instances.list_instances, 1),
     ],

@@ -13,11 +13,10 @@ from contextlib import suppress
 
 import httpx
 import pytest
+from faulty_service import running_with_faults
 
 import accounting_analytics as aa
 from accounting_analytics.recategorization.journal import open_journal
-from accounting_analytics.service.web.server import running
-from accounting_analytics.service.web.service_options import ServiceOptions
 
 SEEDS = range(6)
 IN_BOOKS = {"done", "already_done"}
@@ -118,7 +117,7 @@ def test_late_write_is_unknown(books, many, tmp_path):
     plan = many(3)
     journal = tmp_path / "journal"
     with (
-        running(books.database, ServiceOptions(faults="late_write:ms=3000")) as slow,
+        running_with_faults(books.database, "late_write:ms=3000") as slow,
         aa.LedgerClient(slow.base_url, token=books.token, instance_id=books.instance) as client,
     ):
         frame = aa.apply_plan(client, plan, journal=journal, confirm=True)

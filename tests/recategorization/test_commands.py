@@ -11,6 +11,7 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
+from faulty_service import running_with_faults
 from typer.testing import CliRunner
 
 import accounting_analytics as aa
@@ -18,8 +19,6 @@ from accounting_analytics.cli.plan_run import RunOptions, print_run, run_plan
 from accounting_analytics.cli.program import app
 from accounting_analytics.errors import PlanError, RecategorizationIncompleteError, ServerFaultError
 from accounting_analytics.recategorization.journal import open_journal
-from accounting_analytics.service.web.server import running
-from accounting_analytics.service.web.service_options import ServiceOptions
 
 YEAR = ("2025-03-01", "2025-12-31")
 COUNT = 8
@@ -171,7 +170,7 @@ def test_two_runs_at_once(books, commands, environment, fork_server, tmp_path):
     """With two journals both runs are right, and no change is made twice; with one journal the second is refused."""
     command = [*CATEGORIZE, "--confirm", "--json", "--journal"]
     command[command.index("rules.toml")] = str(tmp_path / "rules.toml")
-    with running(books.database, ServiceOptions(faults="latency:ms=200:on=recategorize_transaction")) as slow:
+    with running_with_faults(books.database, "latency:ms=200:on=recategorize_transaction") as slow:
         commands.start(*command, "one", base_url=slow.base_url)
         while not books.audit():
             time.sleep(0.01)
@@ -236,7 +235,7 @@ def test_killed_runs_with_lost_responses(books, build, commands, fork_server, *,
         chance, first = random.Random(seed), len(books.audit())  # noqa: S311 (a reproducible test)
         done, undone = tmp_path / f"{seed}.journal", tmp_path / f"{seed}.undo"
         theirs = chance.choice(sorted(WITHIN))
-        with running(books.database, ServiceOptions(faults=LOST, fault_seed=seed)) as service:
+        with running_with_faults(books.database, LOST, seed) as service:
             start = partial(commands.start, base_url=service.base_url)
             categorize = partial(start, *CATEGORIZE, "--confirm")
             kills += run_killed(categorize, fork_server, chance, done)

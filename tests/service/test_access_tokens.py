@@ -5,14 +5,7 @@ import time
 import pytest
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.service.auth import (
-    issue_client,
-    issue_token,
-    list_clients,
-    list_tokens,
-    revoke_client,
-    revoke_token,
-)
+from accounting_analytics.service.auth import issue_token, list_tokens, revoke_token
 
 
 def test_an_expired_token_is_refused(books):
@@ -38,20 +31,14 @@ def test_a_revoked_token_is_refused(books):
 
 
 def test_lists_have_no_secrets(books, make_books):
-    """Lists have the tokens and clients of one instance or of all, and no part of a secret."""
+    """Lists have the tokens of one instance or of all, and no part of a secret."""
     other = make_books()
     token = issue_token(books.store, books.instance_id, label="nightly", lifetime=60)
-    client_id, secret = issue_client(books.store, books.instance_id, label="robot")
-    tokens, clients = list_tokens(books.store, books.instance_id), list_clients(books.store, books.instance_id)
+    tokens = list_tokens(books.store, books.instance_id)
     assert [one.label for one in tokens] == ["", "nightly"]
     assert (tokens[1].expires_at - tokens[1].created_at).total_seconds() == 60
-    assert [(one.client_id, one.label, one.instance_id) for one in clients] == [(client_id, "robot", books.instance_id)]
     assert {one.instance_id for one in list_tokens(books.store)} >= {books.instance_id, other.instance_id}
-    assert list_clients(books.store, other.instance_id) == []
-    text = repr(tokens) + repr(clients) + repr(issue_client(books.store, other.instance_id))
-    assert token.partition(".")[2] not in text
-    assert secret not in text
-    assert "client_secret='***'" in text
+    assert token.partition(".")[2] not in repr(tokens)
 
 
 @pytest.mark.parametrize("lifetime", [0, -1, float("nan"), float("inf"), 1e12])
@@ -64,11 +51,9 @@ def test_an_invalid_lifetime_is_refused(books, lifetime):
 
 
 def test_unknown_ids_are_in_the_message(books):
-    """The message has the id of an unknown instance, token or client."""
-    for call in (issue_token, issue_client, list_tokens, list_clients):
+    """The message has the id of an unknown instance or token."""
+    for call in (issue_token, list_tokens):
         with pytest.raises(InputError, match="no instance 'nothing'"):
             call(books.store, "nothing")
     with pytest.raises(InputError, match="key 'abc'"):
         revoke_token(books.store, "abc")
-    with pytest.raises(InputError, match="client 'abc'"):
-        revoke_client(books.store, "abc")

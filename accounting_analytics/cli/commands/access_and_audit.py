@@ -1,4 +1,4 @@
-"""The commands ``tokens``, ``clients`` and ``audit``: who may use the embedded service, and what was changed."""
+"""The commands ``tokens`` and ``audit``: who may use the embedded service, and what was changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from accounting_analytics.cli.options import (
 from accounting_analytics.cli.output import print_message, print_rows
 from accounting_analytics.cli.service_or_demo import configured_zone, open_database
 
-_OPTIONAL = ["client_id", "instance_id", "created_at"]
+_OPTIONAL = ["instance_id", "created_at"]
 
 tokens = typer.Typer(help="Access tokens of the embedded service.", no_args_is_help=True)
 
@@ -68,55 +68,6 @@ def revoke_token(
     with open_database(database) as store:
         auth.revoke_token(store, key)
     print_message(f"token {key.partition('.')[0]} is revoked")
-
-
-clients = typer.Typer(help="OAuth clients of the embedded service.", no_args_is_help=True)
-
-
-@clients.command("issue")
-def issue_client(
-    database: Database,
-    secret_file: Annotated[
-        Path, typer.Option("--secret-file", help="New file for the secret, readable by you only.", show_default=False)
-    ],
-    instance: Instance = None,
-    label: Label = "",
-) -> None:
-    """Create an OAuth client and print its id.
-
-    Its secret goes into a new file that only you can read.
-    """
-    from accounting_analytics.service.auth import check_new_file, save_new_client
-    from accounting_analytics.service.bookkeeping.instances import choose_instance
-
-    check_new_file(secret_file)
-    with open_database(database) as store:
-        typer.echo(save_new_client(store, choose_instance(store, instance), secret_file, label=label))
-    print_message(f"the secret is in {secret_file}; get access tokens with POST /oauth/token of the service")
-
-
-@clients.command("list")
-def list_clients(database: Database, instance: Instance = None, *, as_json: AsJson = False) -> None:
-    """List OAuth clients; the secrets are not stored."""
-    from accounting_analytics.service import auth
-
-    with open_database(database) as store:
-        print_rows(auth.list_clients(store, instance), as_json=as_json, optional=_OPTIONAL[1:])
-
-
-@clients.command("revoke")
-def revoke_client(
-    database: Database,
-    client_id: Annotated[
-        str, typer.Argument(metavar="CLIENT_ID", help="Id of the client, as shown by `clients list`.")
-    ],
-) -> None:
-    """Revoke an OAuth client and all tokens issued to it."""
-    from accounting_analytics.service import auth
-
-    with open_database(database) as store:
-        auth.revoke_client(store, client_id)
-    print_message(f"client {client_id} and its tokens are revoked")
 
 
 _OPTIONAL_OF_CHANGES = ["before_ids", "after_ids", "number", "actor", "operation", "transaction_id"]

@@ -1,4 +1,4 @@
-"""The commands ``import``, ``backup``, ``restore`` and ``migrate``: whole databases of the embedded service."""
+"""The commands ``import``, ``backup`` and ``restore``: whole databases of the embedded service."""
 
 from __future__ import annotations
 
@@ -38,41 +38,11 @@ def restore(
     ],
     database: Database,
 ) -> None:
-    """Replace a database by a backup, after a check.
-
-    Stop its service first. The former database is kept beside it.
-    """
+    """Replace a database by a backup; stop its service first."""
     from accounting_analytics.service.backup import restore as restore_backup
 
-    checked, kept = restore_backup(file, database)
-    print_message(
-        f"restored: every invariant holds in {checked.entries:,} entries, {checked.lines:,} lines and "
-        f"{checked.changes:,} changes of {checked.instances:,} instance(s)"
-    )
-    if kept is not None:
-        print_message(f"the former database is kept as {kept}")
-
-
-def migrate(
-    database: Database,
-    *,
-    backup_made: Annotated[
-        bool, typer.Option("--backup-made", help="You made a backup with pg_dump; required for PostgreSQL.")
-    ] = False,
-) -> None:
-    """Migrate a database of an older version, after a backup.
-
-    An SQLite file is backed up beside it first. Commands that write into one do the same by themselves; PostgreSQL is
-    migrated by this command only.
-    """
-    from accounting_analytics.service.storage.store import migrate_database
-
-    migration = migrate_database(database, backup_made=backup_made)
-    if migration.before == migration.after:
-        print_message(f"nothing to do: the database has version {migration.after}, which this program needs")
-        return
-    kept = f"; the books as they were are in {migration.backup}" if migration.backup else ""
-    print_message(f"migrated the database from version {migration.before} to version {migration.after}{kept}")
+    restore_backup(file, database)
+    print_message(f"restored; to check its books: {command_line('serve', '--check', database=database)}")
 
 
 def import_books(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +16,7 @@ from accounting_analytics.cli.options import (
 )
 from accounting_analytics.cli.output import print_message, print_rows
 from accounting_analytics.cli.service_or_demo import open_database
-from accounting_analytics.errors import ConfigurationError, InputError, OperationRefusedError, with_context
+from accounting_analytics.errors import ConfigurationError, OperationRefusedError, with_context
 
 instances = typer.Typer(help="Sets of books in a database of the embedded service.", no_args_is_help=True)
 
@@ -87,32 +86,6 @@ def set_tier(
     with open_database(database) as store:
         existing.set_tier(store, instance, tier)
     print_message(f"instance {instance} has tier {tier}")
-
-
-@instances.command("delete")
-def delete_instance(
-    database: Database,
-    instance: InstanceToChange,
-    confirm: Annotated[
-        str | None, typer.Option("--confirm", help="The id of the instance again; without it the command asks for it.")
-    ] = None,
-) -> None:
-    """Delete an instance with its books; this cannot be undone.
-
-    Its tags, audit log, access tokens and clients are deleted too.
-    """
-    from accounting_analytics.service.bookkeeping import instances as existing
-
-    with open_database(database) as store:
-        entries = existing.count_entries(store, instance)
-        if confirm is None and sys.stdin.isatty():
-            confirm = typer.prompt(f"All {entries:,} entries will be deleted. Type the id of the instance", err=True)
-        if confirm != instance:
-            raise InputError(f"nothing was deleted: confirm with the id of the instance, --confirm {instance}")
-        existing.delete_instance(store, instance)
-    print_message(
-        f"instance {instance} and its {entries:,} entries are deleted; its access tokens are refused from now on"
-    )
 
 
 _OPTIONAL = ["name", "is_required", "debit_credit", "sub_type", "sort_code", "report_cash_flow", "type"]

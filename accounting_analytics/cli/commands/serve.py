@@ -39,17 +39,10 @@ def serve(
             help="Rate limit of each instance (the documented limit is 320); default: no limit.",
         ),
     ] = None,
-    token_lifetime: Annotated[
-        float, typer.Option("--token-lifetime", help="Lifetime of tokens from /oauth/token, in seconds.")
-    ] = 3600,
-    faults: Annotated[
-        str | None,
-        typer.Option("--faults", help="Faults to inject, for tests: http_503:p=0.1,empty_page:every=5,..."),
-    ] = None,
-    fault_seed: Annotated[int, typer.Option("--fault-seed", help="Seed that selects the requests to fail.")] = 1,
     *,
     allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Accept connections from other machines.")
+        bool,
+        typer.Option("--allow-remote", help="Accept connections from other machines; put a reverse proxy in front."),
     ] = False,
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request on stderr.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Do not serve: check every invariant of the books.")] = False,
@@ -66,7 +59,7 @@ def serve(
         raise typer.BadParameter("--json requires --check.")
     import logging
 
-    from accounting_analytics.service.web.request_guard import show_access_log
+    from accounting_analytics.service.web.access_log import show_access_log
     from accounting_analytics.service.web.server import serve as serve_books
     from accounting_analytics.service.web.service_options import ServiceOptions
 
@@ -79,10 +72,7 @@ def serve(
         localtime=localtime,
         allow_remote=allow_remote,
         requests_per_minute=requests_per_minute,
-        token_lifetime=token_lifetime,
         public_hosts=public_host or (),
-        faults=faults,
-        fault_seed=fault_seed,
     )
     serve_books(database, options, echo=typer.echo)
 
@@ -95,7 +85,7 @@ def _check_database(database: str, *, as_json: bool) -> None:
     from accounting_analytics.service.check import check_books
     from accounting_analytics.service.storage.store import Store
 
-    with Store.open_read_only(database) as store:
+    with Store.open(database, create=False) as store:
         checked = check_books(store)
         name = store.name
     if as_json:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import ColumnElement, func, select
 
-from accounting_analytics.errors import PeriodError
-from accounting_analytics.periods import parse_date, zone
+from accounting_analytics.periods import Period
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.local_date_boundaries import boundary, boundary_after
+from accounting_analytics.service.storage.database import is_within
 from accounting_analytics.service.storage.store import Store, read_instance, read_ledgers
 from accounting_analytics.service.wire.stored_values import (
     CREATE_LEDGER,
@@ -20,7 +20,6 @@ from accounting_analytics.service.wire.stored_values import (
 )
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Iterator, Mapping
 
 
@@ -65,15 +64,8 @@ class ChangeFilter(NamedTuple):
             yield _AUDIT.transaction_id == self.transaction_id
         if self.modified_by is not None:
             yield _AUDIT.modified_by == self.modified_by
-        start = parse_date(self.start_date, "--start-date") if self.start_date is not None else None
-        end = parse_date(self.end_date, "--end-date") if self.end_date is not None else None
-        if start and end and start > end:
-            raise PeriodError(f"the first day {start} is after the last day {end}")
-        key = zone(self.time_zone).key
-        if start:
-            yield boundary(start, key).reached(_AUDIT.at)
-        if end and (after := boundary_after(end, key)):
-            yield after.before(_AUDIT.at)
+        period = Period(self.start_date or dt.date.min, self.end_date or dt.date.max, self.time_zone)
+        yield is_within(period.instants(), _AUDIT.at)
 
 
 class ChangeList(NamedTuple):

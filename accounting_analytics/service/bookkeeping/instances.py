@@ -1,4 +1,4 @@
-"""Create instances with their required ledgers, change and delete them, and choose the one that a command works on."""
+"""Create instances with their required ledgers, change them, and choose the one that a command works on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from accounting_analytics.errors import AccountingAnalyticsError, ConfigurationError, InputError
 from accounting_analytics.messages import join_ids
@@ -16,8 +16,7 @@ from accounting_analytics.periods import LOCALTIME, zone
 from accounting_analytics.service.auth import add_token, issuing
 from accounting_analytics.service.bookkeeping.ledgers import REQUIRED_LEDGERS, add_ledgers
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.audit_rows import begin_audit
-from accounting_analytics.service.storage.sqlite_files import token_path
+from accounting_analytics.service.storage.sqlite import beside
 from accounting_analytics.service.storage.store import Store, find_instance, read_instance
 from accounting_analytics.service.wire.identifiers import check_header_id, check_text, new_id
 from accounting_analytics.service.wire.stored_values import Instance, now
@@ -74,7 +73,7 @@ def create_first_instance(
             f"the database {store.name} has no instance yet, and no folder beside it for a token file: "
             "create one first with: accounting-analytics instances create --token-file FILE"
         )
-    path = token_path(store.path)
+    path = beside(store.path, ".token")
     with issuing(store, path) as (connection, save):
         if connection.execute(select(tables.instances.c.pk).limit(1)).first():
             return None  # another process created it meanwhile
@@ -87,8 +86,8 @@ def create_first_instance(
 def instance_to_fill(store: Store, instance_id: str | None = None, *, scale: int | None = None) -> Iterator[str]:
     """Give the id of the given instance, of the only one, or of a new one in a database without any.
 
-    A `scale` must be that of an instance that exists. A new one is deleted again, with its token file, if the block
-    fails.
+    A `scale` must be that of an instance that exists. If the block fails, a new one is removed with its database and
+    its token file.
     """
     digits = DEFAULT_SCALE if scale is None else check_scale(scale)
     created = create_first_instance(store, instance_id=instance_id, scale=digits)
@@ -99,7 +98,7 @@ def instance_to_fill(store: Store, instance_id: str | None = None, *, scale: int
         yield created.instance_id
     except BaseException:  # also when interrupted: no instance stays that the import did not fill
         with suppress(AccountingAnalyticsError):  # the error of the block is the one to report
-            _delete_unused(store, created)
+            _remove_unused(store, created)
         raise
 
 
@@ -135,49 +134,14 @@ def set_tier(store: Store, instance_id: str, tier: int) -> None:
         connection.execute(update(tables.instances).where(tables.instances.c.pk == instance.pk).values(tier=tier))
 
 
-def count_entries(store: Store, instance_id: str) -> int:
-    """Journal entries of an instance."""
-    with store.reading() as connection:
-        return _count_entries(connection, read_instance(connection, instance_id))
-
-
-def delete_instance(store: Store, instance_id: str) -> None:
-    """Delete an instance with everything that belongs to it: books, tags, audit log, access tokens and clients."""
+def _remove_unused(store: Store, created: FirstInstance) -> None:
+    """Remove the database of a new instance, unless another program has posted entries meanwhile."""
     with store.writing() as connection:
-        _delete(connection, read_instance(connection, instance_id))
-
-
-def _delete_unused(store: Store, created: FirstInstance) -> None:
-    """Delete a new instance and its token file, unless another program has posted entries meanwhile."""
-    with store.writing() as connection:
-        instance = read_instance(connection, created.instance_id)
-        if _count_entries(connection, instance):
-            return
-        _delete(connection, instance)
-    created.token_file.unlink(missing_ok=True)
-
-
-def _count_entries(connection: Connection, instance: Instance) -> int:
-    query = select(func.count()).where(tables.journal_entries.c.instance_pk == instance.pk)
-    return connection.execute(query).scalar_one()
-
-
-def _delete(connection: Connection, instance: Instance) -> None:
-    for table in reversed(tables.metadata.sorted_tables):  # rows before those that they refer to
-        if table is not tables.settings:
-            connection.execute(delete(table).where(_belongs_to(table, instance.pk)))
-
-
-def _belongs_to(table: Table, instance_pk: int) -> ColumnElement[bool]:
-    """Condition that a row belongs to an instance, by itself or through the row that its primary key refers to."""
-    if table is tables.instances:
-        return table.c.pk == instance_pk
-    if "instance_pk" in table.c:
-        return table.c.instance_pk == instance_pk
-    column = next(column for column in table.primary_key if column.foreign_keys)
-    (key,) = column.foreign_keys
-    parent = key.column.table
-    return column.in_(select(key.column).where(parent.c.instance_pk == instance_pk))
+        is_unused = connection.execute(select(tables.journal_entries.c.pk).limit(1)).first() is None
+        if is_unused and store.path is not None:
+            created.token_file.unlink(missing_ok=True)
+            for file in (store.path, beside(store.path, "-wal"), beside(store.path, "-shm")):
+                file.unlink(missing_ok=True)
 
 
 def _check_tier(tier: int) -> int:
@@ -204,7 +168,6 @@ def _add_instance(connection: Connection, new: NewInstance) -> Instance:
         raise InputError(f"there is already an instance {instance_id!r}; nothing was changed")
     connection.execute(insert(tables.instances), row)
     instance = read_instance(connection, instance_id)
-    begin_audit(connection, instance.pk)
     ids = new.required_ledger_ids
     required = [replace(ledger, id=ids.get(kind)) for kind, ledger in REQUIRED_LEDGERS.items()]
     add_ledgers(connection, instance, required, is_required=True)

@@ -21,14 +21,7 @@ from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError, PostingRefusedError
 from accounting_analytics.money import format_amount, from_minor_units
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.audit_rows import (
-    NO_TRANSACTION,
-    NewAuditRow,
-    Posted,
-    entry_digest,
-    record,
-    sum_digests,
-)
+from accounting_analytics.service.storage.audit_rows import NewAuditRow, record
 from accounting_analytics.service.storage.database import database_of, id_batches
 from accounting_analytics.service.storage.store import Store, read_instance, read_ledgers
 from accounting_analytics.service.wire.identifiers import check_id, check_text, derived_id, new_ids
@@ -43,7 +36,7 @@ from accounting_analytics.service.wire.stored_values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
 
 class NewTransaction(msgspec.Struct, frozen=True, gc=False):
@@ -159,19 +152,17 @@ class PostedJournal:
         """Write entries with one audit row, which says where they come from, and return their ids."""
         numbered = iter(enumerate(entries))
         ids: list[str] = []
-        digest, first_key = 0, self._next_key
+        first_key = self._next_key
         while batch := list(islice(numbered, _BATCH_ENTRIES)):
-            written = self._post_batch(batch)
-            ids.extend(row[_ID] for row in written)
-            digest = sum_digests([digest, *(row[_DIGEST] for row in written)])
+            ids.extend(self._post_batch(batch))
         if ids:
-            posted = Posted(len(ids), first_key, first_key + len(ids) - 1, digest)
-            after = {**source, **posted.to_after()}
+            keys = {"first_key": str(first_key), "last_key": str(first_key + len(ids) - 1)}
+            after = {**source, "entries": str(len(ids)), **keys}
             record(self._connection, self._instance.pk, NewAuditRow(operation, {}, after))
         return ids
 
-    def _post_batch(self, batch: list[tuple[int, NewJournalEntry]]) -> list[tuple[Any, ...]]:
-        """Write some entries and return their rows."""
+    def _post_batch(self, batch: list[tuple[int, NewJournalEntry]]) -> list[str]:
+        """Write some entries and return their ids."""
         self._rows = {table: [] for table in _ROW_NAMES}
         self._given_ids = {table: set() for table in _ROW_NAMES}
         self._cash_movements = defaultdict(int)
@@ -186,7 +177,7 @@ class PostedJournal:
         self._write()
         entries = self._rows[tables.journal_entries]
         self._next_key += len(entries)
-        return entries
+        return [entry_id for _, _, entry_id, *_ in entries]
 
     def _add(self, entry: NewJournalEntry) -> None:
         moment = self._check_instant(entry.datetime)
@@ -200,34 +191,29 @@ class PostedJournal:
         entry_key = self._next_key + len(self._rows[tables.journal_entries])
         entry_id = self._choose_id(tables.journal_entries, entry.id, "ent")
         description = check_text(entry.description, "description")
-        proven = [self._add_line(entry_key, moment, line) for line in lines]
-        digest = entry_digest(entry_id, moment, description, proven)
         self._rows[tables.journal_entries].append(
-            (entry_key, self._instance.pk, entry_id, moment, description, cash.pk if cash else None, digest)
+            (entry_key, self._instance.pk, entry_id, moment, description, cash.pk if cash else None)
         )
+        for line in lines:
+            self._add_line(entry_key, moment, line)
 
-    def _add_line(self, entry_key: int, moment: int, checked: _CheckedLine) -> Sequence[Any]:
-        """Add a line, and return what of it is in the digest of its entry."""
+    def _add_line(self, entry_key: int, moment: int, checked: _CheckedLine) -> None:
         line, ledger, units, side = checked
         key = next(self._line_keys)
         line_id = self._choose_id(tables.line_entries, line.id, "lin")
         texts = [check_text(getattr(line, name), f"line {name}") for name in tables.LINE_TEXTS]
-        parts = split_units(units)
         self._rows[tables.line_entries].append(
-            (key, self._instance.pk, line_id, entry_key, ledger.pk, moment, side, *parts, *texts)
+            (key, self._instance.pk, line_id, entry_key, ledger.pk, moment, side, *split_units(units), *texts)
         )
         if ledger.report_cash_flow:
             self._cash_movements[ledger.pk, moment // MICROSECONDS_PER_DAY] += units
-        proven: Sequence[Any] = NO_TRANSACTION
         if ledger.financial_account_type is not None or line.transaction is not None:
-            proven = self._add_transaction(key, line, ledger)
+            self._add_transaction(key, line, ledger)
         if line.tags:
             tags = dict.fromkeys(map(self._tag_key, line.tags))
             self._rows[tables.line_entry_tags].extend((key, tag) for tag in tags)
-        return (line_id, ledger.pk, *parts, *texts, *proven)
 
-    def _add_transaction(self, line_key: int, line: NewLine, ledger: StoredLedger) -> Sequence[Any]:
-        """Add the transaction of a line, and return what of it is in the digest of its entry."""
+    def _add_transaction(self, line_key: int, line: NewLine, ledger: StoredLedger) -> None:
         if ledger.financial_account_type is None:
             raise PostingRefusedError(
                 f"ledger {ledger.id!r} has no financial account type, so its lines have no transaction"
@@ -236,16 +222,18 @@ class PostedJournal:
         if transaction.review_status not in REVIEW_STATUSES:
             raise PostingRefusedError(f"unknown status {transaction.review_status!r} of a transaction")
         source = transaction.source_account_id
-        proven = (
+        row = (
+            line_key,
+            self._instance.pk,
             self._choose_id(tables.transactions, transaction.id, "txn"),
             check_text(transaction.description, "transaction description"),
             bool(transaction.personal),
             _POSTED_STATUS,
             transaction.review_status,
             None if source is None else check_text(source, "source_account_id"),
+            AS_POSTED,
         )
-        self._rows[tables.transactions].append((line_key, self._instance.pk, *proven, AS_POSTED))
-        return proven
+        self._rows[tables.transactions].append(row)
 
     def _write(self) -> None:
         """Write the rows of a batch; constraints of the database find duplicate ids."""
@@ -344,7 +332,6 @@ _OTHER_SIDE = {
     DebitCredit.DEBIT.value: DebitCredit.CREDIT.value,
     DebitCredit.CREDIT.value: DebitCredit.DEBIT.value,
 }
-_ID, _DIGEST = 2, -1
 _ROW_NAMES = {
     tables.journal_entries: "journal entry",
     tables.line_entries: "line",

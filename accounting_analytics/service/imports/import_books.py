@@ -240,8 +240,6 @@ def instance_to_preview(
     database: str, instance_id: str | None = None, *, scale: int | None = None
 ) -> Iterator[tuple[Store, str]]:
     """Give a store and the instance that an import would fill; a temporary one where it would create it."""
-    if "://" not in database and Path(database).exists():
-        Store.open_read_only(database).close()  # refuse a file of an older version, which opening would migrate
     if "://" in database or Path(database).exists():
         with Store.open(database) as store:
             if store.instances():

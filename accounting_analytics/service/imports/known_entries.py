@@ -19,7 +19,6 @@ from accounting_analytics.periods import local_date
 from accounting_analytics.service.bookkeeping.post_entries import AS_POSTED, NewJournalEntry, NewLine
 from accounting_analytics.service.imports.account_paths import path_id
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.audit_rows import Posted
 from accounting_analytics.service.storage.database import id_batches
 from accounting_analytics.service.wire.identifiers import instance_suffix
 from accounting_analytics.service.wire.stored_values import (
@@ -96,7 +95,7 @@ def compare_with_books(
     days = [local_date(entry.datetime, local) for entry in books.entries]
     keys = {entry.key for entry in stored.values()}
     runs = _runs(connection, instance)
-    series = {run.series for run in runs if any(run.posted.first_key <= key <= run.posted.last_key for key in keys)}
+    series = {run.series for run in runs if any(run.first_key <= key <= run.last_key for key in keys)}
     missing = [
         texts.entry(entry.moment, entry.description)
         for entry in _others_of_imports(connection, instance, [run for run in runs if run.series in series], keys)
@@ -183,7 +182,8 @@ def _lines_of(connection: Connection, keys: list[int]) -> tuple[dict[int, _Lines
 class _Run(NamedTuple):
     """An earlier import: the range of the keys of its entries, and the series of files that it belongs to."""
 
-    posted: Posted
+    first_key: int
+    last_key: int
     series: str
 
 
@@ -191,7 +191,11 @@ def _runs(connection: Connection, instance: Instance) -> list[_Run]:
     audit = tables.audit.c
     query = select(audit.after).where(audit.instance_pk == instance.pk, audit.operation == IMPORT_BOOKS)
     rows = [msgspec.json.decode(after) for after in connection.execute(query).scalars()]
-    return [_Run(posted, row.get(SERIES, row["first_key"])) for row in rows if (posted := Posted.from_after(row))]
+    return [
+        _Run(int(row["first_key"]), int(row["last_key"]), row.get(SERIES, row["first_key"]))
+        for row in rows
+        if "first_key" in row
+    ]
 
 
 def _others_of_imports(connection: Connection, instance: Instance, runs: list[_Run], keys: set[int]) -> list[_Stored]:
@@ -202,7 +206,7 @@ def _others_of_imports(connection: Connection, instance: Instance, runs: list[_R
         rows = connection.execute(
             select(entries.pk, entries.id, entries.datetime, entries.description)
             .where(entries.instance_pk == instance.pk)
-            .where(entries.pk.between(run.posted.first_key, run.posted.last_key))
+            .where(entries.pk.between(run.first_key, run.last_key))
             .order_by(entries.datetime, entries.id)
         )
         others.extend(entry for entry in map(_Stored._make, rows) if entry.key not in keys)

@@ -23,16 +23,16 @@ from accounting_analytics.service.operations.resource_lookup import (
     expand_parent,
     find_ledger,
     has_all_tags,
-    period_boundaries,
+    requested_period,
 )
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.database import plain_rows
+from accounting_analytics.service.storage.database import is_within, plain_rows
 from accounting_analytics.service.wire.response_models import LineEntryPage, NestedLedger, Tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accounting_analytics.service.storage.local_date_boundaries import Boundary
+    from accounting_analytics.periods import Interval
     from accounting_analytics.service.wire.requests import ListLineEntriesQuery
     from accounting_analytics.service.wire.stored_values import Instance, StoredLedger
 
@@ -86,11 +86,10 @@ _EXCLUSIVE = False
 
 
 class LedgerLineFilter(NamedTuple):
-    """Which lines of a ledger are listed: from the start of the first day to that of the day after the last one."""
+    """Which lines of a ledger are listed."""
 
     ledger_key: int
-    start: Boundary
-    end: Boundary | None
+    instants: Sequence[Interval]
     conditions: list[ColumnElement[bool]]
     is_cashflow: bool | None
 
@@ -102,9 +101,8 @@ class LedgerLineFilter(NamedTuple):
         conditions = [_LINES.ledger_pk == self.ledger_key, *self.conditions]
         seeking_up = cursor is not None and not cursor.backward
         seeking_down = cursor is not None and cursor.backward
-        conditions.append(self.start.reached(_UNINDEXED if seeking_up else _LINES.datetime))
-        if self.end is not None:
-            conditions.append(self.end.before(_UNINDEXED if seeking_down else _LINES.datetime))
+        since, until = (_UNINDEXED if seeking else _LINES.datetime for seeking in (seeking_up, seeking_down))
+        conditions.append(is_within(self.instants, since, until))
         if self.is_cashflow is not None:
             touches = _ENTRIES.cash_ledger_pk.is_not(None)
             conditions.append(touches if self.is_cashflow else ~touches)
@@ -184,9 +182,9 @@ def list_line_entries(
     tokens = page_tokens(key, instance, ledger_id, query)
     cursor = tokens.read(query.page_token) if query.page_token is not None else None
     ledger = find_ledger(connection, instance, ledger_id)
-    start, end = period_boundaries(instance, query)
+    instants = requested_period(instance, query).instants()
     conditions = has_all_tags(connection, instance, query.tag_ids)
-    line_filter = LedgerLineFilter(ledger.pk, start, end, conditions, query.is_cashflow)
+    line_filter = LedgerLineFilter(ledger.pk, instants, conditions, query.is_cashflow)
     location = find_page(connection, line_filter, query.limit, cursor)
     selected = location.lines.subquery()
     page = PageContext(

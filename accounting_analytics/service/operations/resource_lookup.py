@@ -8,9 +8,8 @@ from msgspec import UNSET, UnsetType
 from sqlalchemy import ColumnElement, Connection, bindparam, func, select
 
 from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.periods import LOCALTIME
+from accounting_analytics.periods import LOCALTIME, Period
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.local_date_boundaries import Boundary, boundary, boundary_after
 from accounting_analytics.service.storage.store import SELECT_LEDGERS
 from accounting_analytics.service.wire.identifiers import is_valid_id
 from accounting_analytics.service.wire.requests import PeriodQuery, refuse_value
@@ -21,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-def period_boundaries(instance: Instance, query: PeriodQuery) -> tuple[Boundary, Boundary | None]:
-    """Start of the first day of a period, and of the day after the last one; 422 if the books begin later."""
+def requested_period(instance: Instance, query: PeriodQuery) -> Period:
+    """Days of a request; 422 if the books begin later."""
     if instance.entries_start is not None and query.start_date < instance.entries_start:
         message = f"the books of this instance begin on {instance.entries_start}; start_date must not be earlier"
         refuse_value(["query", "start_date"], message, "before_entries_start")
     zone = instance.localtime if query.time_zone == LOCALTIME else query.time_zone
-    return boundary(query.start_date, zone), boundary_after(query.end_date, zone)
+    return Period(query.start_date, query.end_date, zone)
 
 
 def has_all_tags(connection: Connection, instance: Instance, tag_ids: Sequence[str]) -> list[ColumnElement[bool]]:

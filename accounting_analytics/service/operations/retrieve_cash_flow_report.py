@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import defaultdict
 from contextlib import ExitStack
+from functools import partial
 from http import HTTPStatus
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,9 +14,11 @@ import pyarrow as pa
 from sqlalchemy import Connection, Select, func, select, true
 
 from accounting_analytics.errors import OperationRefusedError
+from accounting_analytics.periods import Period
 from accounting_analytics.service.operations.cash_flow_lines import CashFlowLineFilter, read_cash_flow_lines
-from accounting_analytics.service.operations.resource_lookup import has_all_tags, period_boundaries
+from accounting_analytics.service.operations.resource_lookup import has_all_tags, requested_period
 from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.database import is_within
 from accounting_analytics.service.storage.store import read_ledgers
 from accounting_analytics.service.wire.response_models import (
     CashFlowLedger,
@@ -23,12 +27,18 @@ from accounting_analytics.service.wire.response_models import (
     encode,
     number,
 )
-from accounting_analytics.service.wire.stored_values import MICROSECONDS_PER_DAY, Instance, StoredLedger, join_units
+from accounting_analytics.service.wire.stored_values import (
+    MICROSECONDS_PER_DAY,
+    Instance,
+    StoredLedger,
+    join_units,
+    microseconds,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from accounting_analytics.service.storage.local_date_boundaries import Boundary
+    from accounting_analytics.periods import Interval
     from accounting_analytics.service.wire.requests import CashFlowReportQuery
 
 TIER_FOR_TAGS = 3
@@ -53,11 +63,10 @@ class _Ledger(NamedTuple):
 
 
 class StreamedReport(NamedTuple):
-    """A rendered report: its length, its chunks of at most half a megabyte, and what deletes its temporary file."""
+    """A rendered report: its length, and its chunks of at most half a megabyte, which delete its temporary file."""
 
     length: int
     chunks: Iterator[bytes]
-    close: Callable[[], None]
 
 
 def retrieve_cash_flow_report(connection: Connection, instance: Instance, query: CashFlowReportQuery) -> StreamedReport:
@@ -78,14 +87,15 @@ def retrieve_cash_flow_report(connection: Connection, instance: Instance, query:
             status=403,
             error_code="tier_required",
         )
-    start, end = period_boundaries(instance, query)
+    period = requested_period(instance, query)
     line_filter = CashFlowLineFilter(
         _ledger_keys(instance, report_cash_flow=False),
-        lambda moment: start.reached(moment) & (end.before(moment) if end else true()),
+        partial(is_within, period.instants()),
         has_all_tags(connection, instance, query.tag_ids),
     )
     ledgers = read_ledgers(connection, instance)
-    starting, ending = _balances(connection, instance, start), _balances(connection, instance, end)
+    starting = _balances(connection, instance, period.instants_before())
+    ending = _balances(connection, instance, Period(dt.date.min, period.end_date, period.time_zone).instants())
     report = CashFlowReport(
         cash_flow_ledgers=[],
         starting_balances=_ledger_balances(ledgers, starting, instance.scale),
@@ -116,38 +126,42 @@ def _streamed(report: bytes, ledgers: Sequence[_Ledger], lines: SpooledTemporary
     commas = max(len(ledgers) - 1, 0) + sum(max(len(ledger.spans) - 1, 0) for ledger in ledgers)
     length = len(head) + len(tail) + len(b"[]") + commas + lines.tell()
     length += sum(len(ledger.head) + len(ledger.tail) for ledger in ledgers)
-    return StreamedReport(length, _chunks(head + b"[", ledgers, lines, b"]" + tail), lines.close)
+    return StreamedReport(length, _chunks(head + b"[", ledgers, lines, b"]" + tail))
 
 
 def _chunks(
     head: bytes, ledgers: Sequence[_Ledger], lines: SpooledTemporaryFile[bytes], tail: bytes
 ) -> Iterator[bytes]:
-    chunk = bytearray(head)
-    for number_of_ledger, ledger in enumerate(ledgers):
-        chunk += (b"," if number_of_ledger else b"") + ledger.head
-        for number_of_span, (start, end) in enumerate(ledger.spans):
-            chunk += b"," if number_of_span else b""
-            lines.seek(start)
-            for position in range(start, end, _CHUNK_SIZE):
-                chunk += lines.read(min(_CHUNK_SIZE, end - position))
-                if len(chunk) >= _CHUNK_SIZE:
-                    yield bytes(chunk)
-                    chunk.clear()
-        chunk += ledger.tail
-    yield bytes(chunk + tail)
+    with lines:
+        chunk = bytearray(head)
+        for number_of_ledger, ledger in enumerate(ledgers):
+            chunk += (b"," if number_of_ledger else b"") + ledger.head
+            for number_of_span, (start, end) in enumerate(ledger.spans):
+                chunk += b"," if number_of_span else b""
+                lines.seek(start)
+                for position in range(start, end, _CHUNK_SIZE):
+                    chunk += lines.read(min(_CHUNK_SIZE, end - position))
+                    if len(chunk) >= _CHUNK_SIZE:
+                        yield bytes(chunk)
+                        chunk.clear()
+            chunk += ledger.tail
+        yield bytes(chunk + tail)
 
 
-def _balances(connection: Connection, instance: Instance, until: Boundary | None) -> dict[int, int]:
-    """Units on every cash ledger with lines, before the local day of a boundary; None is after the last day.
+def _balances(connection: Connection, instance: Instance, instants: Sequence[Interval]) -> dict[int, int]:
+    """Units on every cash ledger with lines, summed over instants since the beginning.
 
-    Whole days (in UTC) are stored as sums; lines are read only from the days around the boundary.
+    Whole days (in UTC) are stored as sums; lines are read only from the days around the end.
     """
+    if not instants:  # before the first day of the calendar
+        return {}
     days, keys = tables.cash_days.c, _ledger_keys(instance, report_cash_flow=True)
-    first = until.transitions[0] // MICROSECONDS_PER_DAY if until else None
+    end = instants[0].end
+    first = microseconds(end) // MICROSECONDS_PER_DAY if end else None
     whole_days = _sums(days).where(days.ledger_pk.in_(keys), days.day < first if first is not None else true())
     sums = connection.execute(whole_days).all()
-    if until is not None and first is not None:
-        around = until.before(_LINES.datetime) & (_LINES.datetime >= first * MICROSECONDS_PER_DAY)
+    if first is not None:
+        around = is_within(instants, _LINES.datetime) & (_LINES.datetime >= first * MICROSECONDS_PER_DAY)
         sums = [*sums, *connection.execute(_sums(_LINES).where(_LINES.ledger_pk.in_(keys), around))]
     balances: defaultdict[int, int] = defaultdict(int)
     for key, high, low in sums:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
+
+from sqlalchemy import and_, false, or_, true
+
+from accounting_analytics.errors import InputError
+from accounting_analytics.service.wire.stored_values import microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Connection, Engine, Select, Table
+    from sqlalchemy import ColumnElement, Connection, Engine, Select, Table
     from sqlalchemy.exc import DBAPIError
 
-    from accounting_analytics.service.storage.migrations import Migration
+    from accounting_analytics.periods import Interval
 
 _IDS_PER_QUERY = 500
 _Id = TypeVar("_Id", str, int)
@@ -34,8 +39,28 @@ def plain_rows(
     return chain.from_iterable(database_of(connection).stream_rows(connection, query, parameters))
 
 
+def is_within(
+    intervals: Sequence[Interval], since: ColumnElement[int], until: ColumnElement[int] | None = None
+) -> ColumnElement[bool]:
+    """Condition that stored instants are within intervals; an index may serve `since` and `until`, both one column."""
+    if not intervals:
+        return false()
+    end = since if until is None else until
+    first, last = intervals[0].start, intervals[-1].end
+    bounds = and_(since >= microseconds(first), true() if last is None else end < microseconds(last))
+    gaps = [
+        or_(since < microseconds(before.end), since >= microseconds(after.start))
+        for before, after in pairwise(intervals)
+        if before.end is not None
+    ]
+    return and_(bounds, *gaps)
+
+
 WRITES = "writes"
 """Execution option of a connection that takes the write lock when it begins."""
+
+VERSION = 6
+"""Version of the tables, which every database states; any change of the tables raises it."""
 
 _DATABASE = "database"
 BATCH_ROWS = 2000
@@ -51,24 +76,18 @@ class Failure(Enum):
     """A change does not fit on the disk of the database."""
     UNREACHABLE = auto()
     """The server cannot be reached, or closed the connection."""
-    DAMAGED = auto()
-    """A file of the database is damaged, or cannot be read."""
-    MOVED = auto()
-    """The files that were opened are no longer in place."""
 
 
 class Database(Protocol):
     """A kind of database, and one that is open: its name never has a password, its path is None on a server.
 
-    Readers see one snapshot each, writers hold the only write lock. `had_log` says that its last program did not close
-    it, or another has it open.
+    Readers see one snapshot each, writers hold the only write lock.
     """
 
     name: str
     path: Path | None
     reader: Engine
     writer: Engine
-    had_log: bool
 
     @classmethod
     def accepts(cls, address: str) -> bool:
@@ -77,14 +96,6 @@ class Database(Protocol):
     @classmethod
     def open(cls, address: str, lock_seconds: float, *, create: bool) -> Self:
         """Open a database; an empty one gets the tables if `create` is set, and is refused otherwise."""
-
-    @classmethod
-    def open_read_only(cls, address: str) -> Self:
-        """Open a database with the tables of this version; nothing is changed."""
-
-    @classmethod
-    def migrate(cls, address: str, *, backup_made: bool) -> Migration:
-        """Migrate a database of an older version in one transaction."""
 
     def close(self) -> None:
         """Close every connection to the database."""
@@ -100,14 +111,11 @@ class Database(Protocol):
     ) -> Iterator[list[tuple[Any, ...]]]:
         """Rows of a query as the driver returns them, in batches; never all of them in memory."""
 
-    def find_damage(self, connection: Connection, limit: int) -> Iterator[str]:
-        """Problems that the database finds in its own file, at most `limit`."""
+    def find_damage(self, connection: Connection, limit: int, *, quick: bool = False) -> Iterator[str]:
+        """Problems that the database finds in its own file, at most `limit`; a quick check finds most of them."""
 
     def find_dangling_rows(self, connection: Connection, limit: int) -> Iterator[str]:
         """Rows that refer to rows which do not exist, at most `limit`."""
-
-    def is_in_place(self) -> bool:
-        """Whether the files that were opened are still in place."""
 
     def failure(self, error: DBAPIError) -> Failure | None:
         """Return what an error of the driver means; None for a defect of this program."""
@@ -122,3 +130,12 @@ def bind_engines(database: Database, reader: Engine) -> tuple[Engine, Engine]:
 def database_of(connection: Connection) -> Database:
     """Database of a connection of a store."""
     return cast("Database", connection.get_execution_options()[_DATABASE])
+
+
+def check_version(name: str, version: int) -> None:
+    """Refuse a database with the tables of another version."""
+    if version != VERSION:
+        raise InputError(
+            f"{name} was written by another version of this program; nothing was changed, import the books again "
+            "into a new database"
+        )

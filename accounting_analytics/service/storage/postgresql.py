@@ -18,7 +18,6 @@ from sqlalchemy import (
     inspect,
     make_url,
     select,
-    update,
 )
 from sqlalchemy.exc import (
     ArgumentError,
@@ -31,8 +30,14 @@ from sqlalchemy.exc import (
 
 from accounting_analytics.errors import ConfigurationError, InputError
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.database import BATCH_ROWS, WRITES, Failure, bind_engines
-from accounting_analytics.service.storage.migrations import VERSION, Migration, apply_steps, is_current
+from accounting_analytics.service.storage.database import (
+    BATCH_ROWS,
+    VERSION,
+    WRITES,
+    Failure,
+    bind_engines,
+    check_version,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,13 +50,11 @@ WRITE_LOCK = 0x4C415331
 _SCHEMES = ("postgresql://", "postgresql+psycopg://", "postgres://")
 _VERSION = "schema_version"
 _IS_VERSION = tables.settings.c.name == _VERSION
-_LOCK_SECONDS = 10.0
 _HIDDEN = "***"
 _STATEMENT_MILLISECONDS = 60_000
 _FAILURES = {
     **dict.fromkeys(("40001", "40P01", "53300", "55P03", "57014", "57P03"), Failure.BUSY),
     "53100": Failure.FULL,
-    **dict.fromkeys(("XX001", "XX002"), Failure.DAMAGED),
 }
 """What states mean that the server sends with its errors."""
 
@@ -64,7 +67,6 @@ class PostgreSQL:
     """Books in a PostgreSQL database."""
 
     path: Path | None = None
-    had_log = False
 
     def __init__(self, name: str, engine: Engine) -> None:
         self.name = name
@@ -82,20 +84,6 @@ class PostgreSQL:
         with _opening(cls, address, lock_seconds) as database:
             _ensure_tables(database, create=create)
         return database
-
-    @classmethod
-    def open_read_only(cls, address: str) -> Self:
-        """Open the database at an address; nothing is created."""
-        return cls.open(address, _LOCK_SECONDS, create=False)
-
-    @classmethod
-    def migrate(cls, address: str, *, backup_made: bool) -> Migration:
-        """Migrate a database of an older version, if a backup was made."""
-        with _opening(cls, address, _LOCK_SECONDS) as database:
-            try:
-                return _migrate(database, backup_made=backup_made)
-            finally:
-                database.close()
 
     def close(self) -> None:
         """Close every connection to the server."""
@@ -122,17 +110,13 @@ class PostgreSQL:
         with connection.execute(query, parameters, execution_options=options) as result:
             yield from map(list, result.partitions(BATCH_ROWS))
 
-    def find_damage(self, connection: Connection, limit: int) -> Iterator[str]:  # noqa: ARG002 (of the protocol)
+    def find_damage(self, connection: Connection, limit: int, *, quick: bool = False) -> Iterator[str]:  # noqa: ARG002 (of the protocol)
         """Return nothing: the server checks its own files."""
         return iter(())
 
     def find_dangling_rows(self, connection: Connection, limit: int) -> Iterator[str]:  # noqa: ARG002 (of the protocol)
         """Return nothing: the server always enforces foreign keys."""
         return iter(())
-
-    def is_in_place(self) -> bool:
-        """Return True: the server keeps its files."""
-        return True
 
     def failure(self, error: DBAPIError) -> Failure | None:
         """Return what the state of an error means; one without a state comes from the connection."""
@@ -196,7 +180,7 @@ def _opening(kind: type[_Kind], address: str, lock_seconds: float) -> Iterator[_
 
 
 def _ensure_tables(database: PostgreSQL, *, create: bool) -> None:
-    """Create the tables in an empty database; refuse one with other tables or an older version, or without UTF-8.
+    """Create the tables in an empty database; refuse one with other tables or of another version, or without UTF-8.
 
     A database with the tables is only read: opening it waits for no writer.
     """
@@ -207,44 +191,19 @@ def _ensure_tables(database: PostgreSQL, *, create: bool) -> None:
         version = _version(connection, name)
     if version is None:
         _create_tables(database, create=create)
-    elif not is_current(f"the database {name}", version):
-        raise _backup_needed(name, version)
+    else:
+        check_version(f"the database {name}", version)
 
 
 def _create_tables(database: PostgreSQL, *, create: bool) -> None:
     if not create:
-        raise _empty(database.name)
+        raise InputError(
+            f"the database {database.name} is empty; create books with: accounting-analytics instances create"
+        )
     with database.writer.begin() as connection:
         if _version(connection, database.name) is None:  # otherwise another process has created them
             tables.metadata.create_all(connection)
-            connection.execute(insert(tables.settings), {"name": _VERSION, "value": _as_text(VERSION)})
-
-
-def _migrate(database: PostgreSQL, *, backup_made: bool) -> Migration:
-    """Apply the steps that a database does not have, in one transaction."""
-    name = database.name
-    with database.writer.begin() as connection:
-        before = _version(connection, name)
-        if before is None:
-            raise _empty(name)
-        if is_current(f"the database {name}", before):
-            return Migration(before, before)
-        if not backup_made:
-            raise _backup_needed(name, before)
-        after = apply_steps(connection, before)
-        connection.execute(update(tables.settings).where(_IS_VERSION).values(value=_as_text(after)))
-    return Migration(before, after)
-
-
-def _empty(name: str) -> InputError:
-    return InputError(f"the database {name} is empty; create books with: accounting-analytics instances create")
-
-
-def _backup_needed(name: str, version: int) -> InputError:
-    return InputError(
-        f"the database {name} has version {version}, and this program needs version {VERSION}; nothing was changed: "
-        "stop its services, make a backup with pg_dump, and run: accounting-analytics migrate --backup-made"
-    )
+            connection.execute(insert(tables.settings), {"name": _VERSION, "value": str(VERSION).encode()})
 
 
 def _version(connection: Connection, name: str) -> int | None:
@@ -261,7 +220,3 @@ def _version(connection: Connection, name: str) -> int | None:
             "give an empty database"
         )
     return int(bytes(version))
-
-
-def _as_text(version: int) -> bytes:
-    return str(version).encode()

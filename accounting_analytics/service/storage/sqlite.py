@@ -1,49 +1,35 @@
-"""Books in an SQLite file: opening it, transactions, durability, its version and its migration after a backup."""
+"""Books in an SQLite file: opening it, its version, transactions and durability."""
 
 from __future__ import annotations
 
-import shutil
+import os
 import sqlite3
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import URL, Connection, Engine, Select, Table, create_engine, event
 from sqlalchemy.exc import DatabaseError, DBAPIError
-from sqlalchemy.pool import StaticPool
 
 from accounting_analytics.errors import AccountingAnalyticsError, ConfigurationError, InputError
-from accounting_analytics.service.storage.database import BATCH_ROWS, WRITES, Failure, bind_engines
-from accounting_analytics.service.storage.migrations import STEPS, VERSION, Migration, Step, apply_steps, is_current
-from accounting_analytics.service.storage.sqlite_files import (
-    BUSY_CODES,
-    FilesInUse,
-    check_access,
-    check_log_belongs,
-    exclusive_access,
-    in_use,
-    is_full,
-    is_unused,
-    journal_path,
-    primary_code,
-    read_only,
-    read_only_mode,
-    roll_back_unfinished,
-    save_copy,
-    shm_path,
-    size_of,
-    token_path,
-    unused_name,
-    wal_path,
+from accounting_analytics.service.storage.database import (
+    BATCH_ROWS,
+    VERSION,
+    WRITES,
+    Failure,
+    bind_engines,
+    check_version,
 )
 from accounting_analytics.service.storage.tables import metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+APPLICATION_ID = 0x4C415331
+"""Identifies an SQLite file as a database of this service ("LAS1")."""
 
+_PRIVATE_MODE = 0o600
 _PRAGMAS = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA synchronous = FULL",
@@ -51,15 +37,12 @@ _PRAGMAS = (
     "PRAGMA cache_size = -32768",
 )  # no memory map: reading beyond the end of a file that was truncated would kill the process
 _POOL: dict[str, Any] = {"hide_parameters": True, "pool_size": 16, "max_overflow": 48, "pool_timeout": 60}
-_READ_LOCK_SECONDS = 10.0
-_EMPTY_SIZE = 4096
-"""Size of a file with a header and no tables."""
-_FAILURES = {
-    **dict.fromkeys(BUSY_CODES, Failure.BUSY),
-    # a file that was truncated, or that the disk cannot read, is damaged too
-    **dict.fromkeys((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR), Failure.DAMAGED),
-}
-"""What the primary codes of errors mean."""
+_PRIMARY_CODE = 0xFF
+"""Mask of an extended result code; its lowest byte is the primary code."""
+
+_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_CANNOT_GROW = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN})
+"""Codes of a quota or a limit of the file size, and of a full disk when shared memory is created or extended."""
 
 
 class SQLite:
@@ -69,9 +52,6 @@ class SQLite:
         self.name = str(path)
         self.path: Path | None = path
         self.reader, self.writer = bind_engines(self, engine)
-        self.had_log = False
-        self._files: FilesInUse | None = None
-        self._on_close = ExitStack()
 
     @classmethod
     def accepts(cls, address: str) -> bool:
@@ -80,71 +60,29 @@ class SQLite:
 
     @classmethod
     def open(cls, address: str, lock_seconds: float, *, create: bool) -> Self:
-        """Open the file at a path; a new or empty file gets the tables, and only its owner can read it.
-
-        A file of an older version is migrated after a backup.
-        """
+        """Open the file at a path; a new or empty file gets the tables, and only its owner can read it."""
         path = Path(address)
-        _check_files(path)
-        had_log = size_of(wal_path(path)) > 0 and not FilesInUse.include(path)
-        version, is_new = version_of_file(path), not path.exists()
-        if version is None:
-            _check_new(path, create=create)
-            check_access(path)
-        elif not is_current(str(path), version):
-            migrate_file(path)
-        database = cls(path, _connect(address, lock_seconds))
-        database.had_log = had_log
-        with ExitStack() as on_error, database._closed_on_errors():
-            if is_new:
-                on_error.callback(_remove_unused, path)
+        if address == ":memory:":
+            raise ConfigurationError(
+                ":memory: names no file for SQLite, which would forget the books; name another file; nothing was "
+                "written"
+            )
+        if not create and not (path.exists() and path.stat().st_size):
+            problem = "is empty; create books with" if path.exists() else "does not exist; create it with"
+            raise InputError(f"the database {path} {problem}: accounting-analytics instances create")
+        _check_access(path)
+        database = cls(path, _connect(path, lock_seconds))
+        with database._closed_on_errors():
+            with open_file(path) as connection:
+                is_new = version_of(connection, path) is None
             _use_write_ahead_log(database)
-            if version is None:
+            if is_new:
                 _create_tables(database)
-            database._watch(path)
-            on_error.pop_all()
         return database
-
-    @classmethod
-    def open_read_only(cls, address: str) -> Self:
-        """Open the file at a path, which is not changed; no file is created beside it."""
-        path = Path(address)
-        _check_files(path, writable=False)
-        with ExitStack() as resources:
-            readable = resources.enter_context(_readable(path))
-            _check_current(path, version_of_file(readable, name=str(path), read_ends=False))
-            query = read_only_mode(readable) | {"uri": "true"}
-            database = cls(path, _connect(readable.absolute().as_uri(), _READ_LOCK_SECONDS, query))
-            with database._closed_on_errors():
-                database._watch(readable, unchanged=is_unused(readable))
-            database._on_close.push(resources.pop_all())
-        return database
-
-    @classmethod
-    def migrate(cls, address: str, *, backup_made: bool) -> Migration:  # noqa: ARG003 (of the protocol)
-        """Migrate a file of an older version, after a backup that is made here."""
-        path = Path(address)
-        version = version_of_file(path)
-        if version is None:
-            raise _nothing_to_open(path)
-        return Migration(version, version) if is_current(str(path), version) else migrate_file(path)
 
     def close(self) -> None:
         """Close every connection to the file."""
         self.reader.dispose()
-        if self._files is not None:
-            self._files.close()
-        self._on_close.close()
-
-    def is_in_place(self) -> bool:
-        """Whether the file and its write-ahead log are still those that were opened."""
-        return self._files is None or self._files.are_in_place()
-
-    def _watch(self, path: Path, *, unchanged: bool = False) -> None:
-        """Remember the files once a connection, which stays open, has created those beside the database."""
-        with self.reader.begin() as connection:
-            connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar()
-        self._files = FilesInUse(path, unchanged=unchanged)
 
     @contextmanager
     def _closed_on_errors(self) -> Iterator[None]:
@@ -172,10 +110,11 @@ class SQLite:
             while cursor is not None and (rows := cursor.fetchmany(BATCH_ROWS)):
                 yield list(rows)
 
-    def find_damage(self, connection: Connection, limit: int) -> Iterator[str]:
-        """Problems that SQLite's integrity check finds in the file."""
+    def find_damage(self, connection: Connection, limit: int, *, quick: bool = False) -> Iterator[str]:
+        """Problems that SQLite finds in the file; a quick check leaves out that indexes have the rows of tables."""
+        check = "quick_check" if quick else "integrity_check"
         try:
-            rows = connection.exec_driver_sql(f"PRAGMA integrity_check({limit})").scalars().all()
+            rows = connection.exec_driver_sql(f"PRAGMA {check}({limit})").scalars().all()
         except DatabaseError as error:
             yield str(error.orig)
             return
@@ -190,68 +129,77 @@ class SQLite:
         """Return what the code of an error means."""
         if is_full(error.orig):
             return Failure.FULL
-        return _FAILURES.get(primary_code(error.orig))
+        return Failure.BUSY if _primary_code(error.orig) in _BUSY else None
 
 
-def _check_files(path: Path, *, writable: bool = True) -> None:
-    """Refuse a file that cannot be accessed, or that is beside the log of another one."""
-    if str(path) == ":memory:":
-        raise ConfigurationError(
-            ":memory: names no file for SQLite, which would forget the books; name another file; nothing was written"
-        )
-    if path.exists():
-        check_access(path, writable=writable)
-    if size_of(path) and not FilesInUse.include(path):
-        check_log_belongs(path)
-
-
-def _check_current(path: Path, version: int | None) -> None:
-    """Refuse to read an empty file, or one of another version."""
-    if version is None:
-        raise _nothing_to_open(path)
-    if not is_current(str(path), version):
-        raise InputError(
-            f"{path} has version {version}, and this program needs version {VERSION}; nothing was changed: "
-            f"accounting-analytics migrate --database {path} migrates it after a backup"
-        )
+def beside(database: Path, suffix: str) -> Path:
+    """File beside a database: ``.token`` of its first instance, ``-wal`` and ``-shm`` of SQLite while it is open."""
+    return database.with_name(f"{database.name}{suffix}")
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[Path]:
-    """Give the path, or that of a temporary copy, which can be read without creating a file beside the database."""
-    if is_unused(path) or shm_path(path).exists():
-        yield path
-        return
-    # a program was killed: its log can be read only with an index of it, and its unfinished transaction must be undone
-    with TemporaryDirectory() as folder:
-        copy = Path(folder) / path.name
-        for beside in (Path, wal_path, journal_path):
-            if beside(path).exists():
-                shutil.copyfile(beside(path), beside(copy))
-        yield copy
+def open_file(path: Path) -> Iterator[sqlite3.Connection]:
+    """Give a connection to a file that exists."""
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection:
+        yield connection
 
 
-def _check_new(path: Path, *, create: bool) -> None:
-    """Refuse to create books where they are not wanted, or where a token file or a log shows that books were lost."""
-    if not create:
-        raise _nothing_to_open(path)
-    beside = [token_path(path)] if size_of(path) else [token_path(path), wal_path(path)]
-    left = next(filter(size_of, beside), None)
-    if left is not None:
-        raise InputError(
-            f"{path} {'is empty' if path.exists() else 'does not exist'}, but {left} belongs to books that were in it; "
-            f"nothing was changed: restore a backup of them, or move {left.name} away to begin new books"
+def version_of(connection: sqlite3.Connection, path: Path) -> int | None:
+    """Version of a file; None for one without tables, another version and a file of another program are refused."""
+    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
+    if application_id == APPLICATION_ID:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        check_version(str(path), version)
+        return int(version)
+    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
+        return None
+    raise InputError(f"{path} is a database of another program; nothing was changed, give another file")
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Whether the disk is full, or the file or the write-ahead log beside it cannot grow."""
+    return _primary_code(error) == sqlite3.SQLITE_FULL or getattr(error, "sqlite_errorcode", 0) in _CANNOT_GROW
+
+
+def unusable(name: str, error: BaseException) -> AccountingAnalyticsError:
+    """Error about a file that SQLite cannot use, because its disk is full, it is damaged, or not a database."""
+    if is_full(error):
+        return ConfigurationError(
+            f"database {name} cannot be opened, because its disk is full: {error}; nothing was changed, make space on "
+            "that disk and try again"
         )
+    return InputError(
+        f"{name} cannot be used as a database of the service: {error}; nothing was changed, give another file, or "
+        "replace this one by a backup of it (accounting-analytics restore)"
+    )
 
 
-def _nothing_to_open(path: Path) -> InputError:
-    if path.exists():
-        return InputError(f"the database {path} is empty; create books with: accounting-analytics instances create")
-    return InputError(f"database {path} does not exist; create it with: accounting-analytics instances create")
+def _primary_code(error: BaseException | None) -> int:
+    """Return the result code of SQLite without its extension; 0 if the error has none."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & _PRIMARY_CODE
 
 
-def _connect(database: str, lock_seconds: float, query: Mapping[str, str] | None = None) -> Engine:
-    engine = create_engine(URL.create("sqlite+pysqlite", database=database, query=query or {}), **_POOL)
+def _check_access(path: Path) -> None:
+    """Refuse a file that cannot be read and written; a missing one is created, and only its owner can read it.
+
+    An existing one is not opened: the locks that this program has on it would be lost when it is closed.
+    """
+    if path.is_file() and os.access(path, os.R_OK | os.W_OK):
+        folder = path.absolute().parent
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise ConfigurationError(
+                f"database {path} cannot be opened: files beside it cannot be created in {folder}: permission denied"
+            )
+        return
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE_MODE))
+    except OSError as error:
+        raise ConfigurationError(f"database {path} cannot be opened: {error.strerror}") from error
+
+
+def _connect(path: Path, lock_seconds: float) -> Engine:
+    url = URL.create("sqlite+pysqlite", database=path.absolute().as_uri(), query={"mode": "rw", "uri": "true"})
+    engine = create_engine(url, **_POOL)
     event.listen(engine, "connect", partial(_configure, lock_seconds))
     event.listen(engine, "begin", _begin)
     return engine
@@ -276,108 +224,10 @@ def _use_write_ahead_log(database: SQLite) -> None:
         cursor.execute("PRAGMA journal_mode = WAL")
 
 
-def _remove_unused(path: Path) -> None:
-    """Remove a file that this program created and could not give its tables, unless another program has begun books."""
-    if size_of(path) <= _EMPTY_SIZE and not size_of(wal_path(path)):
-        for created in (path, wal_path(path), shm_path(path)):
-            created.unlink(missing_ok=True)
-
-
 def _create_tables(database: SQLite) -> None:
-    with database.writer.connect() as connection, connection.begin():
+    with database.writer.begin() as connection:
         # another process may have created them
         if not connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar():
             metadata.create_all(connection)
-            state_version(connection, VERSION)
-
-
-APPLICATION_ID = 0x4C415331
-"""Identifies an SQLite file as a database of this service ("LAS1")."""
-
-
-def version_of_file(path: Path, *, name: str | None = None, read_ends: bool = True) -> int | None:
-    """Version that a file states, None if it is missing or empty; refuse one that is damaged or of another program.
-
-    The header, the list of tables, and, unless a check of the whole file follows, the first and last row of each are
-    read, which takes the same time for any size. An unfinished transaction of a killed program is undone before.
-    """
-    if not size_of(path):
-        return None
-    try:
-        roll_back_unfinished(path)
-        with read_only(path) as connection:
-            version = _version(connection, name or str(path))
-            if read_ends:
-                _read_ends(connection)
-    except sqlite3.DatabaseError as error:
-        if primary_code(error) in BUSY_CODES:  # another program migrates or restores it
-            raise in_use(path) from error
-        raise unusable(name or str(path), error) from error
-    return version
-
-
-def unusable(name: str, error: BaseException) -> AccountingAnalyticsError:
-    """Error about a file that SQLite cannot use, because its disk is full, it is damaged, or not a database."""
-    if is_full(error):
-        return ConfigurationError(
-            f"database {name} cannot be opened, because its disk is full: {error}; nothing was changed, make space on "
-            "that disk and try again"
-        )
-    return InputError(
-        f"{name} cannot be used as a database of the service: {error}; nothing was changed, give another file, or "
-        "replace this one by a backup of it (accounting-analytics restore)"
-    )
-
-
-def state_version(connection: Connection, version: int) -> None:
-    """Write into a file that it is a database of the service, and its version."""
-    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.exec_driver_sql(f"PRAGMA user_version = {version}")
-
-
-def migrate_file(path: Path, steps: Sequence[Step] = STEPS, *, backup: bool = True) -> Migration:
-    """Migrate a file in one transaction, after a backup beside it whose name has the version.
-
-    A copy that was made to be migrated needs none.
-    """
-    with exclusive_access(path) as connection:
-        before = _version(connection, str(path)) or 0
-        if is_current(str(path), before, steps):  # another program migrated it meanwhile
-            return Migration(before, before)
-        saved = str(_save_backup(connection, path, before)) if backup else None
-        engine = create_engine("sqlite+pysqlite://", creator=lambda: connection, poolclass=StaticPool)
-        event.listen(engine, "begin", _begin)
-        with engine.execution_options(**{WRITES: True}).begin() as transaction:
-            after = apply_steps(transaction, before, steps)
-            state_version(transaction, after)
-        return Migration(before, after, saved)
-
-
-def _version(connection: sqlite3.Connection, name: str) -> int | None:
-    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
-    if application_id == APPLICATION_ID:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        return int(version)
-    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
-        return None
-    raise InputError(f"{name} is a database of another program; nothing was changed, give another file")
-
-
-def _read_ends(connection: sqlite3.Connection) -> None:
-    """Read the first and the last row of each table; damage there is an error of SQLite."""
-    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    for (name,) in tables:
-        for order in ("ASC", "DESC"):
-            connection.execute(f'SELECT * FROM "{name}" ORDER BY rowid {order} LIMIT 1').fetchall()  # noqa: S608 (its own name)
-
-
-def _save_backup(connection: sqlite3.Connection, path: Path, version: int) -> Path:
-    """Copy the file to a new name; one of an earlier migration stays."""
-    backup = unused_name(path, f"version-{version}")
-    try:
-        save_copy(connection, backup)
-    except (OSError, sqlite3.OperationalError) as error:
-        raise InputError(
-            f"{path} was not migrated, because its backup {backup} cannot be written: {error}; nothing was changed"
-        ) from error
-    return backup
+            connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")

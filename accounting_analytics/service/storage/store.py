@@ -27,17 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from accounting_analytics.service.storage.migrations import Migration
-
 _KINDS: tuple[type[Database], ...] = (PostgreSQL, SQLite)
-
-
-def migrate_database(address: str, *, backup_made: bool = False) -> Migration:
-    """Migrate the database at an address to the version that this program needs, in one transaction.
-
-    A backup of a file is made here; a database on a server is not migrated unless the caller says that one was made.
-    """
-    return _kind(address).migrate(address, backup_made=backup_made)
 
 
 def _kind(address: str) -> type[Database]:
@@ -54,12 +44,8 @@ LOCK_SECONDS = 10.0
 INSTANCE_COLUMNS = [column for column in tables.instances.c if column.name != "created_at"]
 _PAGE_KEY = "page_token_key"
 _PAGE_KEY_BYTES = 32
-FILE_REMOVED = "database_removed"
-"""Error code of operations on a file that was removed or replaced."""
-
 _NOTHING_CHANGED = "nothing was changed"
 _MAY_HAVE_CHANGED = "a change may or may not have been made: check the books"
-_CHANGE_IS_ELSEWHERE = "the change was written into the file that is no longer in place"
 _RETRY = {"retry-after": "1"}
 _PARENTS = tables.ledgers.alias()
 SELECT_LEDGERS = (
@@ -94,11 +80,6 @@ class Store:
         """File of the database; None for PostgreSQL."""
         return self._database.path
 
-    @property
-    def had_log(self) -> bool:
-        """Whether a log was beside the file, because its last program did not close it, or another has it open."""
-        return self._database.had_log
-
     @classmethod
     def open(cls, database: str | Path, *, lock_seconds: float = LOCK_SECONDS, create: bool = True) -> Self:
         """Open a database: an SQLite file, created if it does not exist, or an address ``postgresql://...``.
@@ -108,11 +89,6 @@ class Store:
         store = cls(_kind(str(database)).open(str(database), lock_seconds, create=create), lock_seconds)
         store._ensure_page_token_key()
         return store
-
-    @classmethod
-    def open_read_only(cls, database: str | Path) -> Self:
-        """Open a database with the tables of this version for reading; no file is created beside it."""
-        return cls(_kind(str(database)).open_read_only(str(database)), LOCK_SECONDS)
 
     def close(self) -> None:
         """Close every connection to the database."""
@@ -127,7 +103,6 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Give a connection that sees one snapshot until the block ends; 503 if the database cannot be read."""
-        self._check_in_place(_NOTHING_CHANGED)
         with self._refusals(_NOTHING_CHANGED), self._database.reader.connect() as connection:
             connection.begin()  # ended by closing: there is nothing to commit
             yield connection
@@ -136,15 +111,13 @@ class Store:
     def writing(self) -> Iterator[Connection]:
         """Give a connection that holds the write lock; committed when the block ends, rolled back when it raises.
 
-        503 if another writer held the lock for too long or the file is gone or damaged, 507 if the disk is full.
+        503 if another writer held the lock for too long, 507 if the disk is full.
         """
         if not self._writer.acquire(timeout=self._lock_seconds):
             raise _refusal(Failure.BUSY)
         try:
-            self._check_in_place(_NOTHING_CHANGED)
             with self._refusals(_MAY_HAVE_CHANGED), self._database.writer.begin() as connection:
                 yield connection
-            self._check_in_place(_CHANGE_IS_ELSEWHERE)
         finally:
             self._writer.release()
 
@@ -177,10 +150,6 @@ class Store:
             instance = read_instance(connection, instance_id)
             rows = connection.execute(select(*columns).where(audit.c.instance_pk == instance.pk).order_by(audit.c.pk))
             return [AuditRow.from_row(dict(row)) for row in rows.mappings()]
-
-    def _check_in_place(self, state: str) -> None:
-        if not self._database.is_in_place():
-            raise _refusal(Failure.MOVED, state)
 
     @contextmanager
     def _refusals(self, state: str) -> Iterator[None]:
@@ -237,24 +206,6 @@ _REFUSALS = {
         "database_unreachable",
         _RETRY,
         "the database of the service cannot be reached; {state}, then try again",
-    ),
-    Failure.DAMAGED: (
-        503,
-        "database_damaged",
-        {},
-        (
-            "the database file of the service is damaged; nothing was changed. The operator must stop the service and "
-            "restore a backup"
-        ),
-    ),
-    Failure.MOVED: (
-        503,
-        FILE_REMOVED,
-        {},
-        (
-            "the database file of the service, or its write-ahead log, was removed or replaced; {state}. The operator "
-            "must stop the service, put the file back or restore a backup, and start the service again"
-        ),
     ),
 }
 """Status, error code, headers and message of the refusal for each failure."""

@@ -8,6 +8,7 @@ service; ``id`` columns are the identifiers of the interface, unique in their in
 from __future__ import annotations
 
 from sqlalchemy import (
+    DDL,
     BigInteger,
     Boolean,
     CheckConstraint,
@@ -22,6 +23,7 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    event,
 )
 
 from accounting_analytics.service.wire.stored_values import BASE
@@ -58,24 +60,11 @@ instances = Table(
     Column("created_at", BigInteger, nullable=False),
 )
 
-# OAuth clients, which get access tokens by client credentials.
-clients = Table(
-    "clients",
-    metadata,
-    Column("client_id", String, primary_key=True),
-    _instance(),
-    Column("secret_hash", LargeBinary, nullable=False),
-    Column("label", String, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("revoked_at", BigInteger),
-)
-
 tokens = Table(
     "tokens",
     metadata,
     Column("key", _Text, primary_key=True),
     _instance(),
-    Column("client_id", String, ForeignKey("clients.client_id"), index=True),
     Column("secret_hash", LargeBinary, nullable=False),
     Column("label", String, nullable=False),
     Column("created_at", BigInteger, nullable=False),
@@ -115,8 +104,6 @@ journal_entries = Table(
     Column("description", _Text, nullable=False),
     # The cash ledger that the entry moves, if any: derived from its lines and written with them.
     Column("cash_ledger_pk", _Key, ForeignKey("ledgers.pk")),
-    # Digest of the entry as it was posted; written with it and never changed.
-    Column("digest", BigInteger),
     UniqueConstraint("instance_pk", "id"),
 )
 
@@ -124,8 +111,7 @@ LINE_TEXTS = ("description",)
 """Text columns of a line that are posted, stored and returned unchanged.
 
 Each is also a field of :class:`~..post_entries.NewLine` and of :class:`~..response_models.LineEntry`, with the same
-name. The digests of posted entries contain them, so a further text also needs what is not here yet: a digest without
-it where it is empty, so that the digests of older entries stay valid, and texts of its own in the step to version 5.
+name.
 """
 
 line_entries = Table(
@@ -227,29 +213,26 @@ audit = Table(
     Column("transaction_id", _Text, nullable=False),
     Column("before", _Text, nullable=False),
     Column("after", _Text, nullable=False),
-    Column("number", BigInteger),
-    Column("actor", _Text),
-    Column("digest", LargeBinary),
-)
-audit_of_transaction = Index("audit_of_transaction", audit.c.instance_pk, audit.c.transaction_id)
-audit_by_number = Index("audit_by_number", audit.c.instance_pk, audit.c.number, unique=True)
-
-# Number and time of the last audit row of each instance.
-audit_heads = Table(
-    "audit_heads",
-    metadata,
-    Column("instance_pk", _Key, ForeignKey("instances.pk"), primary_key=True, autoincrement=False),
     Column("number", BigInteger, nullable=False),
-    Column("at", BigInteger, nullable=False),
+    Column("actor", _Text, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    UniqueConstraint("instance_pk", "number"),
 )
-
-# Requests that were sent with an idempotency key in the last 24 hours, and their responses.
-idempotency_keys = Table(
-    "idempotency_keys",
-    metadata,
-    Column("instance_pk", _Key, ForeignKey("instances.pk"), primary_key=True, autoincrement=False),
-    Column("key", _Text, primary_key=True),
-    Column("request_hash", LargeBinary, nullable=False),
-    Column("response", LargeBinary, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-)
+Index("audit_of_transaction", audit.c.instance_pk, audit.c.transaction_id)
+_ONLY_ADDED = "rows of the audit log can only be added"
+_REFUSE = f"BEGIN SELECT RAISE(ABORT, '{_ONLY_ADDED}'); END"
+_RAISE = f"BEGIN RAISE integrity_constraint_violation USING MESSAGE = '{_ONLY_ADDED}'; END"
+_TRIGGERS = [
+    ("sqlite", f"CREATE TRIGGER audit_refuses_update BEFORE UPDATE ON audit {_REFUSE}"),
+    ("sqlite", f"CREATE TRIGGER audit_refuses_delete BEFORE DELETE ON audit {_REFUSE}"),
+    ("postgresql", f"CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ {_RAISE} $$"),
+    (
+        "postgresql",
+        (
+            "CREATE TRIGGER audit_refuses_change BEFORE UPDATE OR DELETE OR TRUNCATE ON audit "
+            "EXECUTE FUNCTION refuse_change()"
+        ),
+    ),
+]
+for _dialect, _statement in _TRIGGERS:
+    event.listen(audit, "after_create", DDL(_statement).execute_if(dialect=_dialect))  # type: ignore[no-untyped-call]

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import logging
-from contextlib import ExitStack
 from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service import operations
-from accounting_analytics.service.auth import (
-    check_lifetime,
-    instance_of_client,
-    instance_of_token,
-    issue_client_token,
-    token_key,
-)
-from accounting_analytics.service.faults.faulty_service import FaultyService
-from accounting_analytics.service.operations.create_ledger import IDEMPOTENCY_HEADER, RunningKeys, parse_key
-from accounting_analytics.service.storage.store import FILE_REMOVED, Store
-from accounting_analytics.service.web import token_request_form
+from accounting_analytics.service.auth import instance_of_token, token_key
+from accounting_analytics.service.web.access_log import AccessLog
 from accounting_analytics.service.web.openapi import INSTANCE_HEADER, openapi_document
-from accounting_analytics.service.web.request_guard import AllowedHosts, RequestGuard, check_json, read_body
-from accounting_analytics.service.web.request_limits import ConcurrencyLimits, RateLimits
+from accounting_analytics.service.web.rate_limits import RateLimits
+from accounting_analytics.service.web.request_body import check_json, read_body
 from accounting_analytics.service.web.service_options import ServiceOptions
 from accounting_analytics.service.wire.requests import (
     MODIFIED_BY,
@@ -49,7 +42,6 @@ from accounting_analytics.service.wire.response_models import (
     JSON,
     Error,
     Health,
-    TokenResponse,
     error_response,
     json_response,
     unauthorized,
@@ -58,26 +50,10 @@ from accounting_analytics.service.wire.response_models import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
-    from accounting_analytics.service.faults.fault_plan import FaultPlan
-    from accounting_analytics.service.operations.retrieve_cash_flow_report import StreamedReport
+    from accounting_analytics.service.storage.store import Store
     from accounting_analytics.service.wire.stored_values import Instance
-
-
-class ReportResponse(StreamingResponse):
-    """Response that closes its report and releases its place in flight when it was sent or sending failed."""
-
-    def __init__(self, report: StreamedReport, release: Callable[[], object]) -> None:
-        super().__init__(report.chunks, headers={"content-length": str(report.length)}, media_type=JSON)
-        self._cleanup = ExitStack()
-        self._cleanup.callback(report.close)
-        self._cleanup.callback(release)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the report."""
-        with self._cleanup:
-            await super().__call__(scope, receive, send)
 
 
 _DEFAULTS = ServiceOptions()
@@ -90,22 +66,15 @@ class LedgerService:
         self._store = store
         self._localtime = options.localtime
         self._rate_limits = rate_limits
-        self._token_lifetime = check_lifetime(options.token_lifetime)
-        self._running_keys = RunningKeys()
         self._page_token_key = store.page_token_key()
 
     def create_ledger(self, request: Request, instance: Instance, body: bytes) -> Response:
         """Create a ledger."""
-        key = parse_key(request.headers.getlist(IDEMPOTENCY_HEADER))
-        if key is not None:
-            request.state.response_headers[IDEMPOTENCY_HEADER] = key
         query = parse_query(CreateLedgerQuery, request.query_params.multi_items())
         new = parse_body(CreateLedgerBody, body)
-        with self._running_keys.hold(instance.pk, key), self._store.writing() as connection:
-            created = operations.create_ledger(
-                connection, instance, query, new, actor=request.state.actor, idempotency_key=key
-            )
-        return Response(created, HTTPStatus.CREATED, media_type=JSON)
+        with self._store.writing() as connection:
+            created = operations.create_ledger(connection, instance, query, new, actor=request.state.actor)
+        return json_response(created, HTTPStatus.CREATED)
 
     def recategorize_transaction(self, request: Request, instance: Instance, body: bytes) -> Response:
         """Change the category of a transaction."""
@@ -132,29 +101,12 @@ class LedgerService:
             )
         return json_response(page)
 
-    def retrieve_cash_flow_report(self, request: Request, instance: Instance) -> StreamedReport:
+    def retrieve_cash_flow_report(self, request: Request, instance: Instance) -> Response:
         """Retrieve the cash flow report."""
         query = parse_query(CashFlowReportQuery, request.query_params.multi_items())
         with self._store.reading() as connection:
-            return operations.retrieve_cash_flow_report(connection, instance, query)
-
-    def check_credentials(self, request: Request, body: bytes) -> token_request_form.ClientLogin:
-        """Client credentials of a token request; 400 or 401 if they are not valid. Waits for no writer."""
-        login = token_request_form.parse_token_request(body, request.headers.getlist("authorization"))
-        with self._store.reading() as connection:
-            instance = instance_of_client(connection, login.client_id, login.client_secret)
-        if instance is None:
-            raise token_request_form.unknown_client(login)
-        return login
-
-    def issue_token(self, login: token_request_form.ClientLogin) -> Response:
-        """Issue an access token for client credentials."""
-        with self._store.writing() as connection:
-            token = issue_client_token(connection, login.client_id, login.client_secret, lifetime=self._token_lifetime)
-        if token is None:  # revoked since the check
-            raise token_request_form.unknown_client(login)
-        issued = TokenResponse(access_token=token, token_type="Bearer", expires_in=int(self._token_lifetime))  # noqa: S106 (a type)
-        return json_response(issued, headers={"pragma": "no-cache"})
+            report = operations.retrieve_cash_flow_report(connection, instance, query)
+        return StreamingResponse(report.chunks, headers={"content-length": str(report.length)}, media_type=JSON)
 
     def is_available(self) -> bool:
         """Whether the database can be read."""
@@ -202,76 +154,67 @@ class LedgerService:
         return instance
 
 
+MAX_READS = 40
+MAX_REPORTS = 4
+"""Reports that are calculated at the same time: each needs tens of megabytes, and more of them are not faster."""
+
+MAX_CHANGES = 4
+"""Changes that wait for the write lock at the same time, or hold it: others wait without a thread."""
+
+
 class _Endpoints:
-    """Asynchronous endpoints: they read bodies, and run the service within the limits on parallel work."""
+    """Endpoints that run the service in threads; changes that wait never take the threads of readers."""
 
     def __init__(self, service: LedgerService) -> None:
         self._service = service
-        self._limits = ConcurrencyLimits()
+        self._reads, self._reports, self._changes = map(CapacityLimiter, (MAX_READS, MAX_REPORTS, MAX_CHANGES))
 
-    def reading(self, operation: Callable[[Request, Instance], Response]) -> Any:  # noqa: ANN401 (of Starlette)
-        async def endpoint(request: Request) -> Response:
-            instance = await self._limits.admit(self._service.admit, request)
-            return await self._limits.read(instance.pk, operation, request, instance)
+    async def create_ledger(self, request: Request) -> Response:
+        return await self._change(self._service.create_ledger, request)
 
-        return endpoint
+    async def recategorize_transaction(self, request: Request) -> Response:
+        return await self._change(self._service.recategorize_transaction, request)
 
-    def writing(self, operation: Callable[[Request, Instance, bytes], Response]) -> Any:  # noqa: ANN401 (of Starlette)
-        async def endpoint(request: Request) -> Response:
-            instance = await self._limits.admit(self._service.admit, request)
-            check_json(request)
-            body = await read_body(request)
-            return await self._limits.write(instance.pk, operation, request, instance, body)
+    async def list_line_entries(self, request: Request) -> Response:
+        instance = await self._admit(request)
+        return await run_sync(self._service.list_line_entries, request, instance, limiter=self._reads)
 
-        return endpoint
+    async def retrieve_cash_flow_report(self, request: Request) -> Response:
+        instance = await self._admit(request)
+        return await run_sync(self._service.retrieve_cash_flow_report, request, instance, limiter=self._reports)
 
-    async def report(self, request: Request) -> Response:
-        instance = await self._limits.admit(self._service.admit, request)
-        release = await self._limits.reserve_report(instance.pk)
-        with ExitStack() as on_error:
-            on_error.callback(release)
-            report = await self._limits.calculate(
-                instance.pk, self._service.retrieve_cash_flow_report, request, instance
-            )
-            on_error.pop_all()
-        return ReportResponse(report, release)
+    async def _admit(self, request: Request) -> Instance:
+        return await run_sync(self._service.admit, request, limiter=self._reads)
 
-    async def token(self, request: Request) -> Response:
-        token_request_form.check_form(request.headers.get("content-type", ""))
+    async def _change(self, operation: Callable[[Request, Instance, bytes], Response], request: Request) -> Response:
+        instance = await self._admit(request)
+        check_json(request)
         body = await read_body(request)
-        login = await self._limits.admit(self._service.check_credentials, request, body)
-        return await self._limits.write_token(login.client_id, self._service.issue_token, login)
+        return await run_sync(operation, request, instance, body, limiter=self._changes)
 
     async def health(self, _: Request) -> Response:
-        if await self._limits.probe(self._service.is_available):
+        if await run_sync(self._service.is_available):
             return json_response(Health(status="ok"))
         return json_response(Health(status="unavailable"), HTTPStatus.SERVICE_UNAVAILABLE)
 
 
-def create_app(store: Store, options: ServiceOptions = _DEFAULTS, faults: FaultPlan | None = None) -> ASGIApp:
-    """ASGI application that serves the books of a store, with the faults of its options if there are any."""
-    limits = [options.requests_per_minute, faults.requests_per_minute if faults else None]
-    lowest = min((limit for limit in limits if limit is not None), default=None)
-    service = LedgerService(store, options, None if lowest is None else RateLimits(lowest))
-    app = Starlette(routes=_routes(service), exception_handlers=_ERROR_HANDLERS)
+def create_app(store: Store, options: ServiceOptions = _DEFAULTS) -> ASGIApp:
+    """ASGI application that serves the books of a store."""
+    limit = options.requests_per_minute
+    service = LedgerService(store, options, None if limit is None else RateLimits(limit))
+    app = Starlette(routes=_routes(_Endpoints(service)), exception_handlers=_ERROR_HANDLERS)
     app.router.redirect_slashes = False
-    hosts = AllowedHosts(options.public_hosts, any_address=options.is_remote)
-    return RequestGuard(FaultyService(app, store, faults) if faults else app, hosts)
+    # a web page that rebinds its own name to this address names another host
+    return AccessLog(TrustedHostMiddleware(app, options.allowed_hosts, www_redirect=False))
 
 
-def _routes(service: LedgerService) -> list[Route]:
-    endpoints = _Endpoints(service)
-    create, recategorize = endpoints.writing(service.create_ledger), endpoints.writing(service.recategorize_transaction)
+def _routes(endpoints: _Endpoints) -> list[Route]:
     categories = "/v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories"
-    lines = "/v0/ledgers/{ledger_id}/line-entries"
-    listing = endpoints.reading(service.list_line_entries)
-    report = "/v0/reports/cash-flow"
     return [
-        Route("/v0/ledgers", create, methods=["POST"], name="create_ledger"),
-        Route(categories, recategorize, methods=["PUT"], name="recategorize_transaction"),
-        Route(lines, listing, methods=["GET"], name="list_line_entries"),
-        Route(report, endpoints.report, methods=["GET"], name="retrieve_cash_flow_report"),
-        Route(token_request_form.TOKEN_PATH, endpoints.token, methods=["POST"]),
+        Route("/v0/ledgers", endpoints.create_ledger, methods=["POST"]),
+        Route(categories, endpoints.recategorize_transaction, methods=["PUT"]),
+        Route("/v0/ledgers/{ledger_id}/line-entries", endpoints.list_line_entries, methods=["GET"]),
+        Route("/v0/reports/cash-flow", endpoints.retrieve_cash_flow_report, methods=["GET"]),
         Route("/health", endpoints.health, methods=["GET"]),
         Route("/openapi.json", _openapi, methods=["GET"]),
     ]
@@ -285,7 +228,7 @@ _log = logging.getLogger(__name__)
 
 
 async def _refused(request: Request, error: OperationRefusedError) -> Response:
-    if isinstance(error.__cause__, SQLAlchemyError | OSError) or error.error_code == FILE_REMOVED:
+    if isinstance(error.__cause__, SQLAlchemyError | OSError):
         _log.warning("request %s: %s", request.state.request_id, error)
     return error_response(error)
 

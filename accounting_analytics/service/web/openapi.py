@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pydantic.json_schema import models_json_schema
 
-from accounting_analytics.service.operations.create_ledger import IDEMPOTENCY_HEADER, KEY_PATTERN
-from accounting_analytics.service.web.token_request_form import FORM, TOKEN_PATH
 from accounting_analytics.service.wire import requests, response_models
 from accounting_analytics.service.wire.response_models import encode
 
@@ -21,22 +19,19 @@ if TYPE_CHECKING:
 INSTANCE_HEADER = "service-instance-id"
 _SCHEMAS = "#/components/schemas/"
 _REFUSALS = {
-    400: "The page token belongs to another query, or the request names another host.",
+    400: "The page token belongs to another query.",
     401: "The access token is missing or not valid.",
     403: "The subscription tier does not allow this.",
     404: "A resource does not exist in this instance.",
-    409: "A request with this idempotency key is still running.",
     408: "The body did not arrive in time.",
     413: "The body is too large.",
-    414: "The path or the query is too long.",
     415: "The body has another media type.",
     429: "Too many requests in this minute; retry after `retry-after` seconds.",
-    431: "The headers are too many or too large.",
     503: "The books are busy and nothing was changed, or they cannot be reached, as the message says; retry after "
     "`retry-after` seconds.",
     507: "The disk of the service is full and nothing was changed; try again when there is space.",
 }
-_ALWAYS = (400, 401, 404, 414, 429, 431, 503)
+_ALWAYS = (400, 401, 404, 429, 503)
 _WITH_BODY = (408, 413, 415, 507)
 _COUNT = {"type": "integer", "minimum": 0}
 _RATE_LIMIT_HEADERS = {
@@ -47,22 +42,8 @@ _RATE_LIMIT_HEADERS = {
     "x-ratelimit-remaining": {"description": "Requests that are left in this minute.", "schema": _COUNT},
     "x-ratelimit-reset": {"description": "Seconds until the next minute begins.", "schema": _COUNT},
 }
-_IDEMPOTENCY_HEADER = {
-    "name": IDEMPOTENCY_HEADER,
-    "in": "header",
-    "required": False,
-    "description": (
-        "Key of the request, kept for 24 hours: sent again, the request gets the first response and creates nothing."
-    ),
-    "schema": {"type": "string", "pattern": KEY_PATTERN},
-}
 _SECURITY_SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},
-    "client_credentials": {
-        "type": "oauth2",
-        "flows": {"clientCredentials": {"tokenUrl": TOKEN_PATH, "scopes": {}}},
-    },
-    "client": {"type": "http", "scheme": "basic", "description": "client_id and client_secret."},
 }
 
 _SAME_PERIOD = {name: f"$request.query.{name}" for name in ("start_date", "end_date", "time_zone")}
@@ -122,7 +103,7 @@ def openapi_document() -> bytes:
                 "version": "0",
                 "description": "Double-entry ledgers: line entries, categories and the cash flow report.",
             },
-            "security": [{"bearer": []}, {"client_credentials": []}],
+            "security": [{"bearer": []}],
             "paths": _paths(),
             "components": {
                 "securitySchemes": _SECURITY_SCHEMES,
@@ -138,12 +119,11 @@ def _paths() -> dict[str, Any]:
             "post": _operation(
                 "create_ledger",
                 "Create a ledger",
-                headers=[_IDEMPOTENCY_HEADER],
                 query=requests.CreateLedgerQuery,
                 body=requests.CreateLedgerBody,
                 response=(201, response_models.Ledger),
                 links=_LEDGER_LINKS,
-                refusals=(*_ALWAYS, *_WITH_BODY, 409),
+                refusals=(*_ALWAYS, *_WITH_BODY),
             )
         },
         "/v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories": {
@@ -181,29 +161,6 @@ def _paths() -> dict[str, Any]:
                 response=(200, response_models.CashFlowReport),
                 refusals=(*_ALWAYS, 403, 507),
             )
-        },
-        TOKEN_PATH: {"post": _token_operation()},
-    }
-
-
-def _token_operation() -> dict[str, Any]:
-    """Describe the token endpoint, which has errors of another form."""
-    form = {"schema": {"$ref": f"{_SCHEMAS}{requests.TokenForm.__name__}"}}
-    refused = {"description": "No token was issued.", "content": _content(response_models.TokenError)}
-    other = (408, 413, 414, 431, 503, 507)
-    return {
-        "operationId": "issue_token",
-        "summary": "Get an access token by client credentials (OAuth 2.0)",
-        "security": [{"client": []}, {}],
-        "requestBody": {"required": True, "content": {FORM: form}},
-        "responses": {
-            "200": {"description": "Issued.", "content": _content(response_models.TokenResponse)},
-            "400": refused,
-            "401": refused,
-            **{
-                str(code): {"description": _REFUSALS[code], "content": _content(response_models.Error)}
-                for code in other
-            },
         },
     }
 
@@ -289,16 +246,13 @@ def _schemas() -> dict[str, Any]:
     bodies: list[type[BaseModel]] = [
         requests.CreateLedgerBody,
         requests.RecategorizeTransactionBody,
-        requests.TokenForm,
     ]
     responses = [
         response_models.Ledger,
         response_models.RecategorizedTransaction,
         response_models.LineEntryPage,
         response_models.CashFlowReport,
-        response_models.TokenResponse,
         response_models.Error,
-        response_models.TokenError,
         response_models.ValidationError,
     ]
     _, of_bodies = models_json_schema([(body, "validation") for body in bodies], ref_template=f"{_SCHEMAS}{{model}}")

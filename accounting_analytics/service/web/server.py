@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import shlex
 import socket
@@ -11,40 +10,43 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError
 from accounting_analytics.service.bookkeeping.instances import create_first_instance
-from accounting_analytics.service.check import check_books
-from accounting_analytics.service.storage.sqlite_files import token_path
+from accounting_analytics.service.storage.database import database_of
+from accounting_analytics.service.storage.sqlite import beside
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.app import create_app
-from accounting_analytics.service.web.connection_limits import MAX_HEAD, SEND_BUFFER, LimitedConnection
 from accounting_analytics.service.web.service_options import ServiceOptions
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from starlette.types import ASGIApp
 
-    from accounting_analytics.service.faults.fault_plan import FaultPlan
 
 _DEFAULTS = ServiceOptions()
 _log = logging.getLogger(__name__)
 _GRACE = 2
 """Seconds that requests in progress have to finish, and their clients to read the responses, once the service stops."""
+_KEEP_ALIVE = 5
+"""Seconds that a connection stays open after a response."""
+_MAX_CONNECTIONS = 256
+_MAX_HEAD = 64 * 1024
 _BACKLOG = 1024
-_PLAIN_HTTP = (
-    "this is plain HTTP, and other machines can reach it: its access tokens and "
-    "books can be read on the way; put a proxy that speaks TLS in front (--public-host)"
+_REMOTE = (
+    "other machines can reach this service, which speaks plain HTTP and trusts every client to read its responses: "
+    "put a reverse proxy in front of it, which speaks TLS and limits connections (--public-host)"
 )
 
 
 class RunningService:
-    """A service that runs in a thread of this process, its URL, and the faults that it injects."""
+    """A service that runs in a thread of this process, and its URL."""
 
-    def __init__(self, app: ASGIApp, options: ServiceOptions = _DEFAULTS, faults: FaultPlan | None = None) -> None:
-        self.faults = faults
+    def __init__(self, app: ASGIApp, options: ServiceOptions = _DEFAULTS) -> None:
         listener = _listen(options)
         self.base_url = _url(listener)
         self._server = _server(app)
@@ -62,9 +64,8 @@ class RunningService:
 @contextmanager
 def running(database: str | Path, options: ServiceOptions = _DEFAULTS) -> Iterator[RunningService]:
     """Serve the books of a database in the background while the block runs; an SQLite file is created if missing."""
-    faults = options.fault_plan()
     with Store.open(database) as store:
-        service = RunningService(create_app(store, options, faults), options, faults)
+        service = RunningService(create_app(store, options), options)
         try:
             yield service
         finally:
@@ -77,39 +78,33 @@ def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Ca
     A database without an instance gets one, and a token in a file beside it that only its owner can read; not if other
     machines can reach the service.
     """
-    faults = options.fault_plan()
     with Store.open(database) as store:
-        if store.had_log:
-            _check_after_crash(store)
+        _refuse_damaged(store)
         created = None if options.is_remote else create_first_instance(store, localtime=options.localtime or "UTC")
         if not store.instances():
             raise ConfigurationError(
                 f"{store.name} has no instance, and none is created while other machines can reach the service: create "
                 "one first with 'accounting-analytics instances create', or import books into it"
             )
-        app = create_app(store, options, faults)
+        app = create_app(store, options)
         with _listen(options) as listener, suppress(KeyboardInterrupt):
             _announce(store, _url(listener), new=created is not None, echo=echo)
             if options.is_remote:
-                _log.warning(_PLAIN_HTTP)
-            if faults is not None:
-                echo(f"FAULTS ARE ON, responses are wrong on purpose: {faults}")
+                _log.warning(_REMOTE)
             _server(app).run(sockets=[listener])
 
 
-def _check_after_crash(store: Store) -> None:
-    """Check books that the last program did not close, or that another one has open; damaged ones are not served."""
-    _log.warning("%s was not closed, or another program has it open: its books are checked first", store.name)
-    findings = check_books(store).findings
-    if any(not finding.instance_id for finding in findings):
-        raise BooksDoNotTieError(f"{store.name} is damaged: {findings[0].problem}; it was not served, restore a backup")
-    if findings:
-        command = f"accounting-analytics serve --check --database {shlex.quote(store.name)}"
-        _log.warning("%d finding(s) in the books; to list them: %s", len(findings), command)
+def _refuse_damaged(store: Store) -> None:
+    """Refuse to serve a damaged file."""
+    with store.reading() as connection:
+        problem = next(database_of(connection).find_damage(connection, 1, quick=True), None)
+    if problem is not None:
+        reason = problem.splitlines()[-1]
+        raise BooksDoNotTieError(f"{store.name} is damaged: {reason}; it was not served, restore a backup")
 
 
 def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], object]) -> None:
-    token_file = token_path(store.path).absolute() if store.path else None
+    token_file = beside(store.path, ".token").absolute() if store.path else None
     instances = store.instances()
     created = ", new: an instance and its access token were created" if new else ""
     echo(f"Serving {store.name} at {base_url} (stop with Ctrl-C{created})")
@@ -125,36 +120,40 @@ def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], o
         echo(f"  export ACCOUNTING_ANALYTICS_TOKEN_FILE={shlex.quote(str(token_file))}")
 
 
+class _Connection(H11Protocol):
+    """A connection without uvicorn's log line, which has whole paths and queries, whatever handlers are configured."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in H11Protocol
+        """Switch the log line off."""
+        self.access_log = False
+        super().connection_made(transport)
+
+
 class _Server(uvicorn.Server):
-    """A server that does not wait for clients when it stops."""
+    """A server that cuts the connections that are left when it has stopped."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop listening, finish requests in progress, and cut the connections that remain after the grace period."""
-        end = asyncio.get_running_loop().call_later(_GRACE, self._cut)
-        try:
-            await super().shutdown(sockets)
-        finally:
-            end.cancel()
-            self._cut()
-
-    def _cut(self) -> None:
+        """Finish the requests in progress, but not for ever."""
+        await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
-            if isinstance(connection, LimitedConnection):
+            if isinstance(connection, _Connection):
                 connection.transport.abort()
 
 
 def _server(app: ASGIApp) -> uvicorn.Server:
     config = uvicorn.Config(
         app,
-        http=LimitedConnection,
-        h11_max_incomplete_event_size=MAX_HEAD,
+        http=_Connection,
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
         lifespan="off",
         ws="none",
-        timeout_graceful_shutdown=_GRACE + 1,
+        limit_concurrency=_MAX_CONNECTIONS,
+        timeout_keep_alive=_KEEP_ALIVE,
+        h11_max_incomplete_event_size=_MAX_HEAD,
+        timeout_graceful_shutdown=_GRACE,
     )
     return _Server(config)
 
@@ -169,7 +168,6 @@ def _listen(options: ServiceOptions) -> socket.socket:
         raise ConfigurationError(f"host {host!r} cannot be used: {error.strerror}") from error
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # of every connection it accepts
         listener.bind(address)
         listener.listen(_BACKLOG)
     except OSError as error:

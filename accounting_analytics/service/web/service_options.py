@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import ipaddress
-import logging
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.periods import zone
-from accounting_analytics.service.faults.fault_plan import FaultPlan
-from accounting_analytics.service.web.token_request_form import DEFAULT_LIFETIME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LOOPBACK = "127.0.0.1"
 _MAX_PORT = 65535
-_log = logging.getLogger(__name__)
+_HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True)
@@ -38,12 +36,6 @@ class ServiceOptions:
         Time zone that ``localtime`` means in every instance, instead of the one it was created with.
     requests_per_minute : int, optional
         Requests per minute and instance; no limit if omitted.
-    token_lifetime : float
-        Seconds until a token from ``/oauth/token`` expires.
-    faults : str, optional
-        Faults to inject, see :mod:`accounting_analytics.service.faults.fault_plan`; on loopback only.
-    fault_seed : int
-        Chooses which requests get the faults.
 
     Raises
     ------
@@ -59,9 +51,6 @@ class ServiceOptions:
     public_hosts: Sequence[str] = ()
     localtime: str | None = None
     requests_per_minute: int | None = None
-    token_lifetime: float = DEFAULT_LIFETIME
-    faults: str | None = None
-    fault_seed: int = 1
 
     def __post_init__(self) -> None:
         if self.is_remote and not self.allow_remote:
@@ -69,10 +58,12 @@ class ServiceOptions:
                 f"host {self.host!r} can be reached by other machines, and this service uses plain HTTP: "
                 f"use {LOOPBACK}, or allow it with allow_remote (--allow-remote)"
             )
-        if self.is_remote and self.faults is not None:
-            raise ConfigurationError(
-                f"faults are injected on loopback only, not on {self.host!r}, which other machines can reach"
-            )
+        for name in self.public_hosts:
+            if not _HOST_NAME.fullmatch(name):
+                raise ConfigurationError(
+                    f"public host {name!r} must be a bare host name such as 'books.example.org', without scheme, port "
+                    "or path"
+                )
         if not 0 <= self.port <= _MAX_PORT:
             raise ConfigurationError(
                 f"port {self.port} does not exist; use a port from 0 (any free one) to {_MAX_PORT}"
@@ -88,10 +79,9 @@ class ServiceOptions:
         except ValueError:
             return True
 
-    def fault_plan(self) -> FaultPlan | None:
-        """Faults to inject, if any; the log announces them."""
-        if self.faults is None:
-            return None
-        plan = FaultPlan(self.faults, self.fault_seed)
-        _log.warning("FAULTS ARE ON, responses are wrong on purpose: %s", plan)
-        return plan
+    @property
+    def allowed_hosts(self) -> list[str]:
+        """Host names that requests may use: any one if other machines can reach the host, unless some are public."""
+        if self.is_remote and not self.public_hosts:
+            return ["*"]
+        return ["localhost", LOOPBACK, "[::1]", self.host, *self.public_hosts]

@@ -223,14 +223,6 @@ class RecategorizeTransactionBody(BaseModel):
     category_ledger_id: str | None = None
 
 
-class TokenForm(BaseModel):
-    """Form that requests an access token; the credentials may be sent by HTTP Basic instead."""
-
-    grant_type: Literal["client_credentials"]
-    client_id: Annotated[str, Field(min_length=1)]
-    client_secret: Annotated[str, Field(min_length=1)]
-
-
 AnyQuery = TypeVar("AnyQuery", bound=Query)
 AnyBody = TypeVar("AnyBody", bound=BaseModel)
 

@@ -19,7 +19,7 @@ from accounting_analytics.chart_of_accounts import (
     LedgerType,
     SubType,
 )
-from accounting_analytics.errors import OperationRefusedError, TokenRefusedError
+from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service.wire.stored_values import StoredLedger, number_text
 
 if TYPE_CHECKING:
@@ -242,21 +242,6 @@ class Health(Resource, kw_only=True):
     status: Literal["ok", "unavailable"]
 
 
-class TokenResponse(Resource, kw_only=True):
-    """A new access token."""
-
-    access_token: str
-    token_type: Literal["Bearer"]
-    expires_in: Annotated[int, Meta(ge=0, description="Seconds until it expires.")]
-
-
-class TokenError(Resource, kw_only=True):
-    """Why no access token was issued (RFC 6749, 5.2)."""
-
-    error: Literal["invalid_request", "invalid_client", "unsupported_grant_type", "invalid_scope"]
-    error_description: str
-
-
 encode = msgspec.json.Encoder().encode
 """JSON of a struct or a plain value."""
 
@@ -268,7 +253,7 @@ def number(units: int, scale: int) -> msgspec.Raw:
 
 JSON = "application/json"
 REALM = 'realm="accounting-analytics"'
-"""Protection space of a challenge (RFC 6750, 3; RFC 7617, 2)."""
+"""Protection space of a challenge (RFC 6750, 3)."""
 
 
 def has_media_type(content_type: str, media_type: str) -> bool:
@@ -287,8 +272,6 @@ def error_response(error: OperationRefusedError) -> Response:
 
 
 def _error_body(error: OperationRefusedError) -> msgspec.Struct:
-    if isinstance(error, TokenRefusedError):
-        return msgspec.convert({"error": error.error_code, "error_description": str(error)}, TokenError)
     if error.detail:
         return msgspec.convert({"detail": error.detail}, ValidationError)
     return Error.from_message(str(error), error.error_code)

@@ -68,7 +68,6 @@ RENAME_LEDGER = "rename_ledger"
 CREATE_LEDGER = "create_ledger"
 POST_ENTRIES = "post_entries"
 IMPORT_BOOKS = "import_books"
-MIGRATE_DATABASE = "migrate_database"
 """Operations of audit rows."""
 
 CHANGES = frozenset({RECATEGORIZE_TRANSACTION, RENAME_LEDGER})
@@ -126,8 +125,7 @@ class AuditRow:
     """One row of the audit log; its time is never before that of the row above.
 
     Before and after are the ledger of every moved line by its id, the names of renamed or created ledgers by their ids,
-    or what was posted. The actor is the key of the access token; ``local``: a program with access to the database;
-    ``before``: not known, because the row is older than version 5 of the database.
+    or what was posted. The actor is the key of the access token, or ``local``: a program with access to the database.
     """
 
     at: dt.datetime

@@ -1,7 +1,6 @@
 """Imports of books from the command line."""
 
 import datetime as dt
-import gzip
 import json
 import signal
 import subprocess
@@ -168,17 +167,6 @@ def test_a_dry_run_prints_every_problem(run, tmp_path):
     assert "error: an import would be refused: 7 problem(s)" in finished.stderr
     problems = json.loads(run("import", "other.csv", *command, "--json").stdout)["problems"]
     assert problems[-1]["description"] == "Shop 7"
-
-
-def test_a_dry_run_migrates_nothing(run, tmp_path):
-    """A database of an older version is refused by a dry run, and is not changed."""
-    old = PROJECT / "tests/service/storage/versions/version_2.db.gz"
-    (tmp_path / "books.db").write_bytes(content := gzip.decompress(old.read_bytes()))
-    finished = run("import", PROJECT / "data/sample_lines.csv", "--database", "books.db", "--dry-run", "--no-cash")
-    assert finished.returncode != 0
-    assert "migrate" in finished.stderr
-    assert (tmp_path / "books.db").read_bytes() == content
-    assert not list(tmp_path.glob("*version*"))
 
 
 def test_a_dry_run_on_books_that_exist(run, tmp_path):

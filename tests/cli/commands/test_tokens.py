@@ -30,11 +30,9 @@ def test_a_secret_is_never_overwritten_or_lost(tmp_path, run_on_books):
     assert "there is no folder" in run_on_books("tokens", "issue", "--token-file", "no/folder", code=2).stderr
     unwritable = "/proc/token"  # no process can create files there
     assert "cannot be written" in run_on_books("tokens", "issue", "--token-file", unwritable, code=2).stderr
-    assert "cannot be written" in run_on_books("clients", "issue", "--secret-file", unwritable, code=2).stderr
     created = run_on_books("instances", "create", "--instance", "b", "--token-file", unwritable, code=2).stderr
     assert "instance 'b' was created without it" in created
-    for group in ("tokens", "clients"):
-        assert json.loads(run_on_books(group, "list", "--json").stdout) == []
+    assert json.loads(run_on_books("tokens", "list", "--json").stdout) == []
 
 
 def test_several_instances_need_the_option(run_on_books):

@@ -5,22 +5,15 @@ import stat
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import func, select
 
 from accounting_analytics.errors import AmountError, InputError, PeriodError, PostingRefusedError
-from accounting_analytics.service.auth import instance_of_token, issue_client
+from accounting_analytics.service.auth import instance_of_token
 from accounting_analytics.service.bookkeeping.instances import (
     NewInstance,
-    count_entries,
     create_first_instance,
     create_instance,
-    delete_instance,
     set_tier,
 )
-from accounting_analytics.service.bookkeeping.post_entries import NewTag, NewTransaction
-from accounting_analytics.service.check import check_books
-from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.sqlite_files import token_path
 from accounting_analytics.service.storage.store import Store
 
 
@@ -60,7 +53,7 @@ def test_first_instance_writes_a_private_token_file(path):
     """A new database gets an instance and a private token file; one with an instance gets neither."""
     with Store.open(path) as store:
         created = create_first_instance(store, localtime="Europe/Paris")
-        assert created.token_file == token_path(path) == path.with_name("books.db.token")
+        assert created.token_file == path.with_name("books.db.token")
         assert stat.S_IMODE(created.token_file.stat().st_mode) == 0o600
         assert [(one.id, one.localtime) for one in store.instances()] == [(created.instance_id, "Europe/Paris")]
         assert create_first_instance(store) is None
@@ -69,7 +62,7 @@ def test_first_instance_writes_a_private_token_file(path):
 
 def test_an_old_token_file_is_replaced(path):
     """An old token file beside a database without instances is replaced, together with its wider permissions."""
-    old = token_path(path)
+    old = path.with_name("books.db.token")
     with Store.open(path) as store:
         old.write_text("old")
         old.chmod(0o644)
@@ -118,49 +111,3 @@ def test_the_tier_changes_with_the_next_request(books):
     with pytest.raises(InputError, match="tier must be one of 1, 2, 3"):
         set_tier(books.store, books.instance_id, 4)
     assert books.store.instance(books.instance_id).tier == 2
-
-
-def test_nothing_is_left_of_a_deleted_instance(make_books):
-    """A deleted instance leaves no row in any table, its token is refused, and other instances stay as they are."""
-    kept, deleted = make_books(), make_books()
-    for books in (kept, deleted):
-        bank, rent = books.bank(), books.category("Rent")
-        child = books.category("Flat", parent_id=rent)
-        books.post("2025-03-01T12:00:00Z", (bank, -5, NewTransaction(id="T"), NewTag("class", "north")), (rent, 5))
-        books.recategorize(bank, "T", child)
-        loan = {"name": "Loan", "editable": True, "financial_account_type": "loan"}
-        books.request("POST", "/v0/ledgers", json=loan, headers={"idempotency-key": "K"})
-        client = issue_client(books.store, books.instance_id)
-        books.http.post("/oauth/token", data={"grant_type": "client_credentials", **client._asdict()})
-    counts = count_rows(kept.store)
-    assert count_entries(deleted.store, deleted.instance_id) == 1
-    delete_instance(deleted.store, deleted.instance_id)
-    others = count_rows(kept.store)
-    one_less = {
-        "instances": 1,
-        "clients": 1,
-        "tokens": 2,
-        "ledgers": 8,
-        "idempotency_keys": 1,
-        "journal_entries": 1,
-        "line_entries": 2,
-    }
-    one_less |= {"transactions": 1, "tag_groups": 1, "tags": 1, "line_entry_tags": 1, "audit": 7, "cash_days": 1}
-    one_less["audit_heads"] = 1
-    assert {name: counts[name] - others[name] for name in counts} == {"settings": 0} | one_less
-    assert deleted.status_with(deleted.token)[0] == 401
-    assert len(kept.lines(kept.required("equity"))["records"]) == 0
-    assert kept.audit()[0].transaction_id == "T"
-    with pytest.raises(InputError, match="there is no instance"):
-        delete_instance(deleted.store, deleted.instance_id)
-    findings = check_books(kept.store).findings
-    assert [finding for finding in findings if finding.instance_id in {"", kept.instance_id}] == []
-
-
-def count_rows(store):
-    """Return the number of rows of every table."""
-    with store.reading() as connection:
-        return {
-            name: connection.execute(select(func.count()).select_from(table)).scalar_one()
-            for name, table in tables.metadata.tables.items()
-        }

@@ -13,7 +13,7 @@ from contextlib import closing
 from decimal import Decimal
 
 import pytest
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, update
 from sqlalchemy.exc import IntegrityError
 
 from accounting_analytics.errors import (
@@ -22,10 +22,12 @@ from accounting_analytics.errors import (
     OperationRefusedError,
     PostingRefusedError,
 )
-from accounting_analytics.service.auth import issue_client, issue_token
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
 from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTag, post_entries
+from accounting_analytics.service.storage import tables
+from accounting_analytics.service.storage.database import VERSION
 from accounting_analytics.service.storage.sqlite import SQLite
 from accounting_analytics.service.storage.store import Store
 
@@ -93,16 +95,36 @@ def test_other_files_are_refused_and_not_changed(tmp_path):
             Store.open(wrong)
 
 
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+@pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1])
+def test_another_version_is_refused_and_not_changed(tmp_path, request, kind, version):
+    """A database of another version is named, with what to do, and stays as it is."""
+    database = tmp_path / "books.db" if kind == "sqlite" else request.getfixturevalue("postgresql").new()
+    with Store.open(database) as store:
+        instance = create_instance(store)
+        with store.writing() as connection:
+            if kind == "sqlite":
+                connection.exec_driver_sql(f"PRAGMA user_version = {version}")
+            else:
+                connection.execute(update(tables.settings).values(value=str(version).encode()))
+    with pytest.raises(InputError, match=r"books.* was written by another version.*import the books again"):
+        Store.open(database)
+    if kind == "sqlite":
+        with closing(sqlite3.connect(database)) as connection:
+            assert connection.execute("PRAGMA user_version").fetchone() == (version,)
+            assert connection.execute("SELECT id FROM instances").fetchall() == [(instance,)]
+
+
 OPEN = """
 import sys
 from pathlib import Path
-from accounting_analytics.errors import ConfigurationError
+from accounting_analytics.errors import InputError
 from accounting_analytics.service.backup import back_up
 from accounting_analytics.service.storage.store import Store
 for call in (lambda: Store.open(sys.argv[1]), lambda: back_up(sys.argv[2], Path("new.db"))):
     try:
         call()
-    except ConfigurationError as error:
+    except InputError as error:
         print(error)
 """
 # the permissions of files do not limit root, unless it gives up its capabilities
@@ -123,11 +145,14 @@ def test_missing_permissions_are_named(tmp_path):
     fixed.parent.chmod(0o755)
     assert opened.stdout.splitlines() == [
         f"database {fixed} cannot be opened: files beside it cannot be created in {fixed.parent}: permission denied",
-        f"database {unreadable} cannot be opened: Permission denied",
+        (
+            f"{unreadable} cannot be used as a database of the service: unable to open database file; nothing was "
+            "changed, give another file, or replace this one by a backup of it (accounting-analytics restore)"
+        ),
     ]
 
 
-@pytest.mark.parametrize("call", [Store.ledgers, Store.audit, issue_token, issue_client])
+@pytest.mark.parametrize("call", [Store.ledgers, Store.audit, issue_token])
 def test_an_unknown_instance_is_named(store, call):
     """The message has the id of an unknown instance."""
     with pytest.raises(InputError, match="no instance 'nothing'"):

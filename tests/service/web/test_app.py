@@ -14,7 +14,7 @@ from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.bookkeeping.post_entries import NewTag, NewTransaction
 from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.request_guard import MAX_BODY
+from accounting_analytics.service.web.request_body import MAX_BODY
 from accounting_analytics.service.web.server import running
 from accounting_analytics.service.web.service_options import ServiceOptions
 
@@ -257,9 +257,9 @@ def test_a_failure_hides_its_cause(tmp_path, caplog):
 
 
 def test_health(tmp_path):
-    """Health needs no token, says only ok, counts for no rate limit and gets no faults; 503 without a database."""
+    """Health needs no token, says only ok, and counts for no rate limit; 503 without a database."""
     path = tmp_path / "books.db"
-    options = ServiceOptions(requests_per_minute=1, faults="http_500")
+    options = ServiceOptions(requests_per_minute=1)
     with running(path, options) as service, Store.open(path) as store, httpx.Client(base_url=service.base_url) as http:
         for _ in range(3):
             response = http.get("/health")

@@ -7,7 +7,6 @@ from contextlib import closing
 
 import pytest
 
-from accounting_analytics.service.auth import issue_client
 from accounting_analytics.service.bookkeeping.post_entries import NewTag, NewTransaction
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
@@ -270,8 +269,6 @@ def test_malformed_bodies(victim, body):
         for encoding in ({}, {"content-encoding": "gzip"}):
             headers = {"content-type": "application/json"} | encoding
             assert check_response(victim.request(method, path, content=body, headers=headers)).status_code == 422
-    form = {"content-type": "application/x-www-form-urlencoded"}
-    assert check_response(victim.http.post("/oauth/token", content=body, headers=form)).status_code in {400, 401}
     assert victim.store.ledgers(victim.instance_id) == before
     check_unchanged(victim)
 
@@ -344,27 +341,19 @@ def test_resources_of_other_instances_do_not_exist(victim, make_books):
 
 
 def test_credentials_of_other_instances_are_refused(victim, make_books):
-    """Tokens and client credentials are valid for their own instance only, and their parts cannot be mixed."""
+    """Tokens are valid for their own instance only, and their parts cannot be mixed."""
     other = make_books()
-    client = issue_client(other.store, other.instance_id)
-    response = victim.http.post("/oauth/token", data={"grant_type": "client_credentials"} | client._asdict())
     (mine, my_secret), (their, their_secret) = victim.token.split("."), other.token.split(".")
     for token, status in (
-        (response.json()["access_token"], 404),
         (other.token, 404),
         (f"{mine}.{their_secret}", 401),
         (f"{their}.{my_secret}", 401),
-        (f"{client.client_id}.{client.client_secret}", 401),
-        (client.client_secret, 401),
     ):
         response = victim.request(
             "GET", "/v0/reports/cash-flow", params=DAYS, headers={"authorization": f"Bearer {token}"}
         )
         assert response.status_code == status
         assert token not in response.text
-    for pair in ((victim.token.partition(".")[0], my_secret), (client.client_id, my_secret)):
-        body = {"grant_type": "client_credentials", "client_id": pair[0], "client_secret": pair[1]}
-        assert victim.http.post("/oauth/token", data=body).status_code == 401
     two = [("authorization", f"Bearer {token}") for token in (victim.token, other.token)]
     headers = [*two, ("service-instance-id", victim.instance_id)]
     assert victim.http.get("/v0/reports/cash-flow", params=DAYS, headers=headers).status_code == 401
@@ -392,7 +381,6 @@ def test_errors_do_not_echo(victim):
         victim.request("POST", "/v0/ledgers", json=LEDGER | {"parent_id": canary}),
         victim.request("POST", "/v0/ledgers", json=LEDGER | {"type": canary}),
         victim.http.get(f"/{canary}"),
-        victim.http.post("/oauth/token", data={"grant_type": canary, "client_id": canary, "client_secret": canary}),
     ):
         assert response.status_code >= 400
         assert "4711" not in response.text

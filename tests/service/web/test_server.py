@@ -5,18 +5,19 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import httpx
 import pytest
 import uvicorn
 
-from accounting_analytics.errors import ConfigurationError, InputError, PeriodError
-from accounting_analytics.service.auth import issue_client, issue_token
+from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError, InputError, PeriodError
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running, serve
@@ -88,7 +89,8 @@ def test_plain_http_for_other_machines_is_a_warning(tmp_path, monkeypatch, caplo
     serve(tmp_path / "books.db")
     assert caplog.text == ""
     serve(tmp_path / "books.db", ServiceOptions(host="0.0.0.0", allow_remote=True))  # noqa: S104 (the option under test)
-    assert "this is plain HTTP, and other machines can reach it" in caplog.text
+    assert "other machines can reach this service" in caplog.text
+    assert "put a reverse proxy in front of it" in caplog.text
 
 
 def test_a_taken_port_is_named(tmp_path):
@@ -111,6 +113,21 @@ def test_bad_localtime_and_bad_file_are_refused(tmp_path):
     (tmp_path / "notes").write_text("x" * 5000)
     with pytest.raises(InputError, match="notes"):
         serve(tmp_path / "notes")
+
+
+def test_a_damaged_file_is_not_served(tmp_path):
+    """A page that was overwritten is found before the service starts, and nothing is changed."""
+    path = tmp_path / "books.db"
+    with Store.open(path) as store:
+        create_instance(store)
+    with closing(sqlite3.connect(path)) as connection:
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'line_entries'").fetchone()
+    content = path.read_bytes()
+    damaged = content[: (page - 1) * 4096] + b"x" * 4096 + content[page * 4096 :]
+    path.write_bytes(damaged)
+    with pytest.raises(BooksDoNotTieError, match=r"books.db is damaged: .* it was not served, restore a backup"):
+        serve(path)
+    assert path.read_bytes() == damaged
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
@@ -173,24 +190,21 @@ def test_an_empty_shared_database_is_named(postgresql):
     assert str(refused.value).startswith(f"{address} has no instance")
 
 
-def test_serve_announces_its_options(tmp_path):
-    """The command announces faults, writes the access log on stderr, and applies limits; no token is printed."""
+def test_serve_has_options(tmp_path):
+    """The command writes the access log on stderr, and applies limits; no token is printed."""
     database = tmp_path / "books.db"
     command = [sys.executable, "-u", "-m", "accounting_analytics", "serve", "--database", str(database)]
-    command += ["--requests-per-minute", "7", "--token-lifetime", "90", "--access-log", "--faults", "latency:ms=1"]
+    command += ["--requests-per-minute", "7", "--access-log"]
     process = subprocess.Popen(  # noqa: S603 (our own program)
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
-        printed = [process.stdout.readline() for _ in range(8)]
-        assert printed[-1].startswith("FAULTS ARE ON, responses are wrong on purpose: latency:ms=1 (seed 1)")
+        printed = [process.stdout.readline() for _ in range(7)]
         url = re.search(r"http://\S+", printed[0])[0]
         with Store.open(database) as store:
             instance = store.instances()[0].id
-            credentials = issue_client(store, instance)._asdict()
-        issued = httpx.post(f"{url}/oauth/token", data={"grant_type": "client_credentials"} | credentials).json()
-        assert issued["expires_in"] == 90
-        headers = {"authorization": f"Bearer {issued['access_token']}", "service-instance-id": instance}
+            token = issue_token(store, instance)
+        headers = {"authorization": f"Bearer {token}", "service-instance-id": instance}
         response = httpx.get(f"{url}/v0/reports/cash-flow", params=DAYS, headers=headers)
         assert response.headers["x-ratelimit-limit"] == "7"
         process.send_signal(signal.SIGINT)
@@ -202,7 +216,7 @@ def test_serve_announces_its_options(tmp_path):
     assert "GET /v0/reports/cash-flow 200 " in err
     assert f"request {response.headers['x-request-id']}, instance {instance}" in err
     token_file = (tmp_path / "books.db.token").read_text().strip()
-    for secret in (token_file, issued["access_token"], credentials["client_secret"]):
+    for secret in (token_file, token):
         assert secret not in "".join(printed) + out + err
 
 

@@ -1,4 +1,4 @@
-"""Fault injection: every fault of a real server does what its name says, and repeats with its seed."""
+"""The service with faults: every fault does what its name says, and repeats with its seed."""
 
 import time
 from contextlib import contextmanager
@@ -8,15 +8,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from typer.testing import CliRunner
+from faulty_service import FAULTS, STATUSES, running_with_faults
 
-from accounting_analytics.errors import ConfigurationError
-from accounting_analytics.service.auth import issue_client
+from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
-from accounting_analytics.service.faults.fault_plan import FAULT_KINDS, FaultPlan
 from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.server import running, serve
-from accounting_analytics.service.web.service_options import ServiceOptions
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
 LINES = 23
@@ -27,11 +23,10 @@ def served_with(tmp_path, make_own_books):
     """Return a function that serves books of 23 lines on a bank ledger with faults."""
 
     @contextmanager
-    def serving(faults, **options):
-        options = ServiceOptions(faults=faults, **options)
+    def serving(faults, seed=1):
         path = tmp_path / "books.db"
-        with running(path, options) as service, make_own_books(path, service.base_url) as books:
-            books.faults = service.faults
+        with running_with_faults(path, faults, seed) as service, make_own_books(path, service.base_url) as books:
+            books.faults = service.plan
             books.bank(id="bank")
             books.category(id="rent")
             books.category("Food", id="food")
@@ -74,34 +69,8 @@ def test_statuses(served_with, status):
         assert [response.status_code for response in responses] == [201, status, 201, status]
         assert responses[1].json()["error_code"] == f"http_{status}"
         assert responses[1].headers["retry-after"] == "1.5"
-        assert responses[1].headers["x-injected-fault"] == f"http_{status}"
-        assert "x-injected-fault" not in responses[0].headers
         assert len([one for one in books.store.ledgers(books.instance_id) if one.name == "x"]) == 2
         assert books.faults.injected == {f"http_{status}": 2}
-
-
-def test_latency(served_with):
-    """An response comes no earlier than the latency."""
-    with served_with("latency:ms=150") as books:
-        started = time.monotonic()
-        assert report(books).status_code == 200
-        assert time.monotonic() - started >= 0.15
-
-
-def test_rate_limit(served_with):
-    """The limit is the one of the service itself."""
-    with served_with("rate_limit:per_minute=3") as books:
-        responses = [report(books) for _ in range(4)]
-        assert [response.status_code for response in responses] == [200, 200, 200, 429]
-        assert responses[3].headers["x-ratelimit-limit"] == "3"
-        assert int(responses[3].headers["retry-after"]) > 0
-
-
-@pytest.mark.parametrize(("wanted", "allowed"), [(100, 2), (1, 1)])
-def test_the_smaller_limit_holds(served_with, wanted, allowed):
-    """With a limit of the service and one of the plan, the smaller one applies."""
-    with served_with("rate_limit:per_minute=2", requests_per_minute=wanted) as books:
-        assert [report(books).status_code for _ in range(3)].count(200) == allowed
 
 
 def test_empty_page(served_with):
@@ -163,12 +132,10 @@ def test_expired_page_token(served_with):
 
 
 def test_expired_token(served_with):
-    """Each token is valid for three requests; a new one from the token endpoint for three more."""
+    """Each token is valid for three requests; a new one for three more."""
     with served_with("expired_token:after=3") as books:
         assert [report(books).status_code for _ in range(5)] == [200, 200, 200, 401, 401]
-        credentials = issue_client(books.store, books.instance_id)
-        body = {"grant_type": "client_credentials"} | credentials._asdict()
-        books.token = books.http.post("/oauth/token", data=body).json()["access_token"]
+        books.token = issue_token(books.store, books.instance_id)
         responses = [report(books) for _ in range(4)]
         assert [response.status_code for response in responses] == [200, 200, 200, 401]
         assert responses[3].headers["www-authenticate"] == 'Bearer realm="accounting-analytics", error="invalid_token"'
@@ -186,17 +153,6 @@ def test_late_entry(served_with):
         assert read["ending_cash_balance"] == -LINES + sum(
             Decimal(n) / 100 for n in range(1, books.faults.injected["late_entry"] + 1)
         )
-
-
-def test_late_entries_at_the_ends_of_the_calendar(served_with):
-    """If nothing can be posted, the page is served as it is; a period that begins there gets its entry."""
-    with served_with("late_entry") as books:
-        for start, end, count in (("0001-01-01", "0001-01-01", 0), ("9999-12-31", "9999-12-31", 0)):
-            assert books.lines("bank", start, end)["records"] == []
-            assert books.faults.injected["late_entry"] == count
-        books.lines("bank", "0001-01-01", "0001-01-06")
-        assert len(books.lines("bank", "0001-01-01", "0001-01-06")["records"]) == 1
-        assert books.faults.injected["late_entry"] == 2
 
 
 def test_late_entries_do_not_wait(served_with, tmp_path):
@@ -250,7 +206,7 @@ def test_garbage_body(served_with):
     """A success with a body that is not text, the same for the same seed."""
     bodies = []
     for _ in range(2):
-        with served_with("garbage_body:times=1", fault_seed=7) as books:
+        with served_with("garbage_body:times=1", seed=7) as books:
             response = report(books)
             assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
             with pytest.raises(UnicodeDecodeError):
@@ -268,30 +224,11 @@ def test_html_200(served_with):
         assert "<h1>" in response.text
 
 
-def test_slow_drip(served_with):
-    """The whole response comes, some bytes at a time."""
-    with served_with("slow_drip:ms=10:bytes=100:times=1") as books:
-        started = time.monotonic()
-        response = report(books)
-        assert time.monotonic() - started >= 0.01 * (len(response.content) // 100)
-        assert response.json() == report(books).json()
-
-
-def test_stall(served_with):
-    """No byte comes until the client times out, or until the connection is cut."""
-    with served_with("stall:times=1") as books:
-        with pytest.raises(httpx.ReadTimeout):
-            books.request("GET", "/v0/reports/cash-flow", params=DAYS, timeout=0.3)
-        assert report(books).status_code == 200
-    with served_with("stall:ms=50:times=1") as books, pytest.raises(httpx.RemoteProtocolError):
-        report(books)
-
-
 def test_the_same_seed_gives_the_same_faults(served_with):
     """Only the seed and the numbers of the requests decide which of them get a fault."""
 
     def statuses(seed):
-        with served_with("http_503:p=0.3", fault_seed=seed) as books:
+        with served_with("http_503:p=0.3", seed=seed) as books:
             return [report(books).status_code for _ in range(40)]
 
     first = statuses(1)
@@ -301,11 +238,10 @@ def test_the_same_seed_gives_the_same_faults(served_with):
 
 
 def test_faults_affect_operations_only(served_with):
-    """The document, the token endpoint and unknown routes get no faults."""
+    """The document and unknown routes get no faults."""
     with served_with("http_500") as books:
         assert books.http.get("/openapi.json").status_code == 200
         assert books.http.get("/nowhere").status_code == 404
-        assert books.http.post("/oauth/token").status_code == 400
         assert books.http.get("/v0/ledgers").status_code == 405
         assert report(books).status_code == 500
 
@@ -326,65 +262,8 @@ def test_several_faults_in_one_plan(served_with):
         assert set(books.faults.injected) == {"http_503", "latency", "empty_page", "short_page", "duplicate_record"}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "unknown fault ''"),
-        ("http_418", "unknown fault 'http_418'; the faults are: drop_connection, "),
-        ("http_503:p=2", "http_503:p='2' must be a probability from 0 to 1"),
-        ("http_503:p=x", "http_503:p='x' must be a probability"),
-        ("http_503:p=nan", "probability"),
-        ("http_503:every=0", "whole number, 1 or more"),
-        ("http_503:every=1.5", "whole number"),
-        ("http_503:every", "'every' is not one of its settings"),
-        ("http_503:often=1", "'often=1' is not one of its settings.* p, every, after, times, retry_after, on="),
-        ("http_503:p=0.1:p=0.2", "given twice"),
-        ("latency", "latency needs ms: write latency:ms="),
-        ("latency:ms=-1", "milliseconds, 0 to"),
-        (
-            "rate_limit:per_minute=2:on=create_ledger",
-            "'on=create_ledger' is not one of its settings.* it has: per_minute$",
-        ),
-        ("rate_limit:per_minute=320:p=0.5", "'p=0.5' is not one of its settings"),
-        ("lost_answer:on=list_line_entries", "'on=list_line_entries' is not one of its settings"),
-        ("http_503,", "unknown fault ''"),
-    ],
-)
-def test_an_invalid_plan_is_refused(text, message):
-    """The message names what is wrong, and what is possible."""
-    with pytest.raises(ConfigurationError, match=message):
-        FaultPlan(text)
-
-
-def test_a_plan_as_text():
-    """The text of a plan is the plan as it was written, with its seed."""
-    text = "http_503:p=0.1,rate_limit:per_minute=320,latency:ms=20,late_entry:every=50,lost_answer:on=create_ledger"
-    assert str(FaultPlan(text, 3)) == f"{text} (seed 3)"
-
-
 def test_every_fault_is_tested():
     """No fault is without a test in this file."""
     here = Path(__file__).read_text(encoding="utf-8")
-    tested = {name for name in FAULT_KINDS if not name.startswith("http_")}
+    tested = {name for name in FAULTS if name not in {*STATUSES, "latency"}}
     assert all(f'served_with("{name}' in here for name in tested)
-
-
-def test_faults_are_announced_and_local(tmp_path, caplog):
-    """The log announces them, and they are refused if other machines can reach the service, even if that is allowed."""
-    with running(tmp_path / "books.db", ServiceOptions(faults="http_503:p=0.1")):
-        pass
-    assert "FAULTS ARE ON" in caplog.text
-    with pytest.raises(ConfigurationError, match="loopback only"):
-        ServiceOptions(host="0.0.0.0", allow_remote=True, faults="http_503")  # noqa: S104 (refused)
-    with pytest.raises(ConfigurationError, match="unknown fault"):
-        serve(tmp_path / "other.db", ServiceOptions(faults="typo"))
-    assert not (tmp_path / "other.db").exists()
-
-
-def test_the_command_refuses_an_invalid_plan(tmp_path):
-    """`serve --faults` checks the plan before it creates anything."""
-    from accounting_analytics.cli.program import app  # noqa: PLC0415
-
-    result = CliRunner().invoke(app, ["serve", "--database", str(tmp_path / "b.db"), "--faults", "typo"])
-    assert isinstance(result.exception, ConfigurationError)
-    assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Date boundaries: stored instants are selected by their local date, in every zone."""
+"""Stored instants are selected by their local date, in every zone."""
 
 import datetime as dt
 from zoneinfo import ZoneInfo
@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import BigInteger, Column, MetaData, Table, create_engine, insert, select
 
-from accounting_analytics.periods import LOCALTIME, time_zone_names
-from accounting_analytics.service.storage.local_date_boundaries import boundary, boundary_after
+from accounting_analytics.periods import LOCALTIME, Period, time_zone_names
+from accounting_analytics.service.storage.database import is_within
 from accounting_analytics.service.wire.stored_values import instant, microseconds
 
 ZONES = sorted(time_zone_names() - {LOCALTIME})
@@ -48,13 +48,15 @@ def selected(condition, moments):
     return found
 
 
-def check_selection(date, zone, moments):
+def check_selection(first, last, zone, moments):
     """Check that SQL selects the moments by their local date."""
-    tz = ZoneInfo(zone)
-    late = {moment for moment in moments if moment.astimezone(tz).date() >= date}
-    date_boundary = boundary(date, zone)
-    assert selected(date_boundary.reached(MOMENTS.c.at), moments) == late
-    assert selected(date_boundary.before(MOMENTS.c.at), moments) == moments - late
+    tz, period = ZoneInfo(zone), Period(first, last, zone)
+    dates = {moment: moment.astimezone(tz).date() for moment in moments}
+    expected = {moment for moment, date in dates.items() if first <= date <= last}
+    assert selected(is_within(period.instants(), MOMENTS.c.at), moments) == expected
+    assert selected(is_within(period.instants(), MOMENTS.c.at + 0, MOMENTS.c.at), moments) == expected
+    before = {moment for moment, date in dates.items() if date < first}
+    assert selected(is_within(period.instants_before(), MOMENTS.c.at), moments) == before
 
 
 @pytest.mark.parametrize(("zone", "day"), UNUSUAL_DAYS, ids=[f"{zone} {day}" for zone, day in UNUSUAL_DAYS])
@@ -63,15 +65,10 @@ def test_unusual_days_to_the_second(zone, day, offset):
     """Every second around the beginning of an unusual local date is selected correctly."""
     date = dt.date.fromisoformat(day) + dt.timedelta(days=offset)
     middle = dt.datetime.combine(date, dt.time(), dt.UTC)
-    transitions = [instant(one) for one in boundary(date, zone).transitions]
-    near = {moment + dt.timedelta(seconds=second) for moment in transitions for second in range(-90, 90)}
+    ends = [end for interval in Period(date, date, zone).instants() for end in interval if end]
+    near = {end + dt.timedelta(seconds=second) for end in ends for second in range(-90, 90)}
     around = {middle + dt.timedelta(minutes=5 * step) for step in range(-500, 500)}
-    check_selection(date, zone, near | around | {moment - dt.timedelta(microseconds=1) for moment in transitions})
-
-
-def test_a_clock_set_back_over_midnight_has_three_transitions():
-    """A day that begins twice has three transitions."""
-    assert len(boundary(dt.date(2006, 10, 29), "America/St_Johns").transitions) == 3
+    check_selection(date, date, zone, near | around | {end - dt.timedelta(microseconds=1) for end in ends})
 
 
 @settings(max_examples=60, deadline=None)
@@ -83,17 +80,15 @@ def test_a_clock_set_back_over_midnight_has_three_transitions():
 def test_any_day_of_any_zone(zone, date, seconds):
     """In any zone and year the selection agrees with the calendar."""
     midnight = dt.datetime.combine(date, dt.time(), dt.UTC)
-    check_selection(date, zone, {midnight + dt.timedelta(seconds=second) for second in seconds})
+    check_selection(date, date, zone, {midnight + dt.timedelta(seconds=second) for second in seconds})
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Etc/GMT+12", "Etc/GMT-14", "Asia/Manila"])
 @pytest.mark.parametrize("date", [dt.date.min, dt.date(1, 1, 4), dt.date(9999, 12, 29), dt.date.max])
 def test_ends_of_the_calendar(zone, date):
-    """Boundaries at the ends of the calendar select correctly."""
-    moments = {dt.datetime(1, 1, 4, tzinfo=dt.UTC), dt.datetime(2024, 1, 1, tzinfo=dt.UTC)}
-    check_selection(date, zone, moments | {dt.datetime(9999, 12, 28, tzinfo=dt.UTC)})
-
-
-def test_the_last_day_of_the_calendar_has_no_boundary_after_it():
-    """The day after the last day of the calendar has no boundary."""
-    assert boundary_after(dt.date.max, "UTC") is None
+    """Periods at the ends of the calendar select correctly."""
+    moments = {dt.datetime(year, 1, 4, tzinfo=dt.UTC) for year in (1, 2024)}
+    moments |= {dt.datetime(9999, 12, 28, tzinfo=dt.UTC)}
+    check_selection(date, date, zone, moments)
+    check_selection(dt.date.min, date, zone, moments)
+    check_selection(date, dt.date.max, zone, moments)

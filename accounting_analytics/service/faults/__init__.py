@@ -1,1 +1,0 @@
-"""Fault injection: the service with faults on purpose, so that clients can be tested against them."""
