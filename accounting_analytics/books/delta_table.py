@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from accounting_analytics.atomic_files import replace_file, write_durably
+from accounting_analytics.atomic_files import write_durably
 from accounting_analytics.errors import BooksError, ChangedWhileReadingError, InputError
 from accounting_analytics.extras import import_extra
 from accounting_analytics.messages import quote, shorten
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 _RECORD = "accounting_analytics"
 _DIGEST = "accounting_analytics_digest"
 _LOG = "_delta_log"
-_NEWEST = "newest.json"
 _KEEP_LOG = {"delta.logRetentionDuration": "interval 36500 days", "delta.enableExpiredLogCleanup": "false"}
 _UNREADABLE = re.compile("[\\\\\x00-\x1f\x7f\ud800-\udfff]|%[0-9A-Fa-f]{2}")
 _HINT = "copy the folder aside, and sync into a new one"
@@ -70,11 +69,7 @@ class PartitionedTable:
 
     def commits(self) -> list[Commit]:
         """All commits, oldest first, each checked against the one before; empty where there is no table."""
-        newest = self._newest()  # read first: a writer may commit meanwhile
-        commits = self._read_log() if any((self.folder / _LOG).glob("*.json")) else []
-        if newest and (len(commits) <= newest[0] or commits[newest[0]].digest != newest[1]):
-            raise BooksError(f"version {newest[0]} of {self.folder}, the newest that was written, is missing; {_HINT}")
-        return commits
+        return self._read_log() if any((self.folder / _LOG).glob("*.json")) else []
 
     def _read_log(self) -> list[Commit]:
         """Read the commits of the log up to the one that is the newest now."""
@@ -88,16 +83,6 @@ class PartitionedTable:
         if listed != {file.name for file in commits[-1].parts.values()}:
             raise BooksError(f"the files that {log} lists are not those of its record; {_HINT}")
         return commits
-
-    def _newest(self) -> tuple[int, str] | None:
-        """Read the number and digest of the newest version, as they were noted after its commit; None at first."""
-        try:
-            newest = json.loads((self.folder / _NEWEST).read_bytes())
-            return int(newest["version"]), newest["digest"]
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, TypeError, KeyError):
-            raise BooksError(f"{self.folder / _NEWEST} is damaged; {_HINT}") from None
 
     def _checked(self, history: Iterable[Mapping[str, Any]]) -> Iterator[Commit]:
         """Read the record of each commit, and check that it follows the one before."""
@@ -204,10 +189,7 @@ class PartitionedTable:
             except delta.exceptions.DeltaError as error:
                 reason = quote(str(error))
                 raise InputError(f"{self.folder} cannot be written ({reason}); the books are unchanged") from error
-            version = 0 if last is None else last.version + 1
-            newest = json.dumps({"version": version, "digest": digest}).encode()
-            replace_file(self.folder / _NEWEST, lambda file: file.write(newest))
-        return Commit(version, dt.datetime.fromisoformat(at), json.loads(text), digest)
+        return Commit(0 if last is None else last.version + 1, dt.datetime.fromisoformat(at), json.loads(text), digest)
 
     def remove_unused(self, kept: Iterable[Commit]) -> int:
         """Delete the files that none of these versions has; return how many there were."""

@@ -22,7 +22,7 @@ _HADOOP_GLOB = re.compile(r"[*?\[\]{}]")
 
 
 def scan_files(engine: str, files: Sequence[Path], schema: pa.Schema, session: Any) -> Any:  # noqa: ANN401 (of engines)
-    """Read files with these columns as a frame of an engine; a column that an older file lacks is null."""
+    """Read files with these columns as a frame of an engine."""
     if engine not in list(_SCANS):
         raise InputError(f"engine must be one of {', '.join(map(repr, _SCANS))}, not {quote(engine)}")
     if session is not None and engine != "pyspark":
@@ -33,25 +33,14 @@ def scan_files(engine: str, files: Sequence[Path], schema: pa.Schema, session: A
 def _scan_polars(files: list[str], schema: pa.Schema, _session: None) -> Any:  # noqa: ANN401 (a polars.LazyFrame)
     polars: Any = import_extra("polars", "scale", "a scan by polars")
     columns = polars.from_arrow(schema.empty_table()).schema
-    return polars.scan_parquet(files, schema=columns, missing_columns="insert", glob=False, hive_partitioning=False)
+    return polars.scan_parquet(files, schema=columns, glob=False, hive_partitioning=False)
 
 
-def _scan_duckdb(files: list[str], schema: pa.Schema, _session: None) -> Any:  # noqa: ANN401 (a DuckDB relation)
+def _scan_duckdb(files: list[str], _schema: pa.Schema, _session: None) -> Any:  # noqa: ANN401 (a DuckDB relation)
     import duckdb  # noqa: PLC0415 (where it is needed)
 
     connection = duckdb.connect()
-    connection.register("_columns", schema.empty_table())
-    scanned = connection.read_parquet(
-        [_GLOB.sub(r"[\g<0>]", file) for file in files], union_by_name=True, hive_partitioning=False
-    )
-    absent = [f"NULL::{kind} AS {name}" for name, kind in _absent_columns(connection, scanned.columns)]
-    return scanned.project(", ".join(["*", *absent])) if absent else scanned
-
-
-def _absent_columns(connection: Any, found: Sequence[str]) -> list[tuple[str, str]]:  # noqa: ANN401 (of DuckDB)
-    """Names and types of columns that no file has."""
-    described = connection.execute("DESCRIBE _columns").fetchall()
-    return [(name, kind) for name, kind, *_ in described if name not in found]
+    return connection.read_parquet([_GLOB.sub(r"[\g<0>]", file) for file in files], hive_partitioning=False)
 
 
 def _scan_pyarrow(files: list[str], schema: pa.Schema, _session: None) -> pa.Table:

@@ -100,7 +100,7 @@ class BooksFolder:
         """Line entries of some months of a version, ordered by (datetime, id)."""
         parts = version.commit.parts
         empty = table_schema(version.record.scale).empty_table()
-        tables = [_as_current(self.lines.read(parts[one]), empty.schema) for one in sorted(months) if one in parts]
+        tables = [self.lines.read(parts[one]).cast(empty.schema) for one in sorted(months) if one in parts]
         return pa.concat_tables([empty, *tables])
 
     def read_ledgers(self, number: int) -> pd.DataFrame:
@@ -134,14 +134,6 @@ def _is_same(before: Mapping[str, object], record: Mapping[str, object]) -> bool
     return all(before[name] == record[name] for name in _STATED)
 
 
-def _as_current(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Rows of a file with the columns of now: one that an older version did not write is null."""
-    absent = [field for field in schema if field.name not in table.column_names]
-    for field in absent:
-        table = table.append_column(field, pa.nulls(table.num_rows, field.type))
-    return table.select(schema.names).cast(schema)
-
-
 class WorkingCopy:
     """The months of books while they are synced: files that no version has yet."""
 
@@ -157,7 +149,7 @@ class WorkingCopy:
         if month not in self.parts:
             return self._empty
         if self._last_read[0] != self.parts[month]:
-            self._last_read = self.parts[month], _as_current(self._table.read(self.parts[month]), self._empty.schema)
+            self._last_read = self.parts[month], self._table.read(self.parts[month]).cast(self._empty.schema)
         return self._last_read[1]
 
     def replace(self, days: Period, lines: pa.Table, chosen: Choice | None = None) -> None:

@@ -89,10 +89,7 @@ class BooksRecord(msgspec.Struct, frozen=True):
     def of(cls, record: dict[str, Any]) -> Self:
         """Read a record; one of another format is refused."""
         if record.get("format") != FORMAT:
-            raise BooksError(
-                f"the local books have the format {record.get('format')}, this version of the package reads {FORMAT}; "
-                "update it (pip install --upgrade accounting-analytics), or sync into a new folder"
-            )
+            raise BooksError("the local books were written by another version: sync into a new folder")
         return msgspec.convert(record, cls)
 
     @property

@@ -1,6 +1,5 @@
 """A damaged file, a missing commit or one of another program is named, never believed; a folder can be moved."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -37,9 +36,7 @@ def read_all(folder):
 
 def files_of(folder):
     """Files that decide what the books are."""
-    return sorted(
-        path for path in folder.rglob("*") if path.is_file() and path.name not in {"books.lock", "newest.json"}
-    )
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "books.lock")
 
 
 def flip(path):
@@ -55,13 +52,15 @@ def truncate(path):
 
 
 def test_every_damaged_file_is_named(synced, tmp_path):
-    """A changed, cut or missing file makes the books unreadable, and the message names it or its folder."""
+    """A changed, cut or missing file makes the books unreadable, and the message names it or its folder.
+
+    Without the file of the newest commit the books are those of the version before.
+    """
     lines, ledgers = read_all(synced)
     for number, original in enumerate(files_of(synced)):
         is_log = original.suffix == ".json"
-        for damage in (
-            (truncate, lambda path: path.unlink()) if is_log else (flip, truncate, lambda path: path.unlink())
-        ):
+        is_newest = is_log and original == max(original.parent.iterdir())
+        for damage in (*(() if is_log else (flip,)), truncate, *(() if is_newest else (Path.unlink,))):
             copy = shutil.copytree(synced, tmp_path / f"copy-{number}")
             path = copy / original.relative_to(synced)
             damage(path)
@@ -116,22 +115,12 @@ def _one_row():
     return pa.table({"id": ["1"]})
 
 
-def test_newest_version_cannot_be_dropped(folder):
-    """Without its newest commit the table would be an older one: that is found."""
-    max((folder / "lines" / "_delta_log").glob("*.json")).unlink()
-    with pytest.raises(BooksError, match="the newest that was written, is missing"):
-        Books.open(folder)
-
-
-def test_another_format_is_named(folder):
-    """Books of a later version of the package are refused by their format."""
-    newest = json.loads((folder / "lines" / "newest.json").read_bytes())
-    assert newest["version"] == 1
-    books = Books.open(folder)
+def test_another_version_is_named(folder):
+    """Books of another version of the package are refused."""
     from accounting_analytics.books.version_record import BooksRecord  # noqa: PLC0415 (only here)
 
-    with pytest.raises(BooksError, match="have the format 99, this version of the package reads 1"):
-        BooksRecord.of(books._version.commit.record | {"format": 99})
+    with pytest.raises(BooksError, match="were written by another version: sync into a new folder"):
+        BooksRecord.of(Books.open(folder)._version.commit.record | {"format": 99})
 
 
 def test_a_folder_can_be_moved(folder, tmp_path):

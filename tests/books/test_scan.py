@@ -3,16 +3,12 @@
 import shutil
 from dataclasses import replace
 
-import narwhals as nw
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
 import accounting_analytics as aa
 from accounting_analytics.books import Books
-from accounting_analytics.books.scan import scan_files
-from accounting_analytics.books.storage import table_schema
 from accounting_analytics.errors import BooksError, InputError
 from accounting_analytics.exact_sums import collect
 from accounting_analytics.statements import line_sums
@@ -21,7 +17,6 @@ YEAR = ("2026-01-01", "2026-05-31")
 MAY = ("2026-05-01", "2026-05-31")
 ENGINES = ["polars", "duckdb", "pyarrow", pytest.param("pyspark", marks=pytest.mark.spark)]
 STATEMENTS = (aa.cash_flow_statement, aa.income_statement, aa.balance_sheet, aa.trial_balance)
-LATER = "tag_group_ids"
 
 
 @pytest.fixture(scope="module")
@@ -102,27 +97,12 @@ def test_entries_of_a_flow_are_found_by_the_engine(books, scan, engine, monkeypa
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_version_and_files_without_a_later_column(books, scan, tmp_path, engine):
-    """A scan is of the version that is read; a column that some or all of its files lack is null."""
+def test_a_version(books, scan, engine):
+    """A scan is of the version that is read."""
     first = scan(engine, books.as_of(0))
     assert (len(first), first.attrs["load"]["books_version"]) == (len(books.as_of(0).line_entries()), 0)
     with pytest.raises(aa.errors.IncompleteLoadError, match="2026-04-30"):
         aa.recompute_cash_flow(first, books.ledgers(), *MAY)
-    months = {
-        month: books.line_table(aa.Period.parse(month, time_zone=books.time_zone)) for month in ("2025-01", "2026-04")
-    }
-    for lacking in (1, 2):
-        for number, (month, table) in enumerate(months.items()):
-            held = table.drop_columns([LATER]) if number < lacking else table
-            pq.write_table(held, tmp_path / f"{month}.parquet")
-        session = first.frame.sparkSession if engine == "pyspark" else None
-        frame = scan_files(engine, sorted(tmp_path.glob("*.parquet")), table_schema(books.scale), session)
-        read = nw.from_native(frame).lazy().select("id", LATER).collect("pyarrow").to_arrow()
-        assert sorted(read["id"].to_pylist()) == sorted(
-            one for table in months.values() for one in table["id"].to_pylist()
-        )
-        known = [] if lacking == 2 else months["2026-04"][LATER].drop_null().to_pylist()
-        assert sorted(read[LATER].drop_null().to_pylist()) == sorted(known)
 
 
 @pytest.mark.spark
