@@ -111,7 +111,7 @@ def _paths() -> dict[str, Any]:
                 "Retrieve the cash flow report",
                 query=requests.CashFlowReportQuery,
                 response=(200, response_models.CashFlowReport),
-                refusals=(*_ALWAYS, 403, 507),
+                refusals=(*_ALWAYS, 403),
             )
         },
     }
