@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,13 +18,12 @@ from accounting_analytics.service.storage.audit_rows import find_changed_rows
 from accounting_analytics.service.storage.database import database_of, id_batches, plain_rows
 from accounting_analytics.service.storage.store import Store, read_ledgers
 from accounting_analytics.service.wire.stored_values import (
-    BASE,
     CHANGES,
-    MICROSECONDS_PER_DAY,
     RECATEGORIZE_TRANSACTION,
+    SUMMED_APART,
     Instance,
     StoredLedger,
-    join_units,
+    join_sums,
 )
 
 if TYPE_CHECKING:
@@ -116,16 +114,16 @@ def _check_instance(connection: Connection, instance: Instance) -> Iterator[Brok
 
 
 def _unbalanced(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
-    high, low = (cast(func.sum(part), BigInteger) for part in (_LINES.high, _LINES.low))
+    high, low = (cast(part, BigInteger) for part in tables.SUM_OF_UNITS)
     query = (
-        select(_ENTRIES.id, func.count(), high, low)
+        select(_ENTRIES.id, high, low)
         .join_from(tables.journal_entries, tables.line_entries, _LINES.journal_entry_pk == _ENTRIES.pk)
         .where(_ENTRIES.instance_pk == instance.pk)
         .group_by(_ENTRIES.pk, _ENTRIES.id)
-        .having(or_(low % BASE != 0, high + low // BASE != 0))
+        .having(or_(low % SUMMED_APART != 0, high + low // SUMMED_APART != 0))
     )
-    for entry_id, _count, high_sum, low_sum in connection.execute(query):
-        yield entry_id, f"its debits exceed its credits by {join_units(high_sum, low_sum)} minor units"
+    for entry_id, high_sum, low_sum in connection.execute(query):
+        yield entry_id, f"its debits exceed its credits by {join_sums(high_sum, low_sum)} minor units"
 
 
 def _without_two_lines(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
@@ -202,37 +200,16 @@ def _wrong_cash_ledgers(
     """Entries whose stored cash ledger is not the one that their lines move."""
     by_key = {ledger.pk: ledger for ledger in ledgers}
     query = (
-        select(_ENTRIES.pk, _ENTRIES.id, _ENTRIES.cash_ledger_pk, _LINES.ledger_pk, _LINES.high, _LINES.low)
+        select(_ENTRIES.pk, _ENTRIES.id, _ENTRIES.cash_ledger_pk, _LINES.ledger_pk, _LINES.units)
         .join_from(tables.journal_entries, tables.line_entries, _LINES.journal_entry_pk == _ENTRIES.pk)
         .join(tables.ledgers, and_(_LEDGERS.pk == _LINES.ledger_pk, _LEDGERS.report_cash_flow.is_(True)), isouter=True)
         .where(_ENTRIES.instance_pk == instance.pk, or_(_LEDGERS.pk.is_not(None), _ENTRIES.cash_ledger_pk.is_not(None)))
         .order_by(_ENTRIES.pk)
     )
     for (_, entry_id, stored_key), lines in groupby(plain_rows(connection, query), itemgetter(0, 1, 2)):
-        cash = moved_cash_ledger(
-            (by_key[ledger_key], join_units(high, low)) for *_, ledger_key, high, low in lines if ledger_key in by_key
-        )
+        cash = moved_cash_ledger((by_key[ledger_key], units) for *_, ledger_key, units in lines if ledger_key in by_key)
         if stored_key != (cash.pk if cash else None):
             yield entry_id, "its stored cash ledger is not the one that its lines move"
-
-
-def _wrong_cash_days(
-    connection: Connection, instance: Instance, ledgers: list[StoredLedger]
-) -> Iterator[tuple[str, str]]:
-    """Days whose stored sum is not that of the lines."""
-    days = tables.cash_days.c
-    names = {ledger.pk: ledger.id for ledger in ledgers}
-    cash_keys = select(_LEDGERS.pk).where(_LEDGERS.instance_pk == instance.pk, _LEDGERS.report_cash_flow.is_(True))
-    differences: defaultdict[tuple[int, int], int] = defaultdict(int)
-    stored = select(days.ledger_pk, days.day, days.high, days.low).join_from(tables.cash_days, tables.ledgers)
-    for key, day, high, low in connection.execute(stored.where(_LEDGERS.instance_pk == instance.pk)):
-        differences[key, day] = join_units(high, low)
-    lines = select(_LINES.ledger_pk, _LINES.datetime, _LINES.high, _LINES.low).where(_LINES.ledger_pk.in_(cash_keys))
-    for key, moment, high, low in plain_rows(connection, lines):
-        differences[key, moment // MICROSECONDS_PER_DAY] -= join_units(high, low)
-    for (key, day), difference in differences.items():
-        if difference:
-            yield names[key], f"the stored sum of day {day} since 1970 is wrong by {difference} minor units"
 
 
 def _inconsistent_ledgers(_: Connection, __: Instance, ledgers: list[StoredLedger]) -> Iterator[tuple[str, str]]:
@@ -313,7 +290,6 @@ _INVARIANTS = {
     "a transaction belongs to a line of a financial account": _misplaced_transactions,
     "a line of a cash account has a transaction": _cash_without_transaction,
     "an entry has the cash ledger that it moved": _wrong_cash_ledgers,
-    "sums stored by day are those of the lines": _wrong_cash_days,
     "ledgers agree with their type and parents": _inconsistent_ledgers,
     "the required ledgers exist": _missing_required,
     "every change has an audit row": _audit_gaps,

@@ -6,7 +6,7 @@ import datetime as dt
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, select, true
+from sqlalchemy import ColumnElement, Connection, select
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.periods import Period
@@ -22,12 +22,10 @@ from accounting_analytics.service.wire.response_models import (
     number,
 )
 from accounting_analytics.service.wire.stored_values import (
-    MICROSECONDS_PER_DAY,
     Instance,
     StoredLedger,
     instant,
-    join_units,
-    microseconds,
+    join_sums,
 )
 
 if TYPE_CHECKING:
@@ -92,19 +90,19 @@ def _flows(
     cash_names = {ledger.pk: ledger.name for ledger in ledgers if ledger.report_cash_flow}
     others = _ledger_keys(instance, report_cash_flow=False)
     query = (
-        select(_LINES.ledger_pk, _LINES.id, _LINES.high, _LINES.low, _LINES.datetime)
+        select(_LINES.ledger_pk, _LINES.id, _LINES.units, _LINES.datetime)
         .add_columns(_ENTRIES.cash_ledger_pk, _ENTRIES.id, _ENTRIES.description)
         .join_from(tables.line_entries, tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
         .where(_LINES.ledger_pk.in_(others), _ENTRIES.cash_ledger_pk.is_not(None), *conditions)
         .order_by(_LINES.ledger_pk, _LINES.datetime, _LINES.id)
     )
     flows: defaultdict[int, _Flow] = defaultdict(_Flow)
-    for key, line_id, high, low, moment, cash_key, entry_id, description in plain_rows(connection, query):
-        flow, units = flows[key], -join_units(high, low)
-        flow.net += units
+    for key, line_id, units, moment, cash_key, entry_id, description in plain_rows(connection, query):
+        flow = flows[key]
+        flow.net -= units
         line = CashFlowLine(
             line_id=line_id,
-            amount=number(units, instance.scale),
+            amount=number(-units, instance.scale),
             datetime=instant(moment),
             cash_flow_ledger_name=cash_names[cash_key],
             journal_entry_id=entry_id,
@@ -115,28 +113,11 @@ def _flows(
 
 
 def _balances(connection: Connection, instance: Instance, instants: Sequence[Interval]) -> dict[int, int]:
-    """Units on every cash ledger with lines, summed over instants since the beginning.
-
-    Whole days (in UTC) are stored as sums; lines are read only from the days around the end.
-    """
-    if not instants:  # before the first day of the calendar
-        return {}
-    days, keys = tables.cash_days.c, _ledger_keys(instance, report_cash_flow=True)
-    end = instants[0].end
-    first = microseconds(end) // MICROSECONDS_PER_DAY if end else None
-    whole_days = _sums(days).where(days.ledger_pk.in_(keys), days.day < first if first is not None else true())
-    sums = connection.execute(whole_days).all()
-    if first is not None:
-        around = is_within(instants, _LINES.datetime) & (_LINES.datetime >= first * MICROSECONDS_PER_DAY)
-        sums = [*sums, *connection.execute(_sums(_LINES).where(_LINES.ledger_pk.in_(keys), around))]
-    balances: defaultdict[int, int] = defaultdict(int)
-    for key, high, low in sums:
-        balances[key] += join_units(high, low)
-    return balances
-
-
-def _sums(amounts: Any) -> Select[int, int, int]:  # noqa: ANN401 (columns of a table)
-    return select(amounts.ledger_pk, func.sum(amounts.high), func.sum(amounts.low)).group_by(amounts.ledger_pk)
+    """Units on every cash ledger with lines, summed over instants since the beginning."""
+    query = select(_LINES.ledger_pk, *tables.SUM_OF_UNITS).group_by(_LINES.ledger_pk)
+    cash = _LINES.ledger_pk.in_(_ledger_keys(instance, report_cash_flow=True))
+    rows = connection.execute(query.where(cash, is_within(instants, _LINES.datetime)))
+    return {key: join_sums(high, low) for key, high, low in rows}
 
 
 def _ledger_keys(instance: Instance, *, report_cash_flow: bool) -> Any:  # noqa: ANN401 (a subquery)
