@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Table, and_, cast, func, literal, or_, select
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    cast,
+    func,
+    literal,
+    or_,
+    select,
+)
 
 from accounting_analytics.chart_of_accounts import TYPE_OF_SUB_TYPE, SubType
 from accounting_analytics.service.bookkeeping.ledgers import REQUIRED_LEDGERS
@@ -19,13 +32,11 @@ from accounting_analytics.service.storage.audit_rows import find_changed_rows
 from accounting_analytics.service.storage.database import database_of, id_batches, plain_rows
 from accounting_analytics.service.storage.store import Store, read_ledgers
 from accounting_analytics.service.wire.stored_values import (
-    BASE,
     CHANGES,
-    MICROSECONDS_PER_DAY,
     RECATEGORIZE_TRANSACTION,
+    SUMMED_APART,
     Instance,
     StoredLedger,
-    join_units,
 )
 
 if TYPE_CHECKING:
@@ -99,11 +110,10 @@ def _count(connection: Connection, table: Table, *conditions: ColumnElement[bool
 
 
 def _check_instance(connection: Connection, instance: Instance) -> Iterator[BrokenInvariant]:
-    ledgers = read_ledgers(connection, instance)
-    for invariant, find in _INVARIANTS.items():
+    for invariant, findings in _findings(connection, instance).items():
         count = 0
         try:
-            for subject, problem in find(connection, instance, ledgers):
+            for subject, problem in findings:
                 count += 1
                 if count <= MAX_FINDINGS:
                     yield BrokenInvariant(instance.id, invariant, subject, problem)
@@ -115,85 +125,80 @@ def _check_instance(connection: Connection, instance: Instance) -> Iterator[Brok
             yield BrokenInvariant(instance.id, invariant, "", f"and {count - MAX_FINDINGS} more")
 
 
-def _unbalanced(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
-    high, low = (cast(func.sum(part), BigInteger) for part in (_LINES.high, _LINES.low))
-    query = (
-        select(_ENTRIES.id, func.count(), high, low)
-        .join_from(tables.journal_entries, tables.line_entries, _LINES.journal_entry_pk == _ENTRIES.pk)
-        .where(_ENTRIES.instance_pk == instance.pk)
-        .group_by(_ENTRIES.pk, _ENTRIES.id)
-        .having(or_(low % BASE != 0, high + low // BASE != 0))
-    )
-    for entry_id, _count, high_sum, low_sum in connection.execute(query):
-        yield entry_id, f"its debits exceed its credits by {join_units(high_sum, low_sum)} minor units"
+def _findings(connection: Connection, instance: Instance) -> dict[str, Iterator[tuple[str, str]]]:
+    """Return what breaks each invariant: an id, and how; it is found when it is read."""
+    ledgers = read_ledgers(connection, instance)
+    return {
+        **{invariant: _found(connection, instance, *query) for invariant, query in _QUERIES.items()},
+        "an entry has the cash ledger that it moved": _wrong_cash_ledgers(connection, instance, ledgers),
+        "ledgers agree with their type and parents": _inconsistent_ledgers(ledgers),
+        "the required ledgers exist": _missing_required(ledgers),
+        "every change has an audit row": _audit_gaps(connection, instance),
+        "the audit rows are as they were written": _changed_audit_rows(connection, instance),
+    }
 
 
-def _without_two_lines(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
-    query = (
-        select(_ENTRIES.id, func.count(_LINES.pk))
-        .join_from(tables.journal_entries, tables.line_entries, _LINES.journal_entry_pk == _ENTRIES.pk, isouter=True)
-        .where(_ENTRIES.instance_pk == instance.pk)
-        .group_by(_ENTRIES.pk, _ENTRIES.id)
-        .having(func.count(_LINES.pk) < literal(2))
-    )
-    for entry_id, count in connection.execute(query):
-        yield entry_id, f"it has {count} line(s)"
+def _found(connection: Connection, instance: Instance, query: Select[str], problem: str) -> Iterator[tuple[str, str]]:
+    for found in connection.execute(query, {"instance": instance.pk}).scalars():
+        yield found, problem
 
 
-def _inconsistent_lines(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
-    """Lines that do not agree with their entry or ledger."""
-    query = (
+_INSTANCE: BindParameter[int] = bindparam("instance")
+_HIGH, _LOW = (cast(part, BigInteger) for part in tables.SUM_OF_UNITS)
+_LINES_OF_ENTRIES = select(_ENTRIES.id).group_by(_ENTRIES.pk, _ENTRIES.id)
+_QUERIES = {
+    "debits equal credits": (
+        _LINES_OF_ENTRIES.join(tables.line_entries, _LINES.journal_entry_pk == _ENTRIES.pk)
+        .where(_ENTRIES.instance_pk == _INSTANCE)
+        .having(or_(_LOW % SUMMED_APART != 0, _HIGH + _LOW // SUMMED_APART != 0)),
+        "its debits do not equal its credits",
+    ),
+    "an entry has at least two lines": (
+        _LINES_OF_ENTRIES.outerjoin(tables.line_entries, _LINES.journal_entry_pk == _ENTRIES.pk)
+        .where(_ENTRIES.instance_pk == _INSTANCE)
+        .having(func.count(_LINES.pk) < literal(2)),
+        "it has no line, or one",
+    ),
+    "a line agrees with its entry and ledger": (
         select(_LINES.id)
-        .join_from(tables.line_entries, tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk, isouter=True)
-        .join(tables.ledgers, _LEDGERS.pk == _LINES.ledger_pk, isouter=True)
+        .outerjoin(tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
+        .outerjoin(tables.ledgers, _LEDGERS.pk == _LINES.ledger_pk)
+        .where(_LINES.instance_pk == _INSTANCE)
         .where(
-            _LINES.instance_pk == instance.pk,
             or_(
                 _ENTRIES.pk.is_(None),
                 _LEDGERS.pk.is_(None),
                 _ENTRIES.instance_pk != _LINES.instance_pk,
                 _LEDGERS.instance_pk != _LINES.instance_pk,
                 _ENTRIES.datetime != _LINES.datetime,
-            ),
-        )
-    )
-    for (line_id,) in connection.execute(query):
-        yield line_id, "its entry or ledger does not exist, belongs to another instance, or has another instant"
-
-
-def _misplaced_transactions(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
-    query = (
+            )
+        ),
+        "its entry or ledger does not exist, belongs to another instance, or has another instant",
+    ),
+    "a transaction belongs to a line of a financial account": (
         select(_TRANSACTIONS.id)
-        .join_from(tables.transactions, tables.line_entries, _LINES.pk == _TRANSACTIONS.line_entry_pk, isouter=True)
-        .join(tables.ledgers, _LEDGERS.pk == _LINES.ledger_pk, isouter=True)
+        .outerjoin(tables.line_entries, _LINES.pk == _TRANSACTIONS.line_entry_pk)
+        .outerjoin(tables.ledgers, _LEDGERS.pk == _LINES.ledger_pk)
+        .where(_TRANSACTIONS.instance_pk == _INSTANCE)
         .where(
-            _TRANSACTIONS.instance_pk == instance.pk,
             or_(
                 _LINES.pk.is_(None),
                 _LINES.instance_pk != _TRANSACTIONS.instance_pk,
                 _LEDGERS.financial_account_type.is_(None),
-            ),
-        )
-    )
-    for (transaction_id,) in connection.execute(query):
-        yield transaction_id, "its line does not exist, belongs to another instance, or is not on a financial account"
-
-
-def _cash_without_transaction(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
-    """Lines without a transaction on a financial account that reports cash flow."""
-    query = (
+            )
+        ),
+        "its line does not exist, belongs to another instance, or is not on a financial account",
+    ),
+    "a line of a cash account has a transaction": (
         select(_LINES.id)
-        .join_from(tables.line_entries, tables.ledgers, _LEDGERS.pk == _LINES.ledger_pk)
-        .join(tables.transactions, _TRANSACTIONS.line_entry_pk == _LINES.pk, isouter=True)
-        .where(
-            _LINES.instance_pk == instance.pk,
-            _LEDGERS.report_cash_flow.is_(True),
-            _LEDGERS.financial_account_type.is_not(None),
-            _TRANSACTIONS.id.is_(None),
-        )
-    )
-    for (line_id,) in connection.execute(query):
-        yield line_id, "it is on a financial account that reports cash flow, and has no transaction"
+        .join(tables.ledgers, _LEDGERS.pk == _LINES.ledger_pk)
+        .outerjoin(tables.transactions, _TRANSACTIONS.line_entry_pk == _LINES.pk)
+        .where(_LINES.instance_pk == _INSTANCE, _LEDGERS.report_cash_flow.is_(True))
+        .where(_LEDGERS.financial_account_type.is_not(None), _TRANSACTIONS.id.is_(None)),
+        "it is on a financial account that reports cash flow, and has no transaction",
+    ),
+}
+"""Queries of the ids that break an invariant, and how they do."""
 
 
 def _wrong_cash_ledgers(
@@ -202,40 +207,19 @@ def _wrong_cash_ledgers(
     """Entries whose stored cash ledger is not the one that their lines move."""
     by_key = {ledger.pk: ledger for ledger in ledgers}
     query = (
-        select(_ENTRIES.pk, _ENTRIES.id, _ENTRIES.cash_ledger_pk, _LINES.ledger_pk, _LINES.high, _LINES.low)
+        select(_ENTRIES.pk, _ENTRIES.id, _ENTRIES.cash_ledger_pk, _LINES.ledger_pk, _LINES.units)
         .join_from(tables.journal_entries, tables.line_entries, _LINES.journal_entry_pk == _ENTRIES.pk)
         .join(tables.ledgers, and_(_LEDGERS.pk == _LINES.ledger_pk, _LEDGERS.report_cash_flow.is_(True)), isouter=True)
         .where(_ENTRIES.instance_pk == instance.pk, or_(_LEDGERS.pk.is_not(None), _ENTRIES.cash_ledger_pk.is_not(None)))
         .order_by(_ENTRIES.pk)
     )
     for (_, entry_id, stored_key), lines in groupby(plain_rows(connection, query), itemgetter(0, 1, 2)):
-        cash = moved_cash_ledger(
-            (by_key[ledger_key], join_units(high, low)) for *_, ledger_key, high, low in lines if ledger_key in by_key
-        )
+        cash = moved_cash_ledger((by_key[ledger_key], units) for *_, ledger_key, units in lines if ledger_key in by_key)
         if stored_key != (cash.pk if cash else None):
             yield entry_id, "its stored cash ledger is not the one that its lines move"
 
 
-def _wrong_cash_days(
-    connection: Connection, instance: Instance, ledgers: list[StoredLedger]
-) -> Iterator[tuple[str, str]]:
-    """Days whose stored sum is not that of the lines."""
-    days = tables.cash_days.c
-    names = {ledger.pk: ledger.id for ledger in ledgers}
-    cash_keys = select(_LEDGERS.pk).where(_LEDGERS.instance_pk == instance.pk, _LEDGERS.report_cash_flow.is_(True))
-    differences: defaultdict[tuple[int, int], int] = defaultdict(int)
-    stored = select(days.ledger_pk, days.day, days.high, days.low).join_from(tables.cash_days, tables.ledgers)
-    for key, day, high, low in connection.execute(stored.where(_LEDGERS.instance_pk == instance.pk)):
-        differences[key, day] = join_units(high, low)
-    lines = select(_LINES.ledger_pk, _LINES.datetime, _LINES.high, _LINES.low).where(_LINES.ledger_pk.in_(cash_keys))
-    for key, moment, high, low in plain_rows(connection, lines):
-        differences[key, moment // MICROSECONDS_PER_DAY] -= join_units(high, low)
-    for (key, day), difference in differences.items():
-        if difference:
-            yield names[key], f"the stored sum of day {day} since 1970 is wrong by {difference} minor units"
-
-
-def _inconsistent_ledgers(_: Connection, __: Instance, ledgers: list[StoredLedger]) -> Iterator[tuple[str, str]]:
+def _inconsistent_ledgers(ledgers: list[StoredLedger]) -> Iterator[tuple[str, str]]:
     by_id = {ledger.id: ledger for ledger in ledgers}
     for ledger in ledgers:
         if TYPE_OF_SUB_TYPE[SubType(ledger.sub_type)] != ledger.type:
@@ -253,7 +237,7 @@ def _inconsistent_ledgers(_: Connection, __: Instance, ledgers: list[StoredLedge
                 yield ledger.id, "it is among its own ancestors"
 
 
-def _missing_required(_: Connection, __: Instance, ledgers: list[StoredLedger]) -> Iterator[tuple[str, str]]:
+def _missing_required(ledgers: list[StoredLedger]) -> Iterator[tuple[str, str]]:
     existing = [(ledger.sub_type, ledger.debit_credit) for ledger in ledgers if ledger.is_required]
     for required in REQUIRED_LEDGERS.values():
         found = existing.count((str(required.sub_type), str(required.debit_credit)))
@@ -261,7 +245,7 @@ def _missing_required(_: Connection, __: Instance, ledgers: list[StoredLedger]) 
             yield required.name, f"there are {found} such required ledgers instead of one"
 
 
-def _audit_gaps(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
+def _audit_gaps(connection: Connection, instance: Instance) -> Iterator[tuple[str, str]]:
     """Transactions and lines whose audit rows do not lead, change by change, to their current ledgers."""
     current: dict[str, str] = {}
     changed = set()
@@ -285,7 +269,7 @@ def _audit_gaps(connection: Connection, instance: Instance, _: object) -> Iterat
         yield transaction_id, "it was categorized by a user without an audit row, or has an audit row without that"
 
 
-def _changed_audit_rows(connection: Connection, instance: Instance, _: object) -> Iterator[tuple[str, str]]:
+def _changed_audit_rows(connection: Connection, instance: Instance) -> Iterator[tuple[str, str]]:
     for subject in find_changed_rows(connection, instance.pk):
         yield subject, "it was changed, or the row above it was changed or removed"
 
@@ -304,18 +288,3 @@ def _moved_lines(
         for line_id in chunk:
             if found.get(line_id) != ledger_ids[line_id]:
                 yield line_id, f"its last change moved it to {ledger_ids[line_id]}, but it is on {found.get(line_id)}"
-
-
-_INVARIANTS = {
-    "debits equal credits": _unbalanced,
-    "an entry has at least two lines": _without_two_lines,
-    "a line agrees with its entry and ledger": _inconsistent_lines,
-    "a transaction belongs to a line of a financial account": _misplaced_transactions,
-    "a line of a cash account has a transaction": _cash_without_transaction,
-    "an entry has the cash ledger that it moved": _wrong_cash_ledgers,
-    "sums stored by day are those of the lines": _wrong_cash_days,
-    "ledgers agree with their type and parents": _inconsistent_ledgers,
-    "the required ledgers exist": _missing_required,
-    "every change has an audit row": _audit_gaps,
-    "the audit rows are as they were written": _changed_audit_rows,
-}

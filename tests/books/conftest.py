@@ -24,7 +24,6 @@ from accounting_analytics.service.web.server import running
 
 ZONE = "America/New_York"
 FIRST, LAST = dt.date(2023, 1, 1), dt.date(2025, 12, 31)
-DAY = 86_400_000_000
 
 
 class ServedBooks:
@@ -95,15 +94,9 @@ class ServedBooks:
         post_entries(store, self.instance, entries)
 
     def execute(self, statement, *values):
-        """Change the database, and sum the days of the cash ledgers again."""
+        """Change the database."""
         with sqlite3.connect(self.path, timeout=60) as connection:
             rows = connection.execute(statement, values).fetchall()
-            connection.execute("DELETE FROM cash_days")
-            connection.execute(
-                "INSERT INTO cash_days SELECT l.ledger_pk, l.datetime / ?, sum(l.high), sum(l.low) FROM line_entries l "
-                "JOIN ledgers g ON g.pk = l.ledger_pk WHERE g.report_cash_flow GROUP BY 1, 2",
-                (DAY,),
-            )
         connection.close()
         return rows
 
@@ -132,7 +125,7 @@ class ServedBooks:
     def double_amounts(self, *, touches_cash=True):
         """Double all amounts of an entry."""
         pk = self._any_entry(touches_cash=touches_cash)
-        self.execute("UPDATE line_entries SET high = 2 * high, low = 2 * low WHERE journal_entry_pk = ?", pk)
+        self.execute("UPDATE line_entries SET units = 2 * units WHERE journal_entry_pk = ?", pk)
 
     def move(self, *, touches_cash=True):
         """Move an entry to any other day."""

@@ -283,7 +283,7 @@ def test_a_month_with_half_an_entry_does_not_tie(make_books, tmp_path):
     small.sync(books)
     half = "(SELECT max(pk) FROM line_entries WHERE journal_entry_pk = (SELECT max(pk) FROM journal_entries))"
     with small.store.writing() as connection:
-        connection.exec_driver_sql(f"UPDATE line_entries SET low = low + 1 WHERE pk = {half}")  # noqa: S608
+        connection.exec_driver_sql(f"UPDATE line_entries SET units = units + 1 WHERE pk = {half}")  # noqa: S608
     result = small.sync(books, months_a_night=4)
     assert (result.ties, result.complete) == (False, False)
     assert "1 of 4 months have journal entries that are not complete; first 2025-04: NOT COMPLETE" in result.verdict

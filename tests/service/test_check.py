@@ -76,8 +76,8 @@ def test_intact_books_have_no_findings(path):
 @pytest.mark.parametrize(
     ("statement", "invariant", "subject"),
     [
-        ("UPDATE line_entries SET low = 501 WHERE id = 'O0'", "debits equal credits", "E0"),
-        ("UPDATE line_entries SET high = 1 WHERE id = 'O0'", "debits equal credits", "E0"),
+        ("UPDATE line_entries SET units = 501 WHERE id = 'O0'", "debits equal credits", "E0"),
+        ("UPDATE line_entries SET units = 1000000500 WHERE id = 'O0'", "debits equal credits", "E0"),
         ("DELETE FROM line_entries WHERE journal_entry_pk = 1", "an entry has at least two lines", "E0"),
         ("UPDATE line_entries SET datetime = datetime + 1 WHERE id = 'O0'", "a line agrees", "O0"),
         ("UPDATE line_entries SET journal_entry_pk = 99 WHERE id = 'O1'", "a line agrees", "O1"),
@@ -87,8 +87,6 @@ def test_intact_books_have_no_findings(path):
         ("DELETE FROM transactions WHERE id = 'T0'", "a line of a cash account", "L0"),
         ("UPDATE journal_entries SET cash_ledger_pk = NULL WHERE id = 'E0'", "an entry has the cash", "E0"),
         ("UPDATE journal_entries SET cash_ledger_pk = 6 WHERE id = 'E0'", "an entry has the cash", "E0"),
-        ("UPDATE cash_days SET low = low + 1 WHERE ledger_pk = 5", "sums stored by day", "bank"),
-        ("DELETE FROM cash_days", "sums stored by day", "bank"),
         ("UPDATE ledgers SET type = 'revenue' WHERE id = 'food'", "ledgers agree", "food"),
         ("UPDATE ledgers SET parent_pk = pk WHERE id = 'costs'", "ledgers agree", "rent"),
         ("UPDATE ledgers SET is_required = 0 WHERE pk = 1", "the required ledgers", "Transfers Between Accounts"),
@@ -124,7 +122,7 @@ def test_many_findings_are_counted(path):
     with Store.open(path) as store:
         lines = (NewLine("bank", "debit", Decimal(1)), NewLine("rent", "credit", Decimal(1)))
         post_entries(store, "books", [NewJournalEntry(NOON, "entry", lines)] * (MAX_FINDINGS + 5))
-    found = findings(path, "UPDATE line_entries SET low = low + 1 WHERE ledger_pk = 8")
+    found = findings(path, "UPDATE line_entries SET units = units + 1 WHERE ledger_pk = 8")
     assert len([one for one in found if one.invariant == "debits equal credits"]) == MAX_FINDINGS + 1
     assert "and 7 more" in [one.problem for one in found]
 
@@ -152,7 +150,7 @@ def test_a_damaged_file_is_found(path):
 )
 def test_invalid_values_are_findings(path, statement):
     """An invalid value ends the check of one invariant, with a finding, but not the others."""
-    found = findings(path, statement, "UPDATE line_entries SET low = 501 WHERE id = 'O0'")
+    found = findings(path, statement, "UPDATE line_entries SET units = 501 WHERE id = 'O0'")
     assert any("invalid value" in one.problem for one in found)
     assert any(one.subject == "E0" for one in found)
 
@@ -187,7 +185,7 @@ def test_the_command(path, check):
     intact = check(path)
     assert (intact.returncode, intact.stdout) == (0, "")
     assert "every invariant holds: 3 entries, 6 lines" in intact.stderr
-    findings(path, "UPDATE line_entries SET low = 501 WHERE id = 'O0'")
+    findings(path, "UPDATE line_entries SET units = 501 WHERE id = 'O0'")
     broken = check(path)
     assert broken.returncode == 3
     assert "E0" in broken.stdout

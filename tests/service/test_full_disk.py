@@ -15,8 +15,6 @@ from accounting_analytics.service.check import check_books
 from accounting_analytics.service.web.server import running
 
 LEDGER = {"name": "Loan", "editable": True, "financial_account_type": "loan"}
-LINES = 20_000
-YEAR = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
 DAY = ("2025-03-01", "2025-03-01")
 NO_SPACE = """
     CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS
@@ -80,10 +78,9 @@ def small_folder(tmp_path):
 
 
 @pytest.fixture(params=["limit", *(["small disk"] if may_mount() else [])])
-def crowded(request, tmp_path, start_service, make_own_books, monkeypatch):
+def crowded(request, tmp_path, start_service, make_own_books):
     """Return books of a service whose disk can be filled, that service, and its disk."""
     folder = tmp_path if request.param == "limit" else request.getfixturevalue("small_folder")
-    monkeypatch.setenv("TMPDIR", str(folder))
     service = start_service(folder / "books.db", "--access-log")
     with make_own_books(folder / "books.db", service.base_url) as books:
         yield books, service, FileSizeLimit(service) if request.param == "limit" else SmallDisk(folder)
@@ -95,35 +92,32 @@ def status(response):
 
 
 def send_changes(books):
-    """Return the responses to a new ledger, a new category, and a long report."""
+    """Return the responses to a new ledger and a new category."""
     return [
         books.request("POST", "/v0/ledgers", json=LEDGER),
         books.request("PUT", "/v0/ledgers/bank/transactions/T/categories", json={"updated_category_ledger_id": "food"}),
-        books.request("GET", "/v0/reports/cash-flow", params=YEAR),
     ]
 
 
 def test_changes_are_refused_and_reads_go_on(crowded):
-    """A full disk is 507 for everything that writes; lists and small reports are served; with space all goes on."""
+    """A full disk is 507 for everything that writes; lists and reports are served; with space all goes on."""
     books, service, disk = crowded
-    bank, rent, food = books.bank(id="bank"), books.category(id="rent"), books.category("Food", id="food")
+    bank, rent, _ = books.bank(id="bank"), books.category(id="rent"), books.category("Food", id="food")
     books.post("2025-03-01T12:00:00Z", (bank, -5, NewTransaction(id="T")), (rent, 5))
-    books.post("2025-06-01T12:00:00Z", (bank, -LINES), *[(food, 1)] * LINES, description="a line " * 30)
     with closing(sqlite3.connect(books.store.path)) as connection:  # the log must grow again with the next change
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    books.report()  # chooses the folder of temporary files
     before = books.store.ledgers(books.instance_id)
     disk.fill()
     for _ in range(3):
         responses = send_changes(books)
-        assert [status(response) for response in responses] == [FULL] * 3
+        assert [status(response) for response in responses] == [FULL] * 2
         assert all("nothing was changed" in response.json()["message"] for response in responses)
         assert len(books.lines(bank)["records"]) == 2
         assert books.report(*DAY)["ending_cash_balance"] == -5
     disk.free()
     assert books.store.ledgers(books.instance_id) == before
     assert books.audit() == []
-    assert [response.status_code for response in send_changes(books)] == [201, 200, 200]
+    assert [response.status_code for response in send_changes(books)] == [201, 200]
     assert check_books(books.store).findings == []
     log = service.stderr()
     assert "Traceback" not in log

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import msgspec
-from sqlalchemy import Connection, Table, func, insert, select, text
+from sqlalchemy import Connection, Table, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from accounting_analytics.chart_of_accounts import DebitCredit
@@ -26,12 +26,10 @@ from accounting_analytics.service.storage.database import database_of, id_batche
 from accounting_analytics.service.storage.store import Store, read_instance, read_ledgers
 from accounting_analytics.service.wire.identifiers import check_id, check_text, derived_id, new_ids
 from accounting_analytics.service.wire.stored_values import (
-    MICROSECONDS_PER_DAY,
     POST_ENTRIES,
     Instance,
     StoredLedger,
     microseconds,
-    split_units,
     to_units,
 )
 
@@ -140,7 +138,6 @@ class PostedJournal:
         self._new_ids = {prefix: new_ids(prefix) for prefix in ("ent", "lin", "txn")}
         self._given_ids: dict[Table, set[str]] = {}
         self._rows: dict[Table, list[tuple[Any, ...]]] = {}
-        self._cash_movements: defaultdict[tuple[int, int], int] = defaultdict(int)
 
     def post(
         self,
@@ -165,7 +162,6 @@ class PostedJournal:
         """Write some entries and return their ids."""
         self._rows = {table: [] for table in _ROW_NAMES}
         self._given_ids = {table: set() for table in _ROW_NAMES}
-        self._cash_movements = defaultdict(int)
         for number, entry in batch:
             try:
                 self._add(entry)
@@ -203,10 +199,8 @@ class PostedJournal:
         line_id = self._choose_id(tables.line_entries, line.id, "lin")
         texts = [check_text(getattr(line, name), f"line {name}") for name in tables.LINE_TEXTS]
         self._rows[tables.line_entries].append(
-            (key, self._instance.pk, line_id, entry_key, ledger.pk, moment, side, *split_units(units), *texts)
+            (key, self._instance.pk, line_id, entry_key, ledger.pk, moment, side, units, *texts)
         )
-        if ledger.report_cash_flow:
-            self._cash_movements[ledger.pk, moment // MICROSECONDS_PER_DAY] += units
         if ledger.financial_account_type is not None or line.transaction is not None:
             self._add_transaction(key, line, ledger)
         if line.tags:
@@ -248,13 +242,6 @@ class PostedJournal:
             self._raise_duplicate_id()
             raise
         savepoint.commit()
-        if self._cash_movements:
-            rows_by_day = [
-                {"ledger_pk": ledger_key, "day": day, "high": high, "low": low}
-                for (ledger_key, day), units in self._cash_movements.items()
-                for high, low in [split_units(units)]
-            ]
-            self._connection.execute(_ADD_TO_CASH_DAYS, rows_by_day)
 
     def _check_instant(self, moment: dt.datetime) -> int:
         if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
@@ -338,13 +325,6 @@ _ROW_NAMES = {
     tables.transactions: "transaction",
     tables.line_entry_tags: "tag",
 }
-
-# SQLite and PostgreSQL share this syntax
-_ADD_TO_CASH_DAYS = text(
-    "INSERT INTO cash_days (ledger_pk, day, high, low) VALUES (:ledger_pk, :day, :high, :low) "
-    "ON CONFLICT (ledger_pk, day) "
-    "DO UPDATE SET high = cash_days.high + excluded.high, low = cash_days.low + excluded.low"
-)
 
 
 def _last_key(connection: Connection, table: Table) -> int:

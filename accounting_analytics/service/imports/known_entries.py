@@ -25,7 +25,6 @@ from accounting_analytics.service.wire.stored_values import (
     IMPORT_BOOKS,
     Instance,
     instant,
-    join_units,
     microseconds,
     to_units,
 )
@@ -163,15 +162,13 @@ def _lines_of(connection: Connection, keys: list[int]) -> tuple[dict[int, _Lines
     changed = set()
     for chunk in id_batches(keys):
         query = (
-            select(
-                lines.c.journal_entry_pk, ledgers.c.id, lines.c.high, lines.c.low, transactions.c.categorization_method
-            )
+            select(lines.c.journal_entry_pk, ledgers.c.id, lines.c.units, transactions.c.categorization_method)
             .join_from(lines, ledgers, lines.c.ledger_pk == ledgers.c.pk)
             .outerjoin(transactions, transactions.c.line_entry_pk == lines.c.pk)
             .where(lines.c.journal_entry_pk.in_(chunk))
         )
-        for key, ledger, high, low, method in connection.execute(query):
-            found[key][ledger, join_units(high, low)] += 1
+        for key, ledger, units, method in connection.execute(query):
+            found[key][ledger, units] += 1
             if method is not None:
                 accounts[key].add(ledger)
                 if method != AS_POSTED:

@@ -17,7 +17,7 @@ from accounting_analytics.service.wire.response_models import (
     Transaction,
     number,
 )
-from accounting_analytics.service.wire.stored_values import StoredLedger, instant, join_units
+from accounting_analytics.service.wire.stored_values import StoredLedger, instant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,14 +51,13 @@ class LineEntryRow(Struct, frozen=True, gc=False):
     @classmethod
     def from_columns(cls, values: Sequence[Any]) -> LineEntryRow:
         """Row of the values of :data:`COLUMNS`."""
-        high, low, moment = values[:_TEXTS_START]
+        units, moment = values[:_TEXTS_START]
         texts = dict(zip(tables.LINE_TEXTS, values[_TEXTS_START:_TEXTS_END], strict=True))
-        return cls(join_units(high, low), instant(moment), texts, *values[_TEXTS_END:])
+        return cls(units, instant(moment), texts, *values[_TEXTS_END:])
 
 
 COLUMNS = (
-    _LINES.high,
-    _LINES.low,
+    _LINES.units,
     _LINES.datetime,
     *(_LINES[name] for name in tables.LINE_TEXTS),
     _LINES.pk,
@@ -77,7 +76,7 @@ COLUMNS = (
 )
 """Columns of a line and its transaction; :meth:`LineEntryRow.from_columns` reads their values."""
 
-_TEXTS_START = 3
+_TEXTS_START = 2
 _TEXTS_END = _TEXTS_START + len(tables.LINE_TEXTS)
 
 

@@ -2,7 +2,7 @@
 
 Every row belongs to one instance, directly or through its parent row. ``pk`` columns are internal and never leave the
 service; ``id`` columns are the identifiers of the interface, unique in their instance. Instants are microseconds since
-1970 in UTC; amounts are the two parts of :mod:`accounting_analytics.service.wire.stored_values`.
+1970 in UTC; amounts are signed minor units, see :mod:`accounting_analytics.service.wire.stored_values`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from sqlalchemy import (
     Table,
     UniqueConstraint,
     event,
+    func,
 )
 
-from accounting_analytics.service.wire.stored_values import BASE
+from accounting_analytics.service.wire.stored_values import MAX_DIGITS, SUMMED_APART
 
 metadata = MetaData()
 
@@ -124,16 +125,15 @@ line_entries = Table(
     Column("ledger_pk", _Key, nullable=False),
     Column("datetime", BigInteger, nullable=False),
     Column("debit_credit", _Text, nullable=False),
-    Column("high", BigInteger, nullable=False),
-    Column("low", BigInteger, nullable=False),
+    Column("units", BigInteger, nullable=False),
     *(Column(name, _Text, nullable=False) for name in LINE_TEXTS),
     UniqueConstraint("instance_pk", "id"),
     ForeignKeyConstraint(["instance_pk", "ledger_pk"], ["ledgers.instance_pk", "ledgers.pk"]),
     CheckConstraint(
-        "(debit_credit = 'debit' AND high >= 0 AND low >= 0) OR (debit_credit = 'credit' AND high <= 0 AND low <= 0)",
+        "(debit_credit = 'debit' AND units >= 0) OR (debit_credit = 'credit' AND units <= 0)",
         name="sign_follows_side",
     ),
-    CheckConstraint(f"abs(high) < {BASE} AND abs(low) < {BASE}", name="parts_are_bounded"),
+    CheckConstraint(f"abs(units) < {10**MAX_DIGITS}", name="units_are_bounded"),
 )
 # A covering index: pages and sums of a ledger are read from it alone, in the order of a page.
 Index(
@@ -141,21 +141,12 @@ Index(
     line_entries.c.ledger_pk,
     line_entries.c.datetime,
     line_entries.c.id,
-    line_entries.c.high,
-    line_entries.c.low,
+    line_entries.c.units,
     line_entries.c.journal_entry_pk,
 )
 Index("line_entries_of_journal_entry", line_entries.c.journal_entry_pk)
-
-# Sums of the lines of a cash ledger per day (in UTC), so that a balance need not sum the history.
-cash_days = Table(
-    "cash_days",
-    metadata,
-    Column("ledger_pk", _Key, ForeignKey("ledgers.pk"), primary_key=True, autoincrement=False),
-    Column("day", BigInteger, primary_key=True, autoincrement=False),
-    Column("high", BigInteger, nullable=False),
-    Column("low", BigInteger, nullable=False),
-)
+SUM_OF_UNITS = (func.sum(line_entries.c.units // SUMMED_APART), func.sum(line_entries.c.units % SUMMED_APART))
+"""Columns of a query for :func:`~accounting_analytics.service.wire.stored_values.join_sums`."""
 
 transactions = Table(
     "transactions",

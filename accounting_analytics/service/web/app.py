@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from accounting_analytics.errors import OperationRefusedError
@@ -106,7 +106,7 @@ class LedgerService:
         query = parse_query(CashFlowReportQuery, request.query_params.multi_items())
         with self._store.reading() as connection:
             report = operations.retrieve_cash_flow_report(connection, instance, query)
-        return StreamingResponse(report.chunks, headers={"content-length": str(report.length)}, media_type=JSON)
+        return json_response(report)
 
     def is_available(self) -> bool:
         """Whether the database can be read."""

@@ -22,9 +22,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from accounting_analytics.chart_of_accounts import (
-    DEFAULTS,
     MAX_SORT_CODE_LENGTH,
-    TYPE_OF_SUB_TYPE,
     DebitCredit,
     FinancialAccountType,
     LedgerType,
@@ -163,45 +161,10 @@ class CashFlowReportQuery(PeriodQuery):
     """Query of the cash flow report."""
 
 
-def _valid_combinations() -> list[Any]:
-    """JSON Schema of the fields a new ledger needs, and of the types and sub_types that belong together."""
-    sub_types = {
-        kind: [sub_type for sub_type, its_type in TYPE_OF_SUB_TYPE.items() if its_type == kind] for kind in LedgerType
-    }
-    explicit_type = [
-        {"required": ["type", "sub_type"], "properties": {"type": {"const": kind}, "sub_type": {"enum": values}}}
-        for kind, values in sub_types.items()
-    ]
-    account_types = {
-        kind: [account for account, defaults in DEFAULTS.items() if defaults.type == kind] for kind in LedgerType
-    }
-    default_type = [
-        {
-            "required": ["financial_account_type"],
-            "properties": {
-                "financial_account_type": {"enum": accounts},
-                "type": {"enum": [None, kind]},
-                "sub_type": {"enum": [None, *sub_types[kind]]},
-            },
-        }
-        for kind, accounts in account_types.items()
-        if accounts
-    ]
-    required = {"debit_credit": "string", "report_cash_flow": "boolean", "sort_code": "string"}
-    no_account = {"required": list(required), "properties": {name: {"type": kind} for name, kind in required.items()}}
-    account = {
-        "required": ["financial_account_type"],
-        "properties": {"financial_account_type": {"type": "string"}},
-    }
-    return [*default_type, {**account, "anyOf": explicit_type}, {**no_account, "anyOf": explicit_type}]
-
-
 class CreateLedgerBody(BaseModel):
-    """Body of creating a ledger."""
+    """Body of creating a ledger; without financial_account_type the other fields but parent_id are required."""
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, json_schema_extra={"anyOf": _valid_combinations()}
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     name: Text
     editable: bool

@@ -1,8 +1,7 @@
 """Stored amounts, instances, ledgers and audit rows as plain values, and instants as they are stored.
 
-A signed number of minor units (debit positive) of at most 20 digits is stored as ``high * 10**10 + low``, both parts
-with the sign of the amount. Each part stays below 10**10, so a database can sum some 900 million lines of either part
-in 64 bits, and the two sums put together are the exact sum, however large.
+An amount is a signed number of minor units (debit positive) of at most 18 digits. A database sums its parts, of nine
+digits each, so that sums of billions of lines are exact in 64 bits; the two sums put together are the exact sum.
 """
 
 from __future__ import annotations
@@ -21,12 +20,13 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Row
 
-BASE = 10**10
-MAX_DIGITS = 20
+MAX_DIGITS = 18
+SUMMED_APART = 10**9
+"""Units are summed as ``units // SUMMED_APART`` and ``units % SUMMED_APART``, both with the sign of the units."""
 
 
 def to_units(amount: Decimal, scale: int) -> int:
-    """Minor units of an amount; refuse a fraction of a unit, and more than 20 digits in all."""
+    """Minor units of an amount; refuse a fraction of a unit, and more than 18 digits in all."""
     if not isinstance(amount, Decimal):
         raise AmountError(f"an amount is a Decimal, not {amount!r}")
     if not amount.is_finite():
@@ -39,15 +39,9 @@ def to_units(amount: Decimal, scale: int) -> int:
     return to_minor_units(amount, scale)
 
 
-def split_units(units: int) -> tuple[int, int]:
-    """Split signed units into their stored parts: (high, low)."""
-    high, low = divmod(abs(units), BASE)
-    return (high, low) if units >= 0 else (-high, -low)
-
-
-def join_units(high: int | None, low: int | None) -> int:
-    """Signed units of stored parts, or of their sums (None without lines; PostgreSQL sums to a Decimal)."""
-    return int(high or 0) * BASE + int(low or 0)
+def join_sums(high: int | None, low: int | None) -> int:
+    """Sum of units from the sums of their two parts (None without lines; PostgreSQL sums to a Decimal)."""
+    return int(high or 0) * SUMMED_APART + int(low or 0)
 
 
 def number_text(units: int, scale: int) -> str:
@@ -72,8 +66,6 @@ IMPORT_BOOKS = "import_books"
 
 CHANGES = frozenset({RECATEGORIZE_TRANSACTION, RENAME_LEDGER})
 """Those that change what was there before."""
-
-MICROSECONDS_PER_DAY = 86_400_000_000
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)

@@ -125,7 +125,7 @@ def test_invalid_time_zones(write):
         ("credit", "1e3", ("credit", "1000.00")),
         ("debit", "12.50000", ("debit", "12.50")),
         ("debit", "-0", ("debit", "0.00")),
-        ("debit", "123456789012345678.90", ("debit", "123456789012345678.90")),
+        ("debit", "1234567890123456.78", ("debit", "1234567890123456.78")),
     ],
 )
 def test_amounts(write, side, amount, expected):

@@ -173,8 +173,8 @@ def test_tokens_are_stored_hashed(store, path):
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE line_entries SET low = -low WHERE debit_credit = 'debit'",
-        "UPDATE line_entries SET high = 10000000000",
+        "UPDATE line_entries SET units = -units WHERE debit_credit = 'debit'",
+        "UPDATE line_entries SET units = 1000000000000000000 WHERE debit_credit = 'debit'",
         "UPDATE line_entries SET ledger_pk = 99",
         "UPDATE line_entries SET journal_entry_pk = 99",
         "UPDATE line_entries SET instance_pk = 99",
