@@ -29,7 +29,7 @@ from accounting_analytics.service.bookkeeping.post_entries import moved_cash_led
 from accounting_analytics.service.operations.recategorize_transaction import BY_USER
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.audit_rows import find_changed_rows
-from accounting_analytics.service.storage.database import database_of, id_batches, plain_rows
+from accounting_analytics.service.storage.database import STREAMED, database_of, id_batches
 from accounting_analytics.service.storage.store import Store, read_ledgers
 from accounting_analytics.service.wire.stored_values import (
     CHANGES,
@@ -213,7 +213,8 @@ def _wrong_cash_ledgers(
         .where(_ENTRIES.instance_pk == instance.pk, or_(_LEDGERS.pk.is_not(None), _ENTRIES.cash_ledger_pk.is_not(None)))
         .order_by(_ENTRIES.pk)
     )
-    for (_, entry_id, stored_key), lines in groupby(plain_rows(connection, query), itemgetter(0, 1, 2)):
+    rows = connection.execute(query, execution_options=STREAMED)
+    for (_, entry_id, stored_key), lines in groupby(rows, itemgetter(0, 1, 2)):
         cash = moved_cash_ledger((by_key[ledger_key], units) for *_, ledger_key, units in lines if ledger_key in by_key)
         if stored_key != (cash.pk if cash else None):
             yield entry_id, "its stored cash ledger is not the one that its lines move"

@@ -2,6 +2,7 @@
 
 import shutil
 import zoneinfo
+from pathlib import Path
 
 import pytest
 
@@ -58,7 +59,7 @@ def test_disk_space(tmp_path):
 
 def test_a_folder_that_cannot_be_written():
     """A folder without write access fails the check, before any result is lost."""
-    finding = run_check(Part.MACHINE, "disk", lambda: machine_checks.check_disk(machine_checks.Path("/proc/sys")))
+    finding = run_check(Part.MACHINE, "disk", lambda: machine_checks.check_disk(Path("/proc/sys")))
     assert (finding.verdict, finding.exit_code) == ("failed", 2)
     assert "cannot write to /proc/sys" in finding.message
 

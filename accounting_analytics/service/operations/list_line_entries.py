@@ -26,7 +26,7 @@ from accounting_analytics.service.operations.resource_lookup import (
     requested_period,
 )
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.database import is_within, plain_rows
+from accounting_analytics.service.storage.database import is_within
 from accounting_analytics.service.wire.response_models import LineEntryPage, NestedLedger, Tag
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.periods import Interval
     from accounting_analytics.service.wire.requests import ListLineEntriesQuery
-    from accounting_analytics.service.wire.stored_values import Instance, StoredLedger
+    from accounting_analytics.service.wire.stored_values import AnyRow, Instance, StoredLedger
 
 _SIGNING = {"digest_method": sha256, "key_derivation": "hmac"}
 
@@ -120,7 +120,7 @@ class PageLocation(NamedTuple):
 def find_page(connection: Connection, line_filter: LedgerLineFilter, limit: int, cursor: Cursor | None) -> PageLocation:
     """Page of at most `limit` lines that pass the filter, at a cursor or at the start."""
     ordered = _ordered(line_filter, cursor)
-    positions = list(plain_rows(connection, ordered.limit(limit + 1)))
+    positions = connection.execute(ordered.limit(limit + 1)).all()
     more, positions = len(positions) > limit, positions[:limit]
     lines = ordered.with_only_columns(_LINES.pk, _LINES.journal_entry_pk).limit(limit)
     backward = cursor is not None and cursor.backward
@@ -129,7 +129,7 @@ def find_page(connection: Connection, line_filter: LedgerLineFilter, limit: int,
     return PageLocation(lines, onward, back) if backward else PageLocation(lines, back, onward)
 
 
-def _reverse(positions: list[tuple[Any, ...]], cursor: Cursor) -> Cursor:
+def _reverse(positions: Sequence[AnyRow], cursor: Cursor) -> Cursor:
     """Cursor in the opposite direction: before the first line of the page, or at `cursor` if there is none."""
     if positions:
         return Cursor(not cursor.backward, _EXCLUSIVE, *positions[0])
@@ -227,7 +227,7 @@ def _rows(connection: Connection, selected: Subquery) -> list[LineEntryRow]:
         .outerjoin(tables.transactions, tables.transactions.c.line_entry_pk == _LINES.pk)
     )
     # sorted here: the rows arrive nearly in order, but the database would sort whole rows again
-    return sorted(map(LineEntryRow.from_columns, plain_rows(connection, query)), key=_ORDER)
+    return sorted(map(LineEntryRow.from_columns, connection.execute(query)), key=_ORDER)
 
 
 def _siblings(connection: Connection, selected: Subquery) -> dict[int, list[SiblingLine]]:
@@ -238,7 +238,7 @@ def _siblings(connection: Connection, selected: Subquery) -> dict[int, list[Sibl
         .join_from(selected, tables.line_entries, _LINES.journal_entry_pk == selected.c.journal_entry_pk)
         .join(tables.ledgers, ledgers.pk == _LINES.ledger_pk)
     )
-    lines = sorted(starmap(SiblingLine, plain_rows(connection, query)), key=_POSTED)
+    lines = sorted(starmap(SiblingLine, connection.execute(query)), key=_POSTED)
     return {key: list(siblings) for key, siblings in groupby(lines, attrgetter("page_line_key"))}
 
 
@@ -254,5 +254,5 @@ def _tags(connection: Connection, selected: Subquery) -> dict[int, list[Tag]]:
     )
     return {
         key: [Tag(id=tag_id, name=name, tag_group_id=group_id) for _, tag_id, name, group_id in rows]
-        for key, rows in groupby(plain_rows(connection, query), itemgetter(0))
+        for key, rows in groupby(connection.execute(query), itemgetter(0))
     }

@@ -12,7 +12,7 @@ from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.periods import Period
 from accounting_analytics.service.operations.resource_lookup import has_all_tags, requested_period
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.database import is_within, plain_rows
+from accounting_analytics.service.storage.database import STREAMED, is_within
 from accounting_analytics.service.storage.store import read_ledgers
 from accounting_analytics.service.wire.response_models import (
     CashFlowLedger,
@@ -97,7 +97,8 @@ def _flows(
         .order_by(_LINES.ledger_pk, _LINES.datetime, _LINES.id)
     )
     flows: defaultdict[int, _Flow] = defaultdict(_Flow)
-    for key, line_id, units, moment, cash_key, entry_id, description in plain_rows(connection, query):
+    rows = connection.execute(query, execution_options=STREAMED)
+    for key, line_id, units, moment, cash_key, entry_id, description in rows:
         flow = flows[key]
         flow.net -= units
         line = CashFlowLine(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 
 from sqlalchemy import and_, false, or_, true
@@ -12,10 +12,10 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.service.wire.stored_values import microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from sqlalchemy import ColumnElement, Connection, Engine, Select, Table
+    from sqlalchemy import ColumnElement, Connection, Engine, Table
     from sqlalchemy.exc import DBAPIError
 
     from accounting_analytics.periods import Interval
@@ -27,16 +27,6 @@ _Id = TypeVar("_Id", str, int)
 def id_batches(ids: Sequence[_Id]) -> Iterator[Sequence[_Id]]:
     """Ids of one query each: a database limits the parameters of a query."""
     return (ids[start : start + _IDS_PER_QUERY] for start in range(0, len(ids), _IDS_PER_QUERY))
-
-
-def plain_rows(
-    connection: Connection, query: Select[*tuple[Any, ...]], parameters: Mapping[str, Any] | None = None
-) -> Iterator[tuple[Any, ...]]:
-    """Rows of a query as plain tuples, one by one, and never all of them in memory.
-
-    Values are as the driver returns them: a Boolean may be 0 or 1.
-    """
-    return chain.from_iterable(database_of(connection).stream_rows(connection, query, parameters))
 
 
 def is_within(
@@ -63,8 +53,8 @@ VERSION = 6
 """Version of the tables, which every database states; any change of the tables raises it."""
 
 _DATABASE = "database"
-BATCH_ROWS = 2000
-"""Rows that are fetched together when a query is streamed."""
+STREAMED = {"yield_per": 2000}
+"""Execution options of a query whose rows are fetched in batches, and are never all in memory."""
 
 
 class Failure(Enum):
@@ -105,11 +95,6 @@ class Database(Protocol):
 
         After an IntegrityError, such as an id that is taken, the caller rolls back to its savepoint.
         """
-
-    def stream_rows(
-        self, connection: Connection, query: Select[*tuple[Any, ...]], parameters: Mapping[str, Any] | None
-    ) -> Iterator[list[tuple[Any, ...]]]:
-        """Rows of a query as the driver returns them, in batches; never all of them in memory."""
 
     def find_damage(self, connection: Connection, limit: int, *, quick: bool = False) -> Iterator[str]:
         """Problems that the database finds in its own file, at most `limit`; a quick check finds most of them."""

@@ -10,7 +10,6 @@ from sqlalchemy import (
     URL,
     Connection,
     Engine,
-    Select,
     Table,
     create_engine,
     event,
@@ -31,7 +30,6 @@ from sqlalchemy.exc import (
 from accounting_analytics.errors import ConfigurationError, InputError
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.database import (
-    BATCH_ROWS,
     VERSION,
     WRITES,
     Failure,
@@ -40,7 +38,7 @@ from accounting_analytics.service.storage.database import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 
@@ -101,14 +99,6 @@ class PostgreSQL:
                     copy.write_row(row)
         except psycopg.Error as error:  # raised by the driver itself, without SQLAlchemy
             raise DBAPIError.instance(statement, None, error, psycopg.Error, dialect=connection.dialect) from error
-
-    def stream_rows(
-        self, connection: Connection, query: Select[*tuple[Any, ...]], parameters: Mapping[str, Any] | None
-    ) -> Iterator[list[tuple[Any, ...]]]:
-        """Rows of a query through a server-side cursor: without one, the server sends all rows together."""
-        options = {"stream_results": True, "max_row_buffer": BATCH_ROWS}
-        with connection.execute(query, parameters, execution_options=options) as result:
-            yield from map(list, result.partitions(BATCH_ROWS))
 
     def find_damage(self, connection: Connection, limit: int, *, quick: bool = False) -> Iterator[str]:  # noqa: ARG002 (of the protocol)
         """Return nothing: the server checks its own files."""

@@ -9,12 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from sqlalchemy import URL, Connection, Engine, Select, Table, create_engine, event
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event
 from sqlalchemy.exc import DatabaseError, DBAPIError
 
 from accounting_analytics.errors import AccountingAnalyticsError, ConfigurationError, InputError
 from accounting_analytics.service.storage.database import (
-    BATCH_ROWS,
     VERSION,
     WRITES,
     Failure,
@@ -24,7 +23,7 @@ from accounting_analytics.service.storage.database import (
 from accounting_analytics.service.storage.tables import metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
 APPLICATION_ID = 0x4C415331
 """Identifies an SQLite file as a database of this service ("LAS1")."""
@@ -100,15 +99,6 @@ class SQLite:
         """Insert many rows with one prepared statement."""
         values = ", ".join("?" * len(table.columns))
         connection.exec_driver_sql(f"INSERT INTO {table.name} VALUES ({values})", list(rows))  # noqa: S608 (our own names)
-
-    def stream_rows(
-        self, connection: Connection, query: Select[*tuple[Any, ...]], parameters: Mapping[str, Any] | None
-    ) -> Iterator[list[tuple[Any, ...]]]:
-        """Rows of a query, fetched from the driver's cursor."""
-        with connection.execute(query, parameters) as result:
-            cursor = result.cursor
-            while cursor is not None and (rows := cursor.fetchmany(BATCH_ROWS)):
-                yield list(rows)
 
     def find_damage(self, connection: Connection, limit: int, *, quick: bool = False) -> Iterator[str]:
         """Problems that SQLite finds in the file; a quick check leaves out that indexes have the rows of tables."""
