@@ -90,7 +90,7 @@ def test_lines_before_the_first_day_are_named(tmp_path, serve):
         assert books.sync(service.client, start_date="2025-09-01").ties
 
 
-@pytest.mark.parametrize("touches_cash", [True, False])
+@pytest.mark.parametrize("touches_cash", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_a_sync_looks_before_the_first_day(tmp_path, serve, touches_cash):
     """The line of each ledger that is read again is its first one: if that is too early, no sum is a balance."""
     with serve(11) as service:

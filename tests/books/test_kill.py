@@ -156,6 +156,7 @@ def test_two_syncs_at_once(tmp_path, serve):
         assert_equal_to_service(folder, service)
 
 
+@pytest.mark.long
 @pytest.mark.soak
 def test_a_reader_sees_whole_versions(tmp_path, serve, soak_count):
     """While books are synced and compacted again and again, a reader always has the lines of one version."""
@@ -185,6 +186,7 @@ def test_a_reader_sees_whole_versions(tmp_path, serve, soak_count):
         assert len({version for version, *_ in seen}) == len(seen)
 
 
+@pytest.mark.long
 @pytest.mark.soak
 def test_processes_that_read_end(tmp_path, serve, soak_count):
     """A process that has read a table ends with exit code 0: no thread of a reader aborts it."""

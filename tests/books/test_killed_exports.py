@@ -43,6 +43,7 @@ def digests(folder):
     return manifest.books_version, {file.name: file.sha256 for file in manifest.files}
 
 
+@pytest.mark.long
 @pytest.mark.soak
 def test_killed_exports_of_books(tmp_path, serve, fork_server, soak_count):
     """Killed at any step, between two versions of the books whose months differ; the next export removes the rest."""

@@ -72,6 +72,7 @@ def test_edits_are_found(tmp_path, serve, first, soak_count):
             assert sum(-amount if is_credit else amount for is_credit, amount in changes) == 0
 
 
+@pytest.mark.long
 @pytest.mark.soak
 def test_the_rota_finds_the_rest(tmp_path, serve, first, soak_count):
     """Texts and entries without cash are found when their month is read again, at the latest after all months."""

@@ -23,6 +23,7 @@ def assert_kept(measured):
     assert measured.calibration_error <= CALIBRATION
 
 
+@pytest.mark.long
 def test_precision_is_kept(benchmark, noisy_books):
     """The last months of a seed keep the precision, and of the demo company too, without the rows that rules match."""
     books = benchmark.noisy(noisy_books.SEEDS[1])

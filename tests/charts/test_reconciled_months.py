@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accounting_analytics import charts
@@ -58,6 +58,7 @@ def shown_of(differences):
     return own or differences
 
 
+@settings.get_profile("slow")
 @given(st.lists(DIFFERENCES, min_size=1, max_size=12), st.booleans())
 def test_cells_are_the_differences(drawn, as_decimals):
     """Every difference of a ledger is one cell with its exact amount; all other cells tie."""

@@ -308,6 +308,15 @@ def books(make_books):
     return make_books()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Leave requests and attacks on PostgreSQL to the long counts: what reads them is the same on both databases."""
+    for item in items:
+        on_the_web = item.path.parent.name == "web" or item.path.stem == "test_interface_requests"
+        if on_the_web and item.get_closest_marker("postgresql"):
+            item.add_marker(pytest.mark.long)
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
 def database(request, tmp_path):
     """Return a new database of each kind for one test."""

@@ -179,7 +179,7 @@ def check_posted(store, posters):
     assert {count for name, count in found.items()} <= {1, FILE}
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgresql, pytest.mark.long])])
 def own_database(request, tmp_path):
     """Return a database and its server, if it has one."""
     if request.param == "sqlite":
