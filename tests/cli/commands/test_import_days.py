@@ -79,17 +79,3 @@ def test_virtual_postings_keep_their_day(run, tmp_path):
     (tmp_path / "books.journal").write_text("2025-01-01 Budget\n    (assets:bank)   3  ; date:2025-02-03\n")
     summary = json.loads(run("import", "books.journal", *COMMAND, "--virtual", "--json").stdout)
     assert (summary["start_date"], summary["end_date"]) == ("2025-02-03", "2025-02-03")
-
-
-def test_days_of_postings_in_the_csv_of_hledger(run, assert_refused, tmp_path):
-    """The CSV has days of postings in comments only: they are refused with their line, or left out and counted."""
-    journal = tmp_path / "books.journal"
-    journal.write_text(SALE.format(entry="=01-02", cash="[2025-02-05]", category="date2:2/9"), encoding="utf-8")
-    command = ["hledger", "print", "-f", journal, "-O", "csv"]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603 (our file)
-    (tmp_path / "books.csv").write_text(printed, encoding="utf-8")
-    own = "line 2: a posting on assets:bank has a day of its own ('[2025-02-05]')"
-    assert_refused(run("import", "books.csv", *COMMAND), 2, own, "import the journal instead", "--use-entry-dates")
-    finished = run("import", "books.csv", *COMMAND, "--use-entry-dates", "--json")
-    assert json.loads(finished.stdout)["end_date"] == "2025-01-01"
-    assert "1 postings with a day of their own are on the day of their entry" in finished.stderr
