@@ -80,6 +80,7 @@ def test_crontab(run_shell, tmp_path):
     assert run_shell(command.replace("last-month", "2030-05")).stdout == f"exit code 3: see {tmp_path}/pack.log\n"
 
 
+@pytest.mark.long
 @pytest.mark.browser
 @pytest.mark.systemd
 def test_units_of_systemd(run_shell, tmp_path):
@@ -99,6 +100,7 @@ def test_units_of_systemd(run_shell, tmp_path):
     assert written(tmp_path / "packs") == FILES
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_workflow(run_shell, tmp_path):
     """The workflow is YAML without a secret in it; its step writes the pack to the folder that is uploaded."""
