@@ -53,6 +53,7 @@ def test_the_run_ends_with_the_pack_of_the_last_month(demo_run):
     assert f"accounting-analytics verify-pack {page} --fingerprint {fingerprint}" in text
 
 
+@pytest.mark.long
 def test_a_second_run_replaces_the_first(demo_run):
     """A second run writes the same files with the same figures."""
     folder, text = demo_run
