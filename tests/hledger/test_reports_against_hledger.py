@@ -21,7 +21,7 @@ from accounting_analytics.service.web.server import running
 
 pytestmark = pytest.mark.hledger
 
-SAMPLE = Path(__file__).parents[2] / "data" / "sample_hledger.csv"
+SAMPLE = Path(__file__).parents[2] / "data" / "sample.journal"
 PERIODS = [("2025-01-01", "2026-06-30"), ("2025-11-05", "2026-03-10"), ("2026-02-28", "2026-02-28")]
 SPECIAL = re.compile(r"([\[\]\\^$.|?*+(){}])")
 
