@@ -179,18 +179,6 @@ def reviewed(books):
     return [review.frame, review.decisions, review.plan(), review.notes]
 
 
-def bridge_of_months(books):
-    """Return the bridge between the two months of the lines."""
-    statement = aa.cash_flow_statement(books.lines, books.ledgers)
-    return aa.bridge(statement.column("2026-04"), statement.column("2026-05"))
-
-
-def with_entries_of_steps(bridge):
-    """Return a bridge, and the entries of its steps."""
-    entries = [bridge[step.key].entries for step in bridge.steps]
-    return [bridge, [one[["id", "figure_amount", "local_date"]] for one in entries]]
-
-
 CASES = {
     "CashFlowReport": lambda books, _: changed_tables(books),
     "LedgerNames.from_frame": lambda books, _: paths(aa.LedgerNames.from_frame(books.ledgers)),
@@ -210,7 +198,6 @@ CASES = {
     "apply_plan": lambda books, folder: aa.apply_plan(books.client, books.plan, journal=folder / "journal.jsonl"),
     "balance_sheet": lambda books, _: with_entries(aa.balance_sheet(books.lines, books.ledgers), "Operating Account"),
     "backtest": lambda books, _: aa.backtest(books.lines, books.ledgers, precision=0.8),
-    "bridge": lambda books, _: with_entries_of_steps(bridge_of_months(books)),
     "cash_flow_statement": lambda books, _: [
         *with_entries(
             aa.cash_flow_statement(books.lines, books.ledgers, *DAYS, starting_balances=books.balances), "Rent"
