@@ -27,7 +27,6 @@ MANIFEST = "manifest.json"
 MANIFEST_VERSION = 4
 _MAX_CURRENCY = 30
 _SUM_DIGITS = 38
-_MAX_MONTHS = 12
 
 
 @dataclass(frozen=True)

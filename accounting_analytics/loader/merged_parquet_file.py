@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from accounting_analytics.loader.windows import FinishedWindow
 
 _ROWS_PER_BATCH = 1 << 15
+_GLOB = re.compile(r"[*?\[]")
+"""Characters of a path that DuckDB reads as a pattern, unless they are in brackets."""
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -97,7 +100,7 @@ def _sorted_lines(
 
     An id that two windows have with different content is refused before the first batch.
     """
-    files = [str(one.path) for one in windows if one.path is not None and one.lines]
+    files = [_GLOB.sub(r"[\g<0>]", str(one.path)) for one in windows if one.path is not None and one.lines]
     if not files:
         yield (), 0
         return

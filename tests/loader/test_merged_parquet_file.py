@@ -22,7 +22,7 @@ def test_the_file_equals_the_frame(connected, interleaved, tmp_path, monkeypatch
     """Rows and types are those of a frame of decimals, whatever the size of the batches."""
     monkeypatch.setattr(merged_parquet_file, "_ROWS_PER_BATCH", rows)
     frame = aa.load_line_entries(connected(interleaved, amounts="decimal"), LEDGERS, *PERIOD, time_zone=zone)
-    path = tmp_path / "deep" / "lines.parquet"
+    path = tmp_path / "deep [1] *?" / "lines.parquet"
     written = load_line_entries_to_parquet(connected(interleaved), LEDGERS, *PERIOD, path, time_zone=zone)
     table = pq.read_table(path)
     assert table.column_names == list(frame.columns)
