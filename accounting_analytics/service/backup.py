@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -74,7 +74,7 @@ def _save_copy(source: sqlite3.Connection, target: Path) -> None:
     """Copy the books that a connection sees into one file, which is complete and synced to disk, or does not exist."""
 
     def write(file: BinaryIO) -> None:
-        with closing(sqlite3.connect(file.name)) as copy:
+        with open_file(Path(file.name)) as copy:
             source.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")  # the copy is one file, with nothing beside it
 

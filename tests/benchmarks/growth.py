@@ -28,11 +28,13 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import books
 import duckdb
 import growth_page
 import load
+import local_books
 from spark_cluster import Cluster
+
+import accounting_analytics as aa
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,17 +107,17 @@ def run_syncs(lines: int) -> Iterator[dict[str, Any]]:
     """Sync local books of 36 months with the embedded service, twice."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for step, took in books.measured_steps(folder, lines, 36, ("first sync", "sync again")):
-            stored = books.Books.open(folder / "books").scan("duckdb").frame
+        for step, took in local_books.measured_steps(folder, lines, 36, ("first sync", "sync again")):
+            stored = aa.Books.open(folder / "books").scan("duckdb").frame
             yield {
                 "program": {"sync again": "sync without changes"}.get(step, step),
                 "seconds": took["seconds"],
                 "peak_mb": took["peak"],
-                "bytes_a_line": books.stored_bytes(folder) / lines,
+                "bytes_a_line": local_books.stored_bytes(folder) / lines,
                 "figures": figures_of(stored.aggregate("count(*), sum(amount)")),
             }
         written = duckdb.read_parquet(str(folder / "lines.in.parquet"))
-        synced = written.filter(f"(datetime AT TIME ZONE 'UTC')::DATE <= '{books.last_day(36)}'")
+        synced = written.filter(f"(datetime AT TIME ZONE 'UTC')::DATE <= '{local_books.last_day(36)}'")
         yield {"program": "the books", "figures": figures_of(synced.aggregate("count(*), sum(amount)"))}
 
 

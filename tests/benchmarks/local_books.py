@@ -1,0 +1,172 @@
+"""Local books of a million lines: the first sync against a load alone, a sync without changes, and their size.
+
+    python tests/benchmarks/local_books.py [--lines 1000000] [--months 36]
+
+The service is a process of its own, and so is each step. "own" is the CPU time of the step, without the service's; a
+"request" is one that the service was sent. It prints figures, and stops if the books do
+not agree with the reports of the service.
+"""
+
+import argparse
+import datetime as dt
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import accounting_analytics as aa
+
+COMMAND = [sys.executable, "-m", "accounting_analytics"]
+CASH = [f"assets:bank {number}" for number in range(8)] + [f"liabilities:card {number}" for number in range(4)]
+CATEGORIES = (
+    [f"expenses:group {number % 12}:category {number}" for number in range(140)]
+    + [f"income:source {number}" for number in range(30)]
+    + [f"liabilities:loan {number}" for number in range(6)]
+)
+LARGEST = 0.45
+"""Share of the entries that the largest account has."""
+START = dt.datetime(2023, 1, 1, tzinfo=dt.UTC)
+START_DATE = "2023-01-01"
+STEPS = ("load", "first sync", "sync again", "read")
+
+
+def write_books(file, lines, months):
+    """Write a line table of two to four lines per entry, spread evenly over the months."""
+    chance = random.Random(7)  # noqa: S311 (a benchmark)
+    columns = {name: [] for name in ("entry_id", "datetime", "entry_description", "ledger", "debit_credit", "amount")}
+    seconds = months * 365 * 86400 // 12
+    written = entry = 0
+    while written < lines:
+        count = chance.choices([1, 2, 3], [70, 20, 10])[0]
+        outflow = chance.random() < 0.7
+        amounts = [chance.randint(100, 500_000) for _ in range(count)]
+        own = CASH[0] if chance.random() < LARGEST else chance.choice(CASH[1:])
+        rows = [(own, "credit" if outflow else "debit", sum(amounts))]
+        rows += [(chance.choice(CATEGORIES), "debit" if outflow else "credit", amount) for amount in amounts]
+        when = START + dt.timedelta(seconds=int(seconds * written / lines))
+        for ledger, side, cents in rows:
+            values = (f"entry-{entry:07d}", when, f"Payment {entry} to a supplier", ledger, side, Decimal(cents) / 100)
+            for column, value in zip(columns.values(), values, strict=True):
+                column.append(value)
+        written += count + 1
+        entry += 1
+    columns["datetime"] = pa.array(columns["datetime"], pa.timestamp("us", "UTC"))
+    columns["amount"] = pa.array(columns["amount"], pa.decimal128(18, 2))
+    pq.write_table(pa.table(columns), file)
+    return written
+
+
+def import_books(file, database):
+    """Import the table by the command line."""
+    words = ["import", file, "--database", database, "--cash", "assets:bank*", "--cash", "liabilities:card*"]
+    subprocess.run([*COMMAND, *map(str, words)], check=True, capture_output=True)  # noqa: S603 (our own)
+
+
+@contextmanager
+def served(database):
+    """Serve the books in a process of their own; yields the settings of a client."""
+    process = subprocess.Popen(  # noqa: S603 (our own)
+        [*COMMAND, "serve", "--database", str(database)], stdout=subprocess.PIPE, text=True, bufsize=1
+    )
+    try:
+        printed = "".join(process.stdout.readline() for _ in range(6))
+        url = re.search(r"BASE_URL=(\S+)", printed)[1]
+        instance = re.search(r"INSTANCE_ID=(\S+)", printed)[1]
+        token_file = re.search(r"TOKEN_FILE=(\S+)", printed)[1]
+        yield {
+            "ACCOUNTING_ANALYTICS_BASE_URL": url,
+            "ACCOUNTING_ANALYTICS_TOKEN_FILE": token_file,
+            "ACCOUNTING_ANALYTICS_INSTANCE_ID": instance,
+        }
+    finally:
+        process.terminate()
+        process.wait()
+
+
+class CountingTransport(httpx.HTTPTransport):
+    """Counts the requests."""
+
+    count = 0
+
+    def handle_request(self, request):
+        """Send a request."""
+        CountingTransport.count += 1
+        return super().handle_request(request)
+
+
+def run(step, folder, days):
+    """Run one step with the client of the environment; return what it took."""
+    with aa.connect(transport=CountingTransport(), requests_per_minute=10**9, time_zone="UTC") as client:
+        started, cpu = time.perf_counter(), time.process_time()
+        if step == "load":
+            ledgers = aa.discover_ledgers(client, *days)
+            aa.load_line_entries_to_parquet(client, ledgers["id"], *days, folder / "lines.parquet")
+        elif step == "read":
+            aa.Books.open(folder / "books").line_entries()
+        else:
+            result = aa.Books.open(folder / "books").sync(client, start_date=days[0], end_date=days[1])
+            print(result.summary(), f"{len(aa.Books.open(folder / 'books').ledgers())} ledgers", file=sys.stderr)
+            if not result.ties:
+                sys.exit("the books do not agree with the service's reports, so there is nothing to measure")
+        seconds, own = time.perf_counter() - started, time.process_time() - cpu
+    peak = int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1024
+    return {"seconds": seconds, "own": own, "requests": CountingTransport.count, "peak": peak}
+
+
+def measured_steps(folder, lines, months, steps=STEPS):
+    """Serve new books and run steps, each a process; yields each step and what it took."""
+    write_books(folder / "lines.in.parquet", lines, months)
+    import_books(folder / "lines.in.parquet", folder / "books.db")
+    with served(folder / "books.db") as settings:
+        environment = os.environ | settings
+        for step in steps:
+            command = [sys.executable, __file__, "--months", str(months), "--step", step, str(folder)]
+            printed = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True).stdout  # noqa: S603 (our own)
+            yield step, json.loads(printed)
+
+
+def last_day(months):
+    """Last day that is synced."""
+    return f"{2023 + (months - 1) // 12}-{(months - 1) % 12 + 1:02}-28"
+
+
+def stored_bytes(folder):
+    """Size of the books on disk."""
+    return sum(path.stat().st_size for path in (folder / "books").rglob("*") if path.is_file())
+
+
+def main():
+    """Write the books, serve them, and run each step."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--lines", type=int, default=1_000_000)
+    parser.add_argument("--months", type=int, default=36)
+    parser.add_argument("--step", nargs=2)
+    options = parser.parse_args()
+    if options.step:
+        print(json.dumps(run(options.step[0], Path(options.step[1]), (START_DATE, last_day(options.months)))))
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for step, took in measured_steps(folder, options.lines, options.months):
+            print(
+                f"{step:12} {took['seconds']:7.1f} s, own {took['own']:6.1f} s CPU, {took['requests']:5} requests, "
+                f"peak {took['peak']:6.0f} MB",
+                flush=True,
+            )
+        stored = stored_bytes(folder)
+        print(f"on disk {stored / 1e6:.1f} MB, {stored / options.lines:.0f} bytes a line")
+
+
+if __name__ == "__main__":
+    main()
