@@ -1,7 +1,6 @@
 """SQL on books, by DuckDB in memory: the tables and views of the export with the format ``duckdb``, read only.
 
-A query can reach nothing but these tables: the connection opens no files and no network, and all that it has are views.
-A table is made when a query first names it. Until then it is a view that has its columns only.
+A query can reach nothing but the books: the connection opens no files and no network, and what it has is a copy.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ import pyarrow as pa
 from accounting_analytics.arguments import require_type
 from accounting_analytics.column_conversion import BOOLEAN, LOCAL_DATE, TEXT
 from accounting_analytics.errors import AmountError, InputError
-from accounting_analytics.exports.duckdb_file import all_views, column_types
-from accounting_analytics.exports.star_schema.lazy_tables import LazyTables
-from accounting_analytics.exports.star_schema.query_database import WITHOUT_EXTENSIONS
+from accounting_analytics.exports.duckdb_file import all_views
+from accounting_analytics.exports.star_schema.star_database import StarDatabase
 from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA
 from accounting_analytics.messages import printable, quote, shorten
 from accounting_analytics.money import to_floats
@@ -32,16 +30,12 @@ if TYPE_CHECKING:
     from accounting_analytics.exports.books import ExportedBooks, MonthProof
 
 _ALLOWED = "write one SELECT, WITH, FROM, DESCRIBE, SUMMARIZE or SHOW statement; nothing was run"
-_CONFIG = WITHOUT_EXTENSIONS | {"temp_directory": ""}  # texts of the books are in no file but the books
 _LOCK = """
-set TimeZone = 'UTC';
 set python_enable_replacements = false;
 set enable_external_access = false;
 set lock_configuration = true;
 """
 _TABLES = frozenset(table.name for table in STAR_SCHEMA)
-_CALCULATED_NAMES = frozenset(("query", "query_table"))
-"""Functions that read a table whose name they calculate."""
 _SUGGESTION = re.compile(r'\s*Did you mean "(\w+)[^"]*"\?')
 _MAX_REASON = 300
 
@@ -60,16 +54,9 @@ class BooksQueries:
     """
 
     def __init__(self, books: ExportedBooks, proofs: Mapping[str, MonthProof], *, notes: Iterable[str] = ()) -> None:
-        self._tables = LazyTables(books, proofs)
-        self._absent = set(_TABLES)
         self._notes = tuple(notes)
         self._lock = threading.Lock()  # DuckDB refuses two queries of one connection at a time
-        self._connection = duckdb.connect(config=_CONFIG)
-        for table in STAR_SCHEMA:
-            columns = ", ".join(f"null::{dtype} as {name}" for name, dtype in column_types(table, books.scale).items())
-            self._connection.execute(
-                f"create view {table.name} as select {columns} where error('not made: {table.name}')"
-            )
+        self._connection = StarDatabase(books, proofs, with_copy=True).connection
         for name, query in _views().items():
             self._connection.execute(f"create view {name} as {query}")
         self._connection.execute(_LOCK)
@@ -79,8 +66,6 @@ class BooksQueries:
         require_type(text, str, "query", _ALLOWED)
         with self._lock:
             self._require_reading(text)
-            for name in sorted(self._absent & _tables_named(text)):
-                self._add(name)
             try:
                 relation = self._connection.sql(text)
                 return self._frame(relation.to_arrow_table(), relation.columns, relation.types)
@@ -105,13 +90,6 @@ class BooksQueries:
         if kind != duckdb.StatementType.SELECT:
             raise InputError(f"{kind.name} is not a query, and local books are read only; {_ALLOWED}")
 
-    def _add(self, name: str) -> None:
-        """Replace the view of a table that is not made yet by the table."""
-        rows = self._tables[name]
-        self._absent.remove(name)
-        self._connection.execute(f"drop view {name}")
-        self._connection.register(name, rows)
-
     def _frame(self, rows: pa.Table, names: list[str], types: list[Any]) -> pd.DataFrame:
         """Frame of an answer; a name that occurs again gets a number, as ``id_1``."""
         columns: dict[str, pd.Series[Any]] = {}
@@ -127,14 +105,6 @@ class BooksQueries:
 def _views() -> dict[str, str]:
     """Query of each view by name."""
     return {name: query for name, _, query in all_views()}
-
-
-def _tables_named(text: str) -> frozenset[str]:
-    """Tables that a query names anywhere, or the views that it names: all that it may read, and perhaps others."""
-    words = set(re.findall(r"\w+", text.lower()))
-    if words & _CALCULATED_NAMES:
-        return _TABLES
-    return _TABLES & words | frozenset().union(*(_tables_named(_views()[name]) for name in words & _views().keys()))
 
 
 def _numbered(name: str) -> Iterator[str]:

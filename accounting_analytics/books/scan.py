@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from accounting_analytics.duckdb_settings import exact_name
 from accounting_analytics.errors import InputError
 from accounting_analytics.extras import import_extra
 from accounting_analytics.messages import quote
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-_GLOB = re.compile(r"[*?\[]")
-"""Characters of a path that DuckDB reads as a pattern, unless they are in brackets."""
 _HADOOP_GLOB = re.compile(r"[*?\[\]{}]")
 """Characters of a path that Hadoop reads as a pattern, unless a backslash is before them."""
 
@@ -40,7 +39,7 @@ def _scan_duckdb(files: list[str], _schema: pa.Schema, _session: None) -> Any:  
     import duckdb  # noqa: PLC0415 (where it is needed)
 
     connection = duckdb.connect()
-    return connection.read_parquet([_GLOB.sub(r"[\g<0>]", file) for file in files], hive_partitioning=False)
+    return connection.read_parquet([exact_name(file) for file in files], hive_partitioning=False)
 
 
 def _scan_pyarrow(files: list[str], schema: pa.Schema, _session: None) -> pa.Table:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
 
+import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.cash_flow_report import CashFlowReport, require_report
-from accounting_analytics.column_conversion import negated
+from accounting_analytics.duckdb_settings import WITHOUT_EXTENSIONS
 from accounting_analytics.errors import AccountingAnalyticsError, FrameError, InputError
 from accounting_analytics.load_metadata import known_ledgers_claim, missing_reasons, read_instant
 from accounting_analytics.local_books import LocalBooks
@@ -24,13 +24,10 @@ from accounting_analytics.schemas import CashFlowLines, Ledgers, LineEntries
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from typing import Any
 
     from accounting_analytics.reconciliation import Reconciliation
-
-LINES_OF_A_BATCH = 50_000
-"""Fewest line entries of a batch of months: each takes time of its own, and this many take little memory."""
 
 
 class MonthProof(NamedTuple):
@@ -91,7 +88,7 @@ class ExportedBooks(NamedTuple):
             raise FrameError(f"line entries have scale {exact.scale}, the report has scale {report.scale}")
         lines = pa.Table.from_pandas(exact.frame.drop(columns="local_date", errors="ignore"), preserve_index=False)
         return cls(
-            lines=_within(with_dates(lines.replace_schema_metadata(None), report.period), report.period),
+            lines=lines_within(with_dates(lines.replace_schema_metadata(None), report.period), report.period),
             ledgers=Ledgers.checked(ledgers),
             report=report.exact(),
             missing=missing_reasons(line_entries, report.period, history=False),
@@ -113,28 +110,6 @@ class ExportedBooks(NamedTuple):
             read_at=None,
             known_ledgers=known_ledgers_claim(ledgers, len(ledgers)),
         )
-
-    def in_batches(self, least_lines: int = LINES_OF_A_BATCH) -> Iterator[Self]:
-        """Split the books into batches of whole months, in order, so that tables made of them fit into memory.
-
-        Months are joined until a batch has `least_lines`, because each batch takes time of its own. A journal entry has
-        one datetime, so all its lines are in one batch.
-        """
-        days = local_dates(pa.chunked_array([self.report.lines["datetime"]]), self.period.time_zone)
-        for period in self._periods_of_batches(least_lines):
-            inside = _are_within(days, period).to_numpy(zero_copy_only=False)
-            report = replace(self.report, period=period, lines=self.report.lines[inside])
-            yield self._replace(lines=_within(self.lines, period), report=report)
-
-    def _periods_of_batches(self, least_lines: int) -> Iterator[Period]:
-        counts = self.lines_by_month()
-        first, rows = None, 0
-        for month in self.period.months():
-            rows += counts[name_of_month(month)]
-            first = first or month.start_date
-            if rows >= least_lines or month.end_date == self.period.end_date:
-                yield Period(first, month.end_date, self.period.time_zone)
-                first, rows = None, 0
 
     def lines_by_month(self) -> dict[str, int]:
         """Count the lines of each month of the period, also of those without any."""
@@ -206,17 +181,19 @@ def local_times(instants: pa.ChunkedArray, time_zone: str) -> pa.Array:
     return pa.array(local, pa.timestamp("us"), from_pandas=True)
 
 
-def _within(lines: pa.Table, period: Period) -> pa.Table:
+def report_lines(books: ExportedBooks) -> pa.Table:
+    """Lines of the report with their local dates."""
+    lines = pa.Table.from_pandas(books.report.lines, preserve_index=False).replace_schema_metadata(None)
+    return with_dates(lines, books.period)
+
+
+def lines_within(lines: pa.Table, period: Period) -> pa.Table:
     """Lines of a period; a slice where they follow each other, because a filter copies all columns."""
-    inside = _are_within(lines["date"], period)
+    start, end = (pa.scalar(day, pa.date32()) for day in (period.start_date, period.end_date))
+    inside = pc.and_(pc.greater_equal(lines["date"], start), pc.less_equal(lines["date"], end))
     first, count = max(pc.index(inside, True).as_py(), 0), pc.sum(inside).as_py() or 0
     are_together = pc.all(inside.slice(first, count)).as_py()
     return lines.slice(first, count) if are_together else lines.filter(inside)
-
-
-def _are_within(days: pa.Array | pa.ChunkedArray, period: Period) -> pa.Array | pa.ChunkedArray:
-    start, end = (pa.scalar(day, pa.date32()) for day in (period.start_date, period.end_date))
-    return pc.and_(pc.greater_equal(days, start), pc.less_equal(days, end))
 
 
 class Agreement(NamedTuple):
@@ -226,74 +203,50 @@ class Agreement(NamedTuple):
     is_proven: bool
 
 
-def describe_agreement(books: ExportedBooks, least_lines: int = LINES_OF_A_BATCH) -> Agreement:
+def describe_agreement(books: ExportedBooks) -> Agreement:
     """Recompute the report from the line entries, rolled forward from its starting balances, and compare the two.
 
-    The text does not name the period, so that it is the same for a month of it that agrees as well. A few months are
-    compared at a time; only if they do not agree is the whole period compared in one piece, to count what differs.
+    The text does not name the period, so that it is the same for a month of it that agrees as well.
     """
     try:
-        result = _compare_in_batches(books, least_lines) or _compare(books)
+        result = _compare(books)
     except AccountingAnalyticsError as error:
         return Agreement(f"Not compared: {error}", is_proven=False)
     return Agreement(f"{result.verdict[0].upper()}{result.verdict[1:]}.", result.ties)
 
 
 def _compare(books: ExportedBooks) -> Reconciliation:
-    """Compare the whole period."""
-    return reconcile(books.report, _recompute(books, books.report.starting_balances))
+    """Compare figures of all days, and lines month by month, which takes little memory; all together if any differ."""
+    report = books.report
+    if report.lines.empty or not _have_same_lines(books):
+        return reconcile(report, _recompute(books, books.lines, books.period, lines=True))
+    with duckdb.connect(config=WITHOUT_EXTENSIONS) as database:
+        totals = _recompute(books, database.from_arrow(books.lines), books.period, lines=False)
+    compared = report.lines.head(0)  # the lines are the same, and need not be compared again
+    return reconcile(replace(report, lines=compared), replace(totals, lines=compared, totals_only=False))
 
 
-def _compare_in_batches(books: ExportedBooks, least_lines: int) -> Reconciliation | None:
-    """Compare the lines of a few months at a time, and then the figures; None unless all agree.
-
-    Figures are sums by ledger, so they are recomputed from one journal entry a batch, with the sums of its lines.
-    """
-    sums, balances, compared = [], books.report.starting_balances, 0
-    with suppress(AccountingAnalyticsError):
-        for batch in books.in_batches(least_lines):
-            recomputed = _recompute(batch, balances)
-            flows = CashFlowLines.exact(recomputed.lines, scale=books.scale).frame
-            if recomputed.partial or not have_same_lines(batch.report.lines, flows, COMPARED_FIELDS):
-                return None
-            sums.append(_sums_by_ledger(batch, flows))
-            balances = recomputed.ending_balances
-            compared += len(flows)
-        whole = _recompute(books._replace(lines=pa.concat_tables(sums)), books.report.starting_balances)
-        # the lines were compared above; those of the sums stand for them
-        result = reconcile(replace(books.report, lines=whole.lines), whole)
-        return result if result.ties and compared == len(books.report.lines) else None
-    return None
+def _have_same_lines(books: ExportedBooks) -> bool:
+    """Whether the report has exactly the cash flow lines that are recomputed from the line entries of each month."""
+    reported, found = report_lines(books), 0
+    for month in books.period.months():
+        recomputed = _recompute(books, lines_within(books.lines, month), month, lines=True)
+        flows = CashFlowLines.exact(recomputed.lines, scale=books.scale).frame
+        of_month = lines_within(reported, month).to_pandas(types_mapper=pd.ArrowDtype)
+        if recomputed.partial or not have_same_lines(of_month, flows, COMPARED_FIELDS):
+            return False
+        found += len(flows)
+    return found == len(reported)
 
 
-def _recompute(books: ExportedBooks, starting_balances: pd.DataFrame) -> CashFlowReport:
-    period = books.period
+def _recompute(books: ExportedBooks, line_entries: Any, period: Period, *, lines: bool) -> CashFlowReport:  # noqa: ANN401 (an Arrow table or a DuckDB relation)
     return recompute_cash_flow(
-        books.lines,
+        line_entries,
         books.ledgers,
         period.start_date,
         period.end_date,
         time_zone=period.time_zone,
-        starting_balances=starting_balances,
+        starting_balances=books.report.starting_balances,
+        lines=lines,
         allow_partial=True,
-    )
-
-
-def _sums_by_ledger(books: ExportedBooks, flows: pd.DataFrame) -> pa.Table:
-    """One journal entry with the sum of the lines of each cash ledger, and of the flows of each other ledger."""
-    is_cash = pc.is_in(books.lines["ledger_id"], value_set=pa.array(books.cash_ledger_ids, pa.large_string()))
-    cash = books.lines.filter(is_cash).select(["ledger_id", "signed_amount"])
-    others = pa.table({"ledger_id": flows["ledger_id"], "signed_amount": pa.array(negated(flows["amount"]))})
-    sums = pa.concat_tables([cash, others]).group_by("ledger_id").aggregate([("signed_amount", "sum")])
-    entry = pa.repeat(str(books.period.start_date), sums.num_rows)
-    instant = pa.scalar(books.period.instants()[0].start, pa.timestamp("us", "UTC"))
-    return pa.table(
-        {
-            "id": pc.binary_join_element_wise(entry, sums["ledger_id"].cast(pa.string()), " "),
-            "ledger_id": sums["ledger_id"],
-            "journal_entry_id": entry,
-            "journal_entry_description": entry,
-            "datetime": pa.repeat(instant, sums.num_rows),
-            "signed_amount": sums["signed_amount_sum"],
-        }
     )

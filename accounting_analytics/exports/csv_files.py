@@ -21,19 +21,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accounting_analytics.exports.manifest import Manifest
-    from accounting_analytics.exports.star_schema.build import StarSchema
+    from accounting_analytics.exports.star_schema.star_database import StarDatabase
     from accounting_analytics.exports.version_folder import VersionFolder
 
 SUFFIX = ".csv"
 _FORMULA = f"^([{re.escape(FORMULA_START)}])"
 
 
-def write_csv_files(folder: VersionFolder, star: StarSchema, manifest: Manifest) -> Manifest:
+def write_csv_files(folder: VersionFolder, star: StarDatabase, manifest: Manifest) -> Manifest:
     """Write a file a table, for people, as the next version of a folder."""
-    tables = star.tables()
     with folder.new_version() as version:
         current_manifest(folder, SUFFIX)  # again: another program may have written it in the meantime
-        files = tuple(_write_table(version, table.name, tables[table.name], manifest) for table in STAR_SCHEMA)
+        files = tuple(_write_table(version, table.name, star.rows(table.name), manifest) for table in STAR_SCHEMA)
         complete = replace(manifest, files=files)
         complete.save(version)
         return complete

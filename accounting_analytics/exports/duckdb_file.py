@@ -7,36 +7,25 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import duckdb
-import pyarrow as pa
-
 from accounting_analytics.atomic_files import sync_folder
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.manifest import ExportedFile, file_sha256
 from accounting_analytics.exports.questions import QUESTIONS, Question
-from accounting_analytics.exports.star_schema.query_database import WITHOUT_EXTENSIONS
-from accounting_analytics.exports.star_schema.table_definitions import DIGITS, STAR_SCHEMA, StarTable
+from accounting_analytics.exports.star_schema.star_database import text_literal
+from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA, StarTable
 from accounting_analytics.exports.version_folder import file_path, unfinished_folder
 from accounting_analytics.messages import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from accounting_analytics.exports.manifest import Manifest
-    from accounting_analytics.exports.star_schema.build import StarSchema
+    from accounting_analytics.exports.star_schema.star_database import StarDatabase
 
 SUFFIX = ".duckdb"
 _UNWRITABLE = re.compile("[?\\\\\ud800-\udfff]")
-_TYPES = {
-    pa.string(): "varchar",
-    pa.date32(): "date",
-    pa.timestamp("us", "UTC"): "timestamptz",
-    pa.int32(): "integer",
-    pa.int64(): "bigint",
-    pa.bool_(): "boolean",
-}
-_STORAGE = WITHOUT_EXTENSIONS | {"storage_compatibility_version": "v1.0.0"}
+_STORAGE = "v1.0.0"
 """Connectors of BI tools contain older versions of DuckDB, which cannot read what newer ones write by default."""
 VIEWS = {
     "line_entries": (
@@ -63,11 +52,24 @@ VIEWS = {
 """Comment and query of each view; each question without parameters is a view too."""
 
 
-def write_duckdb(path: Path, star: StarSchema, manifest: Manifest) -> Manifest:
+def write_duckdb(path: Path, star: StarDatabase, manifest: Manifest) -> Manifest:
     """Write the tables, with views and a view for each question without parameters, to a file in one step."""
-    tables = star.tables()
-    digest = _replace_database(path, tables, manifest.scale)
-    files = tuple(ExportedFile.of_rows(path.name, name, rows, digest) for name, rows in tables.items())
+    with unfinished_folder(path) as folder:
+        unfinished = folder / path.name
+        star.spill_into(folder)
+        address = text_literal(str(unfinished.absolute()))
+        star.execute(f"attach {address} as file (storage_version '{_STORAGE}')")
+        _write_tables(star)
+        totals = {table.name: star.totals(table, f"from file.{table.name}") for table in STAR_SCHEMA}
+        star.execute("checkpoint file")  # detaching writes the file too, but reports no error if the disk is full
+        star.execute("detach file")
+        digest = file_sha256(unfinished)
+        with unfinished.open("rb+") as file:
+            os.fsync(file.fileno())
+        _require_no_unsaved_changes(path)
+        unfinished.replace(path)
+        sync_folder(path.parent)
+    files = tuple(ExportedFile(path.name, name, None, *one, digest) for name, one in totals.items())
     return replace(manifest, files=files)
 
 
@@ -93,46 +95,26 @@ def _require_no_unsaved_changes(path: Path) -> None:
         )
 
 
-def _replace_database(path: Path, tables: Mapping[str, pa.Table], scale: int) -> str:
-    """Write a database under another name, sync it to disk and rename it; return its digest."""
-    with unfinished_folder(path) as folder:
-        unfinished = folder / path.name
-        with duckdb.connect(str(unfinished.absolute()), config=_STORAGE) as database:
-            _write_tables(database, tables, scale)
-            database.execute("checkpoint")  # closing writes the file too, but reports no error if the disk is full
-        digest = file_sha256(unfinished)
-        with unfinished.open("rb+") as file:
-            os.fsync(file.fileno())
-        _require_no_unsaved_changes(path)
-        unfinished.replace(path)
-        sync_folder(path.parent)
-    return digest
-
-
-def _write_tables(database: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table], scale: int) -> None:
+def _write_tables(star: StarDatabase) -> None:
+    """Write tables with keys, relations and comments, and views."""
     # a table follows those that it refers to
     for table in sorted(STAR_SCHEMA, key=lambda one: bool(one.references)):
-        database.execute(create_table(table, scale))
-        database.register("exported_rows", tables[table.name])
-        database.execute(f"insert into {table.name} by name select * from exported_rows")  # noqa: S608 (our own names)
-        database.unregister("exported_rows")
-        database.execute(f"comment on table {table.name} is {_text(f'One row is {table.grain}.')}")
+        star.execute(create_table(table, star.books.scale))
+        star.execute(f"insert into file.{table.name} from {table.name}")
+        star.execute(f"comment on table file.{table.name} is {text_literal(f'One row is {table.grain}.')}")
+    star.execute("use file")
     for name, comment, query in all_views():
-        database.execute(f"create view {name} as {query}")
-        database.execute(f"comment on view {name} is {_text(comment)}")
+        star.execute(f"create view {name} as {query}")
+        star.execute(f"comment on view {name} is {text_literal(comment)}")
+    star.execute("use memory")
 
 
 def create_table(table: StarTable, scale: int) -> str:
-    """Statement that creates a table with its types, its key and its relations."""
-    columns = [f"{name} {dtype}" for name, dtype in column_types(table, scale).items()]
+    """Statement that creates a table with its types, its key and its relations in the file."""
+    columns = [f"{name} {dtype}" for name, dtype in table.column_types(scale).items()]
     relations = [f"foreign key ({column}) references {other} ({column})" for column, other in table.references.items()]
     key = f"primary key ({', '.join(table.key)})"
-    return f"create table {table.name} ({', '.join([*columns, key, *relations])})"
-
-
-def column_types(table: StarTable, scale: int) -> dict[str, str]:
-    """Type of each column in DuckDB."""
-    return {field.name: _TYPES.get(field.type, f"decimal({DIGITS}, {scale})") for field in table.schema(scale)}
+    return f"create table file.{table.name} ({', '.join([*columns, key, *relations])})"
 
 
 def all_views() -> Iterator[tuple[str, str, str]]:
@@ -142,8 +124,3 @@ def all_views() -> Iterator[tuple[str, str, str]]:
     for question in map(Question.named, QUESTIONS):
         if "$" not in question.sql:
             yield question.name, f"{question.text} One row is {question.grain}", question.sql
-
-
-def _text(value: str) -> str:
-    """Text as SQL writes it."""
-    return "'" + value.replace("'", "''") + "'"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.exports.books import ExportedBooks
     from accounting_analytics.exports.manifest import Manifest
-    from accounting_analytics.exports.star_schema.build import StarSchema
+    from accounting_analytics.exports.star_schema.star_database import StarDatabase
 
 _EXACT_BELOW = 10**15
 """Excel calculates with 15 digits."""
@@ -41,7 +41,7 @@ class ExportedSheet(NamedTuple):
     totals: tuple[dict[str, Any], ...] = ()
 
 
-def write_excel(path: Path, star: StarSchema, manifest: Manifest) -> Manifest:
+def write_excel(path: Path, star: StarDatabase, manifest: Manifest) -> Manifest:
     """Write report, line entries and ledgers to a workbook in one step; refuse what a workbook cannot hold."""
     sheets = _sheets(star, manifest)
     for sheet in sheets:
@@ -60,8 +60,8 @@ def excel_path(output: str | Path) -> Path:
     return file_path(output, WORKBOOK_SUFFIX)
 
 
-def _sheets(star: StarSchema, manifest: Manifest) -> tuple[ExportedSheet, ...]:
-    books, ledgers = star.books, star.dimensions["dim_ledger"]
+def _sheets(star: StarDatabase, manifest: Manifest) -> tuple[ExportedSheet, ...]:
+    books, ledgers = star.books, star.rows("dim_ledger")
     paths = dict(zip(ledgers["ledger_id"].to_pylist(), ledgers["path"].to_pylist(), strict=True))
     return _report_sheet(books, manifest, paths), _lines_sheet(books, paths), _ledgers_sheet(ledgers)
 

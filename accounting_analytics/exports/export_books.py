@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +18,7 @@ from accounting_analytics.exports.excel_workbook import excel_path, write_excel
 from accounting_analytics.exports.formats import FORMATS
 from accounting_analytics.exports.manifest import ExportedMonth, Manifest, export_folder, join_verdicts
 from accounting_analytics.exports.parquet_files import write_parquet
-from accounting_analytics.exports.star_schema.build import StarSchema
+from accounting_analytics.exports.star_schema.star_database import StarDatabase
 from accounting_analytics.exports.version_folder import CURRENT, VersionFolder
 from accounting_analytics.messages import quote, shorten
 from accounting_analytics.periods import Period
@@ -115,12 +117,24 @@ def export(
     if fiscal_year_start_month not in range(1, 13):
         raise InputError(f"fiscal_year_start_month is {quote(fiscal_year_start_month)}; it is a month from 1 to 12")
     source = _read_books(line_entries, ledgers, report, period)
-    star, manifest = _tables(source, folder, currency=currency, fiscal_year_start_month=fiscal_year_start_month)
+    manifest = _manifest(source, folder, currency, fiscal_year_start_month)
     try:
-        return writer.write(checked, star, manifest)
+        with StarDatabase(
+            source.books, source.proofs, currency=currency, fiscal_year_start_month=fiscal_year_start_month
+        ) as star:
+            return writer.write(checked, star, manifest)
     except (OSError, duckdb.Error) as error:
-        reason = getattr(error, "strerror", None) or shorten(str(error), limit=_MAX_REASON)
-        raise InputError(f"the export to {output} failed ({reason}); the previous content is unchanged") from error
+        raise InputError(
+            f"the export to {output} failed ({_reason(error)}); the previous content is unchanged"
+        ) from error
+
+
+def _reason(error: OSError | duckdb.Error) -> str:
+    """Reason of the system, also where DuckDB states its number only."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    number = re.search(r'"errno":"(\d+)"', str(error))
+    return os.strerror(int(number[1])) if number else shorten(str(error), limit=_MAX_REASON)
 
 
 def export_parquet(
@@ -223,12 +237,10 @@ def _read_books(
     return _Source(books, books.same_proofs(verdict, books.report.read_at if is_proven else None), verdict)
 
 
-def _tables(
-    source: _Source, folder: Path, *, currency: str | None, fiscal_year_start_month: int
-) -> tuple[StarSchema, Manifest]:
-    """Tables of books, and their manifest without its files."""
+def _manifest(source: _Source, folder: Path, currency: str | None, fiscal_year_start_month: int) -> Manifest:
+    """Manifest of books, without its files."""
     books, proofs = source.books, source.proofs
-    manifest = Manifest(
+    return Manifest(
         folder=folder,
         start_date=str(books.period.start_date),
         end_date=str(books.period.end_date),
@@ -245,5 +257,3 @@ def _tables(
         local_books=source.local_books,
         books_version=source.books_version,
     )
-    star = StarSchema.from_books(books, proofs, currency=currency, fiscal_year_start_month=fiscal_year_start_month)
-    return star, manifest

@@ -2,105 +2,94 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from accounting_analytics.atomic_files import replace_file
-from accounting_analytics.exports.manifest import (
-    ExportedFile,
-    Manifest,
-    control_totals,
-    current_manifest,
-    file_sha256,
-)
-from accounting_analytics.exports.star_schema.table_definitions import (
-    DIM_LOAD,
-    TABLES,
-)
+from accounting_analytics.exports.books import name_of_month
+from accounting_analytics.exports.manifest import ExportedFile, Manifest, current_manifest, file_sha256
+from accounting_analytics.exports.star_schema.star_database import text_literal
+from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-    from typing import BinaryIO
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from accounting_analytics.exports.star_schema.build import StarSchema
+    from accounting_analytics.exports.star_schema.star_database import StarDatabase
     from accounting_analytics.exports.star_schema.table_definitions import StarTable
     from accounting_analytics.exports.version_folder import VersionFolder
 
 SUFFIX = ".parquet"
+_BALANCES = ("fact_daily_balance", "fact_period_balance")
+"""Facts that need the lines of all months, because each month begins where the one before ends."""
 
 
-class FileRows(NamedTuple):
-    """The rows of one file."""
-
-    table: StarTable
-    month: str | None  # None if the table is not divided by month
-    rows: pa.Table  # without the column ``month`` if it is in the path
-
-    @property
-    def name(self) -> str:
-        """Path of the file in its folder: ``fact_transfer/month=2026-01/fact_transfer.parquet``."""
-        file = f"{self.table.name}{SUFFIX}"
-        return file if self.month is None else f"{self.table.name}/month={self.month}/{file}"
-
-
-def write_parquet(folder: VersionFolder, star: StarSchema, manifest: Manifest) -> Manifest:
+def write_parquet(folder: VersionFolder, star: StarDatabase, manifest: Manifest) -> Manifest:
     """Write the tables as the next version of a folder, and the manifest last."""
     with folder.new_version() as version:
         current_manifest(folder, SUFFIX)  # again: another program may have written it in the meantime
-        loads = {row["month"]: row for row in star.dimensions[DIM_LOAD.name].to_pylist()}
-        files = [_write_part(version, part, manifest, loads) for part in _parts(star)]
+        with tempfile.TemporaryDirectory(dir=version) as temporary:
+            star.spill_into(Path(temporary))
+            files = list(_write_tables(version, star, manifest))
         complete = replace(manifest, files=tuple(sorted(files, key=lambda file: file.name)))
         complete.save(version)
         return complete
 
 
-def _parts(star: StarSchema) -> Iterator[FileRows]:
-    """Divide the tables into the rows of files, those of a month after those of the month before."""
-    for month, facts in star.facts_by_month():
-        for name, rows in facts.items():
-            yield FileRows(TABLES[name], month, rows.drop_columns("month"))
-    for name, rows in star.dimensions.items():
-        yield FileRows(TABLES[name], None, rows)
-
-
-def _write_part(
-    folder: Path, part: FileRows, manifest: Manifest, loads: Mapping[str, Mapping[str, Any]]
-) -> ExportedFile:
-    path = folder / part.name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    sums = control_totals(part.rows)
-    metadata = {**_file_metadata(part, manifest, loads), **{f"sum.{name}": text for name, text in sums.items()}}
-    replace_file(path, partial(_write_parquet, part.rows, metadata), remove_leftovers=False)
-    return ExportedFile(part.name, part.table.name, part.month, part.rows.num_rows, sums, file_sha256(path))
-
-
-def _write_parquet(rows: pa.Table, metadata: dict[str, str], file: BinaryIO) -> None:
-    with pq.ParquetWriter(
-        file,
-        rows.schema,
-        compression="zstd",
-        compression_level=1,
-        store_schema=False,  # readers other than Arrow do not know it
-        store_decimal_as_integer=True,
-    ) as writer:
-        writer.write_table(rows.combine_chunks())  # the writer ends pages where chunks end
-        writer.add_key_value_metadata(metadata)
-
-
-def _file_metadata(part: FileRows, manifest: Manifest, loads: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Describe the rows of a file, as key-value metadata of Parquet; those of a month do not depend on other months."""
+def _write_tables(folder: Path, star: StarDatabase, manifest: Manifest) -> Iterator[ExportedFile]:
+    """Write dimensions, then the facts of one month after another."""
     whole = {"start_date": manifest.start_date, "end_date": manifest.end_date, "verdict": manifest.verdict,
              "is_partial": manifest.partial}  # fmt: skip
-    load = whole if part.month is None else loads[part.month]
+    dimensions = [one for one in STAR_SCHEMA if not one.is_partitioned]
+    _keep(star, dimensions)
+    for table in dimensions:
+        yield _write_file(folder, star, table, None, _metadata(table, manifest, whole))
+    loads = {row["month"]: row for row in star.rows("dim_load").to_pylist()}
+    facts = [one for one in STAR_SCHEMA if one.is_partitioned]
+    _keep(star, [table for table in facts if table.name in _BALANCES])
+    for month in star.books.period.months():
+        name = name_of_month(month)
+        star.show(month)
+        _keep(star, [table for table in facts if table.name not in _BALANCES])
+        for table in facts:
+            yield _write_file(folder, star, table, name, _metadata(table, manifest, loads[name]))
+
+
+def _keep(star: StarDatabase, tables: Iterable[StarTable]) -> None:
+    """Calculate tables once, for all that read them."""
+    for table in tables:
+        star.execute(f"create or replace temp table {table.name} as from memory.{table.name}")
+
+
+def _write_file(
+    folder: Path, star: StarDatabase, table: StarTable, month: str | None, metadata: Mapping[str, str]
+) -> ExportedFile:
+    """Write the rows of a table, or of a month of it: ``fact_transfer/month=2026-01/fact_transfer.parquet``."""
+    file = f"{table.name}{SUFFIX}"
+    name, rows = file, f"from {table.name}"
+    if month is not None:
+        name, rows = f"{table.name}/month={month}/{file}", f"{rows} select * exclude month where month = '{month}'"
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    count, sums = star.totals(table, rows)
+    stated = {**metadata, **{f"sum.{column}": text for column, text in sums.items()}}
+    pairs = ", ".join(f"'{key}': {text_literal(value)}" for key, value in stated.items())
+    star.execute(
+        f"copy ({rows}) to {text_literal(str(path.absolute()))} "
+        f"(format parquet, compression zstd, compression_level 1, kv_metadata {{{pairs}}})"
+    )
+    with path.open("rb+") as written:
+        os.fsync(written.fileno())
+    return ExportedFile(name, table.name, month, count, sums, file_sha256(path))
+
+
+def _metadata(table: StarTable, manifest: Manifest, load: Mapping[str, Any]) -> dict[str, str]:
+    """Describe the rows of a file, as key-value metadata of Parquet; those of a month do not depend on other months."""
     return {
-        "table": part.table.name,
-        "grain": part.table.grain,
-        "key": ", ".join(part.table.key),
+        "table": table.name,
+        "grain": table.grain,
+        "key": ", ".join(table.key),
         "period": f"{load['start_date']} to {load['end_date']}",
         "time_zone": manifest.time_zone,
         "scale": str(manifest.scale),

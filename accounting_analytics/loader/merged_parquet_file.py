@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from accounting_analytics.atomic_files import write_durably
+from accounting_analytics.duckdb_settings import WITHOUT_EXTENSIONS, exact_name
 from accounting_analytics.errors import InputError
 from accounting_analytics.load_metadata import to_file_metadata
 from accounting_analytics.loader.line_tables import line_schema, remove_repeats, with_local_dates
@@ -26,14 +26,7 @@ if TYPE_CHECKING:
     from accounting_analytics.loader.windows import FinishedWindow
 
 _ROWS_PER_BATCH = 1 << 15
-_GLOB = re.compile(r"[*?\[]")
-"""Characters of a path that DuckDB reads as a pattern, unless they are in brackets."""
-_CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "memory_limit": "200MB",
-    "threads": 1,
-}
+_CONFIG = WITHOUT_EXTENSIONS | {"memory_limit": "200MB", "threads": 1}
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,7 +93,7 @@ def _sorted_lines(
 
     An id that two windows have with different content is refused before the first batch.
     """
-    files = [_GLOB.sub(r"[\g<0>]", str(one.path)) for one in windows if one.path is not None and one.lines]
+    files = [exact_name(str(one.path)) for one in windows if one.path is not None and one.lines]
     if not files:
         yield (), 0
         return

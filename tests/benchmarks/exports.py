@@ -1,4 +1,4 @@
-"""Measure export_parquet: CPU seconds, bytes a line, memory; of an export, and of the same again.
+"""Measure export_parquet: seconds, CPU seconds, bytes a line, memory.
 
 Run ``python tests/benchmarks/exports.py [--lines 1000000] [--profile]`` on Linux. The books are those of
 ``recompute.py``, five years, exported whole. Each export is its own process; "build" is the export without reading the
@@ -23,7 +23,6 @@ from dataclasses import replace
 from pathlib import Path
 
 DAYS = ("2020-01-01", "2024-12-31")
-STEPS = ("first", "again")
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
@@ -116,14 +115,14 @@ def export(folder: Path, *, profile: bool) -> dict[str, float]:
     }
 
 
-def measured(folder: Path, step: str, *, profile: bool) -> dict[str, float]:
-    """Run one export as its own process."""
-    command = [sys.executable, __file__, "--folder", str(folder), "--step", step, *(["--profile"] if profile else [])]
+def measured(folder: Path, *, profile: bool) -> dict[str, float]:
+    """Run an export as its own process."""
+    command = [sys.executable, __file__, "--folder", str(folder), *(["--profile"] if profile else [])]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 (this very file)
     result = json.loads(child.stdout.read())
     _, status, usage = os.wait4(child.pid, 0)
     if status:
-        sys.exit(f"the export {step!r} failed")
+        sys.exit("the export failed")
     return {"process": usage.ru_utime + usage.ru_stime, **result}
 
 
@@ -133,21 +132,19 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.step:
+    if options.folder:
         print(json.dumps(export(options.folder, profile=options.profile)))
         return
     with tempfile.TemporaryDirectory() as name:
         books = [sys.executable, str(Path(__file__).with_name("recompute.py")), "--write", "--folder", name]
         subprocess.run([*books, "--lines", str(options.lines)], check=True)  # noqa: S603
-        titles = ("process s", "build s", "verdict s", "bytes/line", "before MB", "added MB", "verdict MB")
-        print(f"{'export':8}", *(f"{title:>10}" for title in titles))
-        for step in STEPS:
-            one = measured(Path(name), step, profile=options.profile)
-            seconds = [f"{one[name]:10.1f}" for name in ("process", "build", "verdict")]
-            sizes = [f"{one[name]:10.0f}" for name in ("bytes", "before", "added", "verdict_added")]
-            print(f"{step:8}", *seconds, *sizes, flush=True)
+        titles = ("seconds", "process s", "build s", "verdict s", "bytes/line", "before MB", "added MB", "verdict MB")
+        print(*(f"{title:>10}" for title in titles))
+        one = measured(Path(name), profile=options.profile)
+        seconds = [f"{one[name]:10.1f}" for name in ("seconds", "process", "build", "verdict")]
+        sizes = [f"{one[name]:10.0f}" for name in ("bytes", "before", "added", "verdict_added")]
+        print(*seconds, *sizes, flush=True)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,6 @@ from accounting_analytics.books.queries import BooksQueries
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.books import ExportedBooks, MonthProof
 from accounting_analytics.exports.export_books import export
-from accounting_analytics.exports.star_schema import lazy_tables
-from accounting_analytics.exports.star_schema.table_definitions import TABLES
 
 DAYS = ("2025-01-01", "2025-03-31")
 ZONE = "America/New_York"
@@ -40,7 +38,7 @@ def books(frames):
 
 @pytest.fixture
 def queries(books):
-    """Return these books for queries, of which no table is made."""
+    """Return these books for queries."""
     return BooksQueries(books, dict.fromkeys(books.lines_by_month(), PROOF), notes=("Books of a test.",))
 
 
@@ -97,28 +95,6 @@ def test_months_state_their_own_proof(queries):
         from dim_load
     """)
     assert answer.to_dict("records") == [PROOF._asdict()]
-
-
-def test_a_query_makes_the_tables_that_it_reads(queries, monkeypatch):
-    """Other tables are not made; one is made once, also where only a view or a function names it."""
-    made = []
-    make = lazy_tables.LazyTables._make
-
-    def recorded(tables, name):
-        made.append(name)
-        return make(tables, name)
-
-    monkeypatch.setattr(lazy_tables.LazyTables, "_make", recorded)
-    queries.query("show tables")
-    assert not made
-    queries.query("select * from fact_line_entry")
-    assert made == ["fact_line_entry"]
-    queries.query("select * from Line_Entries")
-    assert sorted(made) == ["dim_ledger", "dim_transaction", "fact_line_entry"]
-    for name in TABLES:
-        queries.query(f"from {name}")
-    assert sorted(set(made) & TABLES.keys()) == sorted(TABLES)
-    assert len(made) == len(set(made))
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def pickled(frames, demo_company, tmp_path_factory):
         "line_entries": aa.load_line_entries(demo_company.client, frames["ledgers"]["id"], *days, time_zone=ZONE),
         "report": aa.load_cash_flow_report(demo_company.client, *days, time_zone=ZONE),
     }
-    # read at one time, so that the exports of both have the same files
+    # read at one time, so that the exports of both state the same
     march["line_entries"].attrs["load"] |= {"read_at": frames["line_entries"].attrs["load"]["read_at"]}
     march["report"] = replace(march["report"], read_at=frames["report"].read_at)
     path = tmp_path_factory.mktemp("frames") / "frames.pickle"
@@ -94,9 +94,9 @@ def program(pickled):
         process.stdin.close()
 
 
-def digests(manifest):
-    """Return the digest of each file."""
-    return {file.name: file.sha256 for file in manifest.files}
+def contents(manifest):
+    """Return rows and sums of each file."""
+    return {file.name: (file.rows, file.sums) for file in manifest.files}
 
 
 def content(folder):
@@ -108,14 +108,14 @@ def content(folder):
 def test_killed_exports(program, frames, tmp_path, soak_count):
     """A killed export leaves the former or the new one, whole; the next export removes what it left."""
     out, chance = tmp_path / "out", random.Random(15)  # noqa: S311 (not for secrets)
-    expected = digests(aa.export_parquet(out, **frames))
+    expected = contents(aa.export_parquet(out, **frames))
     for _ in range(soak_count(50, fewer=3)):
         pid = program.start(out, count=1000)
         time.sleep(chance.uniform(0, 2))
         program.kill(pid)
         result = verify_export(out)
         assert result.verified, result.explain()
-        assert digests(Manifest.load(out / "current")) == expected
+        assert contents(Manifest.load(out / "current")) == expected
     assert program.start(out) > 0
     assert program.wait() == ""
     assert all(name.isdigit() for name in content(out))
@@ -144,14 +144,14 @@ def test_exports_without_space(program, frames, tmp_path, soak_count):
 def test_a_reader_during_exports(program, frames, tmp_path, soak_count):
     """A reader that resolves the link once reads a whole export while the next one replaces it."""
     out = tmp_path / "out"
-    expected = digests(aa.export_parquet(out, **frames))
+    expected = contents(aa.export_parquet(out, **frames))
     times = soak_count(100, fewer=4)
     for _ in range(times):
         version = (out / "current").resolve()
         assert program.start(out) > 0
         result = verify_export(version)
         assert result.verified, result.explain()
-        assert digests(Manifest.load(version)) == expected
+        assert contents(Manifest.load(version)) == expected
         assert program.wait() == ""
     assert (out / "current").resolve().name == str(times + 1)
 

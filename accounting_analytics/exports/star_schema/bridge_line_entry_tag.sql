@@ -3,6 +3,6 @@ select
     id as line_entry_id,
     unnest(string_split(tag_ids, '|')) as tag_id,
     month
-from line
+from source.line
 where tag_ids <> ''
 order by datetime, id

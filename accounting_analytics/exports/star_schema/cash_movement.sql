@@ -10,6 +10,6 @@ select
     min(line.transaction_id) as transaction_id,
     min(line.journal_entry_description) as journal_entry_description,
     sum(line.signed_amount) as movement
-from line
-inner join account on account.cash_ledger_id = line.ledger_id
+from source.line
+inner join source.account on account.cash_ledger_id = line.ledger_id
 group by line.journal_entry_id, line.ledger_id, account.name, account.display_order

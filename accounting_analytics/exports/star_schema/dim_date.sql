@@ -13,7 +13,7 @@ with whole as (
                 then make_date(year(end_date) + 1, fiscal_start, 1) - 1
             else make_date(year(end_date), 12, 31)
         end as last_day
-    from export
+    from source.export
 ),
 day as (
     select

@@ -23,6 +23,6 @@ select
     ledger.is_uncategorized,
     ledger.is_required,
     ledger.created_at as created_at_utc
-from ledger
-left join ledger as parent on parent.id = ledger.parent_id
+from source.ledger
+left join source.ledger as parent on parent.id = ledger.parent_id
 order by ledger_id

@@ -14,8 +14,8 @@ select
     export.known_ledgers,
     export.notes,
     export.package_version
-from month
-cross join export
-left join line on line.month = month.month
+from source.month
+cross join source.export
+left join source.line on line.month = month.month
 group by all
 order by month.month

@@ -6,7 +6,7 @@ with tagged as (
         unnest(string_split(tag_ids, '|')) as tag_id,
         unnest(string_split(tag_names, '|')) as tag_name,
         unnest(string_split(tag_group_ids, '|')) as tag_group_id
-    from line
+    from source.line
     where tag_ids <> ''
 )
 select tag_id, nullif(tag_name, '') as tag_name, nullif(tag_group_id, '') as tag_group_id

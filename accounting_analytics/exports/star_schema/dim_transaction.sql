@@ -1,23 +1,27 @@
--- The first line of each transaction on its account; fields that were not loaded are null. The merchant is added to it,
--- and rows are sorted, when those of all months are known.
+-- The first line of each transaction on its account; fields that were not loaded are null.
 with own as (
     select *
-    from line
+    from source.line
     where transaction_id is not null
     qualify row_number() over (partition by transaction_id order by datetime, id) = 1
+),
+called as (
+    select description, merchant(description) as merchant
+    from (select distinct coalesce(transaction_description, '') as description from own)
 )
 select
     own.transaction_id,
     own.date as transaction_date,
     own.transaction_description as description,
+    called.merchant,
     account.name as account_name,
     account.is_cash,
     own.signed_amount as transaction_amount,
     case when own.signed_amount >= 0 then 'inflow' else 'outflow' end as direction,
     own.journal_entry_id in (
         select line.journal_entry_id
-        from line
-        inner join ledger on ledger.id = line.ledger_id
+        from source.line
+        inner join source.ledger on ledger.id = line.ledger_id
         where ledger.is_uncategorized
     ) as is_uncategorized,
     export.end_date - own.date as age_in_days,
@@ -26,5 +30,7 @@ select
     own.transaction_personal as personal,
     own.source_account_id
 from own
-cross join export
-left join ledger as account on account.id = own.ledger_id
+cross join source.export
+inner join called on called.description = coalesce(own.transaction_description, '')
+left join source.ledger as account on account.id = own.ledger_id
+order by own.transaction_id

@@ -2,7 +2,7 @@
 -- else to the account that its journal entry moved most.
 with flow as (
     select *, coalesce(cash_flow_ledger_name, '') as named
-    from report_line
+    from source.report_line
 ),
 candidate as (
     select
@@ -15,7 +15,7 @@ candidate as (
             order by moved.account_name = entry.named desc, abs(moved.movement) desc, moved.display_order
         ) as rank
     from (select distinct journal_entry_id, named from flow) as entry
-    inner join cash_movement as moved on moved.journal_entry_id = entry.journal_entry_id
+    inner join source.cash_movement as moved on moved.journal_entry_id = entry.journal_entry_id
 )
 select
     flow.line_id,
@@ -33,7 +33,7 @@ left join candidate as account
     on account.journal_entry_id = flow.journal_entry_id and account.named = flow.named and account.rank = 1
 where flow.ledger_id not in (
     select ledger.id
-    from ledger
+    from source.ledger
     where ledger.sub_type = 'transfers_between_accounts' and not ledger.report_cash_flow
 )
 order by datetime_utc, flow.line_id

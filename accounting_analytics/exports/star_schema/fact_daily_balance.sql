@@ -1,12 +1,12 @@
 -- The starting balance of each account, and its movements day by day.
 with day as (
     select unnest(generate_series(start_date, end_date, interval 1 day))::date as date
-    from export
+    from source.export
 ),
 moved as (
     select ledger_id as cash_ledger_id, date, sum(signed_amount) as movement
-    from line
-    where ledger_id in (select cash_ledger_id from account)
+    from source.line
+    where ledger_id in (select cash_ledger_id from source.account)
     group by ledger_id, date
 ),
 daily as (
@@ -15,7 +15,7 @@ daily as (
         account.starting_balance,
         day.date,
         coalesce(moved.movement, 0) as movement
-    from account
+    from source.account
     cross join day
     left join moved on moved.cash_ledger_id = account.cash_ledger_id and moved.date = day.date
 ),

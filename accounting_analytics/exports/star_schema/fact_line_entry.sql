@@ -14,5 +14,5 @@ select
     journal_entry_description,
     related_line_entry_id,
     editable
-from line
+from source.line
 order by datetime_utc, line_entry_id

@@ -13,7 +13,7 @@ select
     moved.transaction_id,
     moved.movement - coalesce(flow.amount, 0) as amount,
     moved.journal_entry_description
-from cash_movement as moved
+from source.cash_movement as moved
 left join flow on flow.journal_entry_id = moved.journal_entry_id and flow.cash_ledger_id = moved.cash_ledger_id
 where moved.movement <> coalesce(flow.amount, 0)
 order by moved.datetime_utc, moved.journal_entry_id, moved.cash_ledger_id

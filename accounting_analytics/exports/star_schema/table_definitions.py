@@ -9,11 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
-
-from accounting_analytics.errors import FrameError
-from accounting_analytics.messages import join_ids
-from accounting_analytics.money import from_minor_units
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +19,15 @@ AMOUNT = pa.decimal128(DIGITS)
 """Type of an amount column; its scale is that of the books."""
 TEXT, DATE, INSTANT = pa.string(), pa.date32(), pa.timestamp("us", "UTC")
 NUMBER, FLAG = pa.int32(), pa.bool_()
+
+_DUCKDB_TYPES = {
+    TEXT: "varchar",
+    DATE: "date",
+    INSTANT: "timestamptz",
+    NUMBER: "integer",
+    pa.int64(): "bigint",
+    FLAG: "boolean",
+}
 
 KEYS = {
     "line_entry_id": "fact_line_entry",
@@ -52,7 +56,7 @@ class StarTable(NamedTuple):
 
     @property
     def is_partitioned(self) -> bool:
-        """Whether the rows belong to months, which can be replaced one by one."""
+        """Whether the rows belong to months, each of which has a file."""
         return "month" in self.references
 
     def schema(self, scale: int) -> pa.Schema:
@@ -65,26 +69,15 @@ class StarTable(NamedTuple):
         schema = self.schema(scale)
         return schema.remove(schema.get_field_index("month")) if self.is_partitioned else schema
 
-    def from_rows(self, rows: pa.Table, scale: int) -> pa.Table:
-        """Rows of a query, in the order and with the types of the schema."""
-        schema = self.schema(scale)
-        self.require_digits(rows)
-        return rows.select(schema.names).cast(schema)
+    @property
+    def amounts(self) -> list[str]:
+        """Names of the amount columns."""
+        return [name for name, dtype in self.columns.items() if dtype == AMOUNT]
 
-    def require_digits(self, rows: pa.Table) -> None:
-        """Refuse amounts of more than 18 digits; the message names their rows by the key."""
-        for name in [name for name, dtype in self.columns.items() if dtype == AMOUNT]:
-            values = rows[name]
-            if not pa.types.is_decimal(values.type) or values.type.precision <= DIGITS:  # also one without amounts
-                continue
-            limit = pa.scalar(from_minor_units(10**DIGITS, values.type.scale), values.type)
-            too_large = rows.filter(pc.greater_equal(pc.abs(values), limit)).select(self.key).to_pylist()
-            if too_large:
-                keys = [", ".join(map(str, row.values())) for row in too_large]
-                raise FrameError(
-                    f"{self.name}: {len(keys)} {name} value(s) have more than {DIGITS} digits, which BI tools do not "
-                    f"read exactly: {', '.join(self.key)} {join_ids(keys)}; nothing was written"
-                )
+    def column_types(self, scale: int) -> dict[str, str]:
+        """Type of each column in DuckDB."""
+        amount = f"decimal({DIGITS}, {scale})"
+        return {name: _DUCKDB_TYPES.get(dtype, amount) for name, dtype in self.columns.items()}
 
 
 FACT_LINE_ENTRY = StarTable(

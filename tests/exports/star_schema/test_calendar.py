@@ -2,16 +2,19 @@
 
 import datetime as dt
 
+import duckdb
 import pytest
 
-from accounting_analytics.exports.star_schema.build import date_dimension
-from accounting_analytics.periods import Period
+from accounting_analytics.exports.star_schema.star_database import query_of
 
 
 def days(start_date, end_date, fiscal_year_start_month=1):
     """Return the rows by day."""
-    table = date_dimension(Period(start_date, end_date), fiscal_year_start_month)
-    return {row["date"]: row for row in table.to_pylist()}
+    exported = f"date '{start_date}' start_date, date '{end_date}' end_date, {fiscal_year_start_month} fiscal_start"
+    with duckdb.connect() as database:
+        database.execute(f"create schema source; create view source.export as select {exported}")
+        rows = database.sql(query_of("dim_date")).to_arrow_table().to_pylist()
+    return {row["date"]: row for row in rows}
 
 
 def test_whole_years_are_listed():

@@ -11,7 +11,7 @@ import accounting_analytics as aa
 from accounting_analytics.errors import FrameError, InputError
 from accounting_analytics.exports import verify_export
 from accounting_analytics.exports.books import ExportedBooks
-from accounting_analytics.exports.star_schema.build import StarSchema
+from accounting_analytics.exports.star_schema.star_database import StarDatabase
 from accounting_analytics.schemas import Ledgers, LineEntries
 
 DAYS = ("2025-01-01", "2025-01-31")
@@ -70,7 +70,7 @@ def test_balances_of_19_digits_are_refused(tmp_path):
     books = make_books([Decimal("9999999999999999.99"), Decimal("0.01")])
     with pytest.raises(FrameError, match=r"28 opening_balance value\(s\) have more than 18 digits.*bank, 2025-01-04"):
         aa.export_parquet(tmp_path / "out", **books)
-    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "out" / "current").exists()
 
 
 def test_zero_has_no_sign(tmp_path):
@@ -114,8 +114,8 @@ def test_anchored_reports():
     report = aa.recompute_cash_flow(*frames, *DAYS, starting_balances=starting)
     assert report.anchored
     exported = ExportedBooks.from_frames(*frames, report)
-    tables = StarSchema.from_books(exported, exported.same_proofs("")).tables()
-    balances = tables["fact_daily_balance"]["closing_balance"]
+    with StarDatabase(exported, exported.same_proofs("")) as star:
+        balances = star.rows("fact_daily_balance")["closing_balance"]
     assert (pc.min(balances).as_py(), pc.max(balances).as_py()) == (Decimal("100.00"), Decimal("101.50"))
 
 

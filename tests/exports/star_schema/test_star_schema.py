@@ -4,15 +4,14 @@ from collections import defaultdict
 from dataclasses import replace
 from decimal import Decimal
 
-import duckdb
 import pyarrow as pa
 import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import FrameError
 from accounting_analytics.exports.books import ExportedBooks
-from accounting_analytics.exports.star_schema.build import StarSchema
-from accounting_analytics.exports.star_schema.table_definitions import AMOUNT, KEYS, STAR_SCHEMA, StarTable
+from accounting_analytics.exports.star_schema.star_database import StarDatabase, query_of
+from accounting_analytics.exports.star_schema.table_definitions import KEYS, STAR_SCHEMA
 from accounting_analytics.money import pandas_dtype
 
 TABLES = {table.name: table for table in STAR_SCHEMA}
@@ -22,11 +21,8 @@ TABLES = {table.name: table for table in STAR_SCHEMA}
 def database(frames):
     """Return a DuckDB connection with the tables of the demo's first quarter."""
     books = ExportedBooks.from_frames(**frames)
-    tables = StarSchema.from_books(books, books.same_proofs("agrees"), currency="USD").tables()
-    with duckdb.connect() as connection:
-        for name, table in tables.items():
-            connection.register(name, table)
-        yield connection
+    with StarDatabase(books, books.same_proofs("agrees"), currency="USD") as star:
+        yield star.connection
 
 
 def rows(database, query):
@@ -46,22 +42,13 @@ def test_keys_are_unique_and_references_complete(table, database):
         assert rows(database, orphans) == []
 
 
-def test_no_query_has_doubles(frames, monkeypatch):
+@pytest.mark.parametrize("table", STAR_SCHEMA, ids=lambda table: table.name)
+def test_no_query_has_doubles(table, database):
     """Amounts leave every query as decimals and no number as a double, in which sums of integers would be inexact."""
-    types, from_rows = {}, StarTable.from_rows
-
-    def recorded(table, rows, scale):
-        types[table.name] = {field.name: field.type for field in rows.schema}
-        return from_rows(table, rows, scale)
-
-    monkeypatch.setattr(StarTable, "from_rows", recorded)
-    books = ExportedBooks.from_frames(**frames)
-    StarSchema.from_books(books, books.same_proofs("agrees")).tables()
-    assert types.keys() == TABLES.keys()
-    for name, columns in types.items():
-        assert not [column for column, dtype in columns.items() if pa.types.is_floating(dtype)]
-        amounts = [column for column, dtype in TABLES[name].columns.items() if dtype == AMOUNT]
-        assert all(pa.types.is_decimal(columns[column]) for column in amounts), (name, columns)
+    types = {name: dtype for name, dtype, *_ in rows(database, f"describe {query_of(table.name)}")}
+    assert types.keys() == table.columns.keys()
+    assert not {"DOUBLE", "FLOAT"} & set(types.values())
+    assert all(types[name].startswith("DECIMAL(") for name in table.amounts)
 
 
 def test_foreign_keys_have_the_names_of_keys():
@@ -101,7 +88,8 @@ def test_flows_of_an_unknown_account_belong_to_the_one_that_moved_most(frames):
     report = frames["report"]
     unknown = replace(report, lines=report.lines.assign(cash_flow_ledger_name="Elsewhere"))
     books = ExportedBooks.from_frames(**frames | {"report": unknown})
-    flows = StarSchema.from_books(books, books.same_proofs("")).tables()["fact_cash_flow_line"].to_pylist()
+    with StarDatabase(books, books.same_proofs("")) as star:
+        flows = star.rows("fact_cash_flow_line").to_pylist()
     moved = defaultdict(lambda: defaultdict(Decimal))
     cash = frames["ledgers"].loc[frames["ledgers"]["report_cash_flow"], "id"]
     lines = aa.schemas.LineEntries.exact(frames["line_entries"]).frame
@@ -163,7 +151,8 @@ def test_a_ledger_outside_the_chart_of_accounts_gets_a_row(frames):
     ledgers = frames["ledgers"]
     removed = frames["report"].ledgers["ledger_id"].iloc[-1]
     books = ExportedBooks.from_frames(frames["line_entries"], ledgers[ledgers["id"] != removed], frames["report"])
-    dimension = StarSchema.from_books(books, books.same_proofs("")).dimensions["dim_ledger"].to_pylist()
+    with StarDatabase(books, books.same_proofs("")) as star:
+        dimension = star.rows("dim_ledger").to_pylist()
     (row,) = [row for row in dimension if row["ledger_id"] == removed]
     assert (row["name"], row["level"], row["type"]) == (frames["report"].ledgers["name"].iloc[-1], 1, None)
 
@@ -215,7 +204,7 @@ def test_tags_are_bridged(database, frames):
     ]
 
 
-def test_amounts_of_more_than_18_digits_are_refused(frames):
+def test_amounts_of_more_than_18_digits_are_refused(frames, tmp_path):
     """The message names the line entry; a sum that is too long names the account and day."""
     lines = frames["line_entries"].head(2)
     side = ["debit", "credit"]
@@ -228,11 +217,11 @@ def test_amounts_of_more_than_18_digits_are_refused(frames):
             .set_axis(lines.index)
         )
         signed = pa.array([Decimal(text), -Decimal(text)], pa.decimal128(38, 2)).to_pandas().astype(pandas_dtype(2))
-        frame = lines.assign(amount=amount, signed_amount=signed.set_axis(lines.index), debit_credit=side)
-        return ExportedBooks.from_frames(frame, frames["ledgers"], frames["report"])
+        return lines.assign(amount=amount, signed_amount=signed.set_axis(lines.index), debit_credit=side)
 
     too_large = with_amount("10000000000000000.00")
     with pytest.raises(
         FrameError, match=rf"fact_line_entry: 2 amount value\(s\) have more than 18 .*{lines['id'].iloc[0]}"
     ):
-        StarSchema.from_books(too_large, too_large.same_proofs(""))
+        aa.export_parquet(tmp_path / "out", **frames | {"line_entries": too_large})
+    assert not (tmp_path / "out" / "current").exists()

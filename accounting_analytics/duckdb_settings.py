@@ -1,0 +1,17 @@
+"""Settings of DuckDB connections, and names of files as DuckDB reads them."""
+
+from __future__ import annotations
+
+import re
+
+WITHOUT_EXTENSIONS: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+"""Settings of a connection that never downloads anything."""
+_PATTERN = re.compile(r"[*?\[]")
+
+
+def exact_name(file: str) -> str:
+    """Name that DuckDB reads as this file alone, and not as a pattern."""
+    return _PATTERN.sub(r"[\g<0>]", file)
