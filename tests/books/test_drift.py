@@ -187,7 +187,7 @@ def test_by_entry():
 
 def test_entries_that_another_person_changed(tmp_path, serve):
     """What was edited in the service between two syncs is named by entry, and sums to the change of cash."""
-    with serve(401, dt.date(2025, 1, 1)) as service:
+    with serve(401, dt.date(2025, 7, 1)) as service:
         days = {"start_date": service.first, "end_date": "2025-12-31"}
         books = Books.open(tmp_path / "books")
         books.sync(service.client, **days)

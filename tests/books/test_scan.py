@@ -15,7 +15,7 @@ from accounting_analytics.statements import line_sums
 
 YEAR = ("2026-01-01", "2026-05-31")
 MAY = ("2026-05-01", "2026-05-31")
-ENGINES = ["polars", "duckdb", "pyarrow", pytest.param("pyspark", marks=pytest.mark.spark)]
+ENGINES = ["polars", "duckdb", "pyarrow", pytest.param("pyspark", marks=[pytest.mark.spark, pytest.mark.long])]
 STATEMENTS = (aa.cash_flow_statement, aa.income_statement, aa.balance_sheet, aa.trial_balance)
 
 
@@ -39,9 +39,7 @@ def scan(books, request):
     return scan
 
 
-@pytest.mark.parametrize(
-    "engine", [*ENGINES[:-1], pytest.param("pyspark", marks=[pytest.mark.spark, pytest.mark.long])]
-)
+@pytest.mark.parametrize("engine", ENGINES)
 def test_reports_and_their_reconciliation(books, scan, demo_company, engine):
     """The report is that of the books in every figure, with its lines and without, and agrees with the service's."""
     lines, ledgers = scan(engine), books.ledgers()
