@@ -80,6 +80,7 @@ def test_results_of_a_load(run, tmp_path, demo_company, name):
     assert list(tmp_path.glob("out/versions/*")) == []
 
 
+@pytest.mark.long
 def test_notebook(run, tmp_path):
     """A page that does not fit is one error message, and no part of it is left."""
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1")]), tmp_path / "sum.ipynb")
@@ -88,6 +89,7 @@ def test_notebook(run, tmp_path):
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["sum.ipynb"]
 
 
+@pytest.mark.long
 def test_secret(run, tmp_path):
     """A token that cannot be saved leaves no file, and is not issued."""
     assert run("instances", "create", "--database", "books.db").returncode == 0

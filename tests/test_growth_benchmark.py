@@ -41,6 +41,7 @@ def test_a_wrong_figure_stops_the_run(growth):
         growth.check("report totals", 10, [*runs, {"program": "duckdb", "figures": {"tables": "b"}}])
 
 
+@pytest.mark.long
 def test_measured_steps_make_a_page(tmp_path):
     """A small run keeps its results, and its page has every size and program."""
     command = [sys.executable, str(BENCHMARKS / "growth.py"), "--sizes", "1000", "2000", "--rounds", "1"]

@@ -292,7 +292,7 @@ def exported_values(folder, days):
     return dict(duckdb.execute(query, list(days)).fetchall())
 
 
-@settings(max_examples=100 if IS_SOAK else 2)
+@settings(max_examples=100 if IS_SOAK else 1)
 @example(drawn=ACCRUED, day=JUNE.first, middle=dt.date(2025, 6, 20))
 @given(drawn=drawn_books(), day=st.dates(dt.date(2024, 1, 1), dt.date(2026, 1, 31)), middle=DAYS)
 def test_a_figure_has_one_value_wherever_it_is_kept(books, tmp_path_factory, drawn, day, middle):

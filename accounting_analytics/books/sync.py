@@ -289,7 +289,7 @@ class BooksSync:
         balances = (reported.starting_balances, reported.ending_balances)
         self._add_ledgers({ledger_id for one in (reported.ledgers, *balances) for ledger_id in one["ledger_id"]})
         shown = _with_reported_fields(self.ledgers, reported)
-        if not shown.equals(self.ledgers):
+        if shown is not self.ledgers:
             self.ledgers = shown
             self._refresh_ledgers()
             self.ledgers = _with_reported_fields(self.ledgers, reported)
@@ -383,19 +383,24 @@ def _with_reported_fields(ledgers: pd.DataFrame, reported: CashFlowReport) -> pd
 
     A ledger with balances reports cash flow, where no line shows whether it does.
     """
-    balances = pd.concat([reported.starting_balances, reported.ending_balances])
-    names = dict(zip(balances["ledger_id"], balances["ledger_name"], strict=True))
+    names, codes = {}, {}
+    for balances in (reported.starting_balances, reported.ending_balances):
+        names |= dict(zip(balances["ledger_id"], balances["ledger_name"], strict=True))
+        coded = balances.dropna(subset="sort_code")
+        codes |= dict(zip(coded["ledger_id"], coded["sort_code"], strict=True))
+    with_balance = set(names)
     names |= dict(zip(reported.ledgers["ledger_id"], reported.ledgers["name"], strict=True))
-    coded = balances.dropna(subset="sort_code")
-    codes = dict(zip(coded["ledger_id"], coded["sort_code"], strict=True))
-    has_balance = ledgers["id"].isin(balances["ledger_id"])
-    shown = ledgers.assign(
-        name=[names.get(one, name) for one, name in zip(ledgers["id"], ledgers["name"], strict=True)],
-        sort_code=[codes.get(one, code) for one, code in zip(ledgers["id"], ledgers["sort_code"], strict=True)],
-        report_cash_flow=ledgers["report_cash_flow"] | (has_balance & ledgers["debit_credit"].isna()),
-    ).astype(ledgers.dtypes)
-    order = [display_order(code, one) for code, one in zip(shown["sort_code"], shown["id"], strict=True)]
-    return shown.iloc[sorted(range(len(order)), key=order.__getitem__)].reset_index(drop=True)
+    fields = ledgers[["id", "name", "sort_code", "report_cash_flow", "debit_credit"]]
+    before = list(fields.itertuples(index=False, name=None))
+    shown = [
+        (one, names.get(one, name), codes.get(one, code), cash or (one in with_balance and pd.isna(side)), side)
+        for one, name, code, cash, side in before
+    ]
+    if shown == before:
+        return ledgers
+    changed = pd.DataFrame(shown, columns=fields.columns).astype(fields.dtypes)
+    order = sorted(range(len(shown)), key=lambda row: display_order(shown[row][2], shown[row][0]))
+    return ledgers.assign(**changed.set_index(ledgers.index)).iloc[order].reset_index(drop=True)
 
 
 def _opposing_ids(lines: pa.Table) -> set[str]:

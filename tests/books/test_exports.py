@@ -158,7 +158,14 @@ def test_proof_of_a_month(month, verdict, is_proven):
     assert proof.proven_at == (dt.datetime(2025, 5, 2, tzinfo=dt.UTC) if is_proven else None)
 
 
-@pytest.mark.parametrize(("name", "output"), [("duckdb", "o.duckdb"), ("excel", "o.xlsx"), ("csv", "o")])
+@pytest.mark.parametrize(
+    ("name", "output"),
+    [
+        ("duckdb", "o.duckdb"),
+        pytest.param("excel", "o.xlsx", marks=pytest.mark.long),
+        pytest.param("csv", "o", marks=pytest.mark.long),
+    ],
+)
 def test_other_formats_export_books_too(name, output, company, tmp_path):
     """Some days of the books, in every format."""
     march = Period("2025-03-01", "2025-03-31", ZONE)

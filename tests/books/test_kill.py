@@ -75,6 +75,7 @@ def same(frame, other):
     return (frame is None and other is None) or (frame is not None and other is not None and frame.equals(other))
 
 
+@pytest.mark.long
 @pytest.mark.soak
 def test_killed_at_any_step(tmp_path, serve, start, fork_server, soak_count):
     """After a kill the books are the old or the new ones, and the next sync has the lines of the service."""

@@ -105,6 +105,7 @@ def test_a_version(books, scan, engine):
         aa.recompute_cash_flow(first, books.ledgers(), *MAY)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_files_that_spark_finds_elsewhere(books, spark_session):
     """A frame that Spark read itself states what the scan stated; the default file system of a session may be named."""

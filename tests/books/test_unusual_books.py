@@ -109,7 +109,14 @@ def fill(small, months=(1, 2, 3, 4)):
         small.post(f"2025-{month:02}-11T03:00:00", "rent", "loan")
 
 
-@pytest.mark.parametrize("when", ["2025-01-20T00:00:00", "2025-03-12T00:00:00", "2025-04-12T00:00:00"])
+@pytest.mark.parametrize(
+    "when",
+    [
+        "2025-01-20T00:00:00",
+        pytest.param("2025-03-12T00:00:00", marks=pytest.mark.long),
+        pytest.param("2025-04-12T00:00:00", marks=pytest.mark.long),
+    ],
+)
 def test_an_entry_that_moved_is_held_once(make_books, tmp_path, when):
     """An entry without cash is never in both months, and in its own at the latest when the rota has read all four."""
     small = make_books()
@@ -201,7 +208,7 @@ def test_ledgers_that_appear_between_syncs(make_books, tmp_path):
     assert (found["child"], found["later"]) == ("parent", "parent")
 
 
-@pytest.mark.parametrize("months", [0, 1])
+@pytest.mark.parametrize("months", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_ledgers_without_lines_are_those_of_the_service(make_books, tmp_path, months):
     """A bank account that no line shows, and groups that lines show as parents, are as they are now after a sync."""
     small = make_books()
@@ -251,7 +258,7 @@ def test_fields_of_ledgers_that_have_no_lines_in_the_books_stay(make_books, tmp_
     pd.testing.assert_frame_equal(books.ledgers(), before)
 
 
-@pytest.mark.parametrize("months", [0, 1])
+@pytest.mark.parametrize("months", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_an_entry_between_a_new_ledger_and_a_known_one_is_whole(make_books, tmp_path, months):
     """The accrual of a month that was compared already is read with all its lines when the report of April names it."""
     small = make_books()
@@ -309,7 +316,9 @@ def test_filters_are_those_of_the_service(make_books, tmp_path):
         books.line_entries(ledger_ids=["rnet"])
 
 
-@pytest.mark.parametrize("entries_start", [dt.date(2025, 1, 1), dt.date(2024, 1, 1)])
+@pytest.mark.parametrize(
+    "entries_start", [dt.date(2025, 1, 1), pytest.param(dt.date(2024, 1, 1), marks=pytest.mark.long)]
+)
 def test_a_service_that_refuses_days_before_its_books(make_books, tmp_path, entries_start):
     """With a given first day such a service is synced; without one the message says to give it."""
     small = make_books(entries_start=entries_start)

@@ -71,6 +71,19 @@ def test_payees_with_a_clear_history_have_suggestions(suggest, clear):
     )
 
 
+def test_results_older_than_24_months_do_not_count(suggest, clear, pay):
+    """What suggestions for 2021 and most of 2022 would have been says nothing about those of December 2024."""
+    older = [
+        pay(dt.date(year, month, day), f"PAYEE {letter} SHOP", "Rent" if day == 1 else "Postage")
+        for year in (2021, 2022)
+        for month in range(1, 13)
+        for letter in "KLMNOPQRST"
+        for day in (1, 14)
+    ]
+    note = "Of 440 suggestions for the past 440 would have been right"
+    assert aa.notes(suggest([*older, *clear]))[0].startswith(note)
+
+
 def test_payees_without_a_history_have_none(suggest, clear, pay):
     """A payee that is new has no suggestion, and neither has a text that is the beginning of one word only."""
     suggestions = suggest(

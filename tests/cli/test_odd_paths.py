@@ -17,6 +17,11 @@ NAMES = ["Client #12 & co?", 'München 日本 "it\'s"', "month=2025-01 [x] {y}",
 NOT_FOR_DELTA = ["percent%20twenty", "back\\slash", "new\nline", "bytes\udcff"]
 
 
+def also_long(*names):
+    """Return names that are tried in long runs only."""
+    return [pytest.param(name, marks=pytest.mark.long) for name in names]
+
+
 @pytest.fixture
 def client(deep_books):
     """Return a client of small books."""
@@ -50,6 +55,7 @@ def test_local_books(client, loaded, tmp_path, name):
     assert books.sql("select count(*) as lines from line_entries").loc[0, "lines"] == len(lines)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_local_books_read_by_spark(client, loaded, spark_session, tmp_path):
     """Spark reads the names of files, not patterns, and takes no column from a folder."""
@@ -72,7 +78,7 @@ def test_local_books_that_delta_tables_cannot_be(run, assert_refused, deep_books
     assert not (tmp_path / name).exists()
 
 
-@pytest.mark.parametrize("name", [*NAMES, *NOT_FOR_DELTA[:2]])
+@pytest.mark.parametrize("name", [NAMES[0], *also_long(*NAMES[1:], *NOT_FOR_DELTA[:2])])
 def test_loads_and_exports(client, loaded, run, tmp_path, name):
     """A load resumes from such a folder; exports of every format have the sums of the load, read by other programs."""
     folder, (ledgers, lines, reported) = tmp_path / name, loaded

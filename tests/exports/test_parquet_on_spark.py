@@ -52,6 +52,7 @@ def comparable(rows):
     return sorted(plain, key=repr)
 
 
+@pytest.mark.long
 def test_spark_reads_the_rows_of_the_other_readers(tables, version):
     """Each table has the same rows, amounts as decimals and months as text, in every reader."""
     types = {"decimal128(18, 2)": "decimal(18,2)", "date32[day]": "date", "timestamp[us, tz=UTC]": "timestamp"}

@@ -16,7 +16,7 @@ PERIOD = ("2025-01-01", "2025-03-31")
 LEDGERS = ["led_3", "led_1", "led_2"]
 
 
-@pytest.mark.parametrize("rows", [1, 500, 1 << 16])
+@pytest.mark.parametrize("rows", [pytest.param(1, marks=pytest.mark.long), 500, 1 << 16])
 @pytest.mark.parametrize("zone", ["UTC", "America/St_Johns", "localtime"])
 def test_the_file_equals_the_frame(connected, interleaved, tmp_path, monkeypatch, *, rows, zone):
     """Rows and types are those of a frame of decimals, whatever the size of the batches."""

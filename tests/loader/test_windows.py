@@ -43,7 +43,7 @@ def test_a_ledger_of_one_page_costs_one_request(connected, make_ledgers, spread)
     assert (len(frame), service.requests) == (9900, 10)
 
 
-@pytest.mark.parametrize("a_day", [25, 80, 274, 300, 900])
+@pytest.mark.parametrize("a_day", [25, 80, 274, *(pytest.param(one, marks=pytest.mark.long) for one in (300, 900))])
 def test_windows_cost_few_requests_more(connected, make_ledgers, spread, a_day):
     """All lines are loaded, in at most 6 % more requests than sequential paging, and four."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(days(365), a_day)}))

@@ -213,6 +213,7 @@ def notebook(demo_company, tmp_path):
     return tmp_path / "statement.ipynb", aa.cash_flow_statement(lines, ledgers, "2026-04-01", "2026-05-31")
 
 
+@pytest.mark.long
 def test_a_press_in_jupyterlab(browser, lab, unfolded, notebook):
     """The figures of a statement unfold where its cell ran, and after the notebook was saved and opened again."""
     path, statement = notebook

@@ -35,6 +35,7 @@ def assert_no_uploads(browser):
     return assert_no_uploads
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_charts_of_a_run_have_no_upload_button(notebook, lab, assert_no_uploads, figures, tmp_path):
     """Neither charts of other packages in the page and the notebook of a run, nor our charts in any notebook."""

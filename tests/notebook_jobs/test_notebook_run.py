@@ -171,7 +171,9 @@ def test_tokens_are_not_in_the_message_of_a_failure(notebook, tmp_path):
     assert "canary-token-3" not in "".join([str(caught.value), *written])
 
 
-@pytest.mark.parametrize("token", ["name", "y", "stream", '"'])
+@pytest.mark.parametrize(
+    "token", [*(pytest.param(one, marks=pytest.mark.long) for one in ("name", "y", "stream")), '"']
+)
 def test_tokens_that_are_words_of_the_file_format(notebook, tmp_path, token):
     """Only values are masked: a token that a notebook file has as a name or mark damages neither file nor exit code."""
     cells = [

@@ -118,7 +118,7 @@ def test_what_is_in_the_books_runs_nothing(browser, opened, loaded):
     assert "onerror" in heading
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["dark", pytest.param("light", marks=pytest.mark.long)])
 def test_the_page_is_accessible(browser, opened, demo_pack, scheme):
     """With entries, terms and a folded table open, axe-core finds nothing serious."""
     opened(demo_pack, scheme=scheme)

@@ -64,6 +64,7 @@ def test_commands(run_shell, tmp_path):
     assert {path.suffix for path in (tmp_path / "packs").glob("harbor*")} == {".html", ".pdf", ".eml", ".xlsx"}
 
 
+@pytest.mark.long
 @pytest.mark.browser
 @pytest.mark.crontab
 def test_crontab(run_shell, tmp_path):

@@ -486,7 +486,9 @@ def test_killed_run_loses_and_repeats_nothing(books, many, fork_server, tmp_path
     assert changes(books) == dict.fromkeys(plan.frame["transaction_id"], 1)
 
 
-@pytest.mark.parametrize("limit", [100, 1500, 4000])
+@pytest.mark.parametrize(
+    "limit", [1500, pytest.param(100, marks=pytest.mark.long), pytest.param(4000, marks=pytest.mark.long)]
+)
 def test_full_disk_stops_before_the_next_change(books, many, tmp_path, limit):
     """When the journal cannot be extended, no further change is sent; with free space the same journal completes."""
     plan = many(30)

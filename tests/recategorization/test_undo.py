@@ -363,6 +363,7 @@ def apply_with_faults(books, build, chance, make_plan, journal):
     pytest.fail("the run never completed")
 
 
+@pytest.mark.long
 @pytest.mark.soak
 def test_undo_under_faults(books, build, many, tmp_path, soak_count):
     """With runs killed between any two requests, responses lost and another user at work, the books are as before."""

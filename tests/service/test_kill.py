@@ -237,6 +237,7 @@ class Rounds:
         self.clients.failures.clear()
 
 
+@pytest.mark.long
 @pytest.mark.soak
 def test_killed_under_load(own_database, start_service, make_own_books, soak_count, tmp_path):
     """After 50 kills of the service, its database or the poster, nothing is lost or partial."""

@@ -253,7 +253,7 @@ def test_not_reconciled(pack, old, wrong_service):
     assert old.stored().keys() == {f"{NAME}.html", *named(OLD, ".previous")}
 
 
-@pytest.mark.parametrize("period", ["2030-05", "2020-05"])
+@pytest.mark.parametrize("period", ["2030-05", pytest.param("2020-05", marks=pytest.mark.long)])
 def test_an_empty_period(pack, tmp_path, assert_refused, period):
     """A period after the books or before them has no pack, unless an empty one is allowed."""
     options = ("--period", period, "--output", "packs")
