@@ -383,7 +383,8 @@ def _with_reported_fields(ledgers: pd.DataFrame, reported: CashFlowReport) -> pd
 
     A ledger with balances reports cash flow, where no line shows whether it does.
     """
-    names, codes = {}, {}
+    names: dict[str, str] = {}
+    codes: dict[str, str] = {}
     for balances in (reported.starting_balances, reported.ending_balances):
         names |= dict(zip(balances["ledger_id"], balances["ledger_name"], strict=True))
         coded = balances.dropna(subset="sort_code")
