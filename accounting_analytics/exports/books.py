@@ -86,9 +86,9 @@ class ExportedBooks(NamedTuple):
         exact = LineEntries.checked_exact(line_entries)
         if exact.scale != report.scale:
             raise FrameError(f"line entries have scale {exact.scale}, the report has scale {report.scale}")
-        lines = pa.Table.from_pandas(exact.frame.drop(columns="local_date", errors="ignore"), preserve_index=False)
+        lines = arrow_table(exact.frame.drop(columns="local_date", errors="ignore"))
         return cls(
-            lines=lines_within(with_dates(lines.replace_schema_metadata(None), report.period), report.period),
+            lines=lines_within(with_dates(lines, report.period), report.period),
             ledgers=Ledgers.checked(ledgers),
             report=report.exact(),
             missing=missing_reasons(line_entries, report.period, history=False),
@@ -181,10 +181,14 @@ def local_times(instants: pa.ChunkedArray, time_zone: str) -> pa.Array:
     return pa.array(local, pa.timestamp("us"), from_pandas=True)
 
 
+def arrow_table(frame: pd.DataFrame) -> pa.Table:
+    """Arrow table of a frame, without the metadata of pandas."""
+    return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+
+
 def report_lines(books: ExportedBooks) -> pa.Table:
     """Lines of the report with their local dates."""
-    lines = pa.Table.from_pandas(books.report.lines, preserve_index=False).replace_schema_metadata(None)
-    return with_dates(lines, books.period)
+    return with_dates(arrow_table(books.report.lines), books.period)
 
 
 def lines_within(lines: pa.Table, period: Period) -> pa.Table:

@@ -77,17 +77,19 @@ class VersionFolder:
     @contextmanager
     def new_version(self) -> Iterator[Path]:
         """Folder for the files of the next version; it becomes the current one when the block ends without an error."""
+        is_new = not self.path.exists()
         (self.path / _VERSIONS).mkdir(parents=True, exist_ok=True)
         with export_lock(self.path / LOCK_NAME, self.path):
             complete = self.path / _VERSIONS / str(self._last_number() + 1)
             unfinished = complete.with_name(f"{complete.name}{TEMPORARY_SUFFIX}")
             self._remove_versions(keep=self.current)
+            is_new = is_new and self.current is None  # another program may have exported meanwhile
             unfinished.mkdir()
             try:
                 yield unfinished
                 self._make_current(unfinished, complete)
             except BaseException:  # also when interrupted: nothing unfinished stays
-                shutil.rmtree(unfinished, ignore_errors=True)
+                shutil.rmtree(self.path if is_new else unfinished, ignore_errors=True)
                 raise
 
     def _make_current(self, unfinished: Path, complete: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import duckdb
 import pandas as pd
@@ -20,7 +20,7 @@ from accounting_analytics.categorization.category_ledgers import uncategorized_l
 from accounting_analytics.categorization.merchants import merchants
 from accounting_analytics.duckdb_settings import WITHOUT_EXTENSIONS
 from accounting_analytics.errors import FrameError
-from accounting_analytics.exports.books import lines_within, name_of_month, report_lines
+from accounting_analytics.exports.books import arrow_table, lines_within, name_of_month, report_lines
 from accounting_analytics.exports.star_schema.table_definitions import (
     DATE,
     DIGITS,
@@ -84,7 +84,7 @@ class StarDatabase:
             export=_export_row(books, stated),
             month=_months(books, proofs),
             ledger=_ledgers(books),
-            starting_balance=_table(books.report.starting_balances),
+            starting_balance=arrow_table(books.report.starting_balances),
         )
         self.show(books.period)
         for name in _NOT_EXPORTED:
@@ -189,7 +189,7 @@ def _ledgers(books: ExportedBooks) -> pa.Table:
     ledgers = _all_ledgers(books)
     names = LedgerNames.from_frame(ledgers)
     upwards = [[ledger_id, *names.hierarchy.ancestors(ledger_id)] for ledger_id in ledgers["id"]]
-    return _table(
+    return arrow_table(
         ledgers.assign(
             path=ledgers["id"].map(names.path),
             level=[len(ids) for ids in upwards],
@@ -252,8 +252,3 @@ def _export_row(books: ExportedBooks, stated: Mapping[str, tuple[object, pa.Data
 def _row(columns: Mapping[str, tuple[object, pa.DataType]]) -> pa.Table:
     """Table of one row, of values with their types."""
     return pa.table({name: pa.array([value], dtype) for name, (value, dtype) in columns.items()})
-
-
-def _table(frame: Any) -> pa.Table:  # noqa: ANN401 (a pandas frame)
-    """Arrow table of a frame, without the metadata of pandas."""
-    return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)

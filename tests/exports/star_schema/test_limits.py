@@ -70,7 +70,7 @@ def test_balances_of_19_digits_are_refused(tmp_path):
     books = make_books([Decimal("9999999999999999.99"), Decimal("0.01")])
     with pytest.raises(FrameError, match=r"28 opening_balance value\(s\) have more than 18 digits.*bank, 2025-01-04"):
         aa.export_parquet(tmp_path / "out", **books)
-    assert not (tmp_path / "out" / "current").exists()
+    assert not (tmp_path / "out").exists()
 
 
 def test_zero_has_no_sign(tmp_path):

@@ -224,4 +224,4 @@ def test_amounts_of_more_than_18_digits_are_refused(frames, tmp_path):
         FrameError, match=rf"fact_line_entry: 2 amount value\(s\) have more than 18 .*{lines['id'].iloc[0]}"
     ):
         aa.export_parquet(tmp_path / "out", **frames | {"line_entries": too_large})
-    assert not (tmp_path / "out" / "current").exists()
+    assert not (tmp_path / "out").exists()
