@@ -40,6 +40,8 @@ with warnings.catch_warnings():
     # pandera imports the pandas API of PySpark where that is installed, in two modules only when it first validates
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     import pandera.pandas as pandera
+    from pandera.dtypes import DataType, immutable
+    from pandera.engines import pandas_engine
     from pandera.errors import SchemaErrors
     from pandera.typing.pandas import Series  # noqa: TC002 (pandera reads the annotations)
 
@@ -53,6 +55,19 @@ if TYPE_CHECKING:
 _MAX_FAILURES = 3
 
 Instant = Annotated[pd.DatetimeTZDtype, "us", "UTC"]
+
+
+@pandas_engine.Engine.register_dtype
+@immutable
+class Text(pandas_engine.STRING):
+    """Text as pandas has it; Pandera's own check builds a table of the wrong values of every column without any."""
+
+    def check(self, pandera_dtype: DataType, data_container: Any = None) -> bool:  # noqa: ANN401, ARG002 (Pandera's)
+        """Whether a column has this dtype."""
+        return isinstance(pandera_dtype, pandas_engine.STRING) and pandera_dtype.type == TEXT
+
+    def __str__(self) -> str:
+        return "str"
 
 
 def _expanded(path: str) -> Any:  # noqa: ANN401 (Pandera's field)
@@ -202,31 +217,31 @@ class LineEntries(Table):
     name; ``tags.id`` is the id of each tag; empty for a calculated column), ``expand`` the value that requests it.
     """
 
-    id: Series[str] = pandera.Field(unique=True)
-    ledger_id: Series[str]
-    ledger_name: Series[str] = pandera.Field(nullable=True)
-    journal_entry_id: Series[str]
-    journal_entry_description: Series[str] = pandera.Field(nullable=True)
+    id: Series[Text] = pandera.Field(unique=True)
+    ledger_id: Series[Text]
+    ledger_name: Series[Text] = pandera.Field(nullable=True)
+    journal_entry_id: Series[Text]
+    journal_entry_description: Series[Text] = pandera.Field(nullable=True)
     datetime: Series[Instant]
     local_date: Series[pd.Timestamp] | None = pandera.Field(nullable=True, metadata={"path": ""})
     amount: Series[Any]
-    debit_credit: Series[str] = pandera.Field(isin=list(DebitCredit))
+    debit_credit: Series[Text] = pandera.Field(isin=list(DebitCredit))
     signed_amount: Series[Any] = pandera.Field(metadata={"path": ""})
-    description: Series[str] = pandera.Field(nullable=True)
-    transaction_id: Series[str] = pandera.Field(nullable=True)
-    related_line_entry_id: Series[str] = pandera.Field(nullable=True)
+    description: Series[Text] = pandera.Field(nullable=True)
+    transaction_id: Series[Text] = pandera.Field(nullable=True)
+    related_line_entry_id: Series[Text] = pandera.Field(nullable=True)
     editable: Series[pd.BooleanDtype] = pandera.Field(nullable=True)
-    opposing_ledger_ids: Series[str] | None = _expanded("opposing_ledger_ids")
-    tag_ids: Series[str] = pandera.Field(nullable=True, metadata={"path": "tags.id"})
-    tag_names: Series[str] | None = pandera.Field(nullable=True, metadata={"path": "tags.name"})
-    tag_group_ids: Series[str] | None = pandera.Field(nullable=True, metadata={"path": "tags.tag_group_id"})
+    opposing_ledger_ids: Series[Text] | None = _expanded("opposing_ledger_ids")
+    tag_ids: Series[Text] = pandera.Field(nullable=True, metadata={"path": "tags.id"})
+    tag_names: Series[Text] | None = pandera.Field(nullable=True, metadata={"path": "tags.name"})
+    tag_group_ids: Series[Text] | None = pandera.Field(nullable=True, metadata={"path": "tags.tag_group_id"})
     transaction_amount: Series[Any] | None = _expanded("transaction.amount")
-    transaction_description: Series[str] | None = _expanded("transaction.description")
+    transaction_description: Series[Text] | None = _expanded("transaction.description")
     transaction_personal: Series[pd.BooleanDtype] | None = _expanded("transaction.personal")
-    transaction_posted_status: Series[str] | None = _expanded("transaction.posted_status")
-    transaction_review_status: Series[str] | None = _expanded("transaction.review_status")
-    source_account_id: Series[str] | None = _expanded("transaction.source_account_id")
-    journal_entry_line_entry_ids: Series[str] | None = _expanded("journal_entry.line_entry_ids")
+    transaction_posted_status: Series[Text] | None = _expanded("transaction.posted_status")
+    transaction_review_status: Series[Text] | None = _expanded("transaction.review_status")
+    source_account_id: Series[Text] | None = _expanded("transaction.source_account_id")
+    journal_entry_line_entry_ids: Series[Text] | None = _expanded("journal_entry.line_entry_ids")
 
     @pandera.dataframe_check(error="signed_amount is +amount on the debit side, -amount on the credit side")
     @classmethod
@@ -243,27 +258,27 @@ class Ledgers(Table):
     ledger of which the service shows no line has no side or flags; its type is that of its parents and children.
     """
 
-    id: Series[str] = pandera.Field(unique=True)
-    name: Series[str]
-    type: Series[str] = pandera.Field(nullable=True)
-    sub_type: Series[str] = pandera.Field(nullable=True)
-    debit_credit: Series[str] = pandera.Field(isin=list(DebitCredit), nullable=True)
-    financial_account_type: Series[str] = pandera.Field(nullable=True)
+    id: Series[Text] = pandera.Field(unique=True)
+    name: Series[Text]
+    type: Series[Text] = pandera.Field(nullable=True)
+    sub_type: Series[Text] = pandera.Field(nullable=True)
+    debit_credit: Series[Text] = pandera.Field(isin=list(DebitCredit), nullable=True)
+    financial_account_type: Series[Text] = pandera.Field(nullable=True)
     report_cash_flow: Series[bool]
     is_required: Series[pd.BooleanDtype] = pandera.Field(nullable=True)
     editable: Series[pd.BooleanDtype] = pandera.Field(nullable=True)
-    parent_id: Series[str] = pandera.Field(nullable=True)
-    sort_code: Series[str]
+    parent_id: Series[Text] = pandera.Field(nullable=True)
+    sort_code: Series[Text]
     created_at: Series[Instant] = pandera.Field(nullable=True)
-    found_by: Series[str] | None = pandera.Field(nullable=True)
+    found_by: Series[Text] | None = pandera.Field(nullable=True)
     parent_known: Series[bool] | None
 
 
 class CashFlowLedgers(Table):
     """Ledgers with cash flow in a period, ordered by (sort_code, id); `total_*` is null where parents are unknown."""
 
-    ledger_id: Series[str] = pandera.Field(unique=True)
-    name: Series[str]
+    ledger_id: Series[Text] = pandera.Field(unique=True)
+    name: Series[Text]
     net_cash_flow: Series[Any]
     total_net_cash_flow: Series[Any] = pandera.Field(nullable=True)
 
@@ -271,21 +286,21 @@ class CashFlowLedgers(Table):
 class CashFlowLines(Table):
     """Cash flow lines, one row per category line: positive into cash, negative out of cash."""
 
-    line_id: Series[str]
-    ledger_id: Series[str]
+    line_id: Series[Text]
+    ledger_id: Series[Text]
     amount: Series[Any]
     datetime: Series[Instant]
-    cash_flow_ledger_name: Series[str] = pandera.Field(nullable=True)
-    journal_entry_id: Series[str]
-    journal_entry_description: Series[str] = pandera.Field(nullable=True)
+    cash_flow_ledger_name: Series[Text] = pandera.Field(nullable=True)
+    journal_entry_id: Series[Text]
+    journal_entry_description: Series[Text] = pandera.Field(nullable=True)
 
 
 class CashBalances(Table):
     """Debit balances of the ledgers that report cash flow, ordered by (sort_code, id)."""
 
-    ledger_id: Series[str] = pandera.Field(unique=True)
-    ledger_name: Series[str]
-    sort_code: Series[str]
+    ledger_id: Series[Text] = pandera.Field(unique=True)
+    ledger_name: Series[Text]
+    sort_code: Series[Text]
     cash_balance: Series[Any]
     total_cash_balance: Series[Any] = pandera.Field(nullable=True)
 
@@ -296,12 +311,12 @@ class Register(Table):
     `opposing_ledgers` has the names of the other ledgers of the entry that were loaded, separated by commas.
     """
 
-    id: Series[str]
+    id: Series[Text]
     datetime: Series[Instant]
     local_date: Series[pd.Timestamp]
-    journal_entry_id: Series[str]
-    journal_entry_description: Series[str] = pandera.Field(nullable=True)
-    opposing_ledgers: Series[str]
+    journal_entry_id: Series[Text]
+    journal_entry_description: Series[Text] = pandera.Field(nullable=True)
+    opposing_ledgers: Series[Text]
     amount: Series[Any]
     running_total: Series[Any]
 
@@ -315,23 +330,23 @@ class Queue(Table):
     group that one decision categorizes; `counterpart_ledger_id` the other account of a likely transfer.
     """
 
-    transaction_id: Series[str]
-    ledger_id: Series[str]
-    ledger_name: Series[str] = pandera.Field(nullable=True)
-    line_entry_id: Series[str]
-    journal_entry_id: Series[str]
+    transaction_id: Series[Text]
+    ledger_id: Series[Text]
+    ledger_name: Series[Text] = pandera.Field(nullable=True)
+    line_entry_id: Series[Text]
+    journal_entry_id: Series[Text]
     datetime: Series[Instant]
     local_date: Series[pd.Timestamp] | None = pandera.Field(nullable=True)
     amount: Series[Any]
-    direction: Series[str] = pandera.Field(isin=["inflow", "outflow"])
-    description: Series[str]
-    category_ledger_id: Series[str]
+    direction: Series[Text] = pandera.Field(isin=["inflow", "outflow"])
+    description: Series[Text]
+    category_ledger_id: Series[Text]
     category_amount: Series[Any] = pandera.Field(nullable=True)
-    opposing_ledger_ids: Series[str]
-    review_status: Series[str] = pandera.Field(nullable=True)
-    tag_ids: Series[str] = pandera.Field(nullable=True)
-    group_id: Series[str] | None
-    counterpart_ledger_id: Series[str] | None = pandera.Field(nullable=True)
+    opposing_ledger_ids: Series[Text]
+    review_status: Series[Text] = pandera.Field(nullable=True)
+    tag_ids: Series[Text] = pandera.Field(nullable=True)
+    group_id: Series[Text] | None
+    counterpart_ledger_id: Series[Text] | None = pandera.Field(nullable=True)
 
 
 class Proposals(Queue):
@@ -340,11 +355,11 @@ class Proposals(Queue):
     `confidence`, between 0 and 1, and `reason` are those of suggestions.
     """
 
-    updated_category_ledger_id: Series[str]
-    updated_category_ledger_name: Series[str]
-    rule: Series[str]
+    updated_category_ledger_id: Series[Text]
+    updated_category_ledger_name: Series[Text]
+    rule: Series[Text]
     confidence: Series[float] | None = pandera.Field(nullable=True, ge=0, le=1)
-    reason: Series[str] | None = pandera.Field(nullable=True)
+    reason: Series[Text] | None = pandera.Field(nullable=True)
 
 
 class QueueGroups(Table):
@@ -354,13 +369,13 @@ class QueueGroups(Table):
     what is uncategorized. `share` and `cumulative_share` are between 0 and 1.
     """
 
-    group_id: Series[str] = pandera.Field(unique=True)
-    kind: Series[str] = pandera.Field(isin=["merchant", "transfer", "split"])
-    merchant: Series[str]
-    direction: Series[str] = pandera.Field(isin=["inflow", "outflow"])
-    ledger_id: Series[str]
-    ledger_name: Series[str] = pandera.Field(nullable=True)
-    counterpart_ledger_name: Series[str] = pandera.Field(nullable=True)
+    group_id: Series[Text] = pandera.Field(unique=True)
+    kind: Series[Text] = pandera.Field(isin=["merchant", "transfer", "split"])
+    merchant: Series[Text]
+    direction: Series[Text] = pandera.Field(isin=["inflow", "outflow"])
+    ledger_id: Series[Text]
+    ledger_name: Series[Text] = pandera.Field(nullable=True)
+    counterpart_ledger_name: Series[Text] = pandera.Field(nullable=True)
     transaction_count: Series[int]
     amount: Series[Any]
     share: Series[float]
@@ -369,7 +384,7 @@ class QueueGroups(Table):
     last_datetime: Series[Instant]
     age_days: Series[int]
     newest_age_days: Series[int]
-    description: Series[str]
+    description: Series[Text]
 
 
 class RuleReports(Table):
@@ -380,17 +395,17 @@ class RuleReports(Table):
     `description` is that of the largest transaction it decides.
     """
 
-    rule: Series[str] = pandera.Field(unique=True)
+    rule: Series[Text] = pandera.Field(unique=True)
     line: Series[int]
-    category: Series[str]
-    status: Series[str] = pandera.Field(isin=["decides", "idle", "shadowed", "dead"])
+    category: Series[Text]
+    status: Series[Text] = pandera.Field(isin=["decides", "idle", "shadowed", "dead"])
     transaction_count: Series[int]
     amount: Series[Any]
-    description: Series[str] = pandera.Field(nullable=True)
-    shadowed_by: Series[str] = pandera.Field(nullable=True)
+    description: Series[Text] = pandera.Field(nullable=True)
+    shadowed_by: Series[Text] = pandera.Field(nullable=True)
     agreeing_count: Series[int]
     contradicting_count: Series[int]
-    contradicting_example: Series[str] = pandera.Field(nullable=True)
+    contradicting_example: Series[Text] = pandera.Field(nullable=True)
 
 
 class BacktestMonths(Table):
@@ -402,7 +417,7 @@ class BacktestMonths(Table):
     category was right in `last_right_count`.
     """
 
-    month: Series[str] = pandera.Field(unique=True)
+    month: Series[Text] = pandera.Field(unique=True)
     transaction_count: Series[int]
     suggested_count: Series[int]
     right_count: Series[int]
@@ -426,19 +441,19 @@ class PlanItems(Table):
     queue that the transaction belonged to, empty where it is not known.
     """
 
-    transaction_id: Series[str] = _not_empty()
-    ledger_id: Series[str] = _not_empty()
-    journal_entry_id: Series[str] = _not_empty()
+    transaction_id: Series[Text] = _not_empty()
+    ledger_id: Series[Text] = _not_empty()
+    journal_entry_id: Series[Text] = _not_empty()
     datetime: Series[Instant]
-    description: Series[str]
+    description: Series[Text]
     amount: Series[Any]
     category_amount: Series[Any] = pandera.Field(nullable=True)
-    category_ledger_id: Series[str] = _not_empty()
-    updated_category_ledger_id: Series[str]
-    updated_category_ledger_name: Series[str]
-    rule: Series[str]
-    group_id: Series[str] | None
-    opposing_ledger_ids: Series[str]
+    category_ledger_id: Series[Text] = _not_empty()
+    updated_category_ledger_id: Series[Text]
+    updated_category_ledger_name: Series[Text]
+    rule: Series[Text]
+    group_id: Series[Text] | None
+    opposing_ledger_ids: Series[Text]
 
 
 class PlanTotals(Table):
@@ -447,10 +462,10 @@ class PlanTotals(Table):
     A table has the columns that it is divided by; `outcome` is as in :class:`Outcomes`.
     """
 
-    rule: Series[str] | None
-    updated_category_ledger_id: Series[str] | None
-    updated_category_ledger_name: Series[str] | None
-    outcome: Series[str] | None
+    rule: Series[Text] | None
+    updated_category_ledger_id: Series[Text] | None
+    updated_category_ledger_name: Series[Text] | None
+    outcome: Series[Text] | None
     item_count: Series[int]
     amount: Series[Any]
 
@@ -461,8 +476,8 @@ class LedgerChanges(Table):
     `before` is the net cash flow, of a root with its descendants; `after` is there once the effect is checked.
     """
 
-    ledger_id: Series[str] = pandera.Field(unique=True)
-    name: Series[str]
+    ledger_id: Series[Text] = pandera.Field(unique=True)
+    name: Series[Text]
     before: Series[Any]
     change: Series[Any]
     predicted: Series[Any]
@@ -477,15 +492,15 @@ class ReportDifferences(Table):
     ``new_entry`` or ``missing_entry`` (by another user), ``balance_changed``, or ``not_shown`` by the lines.
     """
 
-    what: Series[str] = pandera.Field(
+    what: Series[Text] = pandera.Field(
         isin=["net_cash_flow", "starting_balance", "ending_balance", "starting_cash_balance", "ending_cash_balance"]
     )
-    ledger_id: Series[str] = pandera.Field(nullable=True)
-    ledger_name: Series[str] = pandera.Field(nullable=True)
-    journal_entry_id: Series[str] = pandera.Field(nullable=True)
-    transaction_ids: Series[str] = pandera.Field(nullable=True)
+    ledger_id: Series[Text] = pandera.Field(nullable=True)
+    ledger_name: Series[Text] = pandera.Field(nullable=True)
+    journal_entry_id: Series[Text] = pandera.Field(nullable=True)
+    transaction_ids: Series[Text] = pandera.Field(nullable=True)
     difference: Series[Any]
-    cause: Series[str] = pandera.Field(
+    cause: Series[Text] = pandera.Field(
         isin=[
             "not_done",
             "refused",
@@ -502,14 +517,14 @@ class ReportDifferences(Table):
 class Outcomes(Table):
     """Outcome of each item of a plan, in the order of the plan."""
 
-    transaction_id: Series[str]
-    ledger_id: Series[str]
-    category_ledger_id: Series[str]
-    updated_category_ledger_id: Series[str]
-    outcome: Series[str] = pandera.Field(
+    transaction_id: Series[Text]
+    ledger_id: Series[Text]
+    category_ledger_id: Series[Text]
+    updated_category_ledger_id: Series[Text]
+    outcome: Series[Text] = pandera.Field(
         isin=["would_change", "done", "already_done", "changed_elsewhere", "refused", "not_done", "unknown"]
     )
-    reason: Series[str]
+    reason: Series[Text]
 
 
 class Differences(Table):
@@ -523,21 +538,21 @@ class Differences(Table):
     day, the text of its transaction or entry, the cash account that its entry moved, and its transaction.
     """
 
-    what: Series[str]
-    role: Series[str] = pandera.Field(isin=["cause", "consequence"])
-    ledger_id: Series[str] = pandera.Field(nullable=True)
-    ledger_name: Series[str] = pandera.Field(nullable=True)
-    line_id: Series[str] = pandera.Field(nullable=True)
-    journal_entry_id: Series[str] = pandera.Field(nullable=True)
+    what: Series[Text]
+    role: Series[Text] = pandera.Field(isin=["cause", "consequence"])
+    ledger_id: Series[Text] = pandera.Field(nullable=True)
+    ledger_name: Series[Text] = pandera.Field(nullable=True)
+    line_id: Series[Text] = pandera.Field(nullable=True)
+    journal_entry_id: Series[Text] = pandera.Field(nullable=True)
     reported: Series[Any] = pandera.Field(nullable=True)
     recomputed: Series[Any] = pandera.Field(nullable=True)
     difference: Series[Any]
-    explanation: Series[str]
+    explanation: Series[Text]
     local_date: Series[pd.Timestamp] = pandera.Field(nullable=True)
-    description: Series[str] = pandera.Field(nullable=True)
-    cash_account: Series[str] = pandera.Field(nullable=True)
-    category: Series[str] = pandera.Field(nullable=True)
-    transaction_id: Series[str] = pandera.Field(nullable=True)
+    description: Series[Text] = pandera.Field(nullable=True)
+    cash_account: Series[Text] = pandera.Field(nullable=True)
+    category: Series[Text] = pandera.Field(nullable=True)
+    transaction_id: Series[Text] = pandera.Field(nullable=True)
 
 
 class MonthlyDifferences(Table):
@@ -547,9 +562,9 @@ class MonthlyDifferences(Table):
     """
 
     start_date: Series[pandera.DateTime]
-    what: Series[str]
-    ledger_id: Series[str] = pandera.Field(nullable=True)
-    ledger_name: Series[str] = pandera.Field(nullable=True)
+    what: Series[Text]
+    ledger_id: Series[Text] = pandera.Field(nullable=True)
+    ledger_name: Series[Text] = pandera.Field(nullable=True)
     difference: Series[Any]
 
 
@@ -579,10 +594,10 @@ class LedgerDrift(Table):
     type; `entries` and `lines` count the journal entries and lines that changed.
     """
 
-    month: Series[str]
-    ledger_id: Series[str]
-    ledger_name: Series[str]
-    kind: Series[str] = pandera.Field(isin=["added", "removed", "recategorized", "amended"])
+    month: Series[Text]
+    ledger_id: Series[Text]
+    ledger_name: Series[Text]
+    kind: Series[Text] = pandera.Field(isin=["added", "removed", "recategorized", "amended"])
     amount: Series[Any]
     entries: Series[int]
     lines: Series[int]
@@ -598,12 +613,12 @@ class EntryDrift(Table):
     the ledgers whose lines changed.
     """
 
-    journal_entry_id: Series[str]
+    journal_entry_id: Series[Text]
     local_date: Series[pd.Timestamp] = pandera.Field(nullable=True)
-    description: Series[str] = pandera.Field(nullable=True)
-    payee: Series[str] = pandera.Field(nullable=True)
-    ledgers: Series[str]
-    kind: Series[str] = pandera.Field(isin=["added", "removed", "recategorized", "amended"])
+    description: Series[Text] = pandera.Field(nullable=True)
+    payee: Series[Text] = pandera.Field(nullable=True)
+    ledgers: Series[Text]
+    kind: Series[Text] = pandera.Field(isin=["added", "removed", "recategorized", "amended"])
     lines_added: Series[int]
     lines_removed: Series[int]
     lines_changed: Series[int]
@@ -618,15 +633,14 @@ class Problems(Table):
     `difference` is null where the problem is not about an amount; `where` names ledger, days or report.
     """
 
-    journal_entry_id: Series[str] = pandera.Field(nullable=True)
-    problem: Series[str]
-    line_entry_id: Series[str] = pandera.Field(nullable=True)
+    journal_entry_id: Series[Text] = pandera.Field(nullable=True)
+    problem: Series[Text]
+    line_entry_id: Series[Text] = pandera.Field(nullable=True)
     difference: Series[Any] = pandera.Field(nullable=True)
-    where: Series[str] = pandera.Field(nullable=True)
+    where: Series[Text] = pandera.Field(nullable=True)
 
 
 _NATIVE: dict[str, Any] = {
-    "string[pyarrow]": TEXT,
     "str": TEXT,
     "bool": bool,
     "int64": "int64",
