@@ -367,7 +367,7 @@ class BooksSync:
         name = month_name(month)
         if self.months[name].complete and self.copy.parts[name] == self._parts_before.get(name):
             return ""
-        return find_incompleteness(self.copy.read(name), month, self.ledgers["id"], self.scale)
+        return find_incompleteness(self.copy.read(name), month, self.scale)
 
     def unread_months(self) -> tuple[str, ...]:
         """Months whose entries without cash were not all read again, in order."""
