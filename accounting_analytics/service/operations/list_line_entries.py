@@ -227,7 +227,7 @@ def _rows(connection: Connection, selected: Subquery) -> list[LineEntryRow]:
         .outerjoin(tables.transactions, tables.transactions.c.line_entry_pk == _LINES.pk)
     )
     # sorted here: the rows arrive nearly in order, but the database would sort whole rows again
-    return sorted(map(LineEntryRow.from_columns, connection.execute(query)), key=_ORDER)
+    return sorted(map(LineEntryRow.from_columns, connection.execute(query).all()), key=_ORDER)
 
 
 def _siblings(connection: Connection, selected: Subquery) -> dict[int, list[SiblingLine]]:
@@ -238,7 +238,7 @@ def _siblings(connection: Connection, selected: Subquery) -> dict[int, list[Sibl
         .join_from(selected, tables.line_entries, _LINES.journal_entry_pk == selected.c.journal_entry_pk)
         .join(tables.ledgers, ledgers.pk == _LINES.ledger_pk)
     )
-    lines = sorted(starmap(SiblingLine, connection.execute(query)), key=_POSTED)
+    lines = sorted(starmap(SiblingLine, connection.execute(query).all()), key=_POSTED)
     return {key: list(siblings) for key, siblings in groupby(lines, attrgetter("page_line_key"))}
 
 
@@ -254,5 +254,5 @@ def _tags(connection: Connection, selected: Subquery) -> dict[int, list[Tag]]:
     )
     return {
         key: [Tag(id=tag_id, name=name, tag_group_id=group_id) for _, tag_id, name, group_id in rows]
-        for key, rows in groupby(connection.execute(query), itemgetter(0))
+        for key, rows in groupby(connection.execute(query).all(), itemgetter(0))
     }
