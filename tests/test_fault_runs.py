@@ -288,6 +288,7 @@ IN_EVERY_RUN = {"503"}
         for name in TEMPORARY_FAILURES | FINAL_FAILURES
     ],
 )
+@pytest.mark.long
 def test_the_nth_request_fails(books, client_of, truth, failure):
     """Whichever request of a run fails, a temporary failure ends EXACT and a final one CLEAR."""
     with running(books.path) as service:

@@ -108,6 +108,7 @@ def test_output(run, command):
         check_error(run(*command, stdout=full), 1, "the output cannot be written", "No space left on device")
 
 
+@pytest.mark.long
 def test_a_start_on_a_full_disk(run, tmp_path):
     """A service or an import that cannot create its file says that the disk is full; then one with space succeeds."""
     (tmp_path / "lines.csv").write_text("entry_id,datetime,entry_description,ledger,debit_credit,amount\n" + ROWS)

@@ -112,6 +112,7 @@ def test_anchored_balances_are_never_independent(demo_company, loaded):
         assert ("prove" in result.notes[0]) == (expected == {False})
 
 
+@pytest.mark.long
 def test_the_books_are_loaded_once(distorted):
     """Without given frames they are loaded once; with them, one report is requested for each month and nothing else."""
     result, requests = distorted(books_start=START)
@@ -290,6 +291,7 @@ def test_line_entries_of_another_engine(demo_company, loaded):
     assert aa.reconcile_months(demo_company.client, "2025-02-01", "2025-03-31", **options).ties
 
 
+@pytest.mark.long
 def test_decimals_stay_decimals(demo_company):
     """The months of a client that loads decimals have decimals."""
     options = {"token": demo_company.token, "instance_id": demo_company.instance_id, "amounts": "decimal"}

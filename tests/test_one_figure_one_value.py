@@ -13,7 +13,7 @@ import duckdb
 import httpx
 import pandas as pd
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
@@ -245,7 +245,7 @@ def assert_one_value(request, whole, loaded, first):
 IS_SOAK = settings.get_profile("slow").max_examples > 10
 
 
-@settings(max_examples=2_000 if IS_SOAK else 12)
+@settings(max_examples=2_000 if IS_SOAK else 6)
 @example(drawn=ACCRUED, request=JUNE)
 @example(drawn=ACCRUED, request=JUNE._replace(last=dt.date(2025, 12, 31), columns="month"))
 @given(drawn=drawn_books(), request=requests())
@@ -292,7 +292,7 @@ def exported_values(folder, days):
     return dict(duckdb.execute(query, list(days)).fetchall())
 
 
-@settings(max_examples=100 if IS_SOAK else 1)
+@settings(max_examples=100, phases=settings.default.phases if IS_SOAK else [Phase.explicit])
 @example(drawn=ACCRUED, day=JUNE.first, middle=dt.date(2025, 6, 20))
 @given(drawn=drawn_books(), day=st.dates(dt.date(2024, 1, 1), dt.date(2026, 1, 31)), middle=DAYS)
 def test_a_figure_has_one_value_wherever_it_is_kept(books, tmp_path_factory, drawn, day, middle):

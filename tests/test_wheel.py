@@ -63,6 +63,7 @@ def test_every_file_of_the_package_is_in_the_wheel(installed):
     assert any(name.endswith(".ipynb") for name in examples)
 
 
+@pytest.mark.long
 def test_notebooks_of_the_wheel_are_copied_and_run(run_installed, installed, tmp_path):
     """Without a checkout the notebooks are copied with the files they read, and one of them runs."""
     program = ("-m", "accounting_analytics")

@@ -62,6 +62,7 @@ def test_changes_of_a_closed_month_raise_an_alarm(tmp_path, serve):
         assert list(books.closed()["changed_lines"]) == [0]
 
 
+@pytest.mark.long
 def test_an_entry_that_moves_into_a_closed_month(tmp_path, serve):
     """It is an alarm too; and so is one that is posted there."""
     with serve(501) as service:

@@ -31,6 +31,7 @@ def configured(monkeypatch, tmp_path):
 SERVICE = {"base_url": "http://127.0.0.1:9", "instance_id": "ins_1", "token": "secret"}
 
 
+@pytest.mark.long
 def test_named_books(demo_books, demo_company):
     """books= returns the books of a folder, which functions take in the place of a client."""
     books = aa.connect(books=demo_books)

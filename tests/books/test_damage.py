@@ -147,6 +147,7 @@ def test_empty_and_wrong_folders(tmp_path):
             Books.open(address)
 
 
+@pytest.mark.long
 def test_another_address_is_noted_and_another_instance_refused(synced, tmp_path):
     """The same instance may be served elsewhere, as the demo company is each time; other books are refused."""
     folder = shutil.copytree(synced, tmp_path / "books")

@@ -37,6 +37,7 @@ def test_late_entries_in_closed_months_are_found(tmp_path, serve):
         assert result.requests <= 12 + 5 + ledgers + ledgers + (ledgers - len(service.cash))
 
 
+@pytest.mark.long
 def test_ledgers_take_turns_where_requests_are_few(tmp_path, serve, monkeypatch):
     """Where all ledgers take too many requests, each sync reads some, completes their entries, and names the months."""
     monkeypatch.setattr(entries_without_cash, "MOST_REQUESTS", 3)

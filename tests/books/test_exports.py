@@ -85,6 +85,7 @@ def files(output):
     }
 
 
+@pytest.mark.long
 def test_the_exported_books_are_named(company, tmp_path):
     """The manifest has the service, the instance and the version of the books."""
     manifest = export(tmp_path / "out", line_entries=company.books)
@@ -190,6 +191,7 @@ def test_books_as_they_were(company, tmp_path):
     assert earlier.sql(text).attrs["notes"] == earlier.notes
 
 
+@pytest.mark.long
 def test_what_does_not_fit_is_refused(company, tmp_path):
     """Ledgers of others, days outside the books; what is written stays."""
     books, output = company.books, tmp_path / "out"

@@ -26,6 +26,7 @@ def test_books_that_are_extended_reach_back(tmp_path, serve):
         pd.testing.assert_frame_equal(held[held["local_date"] <= "2025-12-31"], fresh)
 
 
+@pytest.mark.long
 def test_a_new_ledger_comes_with_all_its_lines(tmp_path, serve):
     """Lines of a ledger that was not known are read in all months, also those of entries without cash."""
     with serve(8) as service:

@@ -100,6 +100,7 @@ def test_a_new_name_is_found(tmp_path, serve, first):
             assert not {f"{name}!" for name in before} & set(books.as_of(0).ledgers()["name"])
 
 
+@pytest.mark.long
 def test_requests_of_a_sync_without_changes(tmp_path, serve, first, monkeypatch):
     """One report a month; the rota takes a line, a page of entries without cash, and a page a month of each ledger."""
     with serve(300, first) as service:

@@ -36,6 +36,7 @@ def page(make_report, lines, tmp_path):
 
 
 @pytest.mark.parametrize("time", ["02:00", "09:00", "15:00", "22:00"])
+@pytest.mark.long
 def test_a_day_is_found_anywhere_on_it(browser, page, time):
     """The hover text is that of the day under the pointer, in its morning and its evening."""
     browser.open(page)

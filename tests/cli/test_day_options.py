@@ -86,6 +86,7 @@ def test_the_next_command_has_the_days(run, demo_company):
     assert "--start-date 2025-03-01 --end-date 2025-03-31" in finished.stderr
 
 
+@pytest.mark.long
 def test_periods_of_the_doctor_and_the_audit_log(run, run_on_books):
     """Both take a period instead of their optional dates."""
     run_on_books("instances", "create", "--instance", "i", "--token-file", "t")

@@ -48,6 +48,7 @@ def test_dry_run_as_text(run, demo_company):
     assert "2 report(s) are extra" in finished.stderr
 
 
+@pytest.mark.long
 def test_checkpoint(run, assert_refused, tmp_path, demo_company):
     """Loaded lines stay in the checkpoint: a dry run then needs no requests, and a second run ties too."""
     arguments = (*PERIOD, "--checkpoint", "windows")
@@ -88,6 +89,7 @@ def test_interrupted_with_a_checkpoint(tmp_path, demo_company):
     assert messages.endswith("finished windows are saved in windows: run the same command again to resume\nstopped\n")
 
 
+@pytest.mark.long
 def test_allow_partial(run, assert_refused, tmp_path, demo_company, failing_ledger):
     """A ledger that cannot be loaded ends a command; with --allow-partial the results are marked PARTIAL."""
     base_url, ledger = failing_ledger

@@ -57,6 +57,7 @@ def test_lists_of_an_operator(printed, database, command, count):
 
 
 @pytest.mark.parametrize("command", [ledgers_and_report.discover, RAW_REPORT, reconcile.reconcile])
+@pytest.mark.long
 def test_tables_of_the_books(printed, demo_company, monkeypatch, command):
     """A ledger or a month is one line: columns without which it is understood are left out."""
     for name, value in demo_company.environment().items():

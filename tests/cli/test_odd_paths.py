@@ -5,6 +5,7 @@ from decimal import Decimal
 import duckdb
 import openpyxl
 import pytest
+from long_cases import also_long
 
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
@@ -15,11 +16,6 @@ TOTAL, COUNT = Decimal("1541.50"), 8
 PERIOD = ("--start-date", MONTH[0], "--end-date", MONTH[1])
 NAMES = ["Client #12 & co?", 'München 日本 "it\'s"', "month=2025-01 [x] {y}", "100% ~$;!, st*r:"]
 NOT_FOR_DELTA = ["percent%20twenty", "back\\slash", "new\nline", "bytes\udcff"]
-
-
-def also_long(*names):
-    """Return names that are tried in long runs only."""
-    return [pytest.param(name, marks=pytest.mark.long) for name in names]
 
 
 @pytest.fixture
@@ -38,7 +34,7 @@ def loaded(client):
     return ledgers, lines, aa.load_cash_flow_report(client, *MONTH)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [NAMES[0], *also_long(*NAMES[1:])])
 def test_local_books(client, loaded, tmp_path, name):
     """Books in such a folder are synced twice, opened, and read by every engine with the figures of the service."""
     folder = tmp_path / name / "books"

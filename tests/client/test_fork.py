@@ -21,6 +21,7 @@ REPORT |= {"starting_cash_balance": "10.05", "ending_cash_balance": "10.05"}
 
 
 @pytest.mark.soak
+@pytest.mark.long
 def test_each_forked_process_gets_its_own_responses(demo_company, soak_count):
     """Reports and pages loaded by a pool of forked processes are those that were requested."""
     count = soak_count(500)

@@ -117,6 +117,7 @@ def test_the_company_is_served(demo_company):
     assert demo_company.token not in other.stdout
 
 
+@pytest.mark.long
 def test_every_demo_company_has_the_same_lines(demo_company):
     """Local books of one demo company are those of the next: no id is random, those of tags included."""
     with aa.demo() as other:
@@ -153,6 +154,7 @@ def test_closing_stops_it():
         httpx.get(company.base_url)
 
 
+@pytest.mark.long
 def test_it_closes_when_the_interpreter_exits(tmp_path):
     """A script that does not close the company ends without a hang, and the temporary database is deleted."""
     code = "import accounting_analytics as aa; print(aa.demo().database)"

@@ -16,6 +16,7 @@ def test_a_missing_folder_is_refused(tmp_path):
         open_lab(tmp_path / "notebooks")
 
 
+@pytest.mark.long
 def test_a_terminated_program_ends_jupyterlab(fork_server, tmp_path):
     """A stopped container or job sends SIGTERM: JupyterLab ends, and then the program, with its exit code."""
     (tmp_path / "notebooks").mkdir()

@@ -82,6 +82,7 @@ def test_html_and_table_are_escaped():
     assert json.loads(one.to_json())["exit_code"] == 3
 
 
+@pytest.mark.long
 def test_the_configured_service(configured, finding_of):
     """Without a client the configured service is checked, in its zone; sources are reported, values and secrets not."""
     result = aa.doctor(None, "2025-02-01", "2025-02-05")
@@ -93,6 +94,7 @@ def test_the_configured_service(configured, finding_of):
 
 
 @pytest.mark.usefixtures("configured")
+@pytest.mark.long
 def test_an_invalid_configuration(monkeypatch, finding_of):
     """What is wrong with the configuration is a finding, not an exception; only the machine is checked."""
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_BASE_URL", "ledgers.example.com")

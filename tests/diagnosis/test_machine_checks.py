@@ -85,6 +85,7 @@ def test_a_broken_library(shadowed):
     assert finding.exit_code == 0
 
 
+@pytest.mark.long
 def test_all_checks(tmp_path):
     """Every check of this machine is made, and its libraries can be imported."""
     findings = {finding.check: finding for finding in machine_checks.check_machine(tmp_path)}

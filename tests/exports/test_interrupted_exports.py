@@ -141,6 +141,7 @@ def test_exports_without_space(program, frames, tmp_path, soak_count):
 
 
 @pytest.mark.soak
+@pytest.mark.long
 def test_a_reader_during_exports(program, frames, tmp_path, soak_count):
     """A reader that resolves the link once reads a whole export while the next one replaces it."""
     out = tmp_path / "out"
@@ -192,6 +193,7 @@ def whole(request, pickled, tmp_path_factory):
 
 
 @pytest.mark.soak
+@pytest.mark.long
 def test_killed_whole_exports(program, whole, soak_count):
     """A killed export leaves all of the former books or all of the others; the next one removes what it left."""
     (export_format, out, read, contents), chance = whole, random.Random(16)  # noqa: S311 (not for secrets)

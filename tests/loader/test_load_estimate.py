@@ -32,6 +32,7 @@ def test_a_plan_is_close_to_the_load(connected, service):
     assert plan.ledgers["lines"].tolist()[1:] == [336, 0]
 
 
+@pytest.mark.long
 def test_second_readings_are_planned(connected, service, tmp_path):
     """A load of one moment needs twice the requests, for some days their share; a verified one needs none."""
     client = connected(service)

@@ -49,6 +49,7 @@ def test_charts_of_a_run_have_no_upload_button(notebook, lab, assert_no_uploads,
 
 
 @pytest.mark.browser
+@pytest.mark.long
 def test_exported_charts_have_no_upload_button(assert_no_uploads, figures, tmp_path):
     """A chart written with the method of Plotly has no upload button either."""
     for number, figure in enumerate(figures):

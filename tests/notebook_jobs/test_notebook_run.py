@@ -73,6 +73,7 @@ def test_a_failed_run_leaves_no_page_of_an_earlier_run(notebook, tmp_path):
     assert names_in(tmp_path / "out") == [*failing[:2], f"{name}.html", f"{name}.ipynb"]
 
 
+@pytest.mark.long
 def test_refused_parameters_leave_the_page(notebook, tmp_path):
     """A run that never starts changes no file."""
     job = notebook(PERIOD)
@@ -160,6 +161,7 @@ def test_tokens_are_not_in_the_files(notebook, tmp_path):
         assert "*** ***" in text
 
 
+@pytest.mark.long
 def test_tokens_are_not_in_the_message_of_a_failure(notebook, tmp_path):
     """A token in the message of an error is masked in what the run raises, which jobs log, and in the files."""
     cell = "import os; raise ValueError(os.environ['ACCOUNTING_ANALYTICS_TOKEN'] + ' is wrong')"
@@ -174,6 +176,7 @@ def test_tokens_are_not_in_the_message_of_a_failure(notebook, tmp_path):
 @pytest.mark.parametrize(
     "token", [*(pytest.param(one, marks=pytest.mark.long) for one in ("name", "y", "stream")), '"']
 )
+@pytest.mark.long
 def test_tokens_that_are_words_of_the_file_format(notebook, tmp_path, token):
     """Only values are masked: a token that a notebook file has as a name or mark damages neither file nor exit code."""
     cells = [
@@ -208,6 +211,7 @@ def test_a_client_secret_is_masked(notebook, tmp_path):
     assert [path for path in (run.notebook, run.html) if "canary-secret-" in path.read_text(encoding="utf-8")] == []
 
 
+@pytest.mark.long
 def test_the_page_of_the_run_before_stays_until_the_new_one_is_complete(notebook, tmp_path):
     """While a notebook runs, the last good page still has its name."""
     listed = "import pathlib\nprint(sorted(path.name for path in pathlib.Path(folder).iterdir()))"
@@ -219,6 +223,7 @@ def test_the_page_of_the_run_before_stays_until_the_new_one_is_complete(notebook
     assert printed == ["[]\n", "['job.html', 'job.ipynb']\n"]
 
 
+@pytest.mark.long
 def test_the_files_of_a_run_are_private(notebook, tmp_path):
     """Notebook and page have amounts of the books, so only their owner may read them, also after a failure."""
     job = notebook("fail = False", "if fail: raise ValueError")

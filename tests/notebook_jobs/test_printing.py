@@ -56,6 +56,7 @@ def printed(browser, tmp_path):
     return printed
 
 
+@pytest.mark.long
 def test_nothing_is_cut(browser, page, printed, report):
     """Every ledger, column and word of code, and both ends of every chart are printed; charts fit the window again."""
     narrowest = "Math.min(...[...document.querySelectorAll('.js-plotly-plot')].map(chart => chart._fullLayout.width))"

@@ -63,6 +63,7 @@ def uncategorized(client):
     return set(aa.uncategorized_queue(lines, ledgers)["transaction_id"])
 
 
+@pytest.mark.long
 def test_run_all_changes_nothing(checkout, demo_company):
     """The recategorization notebook as committed runs, changes no category and writes no journal."""
     before = uncategorized(demo_company.client)
@@ -91,6 +92,7 @@ def test_confirmed_recategorization_changes_as_previewed_and_is_taken_back(check
     assert "Taken back." in text
 
 
+@pytest.mark.long
 def test_missing_configuration(checkout, tmp_path, monkeypatch):
     """A notebook without configuration fails with what to set, and with the exit code for configuration."""
     for name in ("BASE_URL", "TOKEN", "TOKEN_FILE", "INSTANCE_ID"):
@@ -104,6 +106,7 @@ def test_missing_configuration(checkout, tmp_path, monkeypatch):
     assert caught.value.exit_code == 2
 
 
+@pytest.mark.long
 def test_a_period_without_cash_flow_is_named(checkout, demo_company):
     """The notebook of the export ends with the days before it exports nothing."""
     days = {"start_date": "1999-01-01", "end_date": "1999-01-31"}

@@ -97,6 +97,7 @@ def test_page_one(demo_pack):
     assert note == "Apr 2026 85,371.88, May 2025 91,251.79, 2026 to date 96,944.93"
 
 
+@pytest.mark.long
 def test_a_balance_that_starts_from_a_stated_one_has_terms(demo_company):
     """Lines before the pack's first day are behind no figure: it is made of the stated balance, and what was loaded."""
     pack = aa.monthly_pack(demo_company.client, "2026-05", fiscal_year_start_month=4, progress=False)
@@ -133,6 +134,7 @@ def test_ledgers_and_rows_are_all_on_the_page(demo_pack):
     assert ">Total transfers<" not in demo_pack.html
 
 
+@pytest.mark.long
 def test_sections_are_left_out_and_replaced(demo_company, tmp_path):
     """Sections are those that are named; a folder of templates replaces one, and adds another."""
     (tmp_path / "sections").mkdir()
@@ -197,6 +199,7 @@ def test_a_report_that_does_not_agree(demo_company):
     assert pack.reasons[0].startswith("The load: NOT COMPLETE: ")
 
 
+@pytest.mark.long
 def test_code_is_shown_on_demand(demo_company, demo_pack):
     """Without show_code no call is in the page."""
     assert "aa.income_statement" not in demo_pack.html
@@ -210,6 +213,7 @@ def test_code_is_shown_on_demand(demo_company, demo_pack):
     "period",
     ["2025-01", *(pytest.param(one, marks=pytest.mark.long) for one in ("2026-05-10/2026-05-16", "2026-Q1", "2025"))],
 )
+@pytest.mark.long
 def test_other_periods(demo_company, period):
     """The first month of the books, a quarter, a week and a year: what is not known is not zero, all else adds up."""
     pack = aa.monthly_pack(demo_company.client, period, books_start=demo_company.start_date, progress=False)
@@ -251,6 +255,7 @@ def test_periods_around_a_fiscal_year():
     assert [one.key for one in january.key_columns()] == ["2026-01", "2026-01 prior", "2026-01 prior_year"]
 
 
+@pytest.mark.long
 def test_the_same_books_give_the_same_page(demo_company, demo_pack):
     """But for the time when it was made, a pack made again is the same text."""
     again = aa.monthly_pack(

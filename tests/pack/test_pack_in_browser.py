@@ -70,6 +70,7 @@ def test_figures_unfold(browser, opened, demo_pack):
     assert browser.evaluate(FOREIGN) == []
 
 
+@pytest.mark.long
 def test_every_button_unfolds_its_own_amount(browser, opened, demo_pack):
     """The sum below what a figure unfolds is the amount on its button, for one figure in seven."""
     opened(demo_pack)
@@ -128,6 +129,7 @@ def test_the_page_is_accessible(browser, opened, demo_pack, scheme):
     assert browser.accessibility_faults() == []
 
 
+@pytest.mark.long
 def test_the_page_fits_a_phone(browser, opened, demo_pack):
     """At 390 pixels the page itself does not scroll sideways, and pictures have their narrow form."""
     opened(demo_pack, width=390)

@@ -40,6 +40,7 @@ def test_local_books_are_proven_by_their_sync(changed_books):
         assert units_of(figure.text) == (abs(units) if figure.is_size else units), figure
 
 
+@pytest.mark.long
 def test_what_changed_since_the_last_close_or_a_version(changed_books):
     """The recategorized entry is shown, as a figure with its lines; without changes a sentence says so."""
     since_close = aa.monthly_pack(changed_books, "2026-05")

@@ -6,6 +6,7 @@ import random
 
 import hypothesis
 import pandas as pd
+import pytest
 from books_strategy import FIRST_DAY, books, ledger_frame, line_table
 from hypothesis import strategies as st
 from recorded_figures import PageReader, RecordedSums, units_of
@@ -54,6 +55,7 @@ def test_every_amount_follows_from_its_entries(tmp_path_factory, naive, month, f
     assert not pack.proven  # no report of the service was compared
 
 
+@pytest.mark.long
 def test_ten_thousand_entries_are_small(demo_company):
     """A page with 10,000 journal entries of two lines has less than 1.5 MB."""
     periods = PackPeriods.around(Period.parse("2026-05", time_zone=demo_company.time_zone), 1)

@@ -88,6 +88,7 @@ def texts_of(name, html):
 
 @pytest.mark.browser
 @pytest.mark.pdftotext
+@pytest.mark.long
 def test_every_row_column_and_picture_is_printed(statements, read):
     """Every row with all its amounts, every picture, and what is folded is on A4 with heading and page number."""
     tables = "".join(statement._repr_html_() for statement in statements)

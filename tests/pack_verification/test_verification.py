@@ -227,6 +227,7 @@ def test_damaged_entries_are_refused(pack, entries, message):
         aa.verify_pack(path)
 
 
+@pytest.mark.long
 def test_entries_that_decompress_to_gigabytes_are_refused(pack):
     """A small page cannot take all memory."""
     path, _ = pack

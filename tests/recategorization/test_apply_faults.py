@@ -14,6 +14,7 @@ from contextlib import suppress
 import httpx
 import pytest
 from faulty_service import running_with_faults
+from long_cases import also_long
 
 import accounting_analytics as aa
 from accounting_analytics.recategorization.journal import open_journal
@@ -56,16 +57,11 @@ def changes(books):
 @pytest.mark.parametrize(
     ("fault", "expected"),
     [
-        ("lost before", "done"),
         ("lost after", "done"),
         (503, "done"),
-        (500, "done"),
-        (429, "done"),
-        (507, "done"),
-        (408, "done"),
         (409, "refused"),
-        (422, "refused"),
-        (404, "refused"),
+        *(pytest.param(one, "done", marks=pytest.mark.long) for one in ("lost before", 500, 429, 507, 408)),
+        *(pytest.param(one, "refused", marks=pytest.mark.long) for one in (422, 404)),
     ],
 )
 def test_one_fault(books, build, plan, tmp_path, *, fault, expected):
@@ -208,7 +204,7 @@ def test_item_that_is_sent_again_says_so(books, build, plan, tmp_path):
     assert set(changes(books).values()) == {1}
 
 
-@pytest.mark.parametrize("fault", ["lost before", "lost after", "late", 503, "killed", "killed after"])
+@pytest.mark.parametrize("fault", ["late", "killed", *also_long("lost before", "lost after", 503, "killed after")])
 def test_change_that_may_have_been_reverted_is_left_alone(books, build, plan, tmp_path, fault):
     """What a killed run sent, and the books do not show, was not carried out or was reverted: it is left alone."""
     journal, items = tmp_path / "journal", {item.transaction_id: item for item in plan.items}
@@ -307,7 +303,7 @@ def test_item_that_an_earlier_run_sent_and_this_run_does_not_read(books, build, 
     assert frame.set_index("transaction_id").loc[last.transaction_id, "reason"].startswith("not sent: ")
 
 
-@pytest.mark.parametrize("fault", ["lost before", "lost after", "killed", 401, 403])
+@pytest.mark.parametrize("fault", ["lost after", "killed", *also_long("lost before", 401, 403)])
 def test_fault_at_every_position(books, build, plan, tmp_path, fault):
     """With a fault at any position, the run reports right outcomes or raises, and the next runs complete the plan.
 
@@ -340,6 +336,7 @@ def test_fault_at_every_position(books, build, plan, tmp_path, fault):
             )
 
 
+@pytest.mark.long
 def test_one_bad_row_in_a_thousand(books, build, many, tmp_path):
     """One item whose request always fails is unknown; the other 999 are done."""
     plan = many(1000)
@@ -489,6 +486,7 @@ def test_killed_run_loses_and_repeats_nothing(books, many, fork_server, tmp_path
 @pytest.mark.parametrize(
     "limit", [1500, pytest.param(100, marks=pytest.mark.long), pytest.param(4000, marks=pytest.mark.long)]
 )
+@pytest.mark.long
 def test_full_disk_stops_before_the_next_change(books, many, tmp_path, limit):
     """When the journal cannot be extended, no further change is sent; with free space the same journal completes."""
     plan = many(30)

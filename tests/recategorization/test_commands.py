@@ -138,6 +138,7 @@ def test_categorize(books, commands, tmp_path):
     assert "no change of group or transaction 'txn_1O'; did you mean 'txn_1" in unknown.stderr
 
 
+@pytest.mark.long
 def test_full_disk_and_changes_by_another_user(books, commands):
     """On a full disk a run stops; the same journal completes its plan, and leaves what another user changed since."""
     before = snapshot(books)
@@ -188,6 +189,7 @@ def test_two_runs_at_once(books, commands, environment, fork_server, tmp_path):
 
 
 @pytest.mark.usefixtures("commands")
+@pytest.mark.long
 def test_transactions_added_since_the_plan_that_is_resumed(books, build, environment, tmp_path):
     """A job that always uses one journal fails when there is something new, instead of never changing it."""
     command = [*CATEGORIZE, "--confirm", "--journal", str(tmp_path / "job")]

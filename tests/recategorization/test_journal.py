@@ -177,6 +177,7 @@ def test_every_edit_is_found(books, plan, written):
         aa.undo_plan(books.client, written)
 
 
+@pytest.mark.long
 def test_cut_journal_is_like_that_of_a_killed_run(books, plan, written):
     """Cut at any place, a journal resumes, and is verified, and says what it lacks when it is undone."""
     content = written.read_bytes()

@@ -304,6 +304,7 @@ def test_a_press_on_a_row_that_moves(many):
     )
 
 
+@pytest.mark.long
 def test_only_rows_in_sight_are_drawn(many):
     """Of 100,000 transactions a screen is drawn, also at the end, and all are found, ticked and decided."""
     many.open()

@@ -155,6 +155,7 @@ def test_late_entry(served_with):
         )
 
 
+@pytest.mark.long
 def test_late_entries_do_not_wait(served_with, tmp_path):
     """While another writer is active, a page is served without its late entry."""
     with served_with("late_entry") as books, Store.open(tmp_path / "books.db") as other, other.writing():

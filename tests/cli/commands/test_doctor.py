@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 
 def test_the_demo_passes(run):
     """The doctor finds nothing wrong with the demo company, and its JSON says so."""
@@ -13,6 +15,7 @@ def test_the_demo_passes(run):
     assert {row["verdict"] for row in books} == {"ok"}
 
 
+@pytest.mark.long
 def test_failures_have_exit_codes(run, demo_company):
     """Without configuration the doctor exits with 2, with a wrong token with 4; findings are on stdout."""
     finished = run("doctor")

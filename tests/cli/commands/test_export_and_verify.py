@@ -3,6 +3,7 @@
 import json
 
 import pyarrow.parquet as pq
+import pytest
 
 from accounting_analytics.books import Books
 from accounting_analytics.exports import verify_export
@@ -39,6 +40,7 @@ def test_export(run, demo_company, tmp_path):
     assert verified.returncode == 0, verified.stdout
 
 
+@pytest.mark.long
 def test_settings_are_those_of_the_configuration(run, assert_refused, demo_company, tmp_path):
     """Currency and fiscal year are configured; an option is used instead."""
     settings = {"ACCOUNTING_ANALYTICS_CURRENCY": "EUR", "ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH": "4"}
@@ -74,6 +76,7 @@ def test_local_books_are_exported(run, assert_refused, demo_company, tmp_path):
     assert_refused(run(*export, "--dry-run"), 2, "--dry-run has no effect with --books")
 
 
+@pytest.mark.long
 def test_two_exports_at_once(run, assert_refused, demo_company, tmp_path):
     """A process is refused while another one writes an export to the same folder, and succeeds afterwards."""
     environment, out = demo_company.environment(), tmp_path / "out"

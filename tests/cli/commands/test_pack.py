@@ -184,6 +184,7 @@ def test_no_browser(pack, old, assert_refused):
     assert old.stored() == named(OLD)
 
 
+@pytest.mark.long
 def test_a_browser_that_fails(pack, old, tmp_path):
     """The page is written and named, the PDF of the run before is set aside, and the exit code is not 0."""
     (tmp_path / "browser").write_text("#!/bin/sh\necho 'no display' >&2\nexit 7\n")
@@ -231,6 +232,7 @@ def wrong_service(settings, distortion, forwarding):
         yield base_url
 
 
+@pytest.mark.long
 def test_service_that_stops_responding(pack, old, assert_refused, failing_service):
     """A service that fails after the first pages is the same as one that is down."""
     assert_refused(pack(*JANUARY, base_url=failing_service), 4, f"packs/{NAME}.previous.html")
@@ -264,6 +266,7 @@ def test_an_empty_period(pack, tmp_path, assert_refused, period):
     assert [path.name for path in (tmp_path / "packs").glob("*.html")] == [f"harbor-lane_{period}.html"]
 
 
+@pytest.mark.long
 def test_two_runs_together(pack, old, assert_refused):
     """The second is refused and changes nothing, that of another month is not."""
     with old.locked():
@@ -325,6 +328,7 @@ def test_stopped(interrupt, old):
     assert old.stored() == named(OLD, ".previous")
 
 
+@pytest.mark.long
 def test_stopped_while_printing(fork_server, settings, old, tmp_path):
     """The browser is ended too."""
     browser, started = tmp_path / "browser", tmp_path / "started"
@@ -351,6 +355,7 @@ def test_killed(interrupt, pack, old):
     assert old.stored().keys() == {f"{NAME}.html", *named(OLD, ".previous")}
 
 
+@pytest.mark.long
 def test_run_again(pack, folder):
     """The files of the first run are kept once; a third run keeps those of the second."""
     pages = []

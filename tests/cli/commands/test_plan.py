@@ -5,6 +5,8 @@ import re
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
+
 import accounting_analytics as aa
 
 RULES = ("--rules", Path(__file__).parents[3] / "data/rules.toml")
@@ -57,6 +59,7 @@ def test_plan_preview_apply_verify(run):
         assert "plan.csv has no items" in run("plan", *PERIOD, *RULES, "--output", "plan.csv", **environment).stderr
 
 
+@pytest.mark.long
 def test_a_plan_works_with_the_next_demo(run):
     """The demo's ids are always the same: a later command previews a plan of an earlier demo."""
     planned = run("plan", "--demo", *PERIOD, *RULES, "--output", "plan.csv", "--json")

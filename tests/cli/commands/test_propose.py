@@ -35,6 +35,7 @@ def decide_first(file, category):
     return first
 
 
+@pytest.mark.long
 def test_decisions_become_a_plan(invoke, tmp_path):
     """A filled-in group replaces what a rule decides, a filled-in transaction its group; every item has its reason."""
     rules, groups, rows = (tmp_path / name for name in ("rules.toml", "groups.csv", "rows.csv"))
@@ -96,6 +97,7 @@ def test_suggestions_fill_what_rules_leave(invoke, tmp_path):
     assert counts["suggested from history"] < len(rows) <= counts.total()
 
 
+@pytest.mark.long
 def test_sheets_have_suggestions(invoke, tmp_path):
     """With --precision the file to decide has suggestions beside empty categories, and the next command has it too."""
     written = invoke("queue", *PERIOD, "--precision", "0.98", "--output", tmp_path / "groups.csv")

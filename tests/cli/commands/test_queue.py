@@ -17,6 +17,7 @@ def ledgers(demo_company):
     return aa.discover_ledgers(demo_company.client, "2026-05-01", "2026-05-31", time_zone=demo_company.time_zone)
 
 
+@pytest.mark.long
 def test_ledger_by_id_name_or_path(run, demo_company, ledgers):
     """The account may be given by id, name or path, more than once, and only its transactions are listed."""
     everything = run("queue", *PERIOD, "--json", **demo_company.environment())

@@ -16,6 +16,7 @@ def test_the_demo_ties(run, demo_company):
     assert [(month["ties"], month["anchored"], month["differences"]) for month in months] == [(True, False, 0)] * 3
 
 
+@pytest.mark.long
 def test_what_agreement_does_not_prove(run, demo_company):
     """Balances that were taken from the report, and days without entries, are said to prove nothing."""
     anchored = run("reconcile", "--period", "2025-01", **demo_company.environment())
@@ -94,6 +95,7 @@ def test_totals_that_were_not_compared(without_parents):
     assert "error: 2025-01-01 to 2025-01-31 (UTC): all 1 month(s) tie" in strict.stderr
 
 
+@pytest.mark.long
 def test_parents_from_a_file(without_parents, tmp_path):
     """With the parents of all ledgers from a CSV file, every total is compared."""
     days = ("--start-date", "2025-01-01", "--end-date", "2025-01-31")
@@ -111,6 +113,7 @@ def test_parents_from_a_file(without_parents, tmp_path):
     assert parents["rent"] == ids["home"]
 
 
+@pytest.mark.long
 def test_json_says_why_a_month_does_not_tie(run, demo_company, distortion, forwarding):
     """Each month has its explanations; those of a month without a line name it, and count what follows."""
 

@@ -55,6 +55,7 @@ def profile(tmp_path, demo_company):
     return "--profile", "demo"
 
 
+@pytest.mark.long
 def test_rule_is_added(run, tmp_path, profile):
     """A group of the queue becomes a rule at the end of the file, which is printed, and can be tried as printed."""
     file = tmp_path / "my rules.toml"

@@ -66,6 +66,7 @@ def test_the_text_of_a_statement(run, demo_company):
     assert "    Wages" not in finished.stdout
 
 
+@pytest.mark.long
 def test_balances_without_the_first_day_of_the_books(run, demo_company):
     """Cash starts at what the service states; a balance sheet is a movement and says so, with what to add."""
     environment = demo_company.environment()
@@ -85,6 +86,7 @@ def test_the_demo_company_is_known(run):
     assert "since 2025-01-01, the first day of the books" in finished.stdout
 
 
+@pytest.mark.long
 def test_columns_fold_in_a_terminal(capsys, monkeypatch, demo_company):
     """In a terminal the columns fold into blocks of its width; in a pipe they do not."""
     for name, value in {**demo_company.environment(), "COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "xterm"}.items():
@@ -139,6 +141,7 @@ def test_a_fiscal_year_that_is_not_a_month(run, assert_refused, demo_company):
     assert_refused(finished, 2, "ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH", "must be a month from 1 to 12")
 
 
+@pytest.mark.long
 def test_a_dry_run_and_a_checkpoint(run, tmp_path, demo_company):
     """A dry run prints the cost of one load; the next command takes its lines from the checkpoint."""
     arguments = ("statements", "income", *MAY, "--compare", "prior", "--checkpoint", "windows")
@@ -171,6 +174,7 @@ def test_the_register_of_an_account(run, demo_company, books):
     assert "since 2026-05-01" in since.stdout.splitlines()[2]
 
 
+@pytest.mark.long
 def test_an_account_without_entries(run, demo_company):
     """A register of a parent says that accounts below it are not in it."""
     finished = run("register", "Assets", *MAY, **demo_company.environment())

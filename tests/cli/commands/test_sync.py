@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from long_cases import also_long
 
 import accounting_analytics as aa
 
@@ -34,9 +35,11 @@ def without_notes(text):
     "command",
     [
         ("statements", "income"),
-        ("statements", "cash-flow", "--books-start", "2025-01-01"),
-        ("statements", "balance-sheet", "--books-start", "2025-01-01"),
         ("report",),
+        *also_long(
+            ("statements", "cash-flow", "--books-start", "2025-01-01"),
+            ("statements", "balance-sheet", "--books-start", "2025-01-01"),
+        ),
     ],
     ids=" ".join,
 )
@@ -58,10 +61,8 @@ def test_statements_of_books(run, demo_company, demo_books, command):
 @pytest.mark.parametrize(
     "command",
     [
-        ("register", "Operating Account"),
         ("queue",),
-        ("propose", "--rules", RULES),
-        ("rules", "test", RULES),
+        *also_long(("register", "Operating Account"), ("propose", "--rules", RULES), ("rules", "test", RULES)),
     ],
     ids=lambda command: command[0],
 )
@@ -116,6 +117,7 @@ def test_the_configured_books(run, demo_books):
     assert AGE in shown.stderr
 
 
+@pytest.mark.long
 def test_notebooks_of_books(run, demo_company, demo_books, tmp_path):
     """A notebook that is run with --books connects to them, also where a service is configured."""
     import nbformat  # noqa: PLC0415 (slow, and needed here only)
@@ -196,6 +198,7 @@ def test_sync_and_changes(run, company, tmp_path):
     assert len(as_json["alarms"]) == 1
 
 
+@pytest.mark.long
 def test_categorize_syncs_too(run, company, tmp_path):
     """The unattended run syncs the books that it is given."""
     environment = company.environment()
@@ -217,6 +220,7 @@ def test_an_instance_that_is_served_elsewhere(run, demo_company, company):
     assert f"The service is at {company.client.base_url} now; it was at {demo_company.base_url}." in synced.stdout
 
 
+@pytest.mark.long
 def test_a_run_whose_books_cannot_be_synced(run, company, tmp_path):
     """If another program holds the books, the run is reported before the failure, which says what to do next."""
     assert run(*SYNC, **company.environment()).returncode == 0
