@@ -248,8 +248,33 @@ def demo_company():
     """Return the demo company, served on loopback until the tests end; tests must not change its books."""
     from accounting_analytics.demo_company import demo  # noqa: PLC0415 (most tests need no service)
 
-    with demo() as company:
+    with demo() as company, answering_once(company):
         yield company
+
+
+@contextmanager
+def answering_once(company):
+    """Let the service calculate each page and report of a company once: hundreds of tests load the same ones."""
+    from starlette.responses import Response  # noqa: PLC0415
+
+    from accounting_analytics.service.web.app import LedgerService  # noqa: PLC0415
+
+    answers, served_at = {}, company.base_url.rpartition(":")[2]
+
+    def once(calculate):
+        def answer(service, request, instance):
+            if str(request.url.port) != served_at:
+                return calculate(service, request, instance)
+            asked = str(request.url)
+            if asked not in answers:
+                answers[asked] = calculate(service, request, instance).body
+            return Response(answers[asked], media_type="application/json")
+
+        return answer
+
+    names = ("list_line_entries", "retrieve_cash_flow_report")
+    with mock.patch.multiple(LedgerService, **{name: once(getattr(LedgerService, name)) for name in names}):
+        yield
 
 
 FIRST_QUARTER = {"start_date": "2025-01-01", "end_date": "2025-03-31"}
