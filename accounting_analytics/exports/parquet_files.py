@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SUFFIX = ".parquet"
 _BALANCES = ("fact_daily_balance", "fact_period_balance")
 """Facts that need the lines of all months, because each month begins where the one before ends."""
+_READ_BY_ANOTHER = ("fact_cash_flow_line",)
 
 
 def write_parquet(folder: VersionFolder, star: StarDatabase, manifest: Manifest) -> Manifest:
@@ -51,7 +52,7 @@ def _write_tables(folder: Path, star: StarDatabase, manifest: Manifest) -> Itera
     for month in star.books.period.months():
         name = name_of_month(month)
         star.show(month)
-        _keep(star, [table for table in facts if table.name not in _BALANCES])
+        _keep(star, [table for table in facts if table.name in _READ_BY_ANOTHER])
         for table in facts:
             yield _write_file(folder, star, table, name, _metadata(table, manifest, loads[name]))
 
