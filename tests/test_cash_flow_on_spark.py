@@ -35,7 +35,7 @@ def books(tmp_path_factory):
 @pytest.mark.parametrize(
     ("amounts", "session_zone", "lines"),
     [
-        ("decimals", "UTC", True),
+        pytest.param("decimals", "UTC", True, marks=pytest.mark.long),
         pytest.param("floats", "Asia/Tokyo", True, marks=pytest.mark.long),
         pytest.param("decimals", "Asia/Tokyo", False, marks=pytest.mark.long),
         pytest.param("floats", "UTC", False, marks=pytest.mark.long),

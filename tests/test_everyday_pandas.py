@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import seaborn as sns
+from long_cases import also_long
 from matplotlib.figure import Figure
 from pandas.testing import assert_frame_equal
 
@@ -721,7 +722,7 @@ IN_AND_OUT = {
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame.drop")  # DuckDB uses it in .df()
-@pytest.mark.parametrize("expression", IN_AND_OUT)
+@pytest.mark.parametrize("expression", [one for one in IN_AND_OUT if one != "to_excel"] + also_long("to_excel"))
 def test_in_and_out(books, expression, tmp_path):
     """What was written and read back is a valid table of the same lines, and recomputes to the reported figures."""
     back = LineEntries.checked(IN_AND_OUT[expression](books.lines, tmp_path))

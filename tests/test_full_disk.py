@@ -7,6 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from long_cases import also_long
 
 PROJECT = Path(__file__).parent.parent
 DAYS = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
@@ -65,7 +66,7 @@ def test_import(run, tmp_path):
     assert "3,000 entries" in run("serve", "--check", "--database", "books.db").stderr
 
 
-@pytest.mark.parametrize("name", ["export", "plan", "checkpoint"])
+@pytest.mark.parametrize("name", ["export", *also_long("plan", "checkpoint")])
 def test_results_of_a_load(run, tmp_path, demo_company, name):
     """Results that do not fit are one error message, and no part of them is left."""
     command, most, left = {

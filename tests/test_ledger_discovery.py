@@ -304,6 +304,7 @@ def test_the_books_of_a_service_that_begin_within_a_year(books):
     assert {"bank", "bonus", "owed"} <= set(ledgers["id"])
 
 
+@pytest.mark.long
 def test_many_requests_are_announced(connected, monkeypatch, capsys):
     """In a terminal, the cost of reading many entries without cash is said before it is paid, and how to avoid it."""
     handler, day = deployment(flows=FLOWS), dt.timedelta(days=1)

@@ -94,6 +94,7 @@ def test_every_month_ties(demo_company, loaded, zone, books_start):
     assert {month.period.time_zone for month in result.reconciliations} == {zone}
 
 
+@pytest.mark.long
 def test_the_lines_of_the_period_are_of_one_moment(demo_company):
     """The requested days are read twice, not the history before them."""
     month = ("2025-02-01", "2025-02-28")
@@ -244,6 +245,7 @@ def test_totals_of_deep_ledgers_are_compared(reconciled_deep):
     assert month.differences["explanation"].str.contains("which is inferred").all()
 
 
+@pytest.mark.long
 def test_parents_may_be_given(reconciled_deep):
     """A service that shows no parents leaves totals uncompared, and given parents compare all of them."""
     hidden = reconciled_deep({}, status=hide_parents)

@@ -54,6 +54,7 @@ def test_a_folder_without_books(tmp_path):
         aa.connect(books=__file__)
 
 
+@pytest.mark.long
 def test_options_of_the_service_are_refused(demo_books):
     """An option that local books have no use for is refused."""
     with pytest.raises(InputError, match="time_zone is an option of the service, which books="):

@@ -185,6 +185,7 @@ def test_by_entry():
     assert str(found.loc["ent_2", "local_date"]) == "2025-03-16 00:00:00"
 
 
+@pytest.mark.long
 def test_entries_that_another_person_changed(tmp_path, serve):
     """What was edited in the service between two syncs is named by entry, and sums to the change of cash."""
     with serve(401, dt.date(2025, 7, 1)) as service:

@@ -167,6 +167,7 @@ def test_proof_of_a_month(month, verdict, is_proven):
         pytest.param("csv", "o", marks=pytest.mark.long),
     ],
 )
+@pytest.mark.long
 def test_other_formats_export_books_too(name, output, company, tmp_path):
     """Some days of the books, in every format."""
     march = Period("2025-03-01", "2025-03-31", ZONE)

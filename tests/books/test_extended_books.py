@@ -79,6 +79,7 @@ def sync_since_october(books, service):
     assert books.books_start == dt.date(2025, 10, 1)
 
 
+@pytest.mark.long
 def test_lines_before_the_first_day_are_named(tmp_path, serve):
     """A later line before the first day of the books shows in the first report, and the message says what to do."""
     with serve(10) as service:

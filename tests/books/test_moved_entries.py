@@ -20,6 +20,7 @@ def sync(books, service, **options):
     return books.sync(service.client, start_date=service.first, end_date="2025-12-31", **options)
 
 
+@pytest.mark.long
 def test_an_entry_without_cash_is_not_in_two_months(tmp_path, serve):
     """An entry that moved into a month that is read again is no longer in the month that it was in before."""
     with serve(400, dt.date(2025, 1, 1)) as service:

@@ -87,6 +87,7 @@ def test_the_rota_finds_the_rest(tmp_path, serve, first, soak_count):
             assert any(len(changes.frame) for changes in found)
 
 
+@pytest.mark.long
 def test_a_new_name_is_found(tmp_path, serve, first):
     """The name of a ledger is read with the ledgers, and in every report."""
     for months in (0, 1):

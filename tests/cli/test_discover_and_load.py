@@ -68,6 +68,7 @@ def test_checkpoint(run, assert_refused, tmp_path, demo_company):
     assert_refused(other, 2, "windows belongs to another load")
 
 
+@pytest.mark.long
 def test_interrupted_with_a_checkpoint(tmp_path, demo_company):
     """Ctrl-C during a load is 5, and the message says how to resume."""
     with running_with_faults(demo_company.database, "latency:ms=100") as slow:

@@ -130,6 +130,7 @@ def test_every_demo_company_has_the_same_lines(demo_company):
     pd.testing.assert_frame_equal(*loads)
 
 
+@pytest.mark.long
 def test_serving_it_loads_no_charts_and_no_notebooks():
     """Commands with --demo do not wait for the libraries of charts, nor the demo run for those of notebooks."""
     code = (

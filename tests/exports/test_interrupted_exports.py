@@ -208,6 +208,7 @@ def test_killed_whole_exports(program, whole, soak_count):
     assert [path for path in out.parent.iterdir() if path != out] == []
 
 
+@pytest.mark.long
 def test_whole_exports_without_space(program, whole):
     """An export that does not fit at its start or at its end is an error; the former one stays, and no other file."""
     export_format, out, read, _ = whole

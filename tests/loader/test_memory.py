@@ -19,6 +19,7 @@ sys.exit(program.returncode)
 
 
 @pytest.mark.soak
+@pytest.mark.long
 def test_a_load_to_parquet_stays_small(soak_count):
     """A load of many lines takes less than 500 MB, including interpreter and libraries."""
     lines = soak_count(1_000_000, fewer=60_000)

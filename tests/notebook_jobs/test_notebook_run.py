@@ -198,6 +198,7 @@ def test_tokens_that_are_words_of_the_file_format(notebook, tmp_path, token):
     assert "nothing answers" in (tmp_path / "out" / "job.failed.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_a_client_secret_is_masked(notebook, tmp_path):
     """The secret of OAuth client credentials is masked as a token is, from the environment or a file."""
     file = tmp_path / "client.secret"

@@ -182,6 +182,7 @@ def test_the_template_of_the_readme(demo_company, tmp_path):
         assert name in SECTIONS
 
 
+@pytest.mark.long
 def test_a_report_that_does_not_agree(demo_company):
     """The pack is made, is not proven, and says which report differs; so does a load that is not complete."""
     periods = PackPeriods.around(Period.parse("2026-05", time_zone=demo_company.time_zone), 1)

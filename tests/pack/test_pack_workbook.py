@@ -44,6 +44,7 @@ def test_rows_and_amounts_are_those_of_the_page(path, demo_pack):
             assert amounts in numbers or (not amounts and found), (title, row.label, amounts, numbers, texts[:3])
 
 
+@pytest.mark.long
 def test_page_one_is_there(path, demo_pack):
     """Verdict, sentences, fingerprint, and each picture with its alternative text."""
     sheet = openpyxl.load_workbook(path)["Summary"]

@@ -195,6 +195,7 @@ def kill_after(fork_server, tmp_path):
 
 
 @pytest.mark.soak
+@pytest.mark.long
 def test_killed_during_a_backup(path, tmp_path, kill_after, soak_count):
     """A killed backup leaves no file of that name, or a complete one; the database stays whole."""
     for number in range(soak_count(50)):

@@ -321,6 +321,7 @@ def interrupt(fork_server, settings, tmp_path, distortion, forwarding):
     return interrupt
 
 
+@pytest.mark.long
 def test_stopped(interrupt, old):
     """A run that is stopped says so, sets the files of the run before aside, and leaves nothing."""
     finished = interrupt(signal.SIGTERM)
@@ -346,6 +347,7 @@ def test_stopped_while_printing(fork_server, settings, old, tmp_path):
     assert old.stored() == named(OLD, ".previous")
 
 
+@pytest.mark.long
 def test_killed(interrupt, pack, old):
     """A run that is killed changes nothing, and is not in the way of the next one."""
     assert interrupt(signal.SIGKILL).returncode == -signal.SIGKILL

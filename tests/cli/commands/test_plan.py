@@ -71,6 +71,7 @@ def test_a_plan_works_with_the_next_demo(run):
     assert json.loads(previewed.stdout)["by_rule"]
 
 
+@pytest.mark.long
 def test_preview_of_another_instance(run, assert_refused, tmp_path, demo_company):
     """A plan of other books is refused before it is previewed; a plan of other days changes nothing, with a note."""
     march = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
@@ -87,6 +88,7 @@ def test_preview_of_another_instance(run, assert_refused, tmp_path, demo_company
     assert_refused(run("preview", "plan.csv", *march, **environment), 2, "other-books", "harbor-lane")
 
 
+@pytest.mark.long
 def test_edited_category_that_contradicts_the_books(run, assert_refused, tmp_path, demo_company):
     """A preview accepts a new category by name, and refuses one that does not exist or contradicts the other column."""
     environment = demo_company.environment()

@@ -113,6 +113,7 @@ def test_sheets_have_suggestions(invoke, tmp_path):
     assert all("past transaction(s)" in one["reason"] for one in listed["suggestions"])
 
 
+@pytest.mark.long
 def test_likely_transfers_are_proposed_if_asked_for(invoke):
     """--transfers alone is enough; the demo company has no uncategorized transfer in these days."""
     proposed = invoke("propose", *PERIOD, "--transfers")

@@ -58,6 +58,7 @@ def test_groups_and_rows(run, demo_company):
     assert all(row["transaction_id"] in everything for row in rows)
 
 
+@pytest.mark.long
 def test_transactions_of_a_group(run, assert_refused, demo_company, tmp_path):
     """Every transaction behind a group is printed, and written to be decided; a misspelt group names the nearest."""
     listed = json.loads(run("queue", *PERIOD, "--json", **demo_company.environment()).stdout)

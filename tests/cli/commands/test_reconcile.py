@@ -81,6 +81,7 @@ def without_parents(run, deep_books, distortion, forwarding):
     return run_without_parents
 
 
+@pytest.mark.long
 def test_totals_that_were_not_compared(without_parents):
     """The table and a message count totals that were not compared; exit code 3 for them only with --strict."""
     finished = without_parents(*JANUARY)

@@ -19,6 +19,7 @@ category = "Meals"
 PERIOD = ("--start-date", "2026-05-01", "--end-date", "2026-05-31")
 
 
+@pytest.mark.long
 def test_rules_are_tested(run, tmp_path, demo_company):
     """Each rule is reported with its line, within 80 columns, and a dead rule is named on stderr."""
     (tmp_path / "rules.toml").write_text(RULES)

@@ -7,6 +7,7 @@ import re
 import nbformat
 import numpy as np
 import pytest
+from long_cases import also_long
 from nbformat import v4
 
 import accounting_analytics as aa
@@ -103,6 +104,7 @@ def test_a_secret_that_does_not_fit_is_not_repeated(run, assert_refused, write):
     assert "canary-token-1" not in finished.stderr
 
 
+@pytest.mark.long
 def test_values_of_python_arrive_as_they_are(write, tmp_path):
     """The function takes values: of numpy too, any text, and days, which arrive as texts."""
     text = 'line\nend "quoted" \\ \N{GRINNING FACE} {code}'
@@ -146,7 +148,12 @@ def test_values_of_another_type_are_refused(write, tmp_path, parameters, message
 
 @pytest.mark.parametrize(
     "cells",
-    [("quit()",), ("exit", "print('after')"), ("if True:\n    exit(1)", "print('after')"), ("import sys; sys.exit()",)],
+    [
+        ("quit()",),
+        *also_long(
+            ("exit", "print('after')"), ("if True:\n    exit(1)", "print('after')"), ("import sys; sys.exit()",)
+        ),
+    ],
     ids=["quit last", "exit", "exit with a code", "sys.exit last"],
 )
 def test_a_cell_that_ends_the_run_fails_it(run, write, tmp_path, cells):

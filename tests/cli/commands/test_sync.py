@@ -212,6 +212,7 @@ def test_categorize_syncs_too(run, company, tmp_path):
     assert "local books in local are synced: Version 1: all 3 months agree" in finished.stderr
 
 
+@pytest.mark.long
 def test_an_instance_that_is_served_elsewhere(run, demo_company, company):
     """The same instance at another address is synced, and the address is noted."""
     assert run(*SYNC, **demo_company.environment()).returncode == 0
@@ -234,6 +235,7 @@ def test_a_run_whose_books_cannot_be_synced(run, company, tmp_path):
     assert (tmp_path / "j").exists()
 
 
+@pytest.mark.long
 def test_a_month_that_is_not_proven(run, demo_company, distortion, forwarding):
     """A report that the lines do not agree with is exit code 3, and every result of the books says so."""
 

@@ -201,6 +201,7 @@ def test_hostile_ids_are_not_found(books):
         connection.close()
 
 
+@pytest.mark.long
 def test_readers_and_writers_in_parallel(books):
     """While lines move between categories, every report balances and paging returns each line once."""
     bank, *targets = books.bank(), books.category(), books.category("Food"), books.category("Fuel")
