@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import shutil
-from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Self
 
@@ -13,16 +12,17 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from accounting_analytics.atomic_files import write_text
-from accounting_analytics.errors import CheckpointError, InvalidRequestError, with_context
+from accounting_analytics.errors import CheckpointError, InputError, InvalidRequestError
 from accounting_analytics.loader.line_entries import load_line_entries_to_parquet
 from accounting_analytics.loader.line_tables import lines_within
-from accounting_analytics.periods import Period, as_utc, local_date, zone
+from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from accounting_analytics.client import LedgerClient
+    from accounting_analytics.load_metadata import Discovery
 
 _FIRST_DAY = dt.date(1, 1, 1)
 _REQUEST = "request.json"
@@ -41,7 +41,7 @@ class FirstLoad(msgspec.Struct, frozen=True):
 
     @classmethod
     def begin(
-        cls, folder: Path, client: LedgerClient, ledger_ids: Iterable[str], start: dt.date | None, days_until: Period
+        cls, folder: Path, ledger_ids: Iterable[str], discovery: Discovery, start: dt.date | None, days_until: Period
     ) -> Self:
         """Return the load that an earlier try began, if it has the same first day and zone, else begin one."""
         path, end, time_zone = folder / _REQUEST, days_until.end_date, days_until.time_zone
@@ -55,12 +55,14 @@ class FirstLoad(msgspec.Struct, frozen=True):
             return begun
         if begun:
             shutil.rmtree(folder)
-        ids, reaches_back = list(ledger_ids), True
-        if start is None:
-            start = min(_first_days(client, ids, end, time_zone), default=end).replace(day=1)
-        else:
-            reaches_back = not has_lines_before(client, ids, start, time_zone)
-        begun = cls(str(start), str(end), time_zone, ids, reaches_back)
+        first, accepted = discovery.first_day or end, discovery.accepted.start_date
+        if start is None and accepted != _FIRST_DAY:
+            raise InputError(
+                f"the service refuses days before {accepted}, so the first day of the books is not known: give it as "
+                "start_date"
+            )
+        reaches_back = accepted == _FIRST_DAY and (start is None or start <= first)
+        begun = cls(str(start or first.replace(day=1)), str(end), time_zone, list(ledger_ids), reaches_back)
         folder.mkdir(parents=True, exist_ok=True)
         write_text(path, msgspec.json.encode(begun).decode())
         return begun
@@ -103,26 +105,8 @@ def has_lines_before(client: LedgerClient, ledger_ids: Iterable[str], first: dt.
     """Whether any ledger has a line before a day; the books then begin earlier, as they do if that is refused."""
     if first == _FIRST_DAY:
         return False
+    days = (_FIRST_DAY, first - _DAY)
     try:
-        return any(True for _ in _first_days(client, ledger_ids, first - _DAY, time_zone))
+        return any(client.list_line_entries(one, *days, time_zone=time_zone, limit=1).records for one in ledger_ids)
     except InvalidRequestError:
         return True
-
-
-def _first_days(client: LedgerClient, ledger_ids: Iterable[str], end: dt.date, time_zone: str) -> Iterator[dt.date]:
-    """Day of the first line of each ledger that has one; one request a ledger."""
-    for ledger_id in ledger_ids:
-        with giving_first_day():
-            first = next(client.iter_line_entries(ledger_id, _FIRST_DAY, end, time_zone=time_zone, limit=1), None)
-        if first is not None:
-            yield local_date(as_utc(first.datetime), zone(time_zone))
-
-
-@contextmanager
-def giving_first_day() -> Iterator[None]:
-    """Say what to do where a service refuses days before its books begin."""
-    try:
-        yield
-    except InvalidRequestError as error:
-        hint = "if it refuses days before the books begin, give the first day as start_date"
-        raise with_context(error, hint) from None

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from accounting_analytics.books.comparison import ComparedMonth, compare_month, find_days
 from accounting_analytics.books.entries_without_cash import count_lines, plan_reading, touch_cash
-from accounting_analytics.books.first_load import FirstLoad, by_month, giving_first_day, has_lines_before
+from accounting_analytics.books.first_load import FirstLoad, by_month, has_lines_before
 from accounting_analytics.books.month_completeness import find_incompleteness, find_open_entries
 from accounting_analytics.books.storage import WorkingCopy, month_name
 from accounting_analytics.books.sync_options import require_same_books
@@ -26,6 +26,7 @@ from accounting_analytics.chart_of_accounts import display_order
 from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import InputError
 from accounting_analytics.ledger_discovery import discover_ledgers, refresh_ledgers
+from accounting_analytics.load_metadata import Discovery
 from accounting_analytics.loader import load_cash_flow_report
 from accounting_analytics.loader.line_entries import load_line_table
 from accounting_analytics.loader.line_tables import lines_within
@@ -144,13 +145,13 @@ class BooksSync:
     def _take_first_load(self) -> None:
         """Load all days for the first time, or continue such a load, and then the days since it began."""
         start, end = self._options.first_day(), self._options.last_day(self.at, self._time_zone)
-        with giving_first_day():
-            self.ledgers = self._discover_all(start or end, end)
+        self.ledgers = self._discover_all(start or end, end)
         self._ledgers_are_new = True
         if self.ledgers.empty:
             raise InputError(f"the service has no ledgers with lines until {end} yet; sync when it has some")
         until = Period(start or end, end, self._time_zone)
-        load = FirstLoad.begin(self._folder.first_load, self.client, self.ledgers["id"], start, until)
+        discovery = Discovery.stated(self.ledgers) or Discovery(len(self.ledgers), None, until)
+        load = FirstLoad.begin(self._folder.first_load, self.ledgers["id"], discovery, start, until)
         self.period, self.reaches_back = load.period, load.reaches_back
         lines = load.read(self._folder.first_load, self.client, progress=self._options.progress)
         for month, rows in by_month(lines, self.period):

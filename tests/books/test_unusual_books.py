@@ -9,7 +9,7 @@ from long_cases import also_long
 
 import accounting_analytics as aa
 from accounting_analytics.books import Books
-from accounting_analytics.errors import InputError, InvalidRequestError
+from accounting_analytics.errors import InputError
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
 from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
@@ -327,7 +327,7 @@ def test_a_service_that_refuses_days_before_its_books(make_books, tmp_path, entr
     small = make_books(entries_start=entries_start)
     fill(small)
     books = Books.open(tmp_path / "books")
-    with pytest.raises(InvalidRequestError, match=r"begin on 202.*; .* give the first day as start_date"):
+    with pytest.raises(InputError, match=rf"refuses days before {entries_start}, .*: give it as start_date"):
         small.sync(books)
     for _ in range(2):
         assert small.sync(books, start_date="2025-01-01").ties
