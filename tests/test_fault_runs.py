@@ -16,6 +16,7 @@ import httpx
 import pandas as pd
 import pytest
 from faulty_service import running_with_faults
+from long_cases import also_long
 
 import accounting_analytics as aa
 from accounting_analytics.client import ClientCredentials
@@ -35,9 +36,9 @@ TEMPORARY = [
 ]  # fmt: skip
 """Temporary faults: runs under any two of them are EXACT, or CLEAR where all attempts fail."""
 PERMANENT = [
-    "http_500", "http_503", "http_504", "drop_connection", "truncated_body", "garbage_body", "html_200",
-    "repeated_page_token", "expired_page_token", "expired_token:after=0",
-]  # fmt: skip
+    *("http_500", "truncated_body", "repeated_page_token", "expired_token:after=0"),
+    *also_long("http_503", "http_504", "drop_connection", "garbage_body", "html_200", "expired_page_token"),
+]
 """Permanent faults."""
 
 

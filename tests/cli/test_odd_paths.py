@@ -103,7 +103,7 @@ def test_loads_and_exports(client, loaded, run, tmp_path, name):
         assert database.execute(f"{totals} fact_line_entry").fetchone() == (TOTAL, COUNT)
 
 
-@pytest.mark.parametrize("name", [NAMES[0], NAMES[1], *NOT_FOR_DELTA[:2], "file:x?mode=memory", "-dash"])
+@pytest.mark.parametrize("name", [NAMES[0], "file:x?mode=memory", *also_long(NAMES[1], *NOT_FOR_DELTA[:2], "-dash")])
 def test_databases_and_backups(run, tmp_path, name):
     """Books in a database of such a name are the same after an import, a backup and a restore."""
     rows = "entry_id,datetime,entry_description,ledger,debit_credit,amount\n"

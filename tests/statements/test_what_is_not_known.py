@@ -5,6 +5,7 @@ import re
 from decimal import Decimal
 
 import pytest
+from long_cases import also_long
 from naive_statements import TRIAL, Days, columns, units
 from statement_checks import FUNCTIONS, entry_units, row_units, shown_keys
 
@@ -144,7 +145,7 @@ def test_a_ledger_that_was_not_loaded_is_not_known(demo_company, chart):
         aa.income_statement(lines, chart)
 
 
-@pytest.mark.parametrize("name", ["income_statement", "balance_sheet", "trial_balance"])
+@pytest.mark.parametrize("name", ["income_statement", *also_long("balance_sheet", "trial_balance")])
 @pytest.mark.parametrize("filters", [{"is_cashflow": True}, {"is_cashflow": False}], ids=["cash flow", "others"])
 def test_filtered_loads_are_refused(demo_company, chart, name, filters):
     """A load with a filter has not every line of a ledger."""
