@@ -7,6 +7,9 @@ BIN := $(VENV)/bin
 OUTPUT ?= demo-output
 DLT := .venv-dlt
 
+# modules are compiled once, not in each of the hundreds of processes that tests start
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test soak lint lab benchmarks clean
 
 demo: $(VENV)/ready
