@@ -55,7 +55,7 @@ class FirstLoad(msgspec.Struct, frozen=True):
             return begun
         if begun:
             shutil.rmtree(folder)
-        first, accepted = discovery.first_day or end, discovery.accepted.start_date
+        first, accepted = min(discovery.first_day or end, end), discovery.accepted.start_date
         if start is None and accepted != _FIRST_DAY:
             raise InputError(
                 f"the service refuses days before {accepted}, so the first day of the books is not known: give it as "

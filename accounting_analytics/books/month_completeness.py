@@ -33,7 +33,8 @@ def find_open_entries(lines: pa.Table, month: Period, scale: int) -> pa.Array:
     """Ids of the journal entries of a month that do not balance, or name a line that is not there."""
     entries = ExactLines.from_frame(exact_lines(lines, month, scale=scale)).entries(month.instants())
     texts = lines["journal_entry_line_entry_ids"]  # the same in all lines of an entry
-    distinct = pc.drop_null(pc.unique(texts))
+    distinct = pc.unique(texts)
+    distinct = distinct.filter(pc.not_equal(distinct, ""))  # an entry that names no line
     named = pc.split_pattern(distinct, LIST_SEPARATOR)
     is_absent = pc.invert(pc.is_in(pc.list_flatten(named), value_set=lines["id"].combine_chunks()))
     with_absent = distinct.take(pc.unique(pc.list_parent_indices(named).filter(is_absent)))

@@ -24,6 +24,7 @@ SUFFIX = ".parquet"
 _BALANCES = ("fact_daily_balance", "fact_period_balance")
 """Facts that need the lines of all months, because each month begins where the one before ends."""
 _READ_BY_ANOTHER = ("fact_cash_flow_line",)
+"""Facts that another one reads; the others are calculated as they are written."""
 
 
 def write_parquet(folder: VersionFolder, star: StarDatabase, manifest: Manifest) -> Manifest:

@@ -92,6 +92,14 @@ def test_another_cash_balance_is_found(reported, lines, ledgers, name):
     assert not compare_month(other, lines, ledgers, reported.starting_balances).ties
 
 
+@pytest.mark.parametrize("named", ["", None])
+def test_entries_that_name_no_line_are_complete(lines, named):
+    """Where the service does not list the lines of entries, an entry that balances is complete."""
+    column = lines.column_names.index("journal_entry_line_entry_ids")
+    unnamed = pa.array([named] * len(lines), pa.string())
+    assert find_incompleteness(lines.set_column(column, "journal_entry_line_entry_ids", unnamed), MARCH, 2) == ""
+
+
 def test_rows_in_another_order_agree(reported, lines, ledgers):
     """Order is not part of the proof."""
     other = replace(reported, lines=reported.lines.iloc[::-1].reset_index(drop=True))
@@ -122,6 +130,7 @@ def test_incomplete_entries_are_found(lines, row):
         set_value(lines, row, "signed_amount", amount),
         lines.set_column(column, "journal_entry_line_entry_ids", pa.array(naming)),
     ):
-        assert find_incompleteness(changed, MARCH, 2).endswith(f"a line that is named: {entry_id}")
+        found = find_incompleteness(changed, MARCH, 2)
+        assert found == f"1 does not balance, or lacks a line that is named: {entry_id}"
     twice = pa.concat_tables([lines, lines[row : row + 1]])
     assert find_incompleteness(twice, MARCH, 2) == f"1 line(s) are there more than once: {line_id}"

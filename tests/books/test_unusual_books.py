@@ -296,8 +296,18 @@ def test_a_month_with_half_an_entry_does_not_tie(make_books, tmp_path):
         connection.exec_driver_sql(f"UPDATE line_entries SET units = units + 1 WHERE pk = {half}")  # noqa: S608
     result = small.sync(books, months_a_night=4)
     assert (result.ties, result.complete) == (False, False)
-    assert "entries that are not complete; first 2025-04: 1 does not balance, or lacks a line that is" in result.verdict
+    assert "1 of 4 months have journal entries that are not complete; first 2025-04: 1 does not" in result.verdict
     assert "not complete" in books.month_proofs(books.period)["2025-04"].verdict
+
+
+def test_books_until_a_day_before_the_first_entry(make_books, tmp_path):
+    """Entries after the last day are no first day of the books."""
+    small = make_books()
+    small.post("2025-04-10T03:00:00", "rent", "bank")
+    books = Books.open(tmp_path / "books")
+    assert small.sync(books, end_date="2025-03-15").ties
+    assert (str(books.period.start_date), str(books.period.end_date)) == ("2025-03-01", "2025-03-15")
+    assert len(books.line_entries()) == 0
 
 
 def test_filters_are_those_of_the_service(make_books, tmp_path):
