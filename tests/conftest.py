@@ -1,7 +1,6 @@
 """Optional programs, without which tests are skipped loudly or fail where everything is required; long counts."""
 
 import base64
-import datetime as dt
 import http.server
 import importlib.util
 import json
@@ -14,10 +13,8 @@ import threading
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
-from typing import NamedTuple
 from unittest import mock
 from urllib.parse import parse_qs, parse_qsl, urlsplit
-from zoneinfo import ZoneInfo
 
 import httpx
 import hypothesis
@@ -247,9 +244,7 @@ def line():
 @pytest.fixture(scope="session")
 def demo_company():
     """Return the demo company, served on loopback until the tests end; tests must not change its books."""
-    from accounting_analytics.demo_company import demo  # noqa: PLC0415 (most tests need no service)
-
-    with demo() as company, answering_once(company):
+    with aa.demo() as company, answering_once(company):
         yield company
 
 
@@ -310,19 +305,6 @@ def spark_session():
     session.stop()
 
 
-class ServedBooks(NamedTuple):
-    """Imported books, served on loopback."""
-
-    base_url: str
-    token: str
-    instance_id: str
-
-    def environment(self, base_url=None):
-        """Environment variables of a command on these books, perhaps through another address."""
-        settings = {"BASE_URL": base_url or self.base_url, "TOKEN": self.token, "INSTANCE_ID": self.instance_id}
-        return {f"ACCOUNTING_ANALYTICS_{name}": setting for name, setting in settings.items()}
-
-
 DEEP_BOOKS = """\
 entry_id,datetime,entry_description,ledger,debit_credit,amount
 e1,2024-12-31,Start,assets:bank:checking,debit,1000.00
@@ -339,96 +321,26 @@ e5,2025-01-10,Sold,income:sales:web,credit,250.00
 
 
 @pytest.fixture(scope="session")
-def deep_books(tmp_path_factory):
+def deep_books(posted_books, tmp_path_factory):
     """Return books whose ledgers with lines all lie two levels under a root, served until the tests end."""
-    # most tests need no service
-    from accounting_analytics.service.auth import issue_token  # noqa: PLC0415
-    from accounting_analytics.service.bookkeeping.instances import create_instance  # noqa: PLC0415
-    from accounting_analytics.service.imports.import_books import import_books  # noqa: PLC0415
-    from accounting_analytics.service.storage.store import Store  # noqa: PLC0415
-    from accounting_analytics.service.web.server import running  # noqa: PLC0415
-
-    folder = tmp_path_factory.mktemp("deep")
-    (folder / "lines.csv").write_text(DEEP_BOOKS, encoding="utf-8")
-    with Store.open(folder / "books.db") as store:
-        instance_id = create_instance(store)
-        import_books(store, instance_id, folder / "lines.csv", cash=["assets:bank*"])
-        token = issue_token(store, instance_id)
-    with running(folder / "books.db") as service:
-        yield ServedBooks(service.base_url, token, instance_id)
-
-
-class PostedBooks:
-    """A service on loopback, in which each set of books is an instance of its own."""
-
-    def __init__(self, path):
-        from accounting_analytics.service.web.server import running  # noqa: PLC0415 (most tests need no service)
-
-        self._path, self._clients = path, []
-        self._running = running(path)
-        self.base_url = self._running.__enter__().base_url
-
-    def __call__(self, entries, ledgers, *, time_zone="UTC", starts=None, transport=None):
-        """Post entries to new books, and return a client, whose transport may rewrite responses.
-
-        A ledger is its id with its type, sub_type and normal side, such as ``expense operating_expenses debit``, or a
-        financial account type, or a mapping of fields. An entry is a day or an instant, the signed amount of each
-        ledger, debits positive, and perhaps a description.
-        """
-        # most tests need no service
-        from accounting_analytics.service.auth import issue_token  # noqa: PLC0415
-        from accounting_analytics.service.bookkeeping import instances, post_entries  # noqa: PLC0415
-        from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger  # noqa: PLC0415
-        from accounting_analytics.service.storage.store import Store  # noqa: PLC0415
-
-        with Store.open(self._path) as store:
-            required = {role: str(role) for role in instances.REQUIRED_LEDGERS}
-            new = instances.NewInstance(localtime=time_zone, required_ledger_ids=required, entries_start=starts)
-            instance_id = instances.create_instance(store, new)
-            for number, (ledger_id, fields) in enumerate(ledgers.items()):
-                create_ledger(store, instance_id, NewLedger(**_ledger_fields(ledger_id, fields, number)))
-            posted = []
-            for day, amounts, *description in entries:
-                instant = dt.datetime.fromisoformat(str(day))
-                if instant.tzinfo is None:
-                    noon = {} if "T" in str(day) or " " in str(day) else {"hour": 12}
-                    instant = instant.replace(**noon, tzinfo=ZoneInfo(time_zone))
-                lines = tuple(
-                    post_entries.NewLine(ledger_id, "debit", Decimal(str(amount)))
-                    for ledger_id, amount in amounts.items()
-                )
-                posted.append(post_entries.NewJournalEntry(instant, *(description or [""]), lines))
-            post_entries.post_entries(store, instance_id, posted)
-            token = issue_token(store, instance_id)
-        options = {"time_zone": time_zone, "transport": transport}
-        client = aa.LedgerClient(self.base_url, token=token, instance_id=instance_id, **options)
-        self._clients.append(client)
-        return client
-
-    def close(self):
-        """Close the clients and end the service."""
-        for client in self._clients:
-            client.close()
-        self._running.__exit__(None, None, None)
-
-
-def _ledger_fields(ledger_id, fields, number):
-    """Fields of a new ledger, from the text that describes it."""
-    if isinstance(fields, str):
-        kinds = fields.split()
-        names = ("financial_account_type",) if len(kinds) == 1 else ("type", "sub_type", "debit_credit")
-        fields = dict(zip(names, kinds, strict=True))
-    if "financial_account_type" not in fields:
-        fields = {"report_cash_flow": False} | fields
-    return {"id": ledger_id, "name": ledger_id.capitalize(), "sort_code": f"{number:03}"} | fields
+    file = tmp_path_factory.mktemp("deep") / "lines.csv"
+    file.write_text(DEEP_BOOKS, encoding="utf-8")
+    return posted_books.import_file(file, cash=["assets:bank*"])
 
 
 @pytest.fixture(scope="session")
-def books(tmp_path_factory):
-    """Return a function that posts entries to new books and returns a client of them; see PostedBooks."""
-    posted = PostedBooks(tmp_path_factory.mktemp("posted") / "books.db")
-    yield posted
-    posted.close()
+def posted_books(tmp_path_factory):
+    """Return a service in which tests post or import books of their own; see PostedBooks."""
+    from posted_books import PostedBooks  # noqa: PLC0415 (most tests need no service)
+
+    with PostedBooks(tmp_path_factory.mktemp("posted") / "books.db") as posted:
+        yield posted
+
+
+@pytest.fixture(scope="session")
+def books(posted_books):
+    """Return a function that posts entries to new books, and returns a client of them."""
+    return posted_books
 
 
 class Distortion:

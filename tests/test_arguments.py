@@ -9,8 +9,6 @@ import accounting_analytics as aa
 from accounting_analytics.arguments import require_type
 from accounting_analytics.categorization.rules import Rules
 from accounting_analytics.errors import InputError
-from accounting_analytics.periods import Period
-from accounting_analytics.recategorization.plan import Plan
 from accounting_analytics.schemas import (
     CashBalances,
     CashFlowLedgers,
@@ -23,9 +21,9 @@ from accounting_analytics.schemas import (
 
 MARCH = ("2025-03-01", "2025-03-31")
 LINES = LineEntries.without_rows()
-PLAN = Plan(PlanItems.without_rows())
+PLAN = aa.Plan(PlanItems.without_rows())
 REPORT = aa.CashFlowReport(
-    period=Period(*MARCH),
+    period=aa.Period(*MARCH),
     ledgers=CashFlowLedgers.without_rows(),
     lines=CashFlowLines.without_rows(),
     starting_balances=CashBalances.without_rows(),

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from accounting_analytics.cash_flow import recompute_cash_flow
+import accounting_analytics as aa
 from accounting_analytics.money import to_floats
 
 LINES = 150_000
@@ -48,8 +48,8 @@ def test_spark_makes_the_report_of_pandas(spark_session, books, amounts, session
     spark_session.conf.set("spark.sql.session.timeZone", session_zone)
     on_spark = spark_session.read.parquet(str(paths[amounts]))
     table = pq.read_table(paths[amounts])
-    report = recompute_cash_flow(on_spark, ledgers, *MARCH, time_zone=ZONE, lines=lines, scale=2).checked()
-    expected = recompute_cash_flow(table, ledgers, *MARCH, time_zone=ZONE, scale=2)
+    report = aa.recompute_cash_flow(on_spark, ledgers, *MARCH, time_zone=ZONE, lines=lines, scale=2).checked()
+    expected = aa.recompute_cash_flow(table, ledgers, *MARCH, time_zone=ZONE, scale=2)
     assert len(expected.lines) > 1000
     assert len(report.lines) == (len(expected.lines) if lines else 0)
     for name in TABLES if lines else (name for name in TABLES if name != "lines"):

@@ -8,9 +8,8 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from accounting_analytics.cash_flow_report import CashFlowReport
+import accounting_analytics as aa
 from accounting_analytics.errors import AmountError
-from accounting_analytics.periods import Period
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 
 SINGLE_AMOUNTS = ("starting_cash_balance", "net_cash_flow", "ending_cash_balance", "identity_gap")
@@ -28,8 +27,8 @@ def make_report(starting, flows, *, scale=2, as_decimals=False, gap="0"):
         return CashBalances.from_columns(cells | {"cash_balance": [amount], "total_cash_balance": [amount]}, **form)
 
     ledgers = {"ledger_id": names, "name": names, "net_cash_flow": flows, "total_net_cash_flow": flows}
-    return CashFlowReport(
-        period=Period.of("2025-05-01", "2025-05-31"),
+    return aa.CashFlowReport(
+        period=aa.Period.of("2025-05-01", "2025-05-31"),
         ledgers=CashFlowLedgers.from_columns(ledgers, **form),
         lines=CashFlowLines.without_rows(**form),
         starting_balances=balances(starting),

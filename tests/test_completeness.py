@@ -7,9 +7,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.cash_flow_report import CashFlowReport
 from accounting_analytics.errors import FrameError, IncompleteLoadError
-from accounting_analytics.periods import Period
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, LineEntries
 
 MARCH = ("2025-03-01", "2025-03-31")
@@ -227,8 +225,8 @@ def make_report(
         )
         for amount in (starting, ending)
     ]
-    return CashFlowReport(
-        period=Period.of(*days),
+    return aa.CashFlowReport(
+        period=aa.Period.of(*days),
         ledgers=CashFlowLedgers.from_columns(net | {"total_net_cash_flow": list(flows.values())}),
         lines=CashFlowLines.from_columns(columns),
         starting_balances=balances[0],

@@ -6,9 +6,9 @@ names the operation and does not contain the token.
 
 import datetime as dt
 import random
-import shutil
+import sqlite3
 import traceback
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -17,16 +17,10 @@ import pandas as pd
 import pytest
 from faulty_service import running_with_faults
 from long_cases import also_long
+from posted_books import PostedBooks
 
 import accounting_analytics as aa
-from accounting_analytics.client import ClientCredentials
 from accounting_analytics.errors import AccountingAnalyticsError, ServiceError
-from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.bookkeeping.instances import create_instance
-from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
-from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.server import running
 
 START, END, ZONE = "2025-01-01", "2025-03-31", "America/New_York"
 TEMPORARY = [
@@ -42,13 +36,11 @@ PERMANENT = [
 """Permanent faults."""
 
 
-class Books(NamedTuple):
-    """Books in a file, and the credentials of their instance."""
-
-    path: object
-    instance: str
-    token: str
-    credentials: tuple
+CREDENTIALS = ("runs", "canary-client-secret")
+CATEGORIES = [f"category {number}" for number in range(3)]
+LEDGERS = {"bank": "bank_account", "savings": "bank_account", "card": "credit_card"} | dict.fromkeys(
+    CATEGORIES, "expense operating_expenses debit"
+)
 
 
 class Run(NamedTuple):
@@ -63,55 +55,37 @@ class Run(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def books(tmp_path_factory):
-    """Return books of a quarter: two banks, a card, three categories, 700 entries."""
-    path, chance = tmp_path_factory.mktemp("faults") / "books.db", random.Random(5)  # noqa: S311 (books)
-    with Store.open(path) as store:
-        instance = create_instance(store)
-        cash = [
-            create_ledger(store, instance, NewLedger(name, financial_account_type=kind)).id
-            for name, kind in (("Bank", "bank_account"), ("Savings", "bank_account"), ("Card", "credit_card"))
-        ]
-        categories = [
-            create_ledger(store,
-                instance,
-                NewLedger(
-                    f"Category {number}", type="expense", sub_type="operating_expenses", debit_credit="debit",
-                    report_cash_flow=False, sort_code=f"5{number}",
-                ),
-            ).id
-            for number in range(3)
-        ]  # fmt: skip
-        entries = []
-        for number in range(700):
-            cents, other = Decimal(chance.randint(1, 99_999)) / 100, chance.choice([*categories, cash[1]])
-            moment = dt.datetime(2025, 1, 1, 5, tzinfo=dt.UTC) + dt.timedelta(minutes=chance.randrange(89 * 1440))
-            own = cash[0] if chance.random() < 0.8 else cash[2]
-            entries.append(
-                NewJournalEntry(moment, f"e{number}", (NewLine(own, "credit", cents), NewLine(other, "debit", cents)))
-            )
-        post_entries(store, instance, entries)
-        return Books(path, instance, issue_token(store, instance), ("runs", "canary-client-secret"))
+def service(tmp_path_factory):
+    """Return a service for books of a quarter."""
+    with PostedBooks(tmp_path_factory.mktemp("faults") / "books.db") as posted:
+        yield posted
 
 
 @pytest.fixture(scope="module")
-def client_of(token_endpoint):
+def books(service):
+    """Return books of a quarter: two banks, a card, three categories, 700 entries."""
+    chance, entries = random.Random(5), []  # noqa: S311 (books)
+    for number in range(700):
+        amount, other = Decimal(chance.randint(1, 99_999)) / 100, chance.choice([*CATEGORIES, "savings"])
+        moment = dt.datetime(2025, 1, 1, 5, tzinfo=dt.UTC) + dt.timedelta(minutes=chance.randrange(89 * 1440))
+        own = "bank" if chance.random() < 0.8 else "card"
+        entries.append((moment, {own: -amount, other: amount}, f"e{number}"))
+    return service.create(entries, LEDGERS)
+
+
+@pytest.fixture(scope="module")
+def client_of(token_endpoint, service, books):
     """Return a function that gives a client, which requests its tokens from an authorization server."""
 
     @contextmanager
-    def connect(books, service, **options):
+    def connect(base_url=books.base_url, **options):
         def issue():
-            with Store.open(books.path) as store:
-                return issue_token(store, books.instance)
+            return service.issue_token(books.instance_id)
 
-        with (
-            token_endpoint(*books.credentials, issue) as url,
-            aa.LedgerClient(
-                service.base_url, token=ClientCredentials(url, *books.credentials), instance_id=books.instance,
-                deadline=60, **options,
-            ) as client,
-        ):  # fmt: skip
-            yield client
+        with token_endpoint(*CREDENTIALS, issue) as url:
+            token = aa.ClientCredentials(url, *CREDENTIALS)
+            with books.client(base_url, token=token, deadline=60, **options) as client:
+                yield client
 
     return connect
 
@@ -141,7 +115,7 @@ def verdict(books, client, truth):
         run = whole_run(client)
     except AccountingAnalyticsError as error:
         text = "".join(traceback.format_exception(error))
-        if not str(error).strip() or any(secret in text for secret in (books.token, books.credentials[1])):
+        if not str(error).strip() or any(secret in text for secret in (books.token, CREDENTIALS[1])):
             pytest.fail(f"no clear error: {text}")
         return "CLEAR"
     check_exact(run, truth)
@@ -149,9 +123,9 @@ def verdict(books, client, truth):
 
 
 @pytest.fixture(scope="module")
-def truth(books, client_of):
+def truth(client_of):
     """Return the results of a run without faults."""
-    with running(books.path) as service, client_of(books, service) as client:
+    with client_of() as client:
         run = whole_run(client)
     assert run.ties
     assert run.complete
@@ -160,14 +134,14 @@ def truth(books, client_of):
 
 
 @pytest.mark.soak
-def test_temporary_faults_end_exact_or_clear(books, client_of, truth, soak_count):
+def test_temporary_faults_end_exact_or_clear(service, books, client_of, truth, soak_count):
     """Runs under any two temporary faults never end with a wrong result, and nearly always with the right one."""
     verdicts, clear = [], []
     for seed in range(soak_count(500, fewer=8)):
         faults = ",".join(random.Random(seed).sample(TEMPORARY, 2))  # noqa: S311 (it replays)
         with (
-            running_with_faults(books.path, faults, seed) as service,
-            client_of(books, service) as client,
+            running_with_faults(service.path, faults, seed) as faulty,
+            client_of(faulty.base_url) as client,
         ):
             verdicts.append(verdict(books, client, truth))
             clear += [(seed, faults)] * (verdicts[-1] != "EXACT")
@@ -176,11 +150,11 @@ def test_temporary_faults_end_exact_or_clear(books, client_of, truth, soak_count
 
 
 @pytest.mark.parametrize("fault", PERMANENT)
-def test_permanent_faults_end_clear(books, client_of, truth, fault):
+def test_permanent_faults_end_clear(service, books, client_of, truth, fault):
     """A permanent fault is one clear error after a limited number of attempts."""
     with (
-        running_with_faults(books.path, fault) as service,
-        client_of(books, service, max_attempts=4) as client,
+        running_with_faults(service.path, fault) as faulty,
+        client_of(faulty.base_url, max_attempts=4) as client,
     ):
         if fault in {"repeated_page_token", "expired_page_token"}:  # without effect where a ledger has one page
             assert verdict(books, client, truth) in {"EXACT", "CLEAR"}
@@ -188,29 +162,31 @@ def test_permanent_faults_end_clear(books, client_of, truth, fault):
             assert verdict(books, client, truth) == "CLEAR"
 
 
-def test_a_wrong_token_that_cannot_be_renewed_is_clear(books, truth):
+def test_a_wrong_token_that_cannot_be_renewed_is_clear(service, books, truth):
     """A bearer token that expires during a run ends it with a clear error."""
-    with running_with_faults(books.path, "expired_token:after=4") as service:
-        client = aa.LedgerClient(service.base_url, token=books.token, instance_id=books.instance)
-        with client:
-            assert verdict(books, client, truth) == "CLEAR"
+    with (
+        running_with_faults(service.path, "expired_token:after=4") as faulty,
+        books.client(faulty.base_url) as client,
+    ):
+        assert verdict(books, client, truth) == "CLEAR"
 
 
 @pytest.mark.long
 @pytest.mark.soak
-def test_books_that_change_during_a_run(books, client_of, truth, tmp_path, soak_count):
+def test_books_that_change_during_a_run(service, client_of, truth, tmp_path, soak_count):
     """Entries posted during a run lead to the books as they are then, or to a clear error, never to a wrong result."""
     for seed in range(soak_count(50)):
-        path = shutil.copy(books.path, tmp_path / f"{seed}.db")
+        with closing(sqlite3.connect(service.path)) as source:
+            source.execute("VACUUM INTO ?", [f"{tmp_path / str(seed)}.db"])
         with (
-            running_with_faults(path, "late_entry:p=0.2", seed) as service,
-            client_of(books._replace(path=path), service) as client,
+            running_with_faults(tmp_path / f"{seed}.db", "late_entry:p=0.2", seed) as faulty,
+            client_of(faulty.base_url) as client,
         ):
             try:
                 run = whole_run(client)
             except AccountingAnalyticsError:
                 continue
-        injected = service.plan.injected["late_entry"]
+        injected = faulty.plan.injected["late_entry"]
         if run.complete and run.ties and injected:
             assert set(run.lines["id"]) >= set(truth.lines["id"])
         if injected and not run.lines.equals(truth.lines):
@@ -292,25 +268,24 @@ IN_EVERY_RUN = {"503"}
 @pytest.mark.long
 def test_the_nth_request_fails(books, client_of, truth, failure):
     """Whichever request of a run fails, a temporary failure ends EXACT and a final one CLEAR."""
-    with running(books.path) as service:
-        number, verdicts = 0, []
-        while True:
-            number += 1
-            transport = NthFails(number, (TEMPORARY_FAILURES | FINAL_FAILURES)[failure])
-            with client_of(books, service, transport=transport, max_attempts=3) as client:
-                result = verdict(books, client, truth)
-            if transport.count < number:
-                break
-            verdicts.append(result)
+    number, verdicts = 0, []
+    while True:
+        number += 1
+        transport = NthFails(number, (TEMPORARY_FAILURES | FINAL_FAILURES)[failure])
+        with client_of(transport=transport, max_attempts=3) as client:
+            result = verdict(books, client, truth)
+        if transport.count < number:
+            break
+        verdicts.append(result)
     assert len(verdicts) > 10
     assert set(verdicts) == ({"EXACT"} if failure in TEMPORARY_FAILURES else {"CLEAR"})
 
 
-def test_a_clear_error_names_its_operation(books, client_of):
+def test_a_clear_error_names_its_operation(service, client_of):
     """The message names the operation and the ledger."""
     with (
-        running_with_faults(books.path, "http_500") as service,
-        client_of(books, service, max_attempts=1) as client,
+        running_with_faults(service.path, "http_500") as faulty,
+        client_of(faulty.base_url, max_attempts=1) as client,
     ):
         with pytest.raises(ServiceError, match="cash flow report"):
             aa.load_cash_flow_report(client, START, END)

@@ -34,17 +34,8 @@ from hledger_journals import (
     run,
 )
 
-from accounting_analytics.cash_flow import recompute_cash_flow
-from accounting_analytics.client import LedgerClient
+import accounting_analytics as aa
 from accounting_analytics.errors import ImportRefusedError
-from accounting_analytics.ledger_discovery import discover_ledgers
-from accounting_analytics.loader import load_cash_flow_report, load_line_entries
-from accounting_analytics.reconciliation import reconcile
-from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.bookkeeping.instances import create_instance
-from accounting_analytics.service.imports.import_books import import_books
-from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.server import running
 
 pytestmark = pytest.mark.hledger
 
@@ -61,35 +52,30 @@ class Case(NamedTuple):
 
     journal: str
     cash: tuple[str, ...]
-    client: LedgerClient
+    client: aa.LedgerClient
     paths: dict[str, str]
     ledgers: pd.DataFrame
     line_entries: pd.DataFrame
 
 
 @pytest.fixture(scope="module", params=CASES, ids=str)
-def case(request, tmp_path_factory):
+def case(request, posted_books, tmp_path_factory):
     """Generate books, write them as a journal, import it, and serve the result."""
     require("beancount", importlib.util.find_spec("beancount"))
     seed, cash = CASES[request.param]
     folder = tmp_path_factory.mktemp("books")
     journal = folder / "books.journal"
     journal.write_text(journal_of(generated(seed, folder / "books.bean")), encoding="utf-8")
-    with Store.open(folder / "books.db") as store:
-        instance_id = create_instance(store)
-        with pytest.raises(ImportRefusedError, match=r"several commodities.* USD \(\d+\), VACHR \(\d+\), IRAUSD"):
-            import_books(store, instance_id, journal, cash=cash)
-        summary = import_books(store, instance_id, journal, cash=cash, commodity="USD")
-        token = issue_token(store, instance_id)
-        paths = account_paths(store.ledgers(instance_id))
+    access = posted_books.create()
+    with pytest.raises(ImportRefusedError, match=r"several commodities.* USD \(\d+\), VACHR \(\d+\), IRAUSD"):
+        posted_books.import_into(access.instance_id, journal, cash=cash)
+    summary = posted_books.import_into(access.instance_id, journal, cash=cash, commodity="USD")
+    paths = account_paths(posted_books.store.ledgers(access.instance_id))
     assert summary.cash == cash
     assert summary.notes
-    with (
-        running(folder / "books.db") as service,
-        LedgerClient(service.base_url, token=token, instance_id=instance_id) as client,
-    ):
-        ledgers = discover_ledgers(client, BOOKS_BEGIN, BOOKS_END, progress=False)
-        line_entries = load_line_entries(client, ledgers["id"], BOOKS_BEGIN, BOOKS_END, progress=False)
+    with access.client() as client:
+        ledgers = aa.discover_ledgers(client, BOOKS_BEGIN, BOOKS_END, progress=False)
+        line_entries = aa.load_line_entries(client, ledgers["id"], BOOKS_BEGIN, BOOKS_END, progress=False)
         yield Case(str(journal), cash, client, paths, ledgers, line_entries)
 
 
@@ -117,9 +103,9 @@ def ledger_related(case, start_date, end_date):
 
 def reports(case, start_date, end_date):
     """Report of the service and the report recomputed from all line entries, which must tie; with decimals."""
-    reported = load_cash_flow_report(case.client, start_date, end_date)
-    recomputed = recompute_cash_flow(case.line_entries, case.ledgers, start_date, end_date)
-    assert reconcile(reported, recomputed).ties
+    reported = aa.load_cash_flow_report(case.client, start_date, end_date)
+    recomputed = aa.recompute_cash_flow(case.line_entries, case.ledgers, start_date, end_date)
+    assert aa.reconcile(reported, recomputed).ties
     return reported.exact(), recomputed.exact()
 
 

@@ -299,7 +299,7 @@ def test_days_that_the_service_refuses_are_found_by_halving(connected, first):
 
 def test_the_books_of_a_service_that_begin_within_a_year(books):
     """A service that refuses reports before its books begin is asked for the rest of that year."""
-    client = books(ENTRIES[3:], CHART, starts=dt.date(2026, 6, 17))
+    client = books(ENTRIES[3:], CHART, entries_start=dt.date(2026, 6, 17))
     ledgers = aa.discover_ledgers(client, "2026-07-01", "2026-07-31")
     assert {"bank", "bonus", "owed"} <= set(ledgers["id"])
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 import accounting_analytics as aa
 from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.errors import InputError
-from accounting_analytics.ledger_names import LedgerNames
 
 NAMES = {
     "expenses": "Expenses",
@@ -26,7 +25,7 @@ PARENTS = {"meals": "expenses", "travel": "expenses", "software": "expenses", "g
 @pytest.fixture(scope="module")
 def names():
     """Return the names of a small chart of accounts."""
-    return LedgerNames(NAMES, Hierarchy(dict.fromkeys(NAMES) | PARENTS))
+    return aa.LedgerNames(NAMES, Hierarchy(dict.fromkeys(NAMES) | PARENTS))
 
 
 @pytest.mark.parametrize(
@@ -88,16 +87,16 @@ def test_ambiguous_name(names):
 
 def test_many_matches_are_counted():
     """At most three ledgers and three suggestions are listed."""
-    same = LedgerNames({str(number): "Meals" for number in range(9)}, Hierarchy({}))
+    same = aa.LedgerNames({str(number): "Meals" for number in range(9)}, Hierarchy({}))
     with pytest.raises(InputError, match=r"'Meals' \(id 2\) and 6 more; give the path or id"):
         same.find("meals")
-    similar = LedgerNames({str(number): f"Meals {number}" for number in range(9)}, Hierarchy({}))
+    similar = aa.LedgerNames({str(number): f"Meals {number}" for number in range(9)}, Hierarchy({}))
     assert len(similar.close_to("Meals")) == 3
 
 
 def test_one_suggestion_for_each_ledger():
     """A ledger whose name and path are both similar is suggested once."""
-    names = LedgerNames({"e": "E", "m": "Meals"}, Hierarchy({"m": "e"}))
+    names = aa.LedgerNames({"e": "E", "m": "Meals"}, Hierarchy({"m": "e"}))
     assert names.close_to("Meal") == ["Meals"]
     assert names.suggestion("Meal") == "did you mean 'Meals'?"
 
@@ -105,7 +104,7 @@ def test_one_suggestion_for_each_ledger():
 def test_names_with_the_words_of_a_text():
     """A text that begins words of longer names suggests these, the shortest first, where it has three letters."""
     listed = {"t": "Transfers Between Accounts", "w": "Wire Transfer Fees (Bank)", "r": "Rent"}
-    names = LedgerNames(listed, Hierarchy({}))
+    names = aa.LedgerNames(listed, Hierarchy({}))
     assert names.close_to("Transfer") == ["Wire Transfer Fees (Bank)", "Transfers Between Accounts"]
     assert names.close_to("accounts transfer") == ["Transfers Between Accounts"]
     assert names.close_to("Tr") == []
@@ -123,7 +122,7 @@ def test_name_and_path(names):
 def test_from_frame(demo_company):
     """Every id and every path of discovered ledgers finds its ledger."""
     ledgers = aa.discover_ledgers(demo_company.client, "2025-03-01", "2025-03-31")
-    names = LedgerNames.from_frame(ledgers)
+    names = aa.LedgerNames.from_frame(ledgers)
     assert len(names) == len(ledgers)
     assert ledgers["parent_id"].notna().any()
     for ledger_id in ledgers["id"]:
@@ -134,7 +133,7 @@ def test_from_frame(demo_company):
 @given(st.dictionaries(st.text(min_size=1), st.text(min_size=1), max_size=8))
 def test_any_name_matches_its_ledger(names):
     """Whatever a ledger is called, its id finds it, and its name matches it unless the name is another ledger's id."""
-    found = LedgerNames(names, Hierarchy({}))
+    found = aa.LedgerNames(names, Hierarchy({}))
     for ledger_id, name in names.items():
         assert found.find(ledger_id) == ledger_id
         assert ledger_id in found.matches(name) or name in names

@@ -19,19 +19,17 @@ from accounting_analytics.load_metadata import (
     count_notes,
     loaded_period,
     missing_reasons,
-    notes,
     read_load_metadata,
     subtract_days,
     zone_of_frame,
 )
 from accounting_analytics.loader.merged_parquet_file import LoadedFile
-from accounting_analytics.periods import Period
 
 ENDS = st.one_of(
     st.dates(dt.date.max - dt.timedelta(8), dt.date.max), st.dates(dt.date.min, dt.date.min + dt.timedelta(8))
 )
 RANGES = st.lists(st.tuples(ENDS, ENDS).map(lambda ends: DayRange(*sorted(ends))), max_size=4)
-MARCH = Period.of("2025-03-01", "2025-03-31", "Europe/Berlin")
+MARCH = aa.Period.of("2025-03-01", "2025-03-31", "Europe/Berlin")
 METADATA = {
     "start_date": "2025-03-01",
     "end_date": "2025-03-31",
@@ -90,9 +88,9 @@ def test_notes_of_frames_and_results():
     """Notes are read from a frame or a result; anything else has none."""
     noted = pd.DataFrame()
     noted.attrs["notes"] = ("One.", "Two.")
-    assert notes(noted) == ("One.", "Two.")
-    assert notes(LoadedFile(Path("lines.parquet"), 2, ("A note.",), {})) == ("A note.",)
-    assert notes(frame()) == notes(pa.table({})) == notes(None) == notes("text") == ()
+    assert aa.notes(noted) == ("One.", "Two.")
+    assert aa.notes(LoadedFile(Path("lines.parquet"), 2, ("A note.",), {})) == ("A note.",)
+    assert aa.notes(frame()) == aa.notes(pa.table({})) == aa.notes(None) == aa.notes("text") == ()
 
 
 def test_a_complete_load_misses_nothing():

@@ -10,8 +10,6 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
 from accounting_analytics.local_books import LocalBooks, lines_of
-from accounting_analytics.periods import Period
-from accounting_analytics.recategorization.plan import Plan
 from accounting_analytics.schemas import PlanItems
 
 DAYS = ("2025-01-01", "2025-03-31")
@@ -101,8 +99,8 @@ def test_recomputed_report(books, frames, age):
 def test_register_of_books(books, frames, age):
     """A register of books has their ledgers, and says that its running total is the balance."""
     name = books.ledgers().loc[books.ledgers()["report_cash_flow"], "name"].iloc[0]
-    entries = aa.register(books, name, period=Period(*MARCH, books.time_zone))
-    assert entries.equals(aa.register(frames[0], name, ledgers=frames[1], period=Period(*MARCH, books.time_zone)))
+    entries = aa.register(books, name, period=aa.Period(*MARCH, books.time_zone))
+    assert entries.equals(aa.register(frames[0], name, ledgers=frames[1], period=aa.Period(*MARCH, books.time_zone)))
     assert "since 2025-01-01, the first day of the books, so it is the balance." in entries.attrs["notes"][0]
     assert age in aa.notes(entries)
 
@@ -152,7 +150,7 @@ def test_the_reported_and_the_books(demo_company, books, age):
     assert result.ties
     assert f"Recomputed: {age}" in result.notes
     with pytest.raises(InputError, match="reported was recomputed from line entries, not loaded from the service"):
-        aa.reconcile(books.report(Period(*MARCH, books.time_zone)), recomputed)
+        aa.reconcile(books.report(aa.Period(*MARCH, books.time_zone)), recomputed)
     changed = dataclasses.replace(
         reported,
         lines=reported.lines.assign(amount=reported.lines["amount"] + 1),
@@ -161,7 +159,7 @@ def test_the_reported_and_the_books(demo_company, books, age):
     assert not aa.reconcile(changed, recomputed, line_entries=books).ties
 
 
-PLAN = Plan(PlanItems.without_rows())
+PLAN = aa.Plan(PlanItems.without_rows())
 REFUSED = [
     (lambda books: aa.load_line_entries(books, "a", *MARCH, checkpoint="x"), "checkpoint has no effect on local books"),
     (lambda books: aa.load_line_entries(books, "a", *MARCH, consistency="all"), "consistency has no effect on local"),

@@ -9,7 +9,6 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import IncompleteLoadError, InputError, PeriodError
-from accounting_analytics.money import pandas_dtype
 from accounting_analytics.schemas import MonthlyDifferences, Months
 
 START, END = "2025-01-01", "2025-04-15"
@@ -301,4 +300,4 @@ def test_decimals_stay_decimals(demo_company):
         result = aa.reconcile_months(client, "2025-02-01", "2025-02-28", time_zone="UTC")
     assert result.ties
     assert result.frame["net_cash_flow"].tolist() == [result.reports[0].net_cash_flow]
-    assert result.frame["net_cash_flow"].dtype == pandas_dtype()
+    assert result.frame["net_cash_flow"].dtype == pd.ArrowDtype(pa.decimal128(38, 2))

@@ -18,10 +18,8 @@ from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.completeness import Certificate, Check
 from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
 from accounting_analytics.exports import ExportedFile, Manifest
-from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.loader import LoadedFile, LoadPlan
 from accounting_analytics.monthly_reconciliation import MonthlyReconciliation
-from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation import Comparison
 from accounting_analytics.reconciliation.result import TITLES
 from accounting_analytics.schemas import (
@@ -37,7 +35,7 @@ from accounting_analytics.schemas import (
 SECRET = "canary-secret-value"
 MANY = 60
 NAME = "Professional services, legal and accounting, outside the country"
-PERIOD = Period("2025-01-01", "2026-06-30", "America/Argentina/ComodRivadavia")
+PERIOD = aa.Period("2025-01-01", "2026-06-30", "America/Argentina/ComodRivadavia")
 NOTE = "Starting balances were supplied, not summed from history: their agreement proves nothing."
 AMOUNT = Decimal("-1234567890.12")
 IDS = [f"ledger-{number:032}" for number in range(MANY)]
@@ -256,7 +254,7 @@ def examples(demo_company, tmp_path, connected):
         Rules(rules, "data/rules.toml"),
         Rules((), "data/rules.toml"),
         PERIOD,
-        LedgerNames(dict.fromkeys(IDS, NAME), Hierarchy({})),
+        aa.LedgerNames(dict.fromkeys(IDS, NAME), Hierarchy({})),
         aa.LedgerClient("http://127.0.0.1:1", token=SECRET, instance_id="i", time_zone=PERIOD.time_zone),
         connected(None),
         aa.ClientCredentials("https://sign-in.ledgers.test/realms/analytics/oauth/token", "analytics", SECRET),

@@ -29,7 +29,6 @@ from accounting_analytics.pack.loaded_books import LoadedBooks
 from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
 from accounting_analytics.pack.pack_columns import PackPeriods
 from accounting_analytics.pack_verification import PackFault
-from accounting_analytics.periods import Period
 from accounting_analytics.reconciliation import Comparison
 from accounting_analytics.results import to_json_text
 from accounting_analytics.schemas import (
@@ -98,7 +97,7 @@ NOT_RESULTS = {
     "Rules",
     "str",
 }  # Books: tests/books; a review changes: tests/review_grid
-PERIOD = Period.of("2025-01-01", "2025-01-31", "UTC")
+PERIOD = aa.Period.of("2025-01-01", "2025-01-31", "UTC")
 
 
 def make_report():

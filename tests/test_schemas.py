@@ -12,10 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from accounting_analytics.cash_flow_report import CashFlowReport
+import accounting_analytics as aa
 from accounting_analytics.errors import AmountError, FrameError
-from accounting_analytics.money import pandas_dtype
-from accounting_analytics.periods import Period
 from accounting_analytics.schemas import (
     CashBalances,
     CashFlowLedgers,
@@ -60,7 +58,7 @@ FORMS = pytest.mark.parametrize("as_decimals", [False, True], ids=["floats", "de
 def test_a_valid_table_passes_unchanged(as_decimals):
     """A valid table is returned unchanged, with its form of amounts; optional columns may be absent."""
     frame = line_entries(as_decimals=as_decimals)
-    assert frame["amount"].dtype == (pandas_dtype(2) if as_decimals else np.float64)
+    assert frame["amount"].dtype == (pd.ArrowDtype(pa.decimal128(38, 2)) if as_decimals else np.float64)
     pd.testing.assert_frame_equal(LineEntries.checked(frame), frame)
     pd.testing.assert_frame_equal(LineEntries.require_valid(frame), frame)
     LineEntries.checked(frame.drop(columns="opposing_ledger_ids"))
@@ -76,7 +74,7 @@ def test_tables_without_rows_are_valid(table, scale, as_decimals):
     frame = table.checked(table.without_rows(scale, as_decimals=as_decimals))
     assert frame.empty
     assert frame.attrs["scale"] == scale
-    expected = pandas_dtype(scale) if as_decimals else np.dtype(np.float64)
+    expected = pd.ArrowDtype(pa.decimal128(38, scale)) if as_decimals else np.dtype(np.float64)
     assert {frame[name].dtype for name in table.amount_columns() if name in frame} <= {expected}
 
 
@@ -85,7 +83,10 @@ def test_dtypes_name_every_column(table):
     """Every column, required or not, has a dtype; amounts are float64, or decimals of the requested scale."""
     dtypes, decimals = table.dtypes(4), table.dtypes(4, as_decimals=True)
     assert set(dtypes) == set(decimals) == set(table.to_schema().columns)
-    assert all(dtypes[name] == np.float64 and decimals[name] == pandas_dtype(4) for name in table.amount_columns())
+    assert all(
+        dtypes[name] == np.float64 and decimals[name] == pd.ArrowDtype(pa.decimal128(38, 4))
+        for name in table.amount_columns()
+    )
 
 
 def test_amount_columns_are_those_of_the_interface():
@@ -134,7 +135,7 @@ OTHER_DTYPES = [
     ("datetime", pd.ArrowDtype(pa.timestamp("ms", "UTC"))),
     ("editable", "object"),
     ("tag_ids", "object"),
-    ("amount", pandas_dtype(2)),
+    ("amount", pd.ArrowDtype(pa.decimal128(38, 2))),
     ("amount", pd.ArrowDtype(pa.decimal128(20, 2))),
     ("amount", "Float64"),
     ("amount", "int64"),
@@ -289,7 +290,7 @@ def test_a_missing_column_is_named():
 
 def test_one_table_has_one_scale():
     """Amounts of two scales in one table are refused."""
-    frame = line_entries(as_decimals=True).astype({"signed_amount": pandas_dtype(3)})
+    frame = line_entries(as_decimals=True).astype({"signed_amount": pd.ArrowDtype(pa.decimal128(38, 3))})
     with pytest.raises(FrameError, match=r"no single scale: .* state \[2, 3\]"):
         LineEntries.checked(frame)
 
@@ -305,7 +306,7 @@ def test_many_failures_stay_one_short_line():
 
 def report(net, start, end):
     """Return a report without lines: one ledger and its net flow, one cash ledger and its balances."""
-    amounts = pandas_dtype(2)
+    amounts = pd.ArrowDtype(pa.decimal128(38, 2))
     ledgers = pd.DataFrame(
         {
             "ledger_id": ["led_2"],
@@ -326,8 +327,8 @@ def report(net, start, end):
         )
         for balance in (start, end)
     )
-    return CashFlowReport(
-        period=Period.of("2025-05-01", "2025-05-31"),
+    return aa.CashFlowReport(
+        period=aa.Period.of("2025-05-01", "2025-05-31"),
         ledgers=ledgers,
         lines=CashFlowLines.without_rows(2),
         starting_balances=starting,

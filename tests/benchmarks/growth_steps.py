@@ -29,13 +29,11 @@ from statements import TYPES, pivot, read_ledgers
 
 import accounting_analytics as aa
 from accounting_analytics.books.scan import scan_files
-from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.load_metadata import StatedFrame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from accounting_analytics.statements import Statement
 
 YEAR = ("2024-01-01", "2024-12-31")
 STATEMENTS = (aa.cash_flow_statement, aa.income_statement, aa.balance_sheet, aa.trial_balance)
@@ -96,7 +94,7 @@ def read_lines(engine: str, folder: Path, session: Any) -> Any:
 
 def report(engine: str, folder: Path, session: Any, *, lines: bool) -> Callable[[], dict[str, str]]:
     """Recompute the cash flow report of the year."""
-    made = recompute_cash_flow(read_lines(engine, folder, session), read_ledgers(folder), *YEAR, lines=lines)
+    made = aa.recompute_cash_flow(read_lines(engine, folder, session), read_ledgers(folder), *YEAR, lines=lines)
 
     def figures() -> dict[str, str]:
         exact = made.exact()
@@ -116,7 +114,7 @@ def naive_report(folder: Path) -> Callable[[], dict[str, str]]:
 def statements(engine: str, folder: Path, session: Any) -> Callable[[], dict[str, str]]:
     """Make the four statements of the year, by month."""
     lines, ledgers = read_lines(engine, folder, session), read_ledgers(folder)
-    made: dict[str, Statement] = {make.__name__: make(lines, ledgers, *YEAR) for make in STATEMENTS}
+    made: dict[str, aa.Statement] = {make.__name__: make(lines, ledgers, *YEAR) for make in STATEMENTS}
     tidy = {name: one.tidy() for name, one in made.items()}
 
     def figures() -> dict[str, str]:

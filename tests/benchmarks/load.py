@@ -25,6 +25,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+import accounting_analytics as aa
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -37,8 +39,6 @@ def ours(base_url: str, ledger_ids: list[str], in_flight: int) -> tuple[int, str
     """Load into validated pandas, with float64 amounts (Arrow decimals in a working tree before them)."""
     import pyarrow as pa  # noqa: PLC0415 (each program imports what it needs, as part of its time)
     import pyarrow.compute as pc  # noqa: PLC0415
-
-    import accounting_analytics as aa  # noqa: PLC0415
 
     client = aa.LedgerClient(base_url, token="benchmark", instance_id="ins_1")
     frame = aa.load_line_entries(client, ledger_ids, *DAYS, in_flight=in_flight, progress=False)
@@ -55,13 +55,10 @@ def ours_to_parquet(base_url: str, ledger_ids: list[str], in_flight: int) -> tup
     import pyarrow.compute as pc  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    import accounting_analytics as aa  # noqa: PLC0415
-    from accounting_analytics.loader import load_line_entries_to_parquet  # noqa: PLC0415
-
     client = aa.LedgerClient(base_url, token="benchmark", instance_id="ins_1")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "lines.parquet"
-        written = load_line_entries_to_parquet(client, ledger_ids, *DAYS, path, in_flight=in_flight, progress=False)
+        written = aa.load_line_entries_to_parquet(client, ledger_ids, *DAYS, path, in_flight=in_flight, progress=False)
         amounts = pq.read_table(path, columns=["signed_amount"])["signed_amount"].cast(pa.decimal256(60, 2))
         return written.lines, str(pc.sum(amounts).as_py())
 

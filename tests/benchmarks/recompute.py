@@ -24,6 +24,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import accounting_analytics as aa
+
 PERIODS = {"month": ("2024-03-01", "2024-03-31"), "year": ("2024-01-01", "2024-12-31")}
 ZONE = "America/New_York"
 ENGINES = ("pandas", "pyarrow", "polars lazy", "duckdb", "spark")
@@ -136,7 +138,6 @@ def recomputed(program: str, folder: Path, start: str, end: str) -> dict[str, fl
     """Recompute with this package on one engine; return seconds (reading included where it is lazy), and the net."""
     import pandas as pd  # noqa: PLC0415
 
-    from accounting_analytics.cash_flow import recompute_cash_flow  # noqa: PLC0415
     from accounting_analytics.exact_sums import ExactLines  # noqa: PLC0415
 
     ids, count_ids = 0.0, ExactLines.require_distinct
@@ -172,7 +173,7 @@ def recomputed(program: str, folder: Path, start: str, end: str) -> dict[str, fl
     else:
         lines = spark_session().read.parquet(str(path))
     began = time.perf_counter()
-    report = recompute_cash_flow(lines, ledgers, start, end, time_zone=ZONE, lines=program == engine)
+    report = aa.recompute_cash_flow(lines, ledgers, start, end, time_zone=ZONE, lines=program == engine)
     return {"calculation": time.perf_counter() - began - ids, "ids": ids, "net": float(report.net_cash_flow)}
 
 

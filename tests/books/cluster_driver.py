@@ -18,7 +18,6 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import accounting_analytics as aa
-from accounting_analytics.books import Books
 
 MAY = ("2026-05-01", "2026-05-31")
 YEAR = ("2025-06-01", "2026-05-31")
@@ -64,7 +63,7 @@ def main():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     context, killed = session.sparkContext, {}
-    books = Books.open(task["folder"])
+    books = aa.Books.open(task["folder"])
     lines, ledgers = books.scan("pyspark", session=session), books.ledgers()
     figures = partial(figures_of, lines, ledgers, task["statements"])
     result = {"figures": figures(), "executors": executor_count(context)}

@@ -2,64 +2,36 @@
 
 import datetime as dt
 import random
-import sqlite3
 from contextlib import contextmanager
 from decimal import Decimal
 
 import pytest
+from posted_books import Part, PostedBooks
 
 import accounting_analytics as aa
-from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
-from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import (
-    NewJournalEntry,
-    NewLine,
-    NewTag,
-    NewTransaction,
-    post_entries,
-)
-from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.server import running
 
 ZONE = "America/New_York"
+CASH = {"bank": "bank_account", "savings": "bank_account", "card": "credit_card"}
+EXPENSE = {"type": "expense", "sub_type": "operating_expenses", "debit_credit": "debit"}
+CATEGORIES = {
+    "living": EXPENSE,
+    **dict.fromkeys(("rent", "meals", "travel"), EXPENSE | {"parent_id": "living"}),
+    "sales": "revenue operating_revenues credit",
+}
 FIRST, LAST = dt.date(2023, 1, 1), dt.date(2025, 12, 31)
 
 
 class ServedBooks:
     """Books of one instance that are posted in Python, edited in the database, and read over HTTP."""
 
-    def __init__(self, path, base_url, seed, first):
-        self.path, self.first = path, first
+    def __init__(self, service, seed, first):
+        self.service, self.first = service, first
         self.random = random.Random(seed)  # noqa: S311 (a test)
-        with Store.open(path) as store:
-            self.instance = create_instance(store, NewInstance())
-            self.token = issue_token(store, self.instance)
-            self._create_ledgers(store)
-            self._post(store, [self._new_entry(number) for number in range(self.random.randint(150, 250))])
-        self.client = aa.LedgerClient(base_url, token=self.token, instance_id=self.instance, time_zone=ZONE)
+        self.path, self.cash, self.categories, self.receivable = service.path, [*CASH], [*CATEGORIES], "receivables"
+        entries = [self._new_entry(number) for number in range(self.random.randint(150, 250))]
+        access = service.create(entries, CASH | CATEGORIES | {self.receivable: "accounts_receivable"})
+        self.instance, self.token, self.client = access.instance_id, access.token, access.client(time_zone=ZONE)
         self._numbers = iter(range(10_000, 1_000_000))
-
-    def _create_ledgers(self, store):
-        def create(name, **fields):
-            return create_ledger(store, self.instance, NewLedger(name, **fields)).id
-
-        def category(name, kind, sub_type, side, code, **fields):
-            fields |= {"type": kind, "sub_type": sub_type, "debit_credit": side, "sort_code": code}
-            return create(name, report_cash_flow=False, **fields)
-
-        self.cash = [create(name, financial_account_type="bank_account") for name in ("Bank", "Savings")]
-        self.cash.append(create("Card", financial_account_type="credit_card"))
-        living = category("Living", "expense", "operating_expenses", "debit", "5000")
-        self.categories = [
-            living,
-            *(
-                category(name, "expense", "operating_expenses", "debit", f"50{number}0", parent_id=living)
-                for number, name in enumerate(("Rent", "Meals", "Travel"), 1)
-            ),
-            category("Sales", "revenue", "operating_revenues", "credit", "4000"),
-        ]
-        self.receivable = create("Receivables", financial_account_type="accounts_receivable")
 
     def _moment(self):
         day = self.first + dt.timedelta(days=self.random.randrange((LAST - self.first).days + 1))
@@ -69,36 +41,27 @@ class ServedBooks:
         """Return a purchase or receipt, a transfer between cash ledgers, or an invoice, which touches no cash."""
         amount, chance = Decimal(self.random.randint(1, 500_000)) / 100, self.random.random()
         cash, category = self.random.choice(self.cash), self.random.choice(self.categories)
-        transaction = NewTransaction(f"txn-{number}", f"payment {number}")
+        text = f"payment {number}"
         if chance < 0.15:
-            pair = self.random.sample(self.cash, 2)
-            lines = [NewLine(pair[0], "debit", amount), NewLine(pair[1], "credit", amount)]
+            to, other = self.random.sample(self.cash, 2)
+            parts = [(to, amount), (other, -amount)]
         elif chance < 0.3:
-            lines = [NewLine(self.receivable, "debit", amount), NewLine(self.categories[-1], "credit", amount)]
+            parts = [(self.receivable, amount), ("sales", -amount)]
         elif chance < 0.4:
-            half = amount.quantize(Decimal("0.01")) + 1
-            lines = [
-                NewLine(cash, "credit", half + amount, transaction=transaction),
-                NewLine(category, "debit", half),
-                NewLine(self.categories[0], "debit", amount),
-            ]
+            half = amount + 1
+            parts = [(cash, Part(-half - amount, description=text)), (category, half), ("living", amount)]
         else:
-            tags = (NewTag("project", f"p{number % 3}"),) if number % 4 == 0 else ()
-            lines = [
-                NewLine(cash, "credit", amount, transaction=transaction),
-                NewLine(category, "debit", amount, tags=tags),
-            ]
-        return NewJournalEntry(self._moment(), f"entry {number}", tuple(lines), id=f"je-{number}")
+            tags = (f"project=p{number % 3}",) if number % 4 == 0 else ()
+            parts = [(cash, Part(-amount, description=text)), (category, Part(amount, tags=tags))]
+        return self._moment(), parts, f"entry {number}", f"je-{number}"
 
-    def _post(self, store, entries):
-        post_entries(store, self.instance, entries)
+    def post(self, *entries):
+        """Post entries."""
+        self.service.post(self.instance, *entries)
 
     def execute(self, statement, *values):
         """Change the database."""
-        with sqlite3.connect(self.path, timeout=60) as connection:
-            rows = connection.execute(statement, values).fetchall()
-        connection.close()
-        return rows
+        return self.service.execute(statement, *values)
 
     def _any_entry(self, *, touches_cash):
         condition = "IS NOT NULL" if touches_cash else "IS NULL"
@@ -108,10 +71,9 @@ class ServedBooks:
     def insert(self, *, touches_cash=True):
         """Post an entry anywhere."""
         entry = self._new_entry(next(self._numbers))
-        while any(line.ledger_id in self.cash for line in entry.lines) != touches_cash:
+        while any(ledger_id in self.cash for ledger_id, _ in entry[1]) != touches_cash:
             entry = self._new_entry(next(self._numbers))
-        with Store.open(self.path) as store:
-            self._post(store, [entry])
+        self.post(entry)
 
     def delete(self, *, touches_cash=True):
         """Delete an entry with all that belongs to it."""
@@ -174,9 +136,8 @@ def serve(tmp_path):
 
     @contextmanager
     def serve(seed, first=FIRST):
-        path = tmp_path / f"service-{seed}.db"
-        with running(path) as service:
-            books = ServedBooks(path, service.base_url, seed, first)
+        with PostedBooks(tmp_path / f"service-{seed}.db") as service:
+            books = ServedBooks(service, seed, first)
             with books.client:
                 yield books
 

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from accounting_analytics.books import Books
+import accounting_analytics as aa
 from accounting_analytics.errors import InputError
 
 
 def test_books_before_the_first_sync(tmp_path):
     """They say in every form that there are none yet; whatever needs lines is refused and names the sync."""
-    books = Books.open(tmp_path / "new")
+    books = aa.Books.open(tmp_path / "new")
     assert "none yet" in repr(books)
     assert books.explain() == books.summary() == f"Local books in {tmp_path / 'new'}: none yet, sync first."
     assert "none yet, sync first" in books._repr_html_()

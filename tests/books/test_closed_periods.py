@@ -6,13 +6,12 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from accounting_analytics.books import Books
+import accounting_analytics as aa
 from accounting_analytics.books import books as books_module
 from accounting_analytics.errors import InputError
-from accounting_analytics.periods import Period
 
-APRIL = Period("2024-04-01", "2024-04-30", "America/New_York")
-MARCH = Period("2024-03-01", "2024-03-31", "America/New_York")
+APRIL = aa.Period("2024-04-01", "2024-04-30", "America/New_York")
+MARCH = aa.Period("2024-03-01", "2024-03-31", "America/New_York")
 
 
 def sync(books, service):
@@ -39,7 +38,7 @@ def move(service, entry, day):
 def test_changes_of_a_closed_month_raise_an_alarm(tmp_path, serve):
     """An entry that leaves the month is an alarm in each sync, until the month is closed again; others are not."""
     with serve(500) as service:
-        books = Books.open(tmp_path / "books")
+        books = aa.Books.open(tmp_path / "books")
         sync(books, service)
         books.close(MARCH)
         move(service, entry_on_cash(service, "2024-05-02", "2024-05-30"), "2024-05-15")
@@ -66,7 +65,7 @@ def test_changes_of_a_closed_month_raise_an_alarm(tmp_path, serve):
 def test_an_entry_that_moves_into_a_closed_month(tmp_path, serve):
     """It is an alarm too; and so is one that is posted there."""
     with serve(501) as service:
-        books = Books.open(tmp_path / "books")
+        books = aa.Books.open(tmp_path / "books")
         sync(books, service)
         books.close(MARCH)
         move(service, entry_on_cash(service, "2024-05-02", "2024-05-30"), "2024-03-15")
@@ -76,18 +75,18 @@ def test_an_entry_that_moves_into_a_closed_month(tmp_path, serve):
 def test_old_versions_cannot_be_closed(tmp_path, serve):
     """Only the newest version can be closed, and only days that the books have."""
     with serve(502) as service:
-        books = Books.open(tmp_path / "books")
+        books = aa.Books.open(tmp_path / "books")
         sync(books, service)
         with pytest.raises(InputError, match="these are the books as of version 0"):
             books.as_of(0).close(MARCH)
         with pytest.raises(InputError, match="does not include all of"):
-            books.close(Period("2023-03-01", "2023-03-31", "America/New_York"))
+            books.close(aa.Period("2023-03-01", "2023-03-31", "America/New_York"))
 
 
 def test_compacting_keeps_closed_periods(tmp_path, serve, monkeypatch):
     """Two closed months stay as they were closed, with their alarms, when old versions are deleted."""
     with serve(500) as service:
-        books = Books.open(tmp_path / "books")
+        books = aa.Books.open(tmp_path / "books")
         sync(books, service)
         books.close(MARCH)
         move(service, entry_on_cash(service, "2024-05-02", "2024-05-30"), "2024-05-15")
@@ -111,7 +110,7 @@ def test_compacting_keeps_closed_periods(tmp_path, serve, monkeypatch):
     monkeypatch.undo()
     assert removed > 0
     assert len([*(tmp_path / "books").rglob("*.parquet")]) == files - removed
-    again = Books.open(tmp_path / "books")
+    again = aa.Books.open(tmp_path / "books")
     assert again.alarms() == alarms
     for version, before in zip(closed["version"], lines, strict=True):
         pd.testing.assert_frame_equal(again.as_of(version).line_entries(), before)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from accounting_analytics.books import Books
+import accounting_analytics as aa
 from accounting_analytics.books.storage import table_schema
 
 pytestmark = pytest.mark.spark
@@ -38,12 +38,12 @@ SETTINGS = {
 @pytest.fixture(scope="module")
 def books(tmp_path_factory, demo_company):
     """Return local books of the demo company, every entry of which is there ten times."""
-    books = Books.open(tmp_path_factory.mktemp("cluster") / "books")
+    books = aa.Books.open(tmp_path_factory.mktemp("cluster") / "books")
     books.sync(demo_company.client, start_date="2025-01-01", end_date="2026-05-31")
     table, version = books._storage.lines, books._version
     parts = {month: table.save(month, _copied(table.read(file))) for month, file in version.commit.parts.items()}
     table.commit(table_schema(books.scale), parts, version.commit.record, version.commit)
-    return Books.open(books.folder)
+    return aa.Books.open(books.folder)
 
 
 def _copied(lines):

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.books import Books
 from accounting_analytics.errors import AccountingAnalyticsError, BooksError, InputError
 
 
@@ -14,7 +13,7 @@ from accounting_analytics.errors import AccountingAnalyticsError, BooksError, In
 def synced(tmp_path_factory, demo_company):
     """Return local books of the demo company with two versions; tests copy them."""
     folder = tmp_path_factory.mktemp("synced") / "books"
-    books = Books.open(folder)
+    books = aa.Books.open(folder)
     books.sync(demo_company.client, start_date="2026-03-01", end_date="2026-05-31")
     books.sync(demo_company.client, months_a_night=0)
     return folder
@@ -28,7 +27,7 @@ def folder(synced, tmp_path):
 
 def read_all(folder):
     """Read all that the books have, in every version; return the newest."""
-    books = Books.open(folder)
+    books = aa.Books.open(folder)
     for version in reversed(books.history()["version"].tolist()):
         frames = books.as_of(version).line_entries(), books.as_of(version).ledgers()
     return frames
@@ -92,7 +91,7 @@ def test_a_changed_record_is_found(folder):
             continue
         path.write_text(content[:at] + after + content[at + len(before) :], encoding="utf-8")
         with pytest.raises(BooksError, match="was changed after it was written"):
-            Books.open(folder)
+            aa.Books.open(folder)
 
 
 def test_commits_of_other_programs_are_named(folder, tmp_path):
@@ -102,11 +101,11 @@ def test_commits_of_other_programs_are_named(folder, tmp_path):
     table = deltalake.DeltaTable(folder / "lines")
     table.delete("month = '2026-04'")
     with pytest.raises(BooksError, match=r"version 2 .* was written by another program .*DELETE"):
-        Books.open(folder)
+        aa.Books.open(folder)
     other = tmp_path / "other"
     deltalake.write_deltalake(other / "lines", _one_row())
     with pytest.raises(BooksError, match=r"version 0 .* was written by another program"):
-        Books.open(other)
+        aa.Books.open(other)
 
 
 def _one_row():
@@ -120,7 +119,7 @@ def test_another_version_is_named(folder):
     from accounting_analytics.books.version_record import BooksRecord  # noqa: PLC0415 (only here)
 
     with pytest.raises(BooksError, match="were written by another version: sync into a new folder"):
-        BooksRecord.of(Books.open(folder)._version.commit.record | {"format": 99})
+        BooksRecord.of(aa.Books.open(folder)._version.commit.record | {"format": 99})
 
 
 def test_a_folder_can_be_moved(folder, tmp_path):
@@ -135,16 +134,16 @@ def test_a_folder_can_be_moved(folder, tmp_path):
 
 def test_empty_and_wrong_folders(tmp_path):
     """A new folder has no books yet; a file and the address of an object store are refused."""
-    books = Books.open(tmp_path / "new")
+    books = aa.Books.open(tmp_path / "new")
     assert (books.version, books.summary()) == (None, f"Local books in {tmp_path / 'new'}: none yet, sync first.")
     with pytest.raises(InputError, match="has no local books yet"):
         books.line_entries()
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is a file; local books are in a folder"):
-        Books.open(tmp_path / "file")
+        aa.Books.open(tmp_path / "file")
     for address in ("s3://bucket/books", Path("dbfs:/Volumes/main/books"), "file:///books"):
         with pytest.raises(InputError, match="is an address, and local books are in a folder of a file system"):
-            Books.open(address)
+            aa.Books.open(address)
 
 
 @pytest.mark.long
@@ -152,11 +151,11 @@ def test_another_address_is_noted_and_another_instance_refused(synced, tmp_path)
     """The same instance may be served elsewhere, as the demo company is each time; other books are refused."""
     folder = shutil.copytree(synced, tmp_path / "books")
     with aa.demo() as company:
-        result = Books.open(folder).sync(company.client, months_a_night=0)
+        result = aa.Books.open(folder).sync(company.client, months_a_night=0)
         assert result.ties
         assert any(f"The service is at {company.client.base_url} now" in note for note in result.notes)
         with (
             aa.LedgerClient(company.client.base_url, token="canary-token-value", instance_id="other") as other,
             pytest.raises(InputError, match=r"are of instance harbor-lane .*, not of other .*; nothing was changed"),
         ):
-            Books.open(folder).sync(other)
+            aa.Books.open(folder).sync(other)

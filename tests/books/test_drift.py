@@ -13,16 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
-from accounting_analytics.books import Books
 from accounting_analytics.books.drift import compare_lines
 from accounting_analytics.books.storage import table_schema
 from accounting_analytics.changed_lines import KINDS
-from accounting_analytics.demo_company import demo
 from accounting_analytics.errors import InputError
 from accounting_analytics.loader.line_entries import load_line_table, to_line_frame
 from accounting_analytics.loader.line_tables import sort_lines
 from accounting_analytics.money import from_minor_units
-from accounting_analytics.periods import Period
 from accounting_analytics.schemas import EntryDrift, LedgerDrift, LineEntries
 
 ZONE = "America/New_York"
@@ -190,7 +187,7 @@ def test_entries_that_another_person_changed(tmp_path, serve):
     """What was edited in the service between two syncs is named by entry, and sums to the change of cash."""
     with serve(401, dt.date(2025, 7, 1)) as service:
         days = {"start_date": service.first, "end_date": "2025-12-31"}
-        books = Books.open(tmp_path / "books")
+        books = aa.Books.open(tmp_path / "books")
         books.sync(service.client, **days)
         before = books.line_entries()
         service.recategorize()
@@ -271,7 +268,7 @@ def test_another_month():
     ]
     assert rows(compare(before, after)) == both
     assert rows(compare(before, after, time_zone="UTC"))[0] == ("2025-04", "bank", "amended", "0.00", 1, 1)
-    april = Period("2025-04-01", "2025-04-30", ZONE)
+    april = aa.Period("2025-04-01", "2025-04-30", ZONE)
     assert rows(compare(before, after, period=april)) == both[2:]
     assert compare(before, after, period=april)["2025-04|rent"].entries["change"].tolist() == ["after"]
 
@@ -432,8 +429,8 @@ def test_column_of_another_schema():
 
 def test_recategorized_by_the_service():
     """What the service changes when a transaction is recategorized is one recategorized line."""
-    may = Period("2026-05-01", "2026-05-31", ZONE)
-    with demo() as company:
+    may = aa.Period("2026-05-01", "2026-05-31", ZONE)
+    with aa.demo() as company:
         client = company.client
         ledgers = aa.discover_ledgers(client, may.start_date, may.end_date)
         before = load_line_table(client, ledgers["id"], may)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.books import Books, entries_without_cash
+from accounting_analytics.books import entries_without_cash
 from accounting_analytics.books.entries_without_cash import plan_reading
 
 FIRST = dt.date(2025, 1, 1)
@@ -20,7 +20,7 @@ NAMES = [str(month.start_date)[:7] for month in MONTHS]
 def test_late_entries_in_closed_months_are_found(tmp_path, serve):
     """Entries without cash that are posted, doubled, moved or removed anywhere are in the books after one sync."""
     with serve(600, FIRST) as service:
-        books = Books.open(tmp_path / "books")
+        books = aa.Books.open(tmp_path / "books")
         books.sync(service.client, **DAYS)
         books.close(books.period)
         for edit in (service.insert, service.double_amounts, service.move, service.delete):
@@ -42,7 +42,7 @@ def test_ledgers_take_turns_where_requests_are_few(tmp_path, serve, monkeypatch)
     """Where all ledgers take too many requests, each sync reads some, completes their entries, and names the months."""
     monkeypatch.setattr(entries_without_cash, "MOST_REQUESTS", 3)
     with serve(601, FIRST) as service:
-        books = Books.open(tmp_path / "books")
+        books = aa.Books.open(tmp_path / "books")
         books.sync(service.client, **DAYS)
         service.delete(touches_cash=False)
         service.insert(touches_cash=False)

@@ -4,21 +4,17 @@ import datetime as dt
 import json
 import pickle
 import shutil
-from decimal import Decimal
 from typing import NamedTuple
 
 import pytest
+from posted_books import post_to
 
 import accounting_analytics as aa
-from accounting_analytics.books import Books
 from accounting_analytics.books.version_record import MonthRecord
-from accounting_analytics.demo_company import DemoCompany, demo
+from accounting_analytics.demo_company import DemoCompany
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports import export, verify_export
+from accounting_analytics.exports import verify_export
 from accounting_analytics.exports.books import MonthProof
-from accounting_analytics.periods import Period
-from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
-from accounting_analytics.service.storage.store import Store
 
 ZONE = "America/New_York"
 MONTHS = ("2025-01", "2025-02", "2025-03", "2025-04")
@@ -30,7 +26,7 @@ class Company(NamedTuple):
     """A company whose books tests may change, and local books of its first months."""
 
     served: DemoCompany
-    books: Books
+    books: aa.Books
 
     def recategorize(self, month):
         """Give a transaction of a month another category."""
@@ -49,10 +45,8 @@ class Company(NamedTuple):
 
     def pay(self, day):
         """Post a payment."""
-        amount = Decimal("12.34")
-        lines = (NewLine("led_rent", "debit", amount), NewLine("led_operating", "credit", amount))
-        with Store.open(self.served.database) as store:
-            post_entries(store, self.served.instance_id, [NewJournalEntry(day, "Payment", lines)])
+        entry = (day, {"led_rent": "12.34", "led_operating": "-12.34"}, "Payment")
+        post_to(self.served.database, self.served.instance_id, entry)
 
     def sync(self):
         """Sync the books; all months must agree."""
@@ -63,8 +57,8 @@ class Company(NamedTuple):
 def synced(tmp_path_factory):
     """Return a company, and the folder of local books of its first months."""
     folder = tmp_path_factory.mktemp("company")
-    with demo(database=folder / "books.db") as served:
-        Books.open(folder / "books").sync(served.client, start_date="2025-01-01", end_date="2025-04-30")
+    with aa.demo(database=folder / "books.db") as served:
+        aa.Books.open(folder / "books").sync(served.client, start_date="2025-01-01", end_date="2025-04-30")
         yield served, folder / "books"
 
 
@@ -72,7 +66,7 @@ def synced(tmp_path_factory):
 def company(synced, tmp_path):
     """Return the company, whose changes stay for later tests, and a copy of the books up to date with it."""
     served, folder = synced
-    copy = Company(served, Books.open(shutil.copytree(folder, tmp_path / "books")))
+    copy = Company(served, aa.Books.open(shutil.copytree(folder, tmp_path / "books")))
     copy.sync()
     return copy
 
@@ -88,7 +82,7 @@ def files(output):
 @pytest.mark.long
 def test_the_exported_books_are_named(company, tmp_path):
     """The manifest has the service, the instance and the version of the books."""
-    manifest = export(tmp_path / "out", line_entries=company.books)
+    manifest = aa.export(tmp_path / "out", line_entries=company.books)
     assert manifest.books_version == company.books.version
     stated = json.loads((tmp_path / "out" / "current" / "manifest.json").read_bytes())
     assert stated["local_books"] == f"{company.served.base_url} {company.served.instance_id}"
@@ -98,7 +92,7 @@ def test_the_exported_books_are_named(company, tmp_path):
 
 def test_the_verdict_is_that_of_the_sync(company, tmp_path):
     """A report that is recomputed from the same lines proves nothing: the verdict and times are those of the sync."""
-    manifest = export(tmp_path / "out", line_entries=company.books)
+    manifest = aa.export(tmp_path / "out", line_entries=company.books)
     proofs = company.books.month_proofs(company.books.period)
     assert manifest.verdict == AGREES
     assert tuple(proofs) == tuple(month.month for month in manifest.months) == MONTHS
@@ -110,7 +104,7 @@ def test_the_verdict_is_that_of_the_sync(company, tmp_path):
     assert [instant.isoformat() for instant in loads["proven_at_utc"]] == [one.proven_at for one in manifest.months]
 
 
-class DoubtfulBooks(Books):
+class DoubtfulBooks(aa.Books):
     """Books of which one month did not agree with the service's report."""
 
     def month_proofs(self, period):
@@ -122,7 +116,7 @@ class DoubtfulBooks(Books):
 
 def test_months_that_do_not_agree_are_stated(company, tmp_path):
     """The verdict names the first month that does not agree, which has no time of proof and is partial."""
-    manifest = export(tmp_path / "out", line_entries=DoubtfulBooks.open(company.books.folder))
+    manifest = aa.export(tmp_path / "out", line_entries=DoubtfulBooks.open(company.books.folder))
     assert manifest.verdict == f"From 2025-01: {AGREES} From 2025-03: It does not agree."
     assert [month.month for month in manifest.months if month.proven_at is None] == ["2025-03"]
     assert manifest.summary().startswith("PARTIAL: ")
@@ -170,8 +164,8 @@ def test_proof_of_a_month(month, verdict, is_proven):
 @pytest.mark.long
 def test_other_formats_export_books_too(name, output, company, tmp_path):
     """Some days of the books, in every format."""
-    march = Period("2025-03-01", "2025-03-31", ZONE)
-    manifest = export(tmp_path / output, line_entries=company.books, period=march, format=name)
+    march = aa.Period("2025-03-01", "2025-03-31", ZONE)
+    manifest = aa.export(tmp_path / output, line_entries=company.books, period=march, format=name)
     assert (manifest.start_date, manifest.end_date, manifest.verdict) == ("2025-03-01", "2025-03-31", AGREES)
     assert manifest.books_version == company.books.version
 
@@ -186,7 +180,7 @@ def test_books_as_they_were(company, tmp_path):
     assert round(books.sql(text)["rent"][0] - before, 2) == -12.34
     earlier = books.as_of(version)
     assert earlier.sql(text)["rent"][0] == before
-    assert export(tmp_path / "out", line_entries=earlier).books_version == version
+    assert aa.export(tmp_path / "out", line_entries=earlier).books_version == version
     assert books.sql(text).attrs["notes"] == books.notes
     assert pickle.loads(pickle.dumps(books)).sql(text).equals(books.sql(text))  # noqa: S301 (written here)
     assert earlier.sql(text).attrs["notes"] == earlier.notes
@@ -197,26 +191,29 @@ def test_what_does_not_fit_is_refused(company, tmp_path):
     """Ledgers of others, days outside the books; what is written stays."""
     books, output = company.books, tmp_path / "out"
     frames = {"line_entries": books.line_entries(), "ledgers": books.ledgers()}
-    march = Period("2025-03-01", "2025-03-31", ZONE)
+    march = aa.Period("2025-03-01", "2025-03-31", ZONE)
     report = books.report(march)
-    export(output, line_entries=books)
+    aa.export(output, line_entries=books)
     before = files(output)
     for wrong, message in (
         ({"line_entries": books, "ledgers": frames["ledgers"]}, "leave ledgers and report out"),
         ({"line_entries": books, "report": report}, "leave ledgers and report out"),
         ({"line_entries": books, "period": "2025-03"}, "period is of type str, not Period"),
-        ({"line_entries": books, "period": Period("2024-12-01", "2025-01-31", ZONE)}, "which does not include all of"),
-        ({"line_entries": books, "period": Period("2025-03-01", "2025-03-31", "UTC")}, "the period is in UTC"),
+        (
+            {"line_entries": books, "period": aa.Period("2024-12-01", "2025-01-31", ZONE)},
+            "which does not include all of",
+        ),
+        ({"line_entries": books, "period": aa.Period("2025-03-01", "2025-03-31", "UTC")}, "the period is in UTC"),
         ({**frames, "report": report, "period": march}, "period chooses days of local books"),
         (frames, "ledgers and report are missing; only local books are exported without them"),
-        ({"line_entries": Books.open(tmp_path / "new")}, "has no local books yet: run"),
+        ({"line_entries": aa.Books.open(tmp_path / "new")}, "has no local books yet: run"),
     ):
         with pytest.raises((InputError, aa.errors.PeriodError), match=message):
-            export(output, **wrong)
+            aa.export(output, **wrong)
     assert files(output) == before
 
 
 def test_sql_needs_a_sync(tmp_path):
     """Books without a version have no tables."""
     with pytest.raises(InputError, match="has no local books yet: run"):
-        Books.open(tmp_path / "new").sql("select 1")
+        aa.Books.open(tmp_path / "new").sql("select 1")

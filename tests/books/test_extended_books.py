@@ -1,22 +1,17 @@
 """Books whose first day moves back, and ledgers that appear between two syncs."""
 
 import datetime as dt
-from decimal import Decimal
 
 import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.books import Books
-from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
-from accounting_analytics.service.storage.store import Store
 
 
 def test_books_that_are_extended_reach_back(tmp_path, serve):
     """Extended to before the first line, books know that they have every line, so that sums are balances."""
     with serve(7, dt.date(2025, 3, 1)) as service:
-        books = Books.open(tmp_path / "books")
+        books = aa.Books.open(tmp_path / "books")
         books.sync(service.client, start_date="2025-11-01", end_date="2025-12-31")
         assert books.books_start is None
         assert books.sync(service.client, start_date="2025-03-01", end_date="2025-12-31").ties
@@ -30,28 +25,20 @@ def test_books_that_are_extended_reach_back(tmp_path, serve):
 def test_a_new_ledger_comes_with_all_its_lines(tmp_path, serve):
     """Lines of a ledger that was not known are read in all months, also those of entries without cash."""
     with serve(8) as service:
-        books = Books.open(tmp_path / "books")
+        books = aa.Books.open(tmp_path / "books")
         books.sync(service.client, start_date="2024-03-01", end_date="2024-09-30")
-        with Store.open(service.path) as store:
-            new = create_ledger(
-                store, service.instance,
-                NewLedger("Deposits", type="asset", sub_type="current_assets", debit_credit="debit",
-                          report_cash_flow=False, sort_code="1900"),
-            ).id  # fmt: skip
-            amount = Decimal("12.34")
-            for number, (month, other) in enumerate(((3, service.cash[0]), (9, service.receivable))):
-                lines = (NewLine(new, "debit", amount), NewLine(other, "credit", amount))
-                moment = dt.datetime(2024, month, 10, 17, tzinfo=dt.UTC)
-                post_entries(store, service.instance, [NewJournalEntry(moment, "deposit", lines, id=f"new-{number}")])
+        service.service.add_ledger(service.instance, "deposits", "asset current_assets debit")
+        for month, other in ((3, service.cash[0]), (9, service.receivable)):
+            service.post((f"2024-{month:02}-10", {"deposits": "12.34", other: "-12.34"}, "deposit"))
         assert books.sync(service.client, months_a_night=0, end_date="2024-09-30").ties
-        assert new in set(books.ledgers()["id"])
-        assert len(books.line_entries(ledger_ids=[new])) == 2
+        assert "deposits" in set(books.ledgers()["id"])
+        assert len(books.line_entries(ledger_ids=["deposits"])) == 2
 
 
 def test_a_new_name_changes_no_line(tmp_path, serve):
     """A ledger that is renamed changes the chart of accounts, not the lines: no drift, no alarm of closed days."""
     with serve(9) as service:
-        books = Books.open(tmp_path / "books")
+        books = aa.Books.open(tmp_path / "books")
         books.sync(service.client, start_date="2025-10-01", end_date="2025-12-31")
         books.close(books.period)
         service.rename_ledger()
@@ -62,10 +49,7 @@ def test_a_new_name_changes_no_line(tmp_path, serve):
 
 def post_before_october(service, id_, day, debit, credit):
     """Post an entry of September 2025."""
-    lines = (NewLine(debit, "debit", Decimal(5)), NewLine(credit, "credit", Decimal(5)))
-    with Store.open(service.path) as store:
-        moment = dt.datetime(2025, 9, day, 17, tzinfo=dt.UTC)
-        post_entries(store, service.instance, [NewJournalEntry(moment, id_, lines, id=id_)])
+    service.post((dt.datetime(2025, 9, day, 17, tzinfo=dt.UTC), {debit: 5, credit: -5}, id_, id_))
 
 
 def sync_since_october(books, service):
@@ -83,7 +67,7 @@ def sync_since_october(books, service):
 def test_lines_before_the_first_day_are_named(tmp_path, serve):
     """A later line before the first day of the books shows in the first report, and the message says what to do."""
     with serve(10) as service:
-        books = Books.open(tmp_path / "books")
+        books = aa.Books.open(tmp_path / "books")
         sync_since_october(books, service)
         post_before_october(service, "late", 10, service.cash[0], service.categories[0])
         result = books.sync(service.client, months_a_night=0, end_date="2025-12-31")
@@ -96,7 +80,7 @@ def test_lines_before_the_first_day_are_named(tmp_path, serve):
 def test_a_sync_looks_before_the_first_day(tmp_path, serve, touches_cash):
     """The line of each ledger that is read again is its first one: if that is too early, no sum is a balance."""
     with serve(11) as service:
-        books = Books.open(tmp_path / "books")
+        books = aa.Books.open(tmp_path / "books")
         sync_since_october(books, service)
         assert books.sync(service.client, end_date="2025-12-31").notes == ()
         debit = service.cash[0] if touches_cash else service.receivable

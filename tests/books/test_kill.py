@@ -9,7 +9,7 @@ import threading
 import pandas as pd
 import pytest
 
-from accounting_analytics.books import Books
+import accounting_analytics as aa
 from accounting_analytics.errors import AccountingAnalyticsError, InputError
 
 DAYS = {"start_date": "2025-10-01", "end_date": "2025-12-31"}
@@ -66,7 +66,7 @@ def start(fork_server, tmp_path):
 
 def read(folder):
     """Version and lines of the books, None before the first version."""
-    books = Books.open(folder)
+    books = aa.Books.open(folder)
     return None if books.version is None else books.line_entries().drop(columns=["local_date"])
 
 
@@ -95,17 +95,17 @@ def test_killed_at_any_step(tmp_path, serve, start, fork_server, soak_count):
             start(folder, action, service, at=chance.randrange(1, steps if action == "sync" else 4))
             fork_server.wait()
             found = read(folder)
-            new = None if found is None else service.load(Books.open(folder).ledgers())
+            new = None if found is None else service.load(aa.Books.open(folder).ledgers())
             fresh = None if new is None else new[new["local_date"] >= "2025-10-01"]
             is_new = fresh is not None and len(found) == len(fresh) and set(found["id"]) == set(fresh["id"])
             assert same(before, found) or is_new, number
-            assert Books.open(folder).sync(service.client, **DAYS).ties
+            assert aa.Books.open(folder).sync(service.client, **DAYS).ties
             assert_equal_to_service(folder, service)
 
 
 def assert_equal_to_service(folder, service):
     """Assert that the books have the lines of the service."""
-    books = Books.open(folder)
+    books = aa.Books.open(folder)
     fresh = service.load(books.ledgers())
     fresh = fresh[fresh["local_date"] >= "2025-10-01"].reset_index(drop=True)
     pd.testing.assert_frame_equal(books.line_entries(), fresh)
@@ -127,24 +127,24 @@ def test_full_disk(tmp_path, serve, start, fork_server):
             assert ended.stderr.startswith("error: "), ended.stderr
             assert "cannot be written" in ended.stderr
             assert same(read(folder), before)
-        assert Books.open(folder).sync(service.client, **DAYS).ties
+        assert aa.Books.open(folder).sync(service.client, **DAYS).ties
 
 
 def test_two_syncs_at_once(tmp_path, serve):
     """The second one is refused while the first one runs, and nothing is doubled."""
     with serve(3) as service:
         folder = tmp_path / "books"
-        books = Books.open(folder)
+        books = aa.Books.open(folder)
         with (
             books._storage.locked(),
             pytest.raises(InputError, match="another program is writing to the local books"),
         ):
-            Books.open(folder).sync(service.client, **DAYS)
+            aa.Books.open(folder).sync(service.client, **DAYS)
         refused = []
 
         def sync():
             try:
-                Books.open(folder).sync(service.client, **DAYS)
+                aa.Books.open(folder).sync(service.client, **DAYS)
             except InputError as error:
                 refused.append(error)
 
@@ -153,7 +153,7 @@ def test_two_syncs_at_once(tmp_path, serve):
             thread.start()
         for thread in threads:
             thread.join()
-        assert Books.open(folder).version == 2 - len(refused)
+        assert aa.Books.open(folder).version == 2 - len(refused)
         assert_equal_to_service(folder, service)
 
 
@@ -163,13 +163,13 @@ def test_a_reader_sees_whole_versions(tmp_path, serve, soak_count):
     """While books are synced and compacted again and again, a reader always has the lines of one version."""
     with serve(4) as service:
         folder = tmp_path / "books"
-        Books.open(folder).sync(service.client, **DAYS)
+        aa.Books.open(folder).sync(service.client, **DAYS)
         seen, failed, ended = set(), [], threading.Event()
 
         def read_again():
             while not ended.is_set():
                 try:
-                    books = Books.open(folder)
+                    books = aa.Books.open(folder)
                     lines = books.line_entries()
                     seen.add((books.version, len(lines), round(lines["amount"].sum() * 100)))
                 except AccountingAnalyticsError as error:
@@ -179,8 +179,8 @@ def test_a_reader_sees_whole_versions(tmp_path, serve, soak_count):
         reader.start()
         for _ in range(soak_count(100, 3)):
             service.insert()
-            Books.open(folder).sync(service.client, months_a_night=0)
-            Books.open(folder).compact()
+            aa.Books.open(folder).sync(service.client, months_a_night=0)
+            aa.Books.open(folder).compact()
         ended.set()
         reader.join()
         assert not failed
@@ -193,7 +193,7 @@ def test_processes_that_read_end(tmp_path, serve, soak_count):
     """A process that has read a table ends with exit code 0: no thread of a reader aborts it."""
     with serve(5) as service:
         folder = tmp_path / "books"
-        Books.open(folder).sync(service.client, **DAYS)
+        aa.Books.open(folder).sync(service.client, **DAYS)
         program = "import sys; from accounting_analytics.books import Books; Books.open(sys.argv[1]).line_entries()"
         for _ in range(soak_count(100, 3)):
             ended = subprocess.run(  # noqa: S603 (our own program)

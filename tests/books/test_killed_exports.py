@@ -5,7 +5,6 @@ import random
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.books import Books
 from accounting_analytics.exports import Manifest, verify_export
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
@@ -49,7 +48,7 @@ def test_killed_exports_of_books(tmp_path, serve, fork_server, soak_count):
     """Killed at any step, between two versions of the books whose months differ; the next export removes the rest."""
     chance = random.Random(6)  # noqa: S311 (a test)
     with serve(600) as service:
-        books = Books.open(tmp_path / "books")
+        books = aa.Books.open(tmp_path / "books")
         books.sync(service.client, **DAYS)
         for _ in range(3):
             service.recategorize()

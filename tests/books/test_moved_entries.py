@@ -7,12 +7,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from accounting_analytics.books import Books
+import accounting_analytics as aa
 from accounting_analytics.books.delta_table import PartitionedTable
 from accounting_analytics.books.storage import WorkingCopy, table_schema
-from accounting_analytics.periods import Period
 
-MARCH, APRIL = Period("2025-03-01", "2025-03-31", "UTC"), Period("2025-04-01", "2025-04-30", "UTC")
+MARCH, APRIL = aa.Period("2025-03-01", "2025-03-31", "UTC"), aa.Period("2025-04-01", "2025-04-30", "UTC")
 
 
 def sync(books, service, **options):
@@ -24,7 +23,7 @@ def sync(books, service, **options):
 def test_an_entry_without_cash_is_not_in_two_months(tmp_path, serve):
     """An entry that moved into a month that is read again is no longer in the month that it was in before."""
     with serve(400, dt.date(2025, 1, 1)) as service:
-        books = Books.open(tmp_path / "books")
+        books = aa.Books.open(tmp_path / "books")
         sync(books, service)
         (pk, _), *_ = service.execute(
             "SELECT pk, datetime FROM journal_entries WHERE cash_ledger_pk IS NULL ORDER BY datetime DESC"
@@ -60,7 +59,7 @@ def lines(**days):
 def copy(tmp_path):
     """Return March and April with two lines each."""
     copy = WorkingCopy(PartitionedTable(tmp_path / "lines", "month"), {}, 2)
-    copy.add(Period("2025-03-01", "2025-04-30", "UTC"), lines(a=305, b=306, c=405, d=406))
+    copy.add(aa.Period("2025-03-01", "2025-04-30", "UTC"), lines(a=305, b=306, c=405, d=406))
     return copy
 
 
@@ -75,7 +74,7 @@ def days_of(copy):
 
 def test_a_line_moves_within_a_month(copy):
     """A line that is read again on a later day of its month is no longer on the day before."""
-    copy.replace(Period("2025-03-20", "2025-03-31", "UTC"), lines(a=325))
+    copy.replace(aa.Period("2025-03-20", "2025-03-31", "UTC"), lines(a=325))
     assert days_of(copy)["2025-03"] == [("b", 306), ("a", 325)]
 
 

@@ -13,7 +13,6 @@ import accounting_analytics as aa
 from accounting_analytics.books.queries import BooksQueries
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.books import ExportedBooks, MonthProof
-from accounting_analytics.exports.export_books import export
 
 DAYS = ("2025-01-01", "2025-03-31")
 ZONE = "America/New_York"
@@ -44,7 +43,7 @@ def queries(books):
 
 def test_tables_views_and_figures_are_those_of_the_exported_file(queries, frames, tmp_path):
     """Names, columns, types and rows of every table and view are those of an export with the format duckdb."""
-    export(tmp_path / "books.duckdb", format="duckdb", **frames)
+    aa.export(tmp_path / "books.duckdb", format="duckdb", **frames)
     with duckdb.connect(str(tmp_path / "books.duckdb"), read_only=True) as database:
         names = [name for (name,) in database.execute("show tables").fetchall()]
         assert queries.query("show tables")["name"].tolist() == names

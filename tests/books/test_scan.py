@@ -8,7 +8,6 @@ import pytest
 from deltalake import DeltaTable
 
 import accounting_analytics as aa
-from accounting_analytics.books import Books
 from accounting_analytics.errors import BooksError, InputError
 from accounting_analytics.exact_sums import collect
 from accounting_analytics.statements import line_sums
@@ -22,7 +21,7 @@ STATEMENTS = (aa.cash_flow_statement, aa.income_statement, aa.balance_sheet, aa.
 @pytest.fixture(scope="module")
 def books(tmp_path_factory, demo_company):
     """Return local books of the demo company with two versions, the first of which lacks May."""
-    books = Books.open(tmp_path_factory.mktemp("scanned") / "books")
+    books = aa.Books.open(tmp_path_factory.mktemp("scanned") / "books")
     books.sync(demo_company.client, start_date="2025-01-01", end_date="2026-04-30")
     books.sync(demo_company.client, end_date=YEAR[1])
     return books
@@ -145,7 +144,7 @@ def test_a_changed_file_is_refused(books, tmp_path):
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
     with pytest.raises(BooksError, match=r"2026-03-.*\.parquet was changed after it was written"):
-        Books.open(folder).scan("polars")
+        aa.Books.open(folder).scan("polars")
     file.unlink()
     with pytest.raises(BooksError, match=r"2026-03-.*\.parquet is missing"):
-        Books.open(folder).scan("polars")
+        aa.Books.open(folder).scan("polars")

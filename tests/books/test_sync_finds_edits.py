@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.books import Books
 
 QUARTER = aa.Period("2025-10-01", "2025-12-31", "America/New_York")
 
@@ -52,7 +51,7 @@ def test_edits_are_found(tmp_path, serve, first, soak_count):
     """What a report shows is found by the next sync, without any rota; the old report stays, and drift names lines."""
     for seed in range(soak_count(50, 2)):
         with serve(seed, first) as service:
-            books = Books.open(tmp_path / f"books-{seed}")
+            books = aa.Books.open(tmp_path / f"books-{seed}")
             assert sync(books, service).ties
             before = assert_same_lines(books, service)
             reported = aa.load_cash_flow_report(service.client, QUARTER.start_date, QUARTER.end_date)
@@ -78,7 +77,7 @@ def test_the_rota_finds_the_rest(tmp_path, serve, first, soak_count):
     """Texts and entries without cash are found when their month is read again, at the latest after all months."""
     for seed in range(100, 100 + soak_count(50, 1)):
         with serve(seed, first) as service:
-            books = Books.open(tmp_path / f"books-{seed}")
+            books = aa.Books.open(tmp_path / f"books-{seed}")
             sync(books, service)
             for edit in service.random.sample(service.hidden_edits(), 3):
                 edit()
@@ -92,7 +91,7 @@ def test_a_new_name_is_found(tmp_path, serve, first):
     """The name of a ledger is read with the ledgers, and in every report."""
     for months in (0, 1):
         with serve(200 + months, first) as service:
-            books = Books.open(tmp_path / f"books-{months}")
+            books = aa.Books.open(tmp_path / f"books-{months}")
             sync(books, service)
             before = set(books.ledgers()["name"])
             service.rename_ledger()
@@ -105,7 +104,7 @@ def test_a_new_name_is_found(tmp_path, serve, first):
 def test_requests_of_a_sync_without_changes(tmp_path, serve, first, monkeypatch):
     """One report a month; the rota takes a line, a page of entries without cash, and a page a month of each ledger."""
     with serve(300, first) as service:
-        books = Books.open(tmp_path / "books")
+        books = aa.Books.open(tmp_path / "books")
         sync(books, service)
         sent, send = [], aa.LedgerClient._send
 

@@ -1,21 +1,14 @@
 """Local books of a service that changes in unusual ways: lines that move, no lines at all, ledgers that appear."""
 
 import datetime as dt
-from decimal import Decimal
 
 import pandas as pd
 import pytest
 from long_cases import also_long
+from posted_books import Part
 
 import accounting_analytics as aa
-from accounting_analytics.books import Books
 from accounting_analytics.errors import InputError
-from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
-from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTag, post_entries
-from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.server import running
 
 END = "2025-04-30"
 
@@ -23,11 +16,10 @@ END = "2025-04-30"
 class SmallBooks:
     """Books of a few ledgers and entries, which a test posts and moves."""
 
-    def __init__(self, store, base_url, zone, **fields):
-        self.store, self.zone = store, zone
-        self.instance_id = create_instance(store, NewInstance(localtime=zone, **fields))
-        token = issue_token(store, self.instance_id)
-        self.client = aa.LedgerClient(base_url, token=token, instance_id=self.instance_id, time_zone=zone)
+    def __init__(self, service, zone, **fields):
+        self.service, self.zone = service, zone
+        access = service.create(time_zone=zone, **fields)
+        self.instance_id, self.client = access.instance_id, access.client(time_zone=zone)
 
     def add(self, id_, kind=None, **fields):
         """Create a bank account, or a category of a kind."""
@@ -35,33 +27,28 @@ class SmallBooks:
         if kind is None:
             fields |= {"financial_account_type": "bank_account"}
         else:
-            codes = len(self.store.ledgers(self.instance_id))
-            fields |= {"type": kind, "sub_type": sub_types[kind], "debit_credit": "debit", "report_cash_flow": False}
-            fields |= {"sort_code": f"7{codes:03}"}
-        create_ledger(self.store, self.instance_id, NewLedger(id_, id=id_, **fields))
+            fields |= {"type": kind, "sub_type": sub_types[kind], "debit_credit": "debit"}
+        self.service.add_ledger(self.instance_id, id_, {"name": id_} | fields)
 
     def post(self, when, debit, credit, *tags):
         """Post an entry whose id is its instant."""
-        lines = (NewLine(debit, "debit", Decimal(10), tags=tags), NewLine(credit, "credit", Decimal(10)))
-        entry = NewJournalEntry(dt.datetime.fromisoformat(when).replace(tzinfo=dt.UTC), when, lines, id=when[:10])
-        post_entries(self.store, self.instance_id, [entry])
+        amounts = {debit: Part(10, tags=tags), credit: -10}
+        self.service.post(self.instance_id, (when, amounts, when, when[:10]))
 
     def change_ledger(self, id_, **fields):
         """Change fields of a ledger in the database, which the interface has no operation for."""
         ledger = "id = ? AND instance_pk = (SELECT max(pk) FROM instances)"
-        with self.store.writing() as connection:
-            for name, value in fields.items():
-                connection.exec_driver_sql(f"UPDATE ledgers SET {name} = ? WHERE {ledger}", (value, id_))  # noqa: S608
+        for name, value in fields.items():
+            self.service.execute(f"UPDATE ledgers SET {name} = ? WHERE {ledger}", value, id_)  # noqa: S608
 
     def move(self, entry_id, when):
         """Move an entry without cash to another instant."""
         moment = int(dt.datetime.fromisoformat(when).replace(tzinfo=dt.UTC).timestamp()) * 1_000_000
         entries = "SELECT pk FROM journal_entries WHERE id = ? AND instance_pk = (SELECT max(pk) FROM instances)"
-        with self.store.writing() as connection:
-            key = connection.exec_driver_sql(entries, (entry_id,)).scalar_one()
-            for table, column in (("line_entries", "journal_entry_pk"), ("journal_entries", "pk")):
-                change = f"UPDATE {table} SET datetime = ? WHERE {column} = ?"  # noqa: S608 (our own names)
-                connection.exec_driver_sql(change, (moment, key))
+        ((key,),) = self.service.execute(entries, entry_id)
+        for table, column in (("line_entries", "journal_entry_pk"), ("journal_entries", "pk")):
+            change = f"UPDATE {table} SET datetime = ? WHERE {column} = ?"  # noqa: S608 (our own names)
+            self.service.execute(change, moment, key)
 
     def sync(self, books, **options):
         """Sync the books up to the end."""
@@ -78,21 +65,13 @@ class SmallBooks:
             assert aa.reconcile(reported, books.report(month)).ties
 
 
-@pytest.fixture(scope="module")
-def served_store(tmp_path_factory):
-    """Return a store and the address of its service."""
-    database = tmp_path_factory.mktemp("small") / "books.db"
-    with Store.open(database) as store, running(database) as service:
-        yield store, service.base_url
-
-
 @pytest.fixture
-def make_books(served_store):
+def make_books(posted_books):
     """Return a function that makes books with a bank, rent and a loan."""
     made = []
 
     def make(zone="UTC", **fields):
-        made.append(SmallBooks(*served_store, zone, **fields))
+        made.append(SmallBooks(posted_books, zone, **fields))
         made[-1].add("bank")
         made[-1].add("rent", "expense")
         made[-1].add("loan", "liability")
@@ -122,7 +101,7 @@ def test_an_entry_that_moved_is_held_once(make_books, tmp_path, when):
     """An entry without cash is never in both months, and in its own at the latest when the rota has read all four."""
     small = make_books()
     fill(small)
-    books = Books.open(tmp_path / "books")
+    books = aa.Books.open(tmp_path / "books")
     small.sync(books)
     small.move("2025-03-11", when)
     for _ in books.period.months():
@@ -136,7 +115,7 @@ def test_an_entry_that_moved_within_a_month(make_books, tmp_path):
     """Where days of a month are read again, a line from another day that moved there is not doubled."""
     small = make_books()
     fill(small)
-    books = Books.open(tmp_path / "books")
+    books = aa.Books.open(tmp_path / "books")
     small.sync(books)
     small.move("2025-03-11", "2025-03-20T00:00:00")
     small.post("2025-03-20T04:00:00", "rent", "bank")
@@ -144,10 +123,10 @@ def test_an_entry_that_moved_within_a_month(make_books, tmp_path):
     small.check(books)
 
 
-def test_a_service_without_ledgers_or_lines(make_books, served_store, tmp_path):
+def test_a_service_without_ledgers_or_lines(make_books, posted_books, tmp_path):
     """Nothing to sync is an error that leaves nothing; ledgers without lines are books without lines."""
-    empty = SmallBooks(*served_store, "UTC")
-    books = Books.open(tmp_path / "books")
+    empty = SmallBooks(posted_books, "UTC")
+    books = aa.Books.open(tmp_path / "books")
     with empty.client, pytest.raises(InputError, match="the service has no ledgers with lines until 2025-04-30 yet"):
         empty.sync(books)
     assert [path.name for path in (tmp_path / "books").iterdir()] == ["books.lock"]
@@ -168,7 +147,7 @@ def test_books_that_are_extended_both_ways(make_books, tmp_path):
     """Days are added at either end, also within a month; an earlier end changes nothing."""
     small = make_books()
     fill(small)
-    books = Books.open(tmp_path / "books")
+    books = aa.Books.open(tmp_path / "books")
     for start, end in (("2025-02-11", "2025-03-10"), (None, "2025-04-10"), ("2025-01-11", None), ("2024-12-24", None)):
         assert small.sync(books, start_date=start, end_date=end or END).ties
         small.check(books, str(books.period.start_date), str(books.period.end_date))
@@ -183,7 +162,7 @@ def test_days_of_other_zones(make_books, tmp_path, zone):
     small = make_books(zone)
     for when in ("01-31T10:30", "03-29T12:00", "04-05T14:59", "04-24T21:30", "04-30T11:00"):
         small.post(f"2025-{when}:00", "rent", "bank")
-    books = Books.open(tmp_path / "books")
+    books = aa.Books.open(tmp_path / "books")
     assert small.sync(books).ties
     small.post("2025-02-28T11:00:00", "rent", "bank")
     assert small.sync(books, months_a_night=0).ties
@@ -195,7 +174,7 @@ def test_ledgers_that_appear_between_syncs(make_books, tmp_path):
     """New bank accounts and categories with parents are found by the reports, or by the rota with their lines."""
     small = make_books()
     fill(small)
-    books = Books.open(tmp_path / "books")
+    books = aa.Books.open(tmp_path / "books")
     small.sync(books)
     small.add("second_bank")
     small.add("parent", "expense")
@@ -222,7 +201,7 @@ def test_ledgers_without_lines_are_those_of_the_service(make_books, tmp_path, mo
     small.add("fees", "expense", parent_id="costs")
     fill(small)
     small.post("2025-03-12T03:00:00", "fees", "checking")
-    books = Books.open(tmp_path / "books")
+    books = aa.Books.open(tmp_path / "books")
     small.sync(books)
     shown = ["name", "sort_code", "report_cash_flow", "type", "parent_id", "sub_type", "editable"]
 
@@ -253,7 +232,7 @@ def test_fields_of_ledgers_that_have_no_lines_in_the_books_stay(make_books, tmp_
     small.add("mortgage", "liability", parent_id="debts")
     small.post("2025-02-10T03:00:00", "mortgage", "bank")
     small.post("2025-04-10T03:00:00", "rent", "bank")
-    books = Books.open(tmp_path / "books")
+    books = aa.Books.open(tmp_path / "books")
     small.sync(books, start_date="2025-04-01")
     before = books.ledgers()
     assert before.set_index("id").loc["mortgage", "parent_id"] == "debts"
@@ -266,16 +245,13 @@ def test_an_entry_between_a_new_ledger_and_a_known_one_is_whole(make_books, tmp_
     """The accrual of a month that was compared already is read with all its lines when the report of April names it."""
     small = make_books()
     fill(small)
-    books = Books.open(tmp_path / "books")
+    books = aa.Books.open(tmp_path / "books")
     small.sync(books)
     small.add("accrued", "liability")
     small.add("bonus", "expense")
     for month in (1, 2):
         small.post(f"2025-{month:02}-12T03:00:00", "loan", "accrued")
-    lines = [NewLine(one, "debit", Decimal(5)) for one in ("rent", "bonus")]
-    moment = dt.datetime(2025, 2, 13, tzinfo=dt.UTC)
-    entry = NewJournalEntry(moment, "bonus", (*lines, NewLine("accrued", "credit", Decimal(10))), id="bonus")
-    post_entries(small.store, small.instance_id, [entry])
+    small.service.post(small.instance_id, ("2025-02-13", {"rent": 5, "bonus": 5, "accrued": -10}, "bonus"))
     small.post("2025-04-12T03:00:00", "accrued", "bank")
     result = small.sync(books, months_a_night=months)
     assert (result.ties, result.complete) == (True, True), result.explain()
@@ -289,11 +265,10 @@ def test_a_month_with_half_an_entry_does_not_tie(make_books, tmp_path):
     """Where an entry of the service itself does not balance, its month does not tie, and the result names the entry."""
     small = make_books()
     fill(small)
-    books = Books.open(tmp_path / "books")
+    books = aa.Books.open(tmp_path / "books")
     small.sync(books)
     half = "(SELECT max(pk) FROM line_entries WHERE journal_entry_pk = (SELECT max(pk) FROM journal_entries))"
-    with small.store.writing() as connection:
-        connection.exec_driver_sql(f"UPDATE line_entries SET units = units + 1 WHERE pk = {half}")  # noqa: S608
+    small.service.execute(f"UPDATE line_entries SET units = units + 1 WHERE pk = {half}")  # noqa: S608
     result = small.sync(books, months_a_night=4)
     assert (result.ties, result.complete) == (False, False)
     assert "1 of 4 months have journal entries that are not complete; first 2025-04: 1 does not" in result.verdict
@@ -304,7 +279,7 @@ def test_books_until_a_day_before_the_first_entry(make_books, tmp_path):
     """Entries after the last day are no first day of the books."""
     small = make_books()
     small.post("2025-04-10T03:00:00", "rent", "bank")
-    books = Books.open(tmp_path / "books")
+    books = aa.Books.open(tmp_path / "books")
     assert small.sync(books, end_date="2025-03-15").ties
     assert (str(books.period.start_date), str(books.period.end_date)) == ("2025-03-01", "2025-03-15")
     assert len(books.line_entries()) == 0
@@ -313,11 +288,11 @@ def test_books_until_a_day_before_the_first_entry(make_books, tmp_path):
 def test_filters_are_those_of_the_service(make_books, tmp_path):
     """Lines by cash flow and tags are those that the service returns; an unknown ledger is refused."""
     small = make_books()
-    tags = NewTag("project", "a"), NewTag("project", "b")
+    tags = "project=a", "project=b"
     small.post("2025-04-10T03:00:00", "rent", "bank", tags[0])
     small.post("2025-04-11T03:00:00", "rent", "loan", *tags)
     small.post("2025-04-12T03:00:00", "loan", "bank", tags[1])
-    books = Books.open(tmp_path / "books")
+    books = aa.Books.open(tmp_path / "books")
     small.sync(books)
     ids = sorted({one for text in books.line_entries()["tag_ids"] if text for one in text.split("|")})
     for is_cashflow in (None, True, False):
@@ -336,7 +311,7 @@ def test_a_service_that_refuses_days_before_its_books(make_books, tmp_path, entr
     """With a given first day such a service is synced; without one the message says to give it."""
     small = make_books(entries_start=entries_start)
     fill(small)
-    books = Books.open(tmp_path / "books")
+    books = aa.Books.open(tmp_path / "books")
     with pytest.raises(InputError, match=rf"refuses days before {entries_start}, .*: give it as start_date"):
         small.sync(books)
     for _ in range(2):
@@ -351,6 +326,6 @@ def test_ledgers_of_the_year_before_are_known(make_books, tmp_path):
     small = make_books()
     small.post("2025-02-10T03:00:00", "loan", "bank")
     small.post("2025-04-10T03:00:00", "rent", "bank")
-    books = Books.open(tmp_path / "books")
+    books = aa.Books.open(tmp_path / "books")
     assert small.sync(books, start_date="2025-04-01").ties
     assert {"bank", "rent", "loan"} <= set(books.ledgers()["id"])

@@ -9,7 +9,7 @@ import openpyxl
 import pandas as pd
 import pytest
 
-from accounting_analytics.categorization import decide, group_queue, uncategorized_queue
+import accounting_analytics as aa
 from accounting_analytics.categorization.decision_file import Decision, read_decisions, write_groups, write_transactions
 from accounting_analytics.errors import FrameError, InputError
 from accounting_analytics.sheets.cells import unguard
@@ -35,7 +35,7 @@ def lines(books):
 @pytest.fixture(scope="module")
 def queue(books, lines):
     """Return their queue."""
-    return uncategorized_queue(lines, books.ledgers)
+    return aa.uncategorized_queue(lines, books.ledgers)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_filled_in_groups_are_decided(books, queue, file, separator, encoding):
     write_groups(queue, file, time_zone="UTC")
     filled = {"BLUE BOTTLE": "Expenses:Meals", "STAPLES": " cogs ", "TRANSFER": "Transfers"}
     fill_in(file, filled, separator=separator, encoding=encoding)
-    decided = decide(queue, file, books.ledgers)
+    decided = aa.decide(queue, file, books.ledgers)
     assert categories(decided) == {
         "txn-0-0": "meals", "txn-1-0": "meals", "txn-2-0": "cogs", "txn-5-0": "transfers",
     }  # fmt: skip
@@ -124,7 +124,7 @@ def test_a_workbook_is_filled_in(books, queue, file, write, key):
         if row[names.index(key)].value in {"BLUE BOTTLE", "txn-0-0"}:
             row[0].value = "Meals"
     opened.save(workbook)
-    decided = decide(queue, workbook, books.ledgers)
+    decided = aa.decide(queue, workbook, books.ledgers)
     assert categories(decided) == {"txn-0-0": "meals"} | ({"txn-1-0": "meals"} if key == "merchant" else {})
     assert len(decided.attrs["notes"]) == 1
 
@@ -139,7 +139,7 @@ def test_transactions_have_precedence_over_their_group(books, queue, file, tmp_p
     with file.open("a", newline="") as opened:
         csv.DictWriter(opened, cells_of(file)[0]).writerow({"category": "Meals", "group_id": group})
     assert [one[:2] for one in read_decisions(file)] == [(group, "Meals"), ("txn-0-0", "Sales")]
-    assert categories(decide(queue, file, books.ledgers)) == {"txn-0-0": "sales", "txn-1-0": "meals"}
+    assert categories(aa.decide(queue, file, books.ledgers)) == {"txn-0-0": "sales", "txn-1-0": "meals"}
 
 
 def test_decisions_of_another_day(books, lines, queue, file):
@@ -148,8 +148,8 @@ def test_decisions_of_another_day(books, lines, queue, file):
     write_groups(monday, file, time_zone="UTC")
     fill_in(file, {"BLUE BOTTLE": "Meals", "STAPLES": "Loan"})
     (coffee,) = (row["group_id"] for row in cells_of(file) if row["merchant"] == "BLUE BOTTLE")
-    tuesday = uncategorized_queue(lines[lines["journal_entry_id"] != "entry-2"], books.ledgers)
-    decided = decide(tuesday, file, books.ledgers)
+    tuesday = aa.uncategorized_queue(lines[lines["journal_entry_id"] != "entry-2"], books.ledgers)
+    decided = aa.decide(tuesday, file, books.ledgers)
     assert categories(decided) == {"txn-0-0": "meals", "txn-1-0": "meals"}
     undecided, absent, changed = decided.attrs["notes"]
     assert undecided == "4 of 6 transaction(s) are not decided by hand."
@@ -158,8 +158,8 @@ def test_decisions_of_another_day(books, lines, queue, file):
     assert absent.endswith("(row 5).")
     assert changed.endswith(f"all they have now: '{coffee}' (2 transaction(s), -40.00, was -30.00).")
     file.write_text(file.read_text(encoding="utf-8-sig").replace(",-30.00,", ',"-30,00",'), encoding="utf-8")
-    assert decide(tuesday, file, books.ledgers).attrs["notes"][2] == changed  # with decimal commas
-    unchanged = decide(monday, file, books.ledgers)
+    assert aa.decide(tuesday, file, books.ledgers).attrs["notes"][2] == changed  # with decimal commas
+    unchanged = aa.decide(monday, file, books.ledgers)
     assert unchanged.attrs["notes"] == ("4 of 6 transaction(s) are not decided by hand.",)
 
 
@@ -168,8 +168,8 @@ def test_a_decided_transaction_becomes_a_transfer(books, queue, file):
     monday = queue[queue["transaction_id"] != "txn-6-0"].drop(columns=["group_id", "counterpart_ledger_id"])
     write_groups(monday, file, time_zone="UTC")
     fill_in(file, {"TRANSFER": "Meals"})
-    assert categories(decide(monday, file, books.ledgers)) == {"txn-5-0": "meals"}
-    tuesday = decide(queue, file, books.ledgers)
+    assert categories(aa.decide(monday, file, books.ledgers)) == {"txn-5-0": "meals"}
+    tuesday = aa.decide(queue, file, books.ledgers)
     assert tuesday.empty
     assert "became likely transfers or splits: 'transfer-" in tuesday.attrs["notes"][1]
 
@@ -179,7 +179,7 @@ def test_every_unusable_row_is_named(books, queue, file):
     write_groups(queue, file, time_zone="UTC")
     fill_in(file, {"BLUE BOTTLE": "Meels", "STAPLES": "Bank", "TRANSFER": "Software"})
     with pytest.raises(InputError) as caught:
-        decide(queue, file, books.ledgers)
+        aa.decide(queue, file, books.ledgers)
     head, *problems = str(caught.value).splitlines()
     assert head == f"{file} cannot be used; correct these 3 problems:"
     expected = [
@@ -256,7 +256,7 @@ def test_a_file_is_not_replaced(queue, file, monkeypatch):
 
 def test_frames_of_python_are_read(books, queue, file):
     """A table of groups that pandas saved is read too."""
-    groups = group_queue(queue)
+    groups = aa.group_queue(queue)
     groups.assign(category=["Meals", *[None] * (len(groups) - 1)]).to_csv(file, index=False)
     assert read_decisions(file) == [Decision(groups["group_id"][0], "Meals", 2, Decimal("-40.00"))]
-    assert len(decide(queue, file, books.ledgers)) == 2
+    assert len(aa.decide(queue, file, books.ledgers)) == 2

@@ -2,9 +2,8 @@
 
 import pytest
 
-from accounting_analytics.categorization import decide, group_queue, load_rules, propose, uncategorized_queue
+import accounting_analytics as aa
 from accounting_analytics.errors import InputError
-from accounting_analytics.recategorization import plan_recategorization
 from accounting_analytics.schemas import Proposals
 
 
@@ -18,13 +17,13 @@ def queue(books):
         [("card", "-50.00"), ("out", "20.00"), ("meals", "30.00")],
         descriptions={0: "SQ *BLUE BOTTLE", 1: "BLUE BOTTLE 1234", 2: "STAPLES #12", 3: "ULINE"},
     )
-    return uncategorized_queue(lines, books.ledgers)
+    return aa.uncategorized_queue(lines, books.ledgers)
 
 
 @pytest.fixture(scope="module")
 def groups(queue):
     """Return the id of the group of each merchant."""
-    found = group_queue(queue)
+    found = aa.group_queue(queue)
     return dict(zip(found["merchant"], found["group_id"], strict=True))
 
 
@@ -37,7 +36,7 @@ def reasons(proposals):
 def test_groups_and_transactions_are_decided(books, queue, groups):
     """Names, paths and ids mean the same; a later decision wins; the plan takes the proposals as they are."""
     group = groups["BLUE BOTTLE"]
-    decided = decide(queue, {group: "Expenses:Meals", "txn-1-0": "Cost of Goods", "txn-2-0": "sales"}, books.ledgers)
+    decided = aa.decide(queue, {group: "Expenses:Meals", "txn-1-0": "Cost of Goods", "txn-2-0": "sales"}, books.ledgers)
     assert reasons(decided) == {
         "txn-1-0": ("cogs", "decided by hand"),
         "txn-0-0": ("meals", f"decided by hand: {group}"),
@@ -53,15 +52,15 @@ def test_groups_and_transactions_are_decided(books, queue, groups):
         "1 payment(s), 5.00, are proposed for 'Sales', which is revenue: check that they are refunds to customers.",
     )
     Proposals.checked(decided)
-    assert len(plan_recategorization(decided, ledgers=books.ledgers)) == 3
-    reverse = decide(queue, {"txn-1-0": "Cost of Goods", group: "Expenses:Meals"}, books.ledgers)
+    assert len(aa.plan_recategorization(decided, ledgers=books.ledgers)) == 3
+    reverse = aa.decide(queue, {"txn-1-0": "Cost of Goods", group: "Expenses:Meals"}, books.ledgers)
     assert set(reverse["updated_category_ledger_id"]) == {"meals"}
 
 
 def test_nothing_decided(books, queue):
     """Without decisions there are no proposals, and a plan of none."""
-    decided = decide(queue, {}, books.ledgers)
-    assert len(decided) == len(plan_recategorization(decided, ledgers=books.ledgers)) == 0
+    decided = aa.decide(queue, {}, books.ledgers)
+    assert len(decided) == len(aa.plan_recategorization(decided, ledgers=books.ledgers)) == 0
 
 
 @pytest.mark.parametrize(
@@ -80,14 +79,14 @@ def test_nothing_decided(books, queue):
 def test_unusable_decision_is_refused(books, queue, key, category, message):
     """The message names the key and what is wrong with it."""
     with pytest.raises(InputError) as caught:
-        decide(queue, {key: category}, books.ledgers)
+        aa.decide(queue, {key: category}, books.ledgers)
     assert message in str(caught.value)
 
 
 def test_every_unusable_decision_is_named(books, queue):
     """All problems are in one message, the first twenty of many."""
     with pytest.raises(InputError, match=r"^the decisions cannot be used; correct these 22 problems:") as caught:
-        decide(queue, {**{f"a{number}": "Meals" for number in range(21)}, "txn-0-0": "Meels"}, books.ledgers)
+        aa.decide(queue, {**{f"a{number}": "Meals" for number in range(21)}, "txn-0-0": "Meels"}, books.ledgers)
     assert len(str(caught.value).splitlines()) == 22
     assert str(caught.value).endswith("\nand 2 more")
 
@@ -95,17 +94,17 @@ def test_every_unusable_decision_is_named(books, queue):
 def test_split_group_is_refused(books, queue, groups):
     """A group of split transactions is refused like a split transaction."""
     with pytest.raises(InputError, match="is split"):
-        decide(queue, {groups["ULINE"]: "Meals"}, books.ledgers)
+        aa.decide(queue, {groups["ULINE"]: "Meals"}, books.ledgers)
     with pytest.raises(InputError, match="decisions is of type list"):
-        decide(queue, [groups["ULINE"]], books.ledgers)
+        aa.decide(queue, [groups["ULINE"]], books.ledgers)
 
 
 def test_decisions_replace_rules(books, queue, groups, tmp_path):
     """Where rules and decisions differ the later wins, and every row keeps its reason."""
     file = tmp_path / "rules.toml"
     file.write_text("[[rule]]\nname = 'all'\nregex = 'BOTTLE|STAPLES'\ncategory = 'Sales'\n")
-    rules, decisions = load_rules(file), {groups["STAPLES"]: "Cost of Goods"}
-    combined = propose(queue, rules, books.ledgers, decisions=decisions)
+    rules, decisions = aa.load_rules(file), {groups["STAPLES"]: "Cost of Goods"}
+    combined = aa.propose(queue, rules, books.ledgers, decisions=decisions)
     assert list(reasons(combined).items()) == [
         ("txn-1-0", ("sales", "all")),
         ("txn-0-0", ("sales", "all")),
@@ -121,7 +120,7 @@ def test_decisions_replace_rules(books, queue, groups, tmp_path):
         "1 proposal(s) were replaced by later ones.",
         "2 payment(s), 40.00, are proposed for 'Sales', which is revenue: check that they are refunds to customers.",
     )
-    assert len(plan_recategorization(combined, ledgers=books.ledgers)) == 3
+    assert len(aa.plan_recategorization(combined, ledgers=books.ledgers)) == 3
 
 
 def test_later_decisions_replace_earlier_ones(books, queue, groups, tmp_path):
@@ -129,7 +128,7 @@ def test_later_decisions_replace_earlier_ones(books, queue, groups, tmp_path):
     file = tmp_path / "decisions.csv"
     file.write_text(f"category,group_id\nMeals,{groups['BLUE BOTTLE']}\n")
     decisions = [{groups["BLUE BOTTLE"]: "Sales", groups["STAPLES"]: "Sales"}, str(file), {"txn-1-0": "Transfers"}]
-    combined = propose(queue, None, books.ledgers, decisions=decisions)
+    combined = aa.propose(queue, None, books.ledgers, decisions=decisions)
     assert {key: category for key, (category, _) in reasons(combined).items()} == {
         "txn-0-0": "meals", "txn-1-0": "transfers", "txn-2-0": "sales",
     }  # fmt: skip
@@ -139,10 +138,10 @@ def test_later_decisions_replace_earlier_ones(books, queue, groups, tmp_path):
 def test_something_must_decide(books, queue):
     """Neither rules nor decisions is a mistake, and so are decisions of another type."""
     with pytest.raises(InputError, match="rules is of type NoneType, not Rules; load_rules"):
-        propose(queue, None, books.ledgers)
+        aa.propose(queue, None, books.ledgers)
     with pytest.raises(InputError, match="decisions is of type int, not Mapping or str or Path"):
-        propose(queue, None, books.ledgers, decisions=[5])
+        aa.propose(queue, None, books.ledgers, decisions=[5])
     with pytest.raises(InputError, match="decisions is of type int"):
-        propose(queue, None, books.ledgers, decisions=5)
+        aa.propose(queue, None, books.ledgers, decisions=5)
     with pytest.raises(InputError, match=r"decisions 'a\\x00b' contains a NUL character"):
-        decide(queue, "a\0b", books.ledgers)
+        aa.decide(queue, "a\0b", books.ledgers)

@@ -3,14 +3,7 @@
 import pandas as pd
 import pytest
 
-from accounting_analytics.categorization import (
-    decide,
-    group_queue,
-    load_rules,
-    propose,
-    report_rules,
-    uncategorized_queue,
-)
+import accounting_analytics as aa
 from accounting_analytics.categorization.decision_file import write_groups, write_transactions
 from accounting_analytics.categorization.new_rule import add_rule
 
@@ -74,7 +67,7 @@ LABELS = pytest.mark.parametrize("labelled", [repeated, same_label, reversed_lab
 @pytest.fixture(scope="module")
 def queue(books, lines):
     """Return the queue of the lines with the labels 0, 1, 2, ..."""
-    return uncategorized_queue(lines, books.ledgers)
+    return aa.uncategorized_queue(lines, books.ledgers)
 
 
 @pytest.fixture
@@ -88,7 +81,7 @@ def rules_file(tmp_path):
 @LABELS
 def test_queue(books, lines, queue, labelled):
     """The queue has the same rows for any labels of the lines and of the ledgers."""
-    found = uncategorized_queue(labelled(lines), labelled(books.ledgers))
+    found = aa.uncategorized_queue(labelled(lines), labelled(books.ledgers))
     pd.testing.assert_frame_equal(found, queue)
     assert found.attrs == queue.attrs
 
@@ -96,30 +89,32 @@ def test_queue(books, lines, queue, labelled):
 @LABELS
 def test_groups(queue, labelled):
     """Groups are the same for any labels of the queue."""
-    pd.testing.assert_frame_equal(group_queue(labelled(queue)), group_queue(queue))
+    pd.testing.assert_frame_equal(aa.group_queue(labelled(queue)), aa.group_queue(queue))
 
 
 @LABELS
 def test_rules_and_decisions(books, queue, rules_file, labelled):
     """Rules and decisions propose the same for any labels of the queue and of the ledgers."""
-    rules, ledgers = load_rules(rules_file), books.ledgers
-    pd.testing.assert_frame_equal(propose(labelled(queue), rules, labelled(ledgers)), propose(queue, rules, ledgers))
-    groups = group_queue(queue)
+    rules, ledgers = aa.load_rules(rules_file), books.ledgers
+    pd.testing.assert_frame_equal(
+        aa.propose(labelled(queue), rules, labelled(ledgers)), aa.propose(queue, rules, ledgers)
+    )
+    groups = aa.group_queue(queue)
     (coffee,) = groups.loc[groups["merchant"] == "COFFEE", "group_id"]
     decisions = {coffee: "Meals", "txn-2-0": "Meals"}
     pd.testing.assert_frame_equal(
-        decide(labelled(queue), decisions, labelled(ledgers)), decide(queue, decisions, ledgers)
+        aa.decide(labelled(queue), decisions, labelled(ledgers)), aa.decide(queue, decisions, ledgers)
     )
 
 
 @LABELS
 def test_rule_report(books, lines, queue, rules_file, labelled):
     """Transactions that have a category are compared with the rules for any labels of the frames."""
-    rules, ledgers = load_rules(rules_file), books.ledgers
-    expected = report_rules(queue, rules, ledgers, lines)
+    rules, ledgers = aa.load_rules(rules_file), books.ledgers
+    expected = aa.report_rules(queue, rules, ledgers, lines)
     assert expected["agreeing_count"].tolist() == [1, 1]
     assert expected["contradicting_count"].tolist() == [1, 0]
-    found = report_rules(labelled(queue), rules, labelled(ledgers), labelled(lines))
+    found = aa.report_rules(labelled(queue), rules, labelled(ledgers), labelled(lines))
     pd.testing.assert_frame_equal(found, expected)
 
 

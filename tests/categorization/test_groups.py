@@ -7,14 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounting_analytics.categorization import (
-    decide,
-    group_queue,
-    load_rules,
-    propose,
-    report_rules,
-    uncategorized_queue,
-)
+import accounting_analytics as aa
 from accounting_analytics.categorization.transaction_groups import with_groups
 from accounting_analytics.errors import FrameError, InputError, PeriodError
 from accounting_analytics.schemas import QueueGroups
@@ -35,7 +28,7 @@ def queue_of(books):
             for entry, instant in zip(lines["journal_entry_id"], lines["datetime"], strict=True)
         ]
         lines["datetime"] = pd.Series(instants, lines.index, dtype=lines["datetime"].dtype)
-        return uncategorized_queue(lines, books.ledgers)
+        return aa.uncategorized_queue(lines, books.ledgers)
 
     return build
 
@@ -53,11 +46,11 @@ def shown(groups, *columns):
 def test_rows_that_a_queue_has_twice_are_refused(queue_of, books, tmp_path, use):
     """A queue concatenated with itself would be counted twice, so it is refused."""
     (tmp_path / "rules.toml").write_text('[[rule]]\nname = "blue"\ncontains = "blue"\ncategory = "meals"\n')
-    rules = load_rules(tmp_path / "rules.toml")
+    rules = aa.load_rules(tmp_path / "rules.toml")
     functions = {
-        "group_queue": group_queue,
-        "propose": lambda queue: propose(queue, rules, books.ledgers),
-        "report_rules": lambda queue: report_rules(queue, rules, books.ledgers),
+        "group_queue": aa.group_queue,
+        "propose": lambda queue: aa.propose(queue, rules, books.ledgers),
+        "report_rules": lambda queue: aa.report_rules(queue, rules, books.ledgers),
     }
     queue = queue_of(("card", "-10.10", "BLUE BOTTLE"))
     functions[use](queue)
@@ -74,7 +67,7 @@ def test_groups_of_one_merchant_direction_and_account(queue_of):
         ("bank", "-40.40", "POS PURCHASE BLUE BOTTLE"),
         ("bank", "-1.01", ""),
     )
-    groups = group_queue(queue)
+    groups = aa.group_queue(queue)
     assert shown(groups, "merchant", "direction", "ledger_id", "transaction_count", "amount", "description") == [
         ("BLUE BOTTLE", "outflow", "bank", 1, Decimal("-40.40"), "POS PURCHASE BLUE BOTTLE"),
         ("BLUE BOTTLE", "outflow", "card", 2, Decimal("-40.30"), "BLUE BOTTLE 04/12/26"),
@@ -90,10 +83,10 @@ def test_groups_of_one_merchant_direction_and_account(queue_of):
 def test_ids_are_readable_and_stable(queue_of):
     """An id begins with the merchant and does not depend on the other transactions."""
     rows = [("card", "-10.00", "SQ *BLUE BOTTLE"), ("bank", "-9.00", "BLUE BOTTLE"), ("bank", "-8.00", "4711")]
-    groups = group_queue(queue_of(*rows))
+    groups = aa.group_queue(queue_of(*rows))
     assert [one.rpartition("-")[0] for one in groups["group_id"]] == ["blue-bottle", "blue-bottle", "4711"]
     assert groups["group_id"].is_unique
-    (alone,) = group_queue(queue_of(rows[0]))["group_id"]
+    (alone,) = aa.group_queue(queue_of(rows[0]))["group_id"]
     assert alone == groups["group_id"][0] == "blue-bottle-245706"
 
 
@@ -110,7 +103,7 @@ def test_transfers_are_apart(queue_of):
         ("card", "80.00", "PAYMENT", 0),
         ("bank", "-80.00", "TRANSFER", 3),  # received before it was paid
     )
-    groups = group_queue(queue)
+    groups = aa.group_queue(queue)
     transfers = groups[groups["kind"] == "transfer"]
     assert set(shown(transfers, "ledger_id", "counterpart_ledger_name", "amount", "transaction_count")) == {
         ("card", "Bank", Decimal("500.00"), 1),
@@ -131,16 +124,16 @@ def test_a_part_of_the_queue_has_the_same_groups(queue_of, books):
         ("card", "-10.10", "BLUE BOTTLE", 0),
         ("card", "-20.10", "BLUE BOTTLE", 1),
     )
-    groups = group_queue(queue)
+    groups = aa.group_queue(queue)
     assert dict(queue["group_id"].value_counts()) == dict(
         zip(groups["group_id"], groups["transaction_count"], strict=True)
     )
     for group_id, kind in zip(groups["group_id"], groups["kind"], strict=True):
         part = queue[queue["group_id"] == group_id]
-        assert shown(group_queue(part), "group_id", "kind") == [(group_id, kind)]
-        assert len(decide(part, {group_id: "Meals"}, books.ledgers)) == len(part)
+        assert shown(aa.group_queue(part), "group_id", "kind") == [(group_id, kind)]
+        assert len(aa.decide(part, {group_id: "Meals"}, books.ledgers)) == len(part)
     unstated = queue.drop(columns=["group_id", "counterpart_ledger_id"])
-    assert shown(group_queue(unstated), "group_id") == shown(groups, "group_id")
+    assert shown(aa.group_queue(unstated), "group_id") == shown(groups, "group_id")
 
 
 def test_splits_are_apart(books):
@@ -150,7 +143,7 @@ def test_splits_are_apart(books):
         [("card", "-10.00"), ("out", "10.00")],
         descriptions={0: "ULINE", 1: "ULINE"},
     )
-    groups = group_queue(uncategorized_queue(lines, books.ledgers))
+    groups = aa.group_queue(aa.uncategorized_queue(lines, books.ledgers))
     assert shown(groups, "kind", "merchant", "amount") == [
         ("merchant", "ULINE", Decimal("-10.00")),
         ("split", "ULINE", Decimal("-20.00")),
@@ -164,9 +157,9 @@ def test_splits_are_apart(books):
 def test_transactions_are_counted_not_rows(books):
     """A transaction that opposes both uncategorized ledgers has two rows in the queue, and is one of its group."""
     lines = books.lines([("bank", "-100.00"), ("out", "60.00"), ("in", "40.00")])
-    queue = uncategorized_queue(lines, books.ledgers)
+    queue = aa.uncategorized_queue(lines, books.ledgers)
     assert len(queue) == 2
-    groups = group_queue(queue)
+    groups = aa.group_queue(queue)
     assert shown(groups, "kind", "transaction_count", "amount") == [("split", 1, Decimal("-100.00"))]
     assert groups.attrs["notes"] == ("1 transaction(s) are split and listed apart; they are not decided by group.",)
 
@@ -174,46 +167,48 @@ def test_transactions_are_counted_not_rows(books):
 def test_withheld_amounts_are_no_payment(books, tmp_path):
     """Of wages with tax withheld the payee was paid the cash; what is uncategorized are the whole wages."""
     lines = books.lines([("bank", "-750.00"), ("loan", "-250.00"), ("out", "1000.00")], descriptions={0: "PAYROLL"})
-    queue = uncategorized_queue(lines[lines["id"] != "line-0-1"], books.ledgers)
+    queue = aa.uncategorized_queue(lines[lines["id"] != "line-0-1"], books.ledgers)
     assert shown(queue, "amount", "category_amount") == [(Decimal("-750.00"), Decimal("-1000.00"))]
-    (group,) = group_queue(queue).itertuples()
+    (group,) = aa.group_queue(queue).itertuples()
     assert (group.merchant, group.amount) == ("PAYROLL", Decimal("-1000.00"))
     (tmp_path / "rules.toml").write_text(
         "[[rule]]\nname = 'payroll'\ncontains = 'PAYROLL'\nmax_amount = 750\ncategory = 'Meals'\n"
     )
-    rules = load_rules(tmp_path / "rules.toml")
-    assert shown(propose(queue, rules, books.ledgers), "rule", "amount") == [("payroll", Decimal("-750.00"))]
-    assert shown(report_rules(queue, rules, books.ledgers), "transaction_count", "amount") == [(1, Decimal("-750.00"))]
+    rules = aa.load_rules(tmp_path / "rules.toml")
+    assert shown(aa.propose(queue, rules, books.ledgers), "rule", "amount") == [("payroll", Decimal("-750.00"))]
+    assert shown(aa.report_rules(queue, rules, books.ledgers), "transaction_count", "amount") == [
+        (1, Decimal("-750.00"))
+    ]
 
 
 def test_ages(queue_of):
     """The age of a group is counted from its first transaction to the newest of the queue, or to a given day."""
     queue = queue_of(("bank", "-9.00", "RENT", 0), ("bank", "-8.00", "RENT", 5), ("bank", "-7.00", "FEE", 9))
-    groups = group_queue(queue)
+    groups = aa.group_queue(queue)
     assert shown(groups, "merchant", "age_days", "newest_age_days") == [("RENT", 9, 4), ("FEE", 0, 0)]
     assert groups["first_datetime"][0] == NOON
     assert groups["last_datetime"][0] == NOON + pd.Timedelta(days=5)
-    assert group_queue(queue, as_of="2025-03-31")["age_days"].tolist() == [21, 12]
+    assert aa.group_queue(queue, as_of="2025-03-31")["age_days"].tolist() == [21, 12]
     with pytest.raises(PeriodError, match="as_of"):
-        group_queue(queue, as_of="soon")
+        aa.group_queue(queue, as_of="soon")
 
 
 def test_no_queue(queue_of):
     """An empty queue has no groups; anything but a queue is refused."""
-    groups = group_queue(queue_of(("bank", "-9.00", "RENT"))[:0])
+    groups = aa.group_queue(queue_of(("bank", "-9.00", "RENT"))[:0])
     assert (len(groups), groups.attrs["notes"]) == (0, ())
     with pytest.raises(InputError, match="queue is of type list"):
-        group_queue([])
+        aa.group_queue([])
 
 
 def test_sums_of_38_digits_are_exact(queue_of):
     """Sums keep every digit, and floats give the same groups."""
     large = "123456789012345678901234567890.12"
-    (amount,) = group_queue(queue_of(("bank", f"-{large}", "RENT"), ("bank", f"-{large}", "RENT")))["amount"]
+    (amount,) = aa.group_queue(queue_of(("bank", f"-{large}", "RENT"), ("bank", f"-{large}", "RENT")))["amount"]
     assert str(amount) == "-246913578024691357802469135780.24"
     decimals = queue_of(("bank", "-0.10", "RENT"), ("bank", "-0.20", "RENT"))
     floats = decimals.assign(**{name: decimals[name].astype(float) for name in ("amount", "category_amount")})
-    assert group_queue(floats)["amount"].tolist() == [-0.3]
+    assert aa.group_queue(floats)["amount"].tolist() == [-0.3]
 
 
 AMOUNTS = st.sampled_from(["-1.00", "1.00", "-2.00", "2.00"])
@@ -233,8 +228,8 @@ def test_every_transaction_is_in_one_group(books, rows):
         *([(account, amount), _opposing(amount)] for account, amount, _ in rows),
         descriptions={number: row[2] for number, row in enumerate(rows)},
     )
-    queue = uncategorized_queue(lines, books.ledgers)
-    groups = group_queue(queue)
+    queue = aa.uncategorized_queue(lines, books.ledgers)
+    groups = aa.group_queue(queue)
     assert groups["transaction_count"].sum() == len(queue)
     assert sum(groups["amount"]) == sum(queue["amount"])
     transfers = with_groups(queue).query("kind == 'transfer'")

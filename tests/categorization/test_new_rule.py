@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from accounting_analytics.categorization import decide, group_queue, load_rules, propose, uncategorized_queue
+import accounting_analytics as aa
 from accounting_analytics.categorization.new_rule import add_rule
 from accounting_analytics.errors import FrameError, InputError, RulesError
 
@@ -27,7 +27,7 @@ def queue(books):
         [("card", "-50.00"), ("out", "20.00"), ("meals", "30.00")],
         descriptions=dict.fromkeys(range(4), 'SQ *Joe\'s "Pizza" 1234'),
     )
-    return uncategorized_queue(lines, books.ledgers)
+    return aa.uncategorized_queue(lines, books.ledgers)
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
@@ -35,11 +35,11 @@ def test_rule_is_appended(books, queue, tmp_path, newline):
     """Text, comments and line breaks stay; the new rule proposes what a decision of its group does."""
     file = tmp_path / "rules.toml"
     file.write_bytes(EXISTING.replace("\n", newline).encode())
-    group = group_queue(queue)["group_id"][0]
+    group = aa.group_queue(queue)["group_id"][0]
     assert add_rule(file, queue, group, "meals", books.ledgers) == ADDED
     assert file.read_bytes().decode() == (EXISTING.rstrip("\n") + "\n\n" + ADDED).replace("\n", newline)
-    proposed = propose(queue[queue["transaction_id"] != "txn-3-0"], load_rules(file), books.ledgers)
-    decided = decide(queue, {group: "meals"}, books.ledgers)
+    proposed = aa.propose(queue[queue["transaction_id"] != "txn-3-0"], aa.load_rules(file), books.ledgers)
+    decided = aa.decide(queue, {group: "meals"}, books.ledgers)
     columns = ["transaction_id", "updated_category_ledger_id"]
     assert proposed[columns].to_numpy().tolist() == decided[columns].to_numpy().tolist()
 
@@ -47,7 +47,7 @@ def test_rule_is_appended(books, queue, tmp_path, newline):
 def test_rule_of_some_days(books, queue, tmp_path):
     """The days are part of the rule and of its name; days that cannot be leave the file unchanged."""
     file = tmp_path / "rules.toml"
-    group = group_queue(queue)["group_id"][0]
+    group = aa.group_queue(queue)["group_id"][0]
     rule = add_rule(file, queue, group, "meals", books.ledgers, day_of_month="1-5, 15")
     days = 'day_of_month = "1-5, 15"\n'
     assert rule == ADDED.replace('Card"\nmerchant', 'Card, day 1-5, 15"\nmerchant') + days

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounting_analytics.categorization import load_rules, propose, report_rules, uncategorized_queue
+import accounting_analytics as aa
 from accounting_analytics.errors import RulesError
 from accounting_analytics.schemas import Proposals
 
@@ -18,7 +18,7 @@ def queue(books):
         [("bank", "-900.00"), ("out", "900.00")],
         descriptions={0: "SQ *BLUE", 1: "SQ *CATERING", 2: "SQ *CARD", 3: "SQ *REFUND", 4: "CHECK 1043"},
     )
-    return uncategorized_queue(lines, books.ledgers)
+    return aa.uncategorized_queue(lines, books.ledgers)
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def proposed(books, queue, tmp_path):
     def run(text, ledgers=books.ledgers):
         file = tmp_path / "rules.toml"
         file.write_text(text, encoding="utf-8")
-        return propose(queue, load_rules(file), ledgers)
+        return aa.propose(queue, aa.load_rules(file), ledgers)
 
     return run
 
@@ -121,7 +121,7 @@ def test_uncategorized_ledger_outside_the_queue_is_refused(books, queue, tmp_pat
     file = tmp_path / "rules.toml"
     file.write_text(rule("all", contains="CHECK", category="in"), encoding="utf-8")
     with pytest.raises(RulesError, match="uncategorized"):
-        propose(outflows, load_rules(file), books.ledgers)
+        aa.propose(outflows, aa.load_rules(file), books.ledgers)
 
 
 @pytest.mark.parametrize(
@@ -175,21 +175,21 @@ def test_misspelt_category_of_an_unused_rule_is_noted(proposed):
 def test_bounds_are_exact_and_inclusive(books, tmp_path, bound, count):
     """Bounds compare every digit, beyond the precision of a float or of the default Decimal context (28 digits)."""
     lines = books.lines([("bank", "-1234567890123456789012345678.01"), ("out", "1234567890123456789012345678.01")])
-    large = uncategorized_queue(lines, books.ledgers)
+    large = aa.uncategorized_queue(lines, books.ledgers)
     file = tmp_path / "rules.toml"
     file.write_text(rule("all", regex=".", category="Meals", max_amount=bound), encoding="utf-8")
-    assert len(propose(large, load_rules(file), books.ledgers)) == count
+    assert len(aa.propose(large, aa.load_rules(file), books.ledgers)) == count
 
 
 def test_a_transaction_with_two_uncategorized_parts_counts_once(books, tmp_path):
     """It has two rows in the queue; notes and reports count transactions, and sum their amounts once."""
     lines = books.lines([("bank", "-100.00"), ("out", "60.00"), ("in", "40.00")], [("bank", "-1.00"), ("out", "1.00")])
-    queue = uncategorized_queue(lines, books.ledgers)
+    queue = aa.uncategorized_queue(lines, books.ledgers)
     assert len(queue) == 3
     file = tmp_path / "rules.toml"
     file.write_text(rule("none", contains="nothing like it", category="meals"))
-    notes = propose(queue, load_rules(file), books.ledgers).attrs["notes"]
+    notes = aa.propose(queue, aa.load_rules(file), books.ledgers).attrs["notes"]
     assert notes[0] == "2 of 2 transaction(s) match no rule."
     file.write_text(rule("all", regex=".*", category="meals"))
-    report = report_rules(queue, load_rules(file), books.ledgers)
+    report = aa.report_rules(queue, aa.load_rules(file), books.ledgers)
     assert (report["transaction_count"].tolist(), report["amount"].tolist()) == ([2], [-101.0])

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting_analytics.categorization import load_rules, propose, report_rules, uncategorized_queue
+import accounting_analytics as aa
 from accounting_analytics.errors import InputError, RulesError
 from accounting_analytics.schemas import RuleReports
 
@@ -36,10 +36,10 @@ def report(books, lines, tmp_path):
     def run(text, *, line_entries=lines):
         file = tmp_path / "rules.toml"
         file.write_text(text, encoding="utf-8")
-        queue = uncategorized_queue(lines, books.ledgers)
-        rules = load_rules(file)
-        reported = report_rules(queue, rules, books.ledgers, line_entries)
-        assert reported["transaction_count"].sum() == len(propose(queue, rules, books.ledgers))
+        queue = aa.uncategorized_queue(lines, books.ledgers)
+        rules = aa.load_rules(file)
+        reported = aa.report_rules(queue, rules, books.ledgers, line_entries)
+        assert reported["transaction_count"].sum() == len(aa.propose(queue, rules, books.ledgers))
         return RuleReports.checked(reported)
 
     return run
@@ -107,4 +107,4 @@ def test_unusable_arguments(report, books):
     with pytest.raises(RulesError, match="rule 'a': no discovered ledger matches 'Bnak'"):
         report(rule("a", "x", "Meals", ledger="Bnak"))
     with pytest.raises(InputError, match="queue is of type list"):
-        report_rules([], None, books.ledgers)
+        aa.report_rules([], None, books.ledgers)

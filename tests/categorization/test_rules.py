@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting_analytics.categorization import load_rules, rules
+import accounting_analytics as aa
+from accounting_analytics.categorization import rules
 from accounting_analytics.errors import RulesError
 from accounting_analytics.schemas import Queue
 
@@ -24,7 +25,7 @@ def read_rules(tmp_path):
     def load(text):
         file = tmp_path / "rules.toml"
         file.write_text(text, encoding="utf-8")
-        return load_rules(file)
+        return aa.load_rules(file)
 
     return load
 
@@ -106,7 +107,7 @@ def test_unreadable_file_is_named(tmp_path, content):
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(RulesError, match=re.escape(str(file))):
-        load_rules(file)
+        aa.load_rules(file)
 
 
 def test_amounts_may_be_numbers_or_text(read_rules):
@@ -127,7 +128,7 @@ def test_file_with_a_byte_order_mark_is_read(tmp_path):
     """A byte order mark at the start of the file is ignored."""
     file = tmp_path / "rules.toml"
     file.write_text(RULE + "contains = 'x'", encoding="utf-8-sig")
-    assert len(load_rules(file)) == 1
+    assert len(aa.load_rules(file)) == 1
 
 
 @given(text=st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=20))
@@ -136,7 +137,7 @@ def test_any_text_contains_itself(tmp_path_factory, text):
     file = tmp_path_factory.mktemp("rules") / "rules.toml"
     escaped = "".join(f"\\U{ord(character):08X}" for character in text)
     file.write_text(f'{RULE}contains = "{escaped}"', encoding="utf-8")
-    assert matches(load_rules(file), f"before {text} after", "") == [True, False]
+    assert matches(aa.load_rules(file), f"before {text} after", "") == [True, False]
 
 
 @pytest.mark.timeout(60)

@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.categorization import load_rules, propose, uncategorized_queue
 from accounting_analytics.categorization.decision_file import write_groups, write_transactions
 from accounting_analytics.categorization.suggestions import SUGGESTED
 from accounting_analytics.errors import InputError
@@ -25,7 +24,7 @@ def queue(books):
         [("card", "700.00"), ("in", "-700.00")],
         descriptions={0: "COFFEE", 1: "HOSTING", 2: "PARTS", 3: "BOOKS", 4: "CARD PAYMENT", 5: "THANK YOU"},
     )
-    return uncategorized_queue(lines, books.ledgers)
+    return aa.uncategorized_queue(lines, books.ledgers)
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def rules(tmp_path):
     """Return one rule."""
     file = tmp_path / "rules.toml"
     file.write_text(RULE, encoding="utf-8")
-    return load_rules(file)
+    return aa.load_rules(file)
 
 
 @pytest.fixture
@@ -60,7 +59,7 @@ def by_text(proposals):
 def test_suggestions_fill_what_is_left(queue, rules, suggestions, books):
     """A rule and a decision have precedence; a suggestion keeps its confidence and reason, and others have none."""
     hosting = queue.loc[queue["description"] == "HOSTING", "transaction_id"].iloc[0]
-    proposals = propose(queue, rules, books.ledgers, decisions={hosting: "sales"}, suggestions=suggestions)
+    proposals = aa.propose(queue, rules, books.ledgers, decisions={hosting: "sales"}, suggestions=suggestions)
     assert by_text(proposals) == {
         "HOSTING": ("decided by hand", "sales"),
         "PARTS": (SUGGESTED, "expenses"),
@@ -75,15 +74,19 @@ def test_suggestions_fill_what_is_left(queue, rules, suggestions, books):
 
 def test_suggestions_alone(queue, suggestions, books):
     """Neither rules nor decisions are needed; a part of the suggestions proposes that part."""
-    assert set(by_text(propose(queue, None, books.ledgers, suggestions=suggestions))) == {"COFFEE", "HOSTING", "PARTS"}
+    assert set(by_text(aa.propose(queue, None, books.ledgers, suggestions=suggestions))) == {
+        "COFFEE",
+        "HOSTING",
+        "PARTS",
+    }
     sure = suggestions[suggestions["confidence"] > 0.975]
-    assert len(propose(queue, None, books.ledgers, suggestions=sure)) == 2
+    assert len(aa.propose(queue, None, books.ledgers, suggestions=sure)) == 2
 
 
 def test_suggestions_for_another_queue_are_counted(queue, suggestions, books):
     """A suggestion for a transaction that is not in the queue gives nothing, and a note names it."""
     shorter = queue[queue["description"] != "PARTS"]
-    proposals = propose(shorter, None, books.ledgers, suggestions=suggestions)
+    proposals = aa.propose(shorter, None, books.ledgers, suggestions=suggestions)
     assert len(proposals) == 2
     assert "1 suggestion(s) are for transactions that are not in the queue: txn-2-0." in aa.notes(proposals)
 
@@ -91,13 +94,13 @@ def test_suggestions_for_another_queue_are_counted(queue, suggestions, books):
 def test_a_suggestion_that_cannot_be_a_category_is_refused(queue, suggestions, books):
     """An edited suggestion is checked as any other category."""
     with pytest.raises(InputError, match="reports cash flow"):
-        propose(queue, None, books.ledgers, suggestions=suggestions.assign(updated_category_ledger_id="bank"))
+        aa.propose(queue, None, books.ledgers, suggestions=suggestions.assign(updated_category_ledger_id="bank"))
 
 
 def test_transfers_are_proposed_apart(queue, rules, books):
     """Both sides of a likely transfer get the required ledger of transfers, with their reason, only if asked for."""
-    assert set(by_text(propose(queue, rules, books.ledgers))) == {"COFFEE"}
-    proposals = propose(queue, rules, books.ledgers, transfers=True)
+    assert set(by_text(aa.propose(queue, rules, books.ledgers))) == {"COFFEE"}
+    proposals = aa.propose(queue, rules, books.ledgers, transfers=True)
     assert by_text(proposals) == {
         "CARD PAYMENT": ("likely transfer", "transfers"),
         "THANK YOU": ("likely transfer", "transfers"),
@@ -115,14 +118,14 @@ def test_transfers_are_proposed_apart(queue, rules, books):
 def test_transfers_without_their_ledger(queue, rules, books):
     """Where the required ledger was not discovered nothing is proposed, and a note says so."""
     ledgers = books.ledgers[books.ledgers["id"] != "transfers"]
-    proposals = propose(queue, rules, ledgers, transfers=True)
+    proposals = aa.propose(queue, rules, ledgers, transfers=True)
     assert len(proposals) == 1
     assert any("is not among these ledgers, so none is proposed" in note for note in aa.notes(proposals))
 
 
 def test_suggestions_become_items_of_a_plan(queue, suggestions, books):
     """A plan has the suggestions as it has what rules give, and names what gave them."""
-    proposals = propose(queue, None, books.ledgers, suggestions=suggestions, transfers=True)
+    proposals = aa.propose(queue, None, books.ledgers, suggestions=suggestions, transfers=True)
     plan = aa.plan_recategorization(proposals, ledgers=books.ledgers)
     assert sorted(plan.frame["rule"]) == ["likely transfer"] * 2 + [SUGGESTED] * 3
 
@@ -130,9 +133,9 @@ def test_suggestions_become_items_of_a_plan(queue, suggestions, books):
 def test_suggestions_of_another_type_are_refused(queue, books):
     """A list of ids is not what suggest returns."""
     with pytest.raises(InputError, match=r"suggestions is of type list, not DataFrame; suggest\(queue"):
-        propose(queue, None, books.ledgers, suggestions=["meals"])
+        aa.propose(queue, None, books.ledgers, suggestions=["meals"])
     with pytest.raises(InputError, match="rules is of type NoneType"):
-        propose(queue, None, books.ledgers)
+        aa.propose(queue, None, books.ledgers)
 
 
 def test_sheets_show_suggestions_beside_an_empty_category(queue, suggestions, books, tmp_path):

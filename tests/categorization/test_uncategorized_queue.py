@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounting_analytics.categorization import uncategorized_queue
+import accounting_analytics as aa
 from accounting_analytics.errors import FrameError, InputError
 from accounting_analytics.load_metadata import attach_load_metadata
 from accounting_analytics.schemas import LineEntries, Queue
@@ -28,7 +28,7 @@ def test_each_uncategorized_transaction_once_largest_first(books):
         [("loan", "-40.00"), ("out", "40.00")],
         [("card", "-12.00"), ("out", "12.00")],
     )
-    queue = uncategorized_queue(lines, books.ledgers)
+    queue = aa.uncategorized_queue(lines, books.ledgers)
     assert rows(queue, "transaction_id", "ledger_id", "direction", "amount", "category_ledger_id") == [
         ("txn-2-0", "bank", "inflow", Decimal("900.00"), "in"),
         ("txn-4-0", "card", "outflow", Decimal("-12.00"), "out"),
@@ -47,14 +47,14 @@ def test_direction_comes_from_the_debit_or_credit_side(books):
         **{name: lines[name].where(lines.index != zero, Decimal(0)) for name in ("amount", "signed_amount")}
     )
     for frame in (lines, nothing):
-        assert uncategorized_queue(frame, books.ledgers)["direction"].tolist() == ["outflow"]
+        assert aa.uncategorized_queue(frame, books.ledgers)["direction"].tolist() == ["outflow"]
 
 
 def test_lines_that_occur_twice_are_refused(books):
     """Overlapping loads after ``pd.concat`` would double the uncategorized parts, so they are refused."""
     lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
     with pytest.raises(FrameError, match=r"occurs more than once: line-0-0, line-0-1; .* combine_loads"):
-        uncategorized_queue(pd.concat([lines, lines]), books.ledgers)
+        aa.uncategorized_queue(pd.concat([lines, lines]), books.ledgers)
 
 
 @pytest.mark.parametrize("name", ["id", "ledger_id", "datetime", "signed_amount", "debit_credit", "transaction_id"])
@@ -62,13 +62,13 @@ def test_a_missing_column_is_named(books, name):
     """A column that the queue needs and the frame lacks is named."""
     lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
     with pytest.raises(FrameError, match=f"line_entries: column is missing: {name}"):
-        uncategorized_queue(lines.drop(columns=name), books.ledgers)
+        aa.uncategorized_queue(lines.drop(columns=name), books.ledgers)
 
 
 def test_uncategorized_part_of_a_split(books):
     """The uncategorized part of a split is the sum of its lines; all opposing ledgers are listed."""
     lines = books.lines([("bank", "-100.00"), ("out", "20.00"), ("meals", "70.00"), ("out", "10.00")])
-    queue = uncategorized_queue(lines, books.ledgers)
+    queue = aa.uncategorized_queue(lines, books.ledgers)
     assert rows(queue, "amount", "category_amount") == [(Decimal("-100.00"), Decimal("-30.00"))]
     assert queue["opposing_ledger_ids"].iloc[0] == "out|meals"
 
@@ -76,7 +76,7 @@ def test_uncategorized_part_of_a_split(books):
 def test_one_entry_with_both_uncategorized_ledgers(books):
     """A transaction that opposes both uncategorized ledgers appears once for each, with its part."""
     lines = books.lines([("bank", "-100.00"), ("out", "60.00"), ("in", "40.00")])
-    queue = uncategorized_queue(lines, books.ledgers)
+    queue = aa.uncategorized_queue(lines, books.ledgers)
     assert sorted(rows(queue, "category_ledger_id", "category_amount")) == [
         ("in", Decimal("-40.00")),
         ("out", Decimal("-60.00")),
@@ -86,7 +86,7 @@ def test_one_entry_with_both_uncategorized_ledgers(books):
 def test_several_cash_lines_share_a_category(books):
     """Where two accounts pay one uncategorized line, the part of each is unknown, and a note states it."""
     lines = books.lines([("bank", "-60.00"), ("card", "-40.00"), ("out", "100.00")])
-    queue = uncategorized_queue(lines, books.ledgers)
+    queue = aa.uncategorized_queue(lines, books.ledgers)
     assert rows(queue, "transaction_id", "amount") == [
         ("txn-0-0", Decimal("-60.00")),
         ("txn-0-1", Decimal("-40.00")),
@@ -98,7 +98,7 @@ def test_several_cash_lines_share_a_category(books):
 def test_line_on_the_same_side_is_not_opposing(books):
     """A fee on the same side as the bank line is not an opposing ledger; the uncategorized inflow is."""
     lines = books.lines([("bank", "97.00"), ("meals", "3.00"), ("in", "-100.00")])
-    queue = uncategorized_queue(lines, books.ledgers)
+    queue = aa.uncategorized_queue(lines, books.ledgers)
     assert rows(queue, "amount", "category_amount") == [(Decimal("97.00"), Decimal("100.00"))]
     assert queue["opposing_ledger_ids"].iloc[0] == "in"
 
@@ -112,13 +112,13 @@ def test_description_falls_back(books):
         descriptions={0: "SQ *BLUE", 1: "  "},
     )
     lines["description"] = lines["description"].where(lines["id"] != "line-1-0", "the line")
-    assert uncategorized_queue(lines, books.ledgers)["description"].tolist() == ["SQ *BLUE", "the line", "the entry"]
+    assert aa.uncategorized_queue(lines, books.ledgers)["description"].tolist() == ["SQ *BLUE", "the line", "the entry"]
 
 
 def test_category_amount_is_null_without_uncategorized_lines(books):
     """With the cash ledgers alone the uncategorized part is null, and a note states it."""
     lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
-    queue = uncategorized_queue(lines[lines["ledger_id"] == "bank"], books.ledgers)
+    queue = aa.uncategorized_queue(lines[lines["ledger_id"] == "bank"], books.ledgers)
     assert queue["category_amount"].isna().all()
     assert "not known" in queue.attrs["notes"][0]
 
@@ -130,9 +130,9 @@ def test_given_ledger_replaces_its_direction_only(books):
         [("bank", "-2.00"), ("meals", "2.00")],
         [("bank", "3.00"), ("in", "-3.00")],
     )
-    queue = uncategorized_queue(lines, books.ledgers, outflow_ledger_id="meals")
+    queue = aa.uncategorized_queue(lines, books.ledgers, outflow_ledger_id="meals")
     assert queue["category_ledger_id"].tolist() == ["in", "meals"]
-    typo = uncategorized_queue(lines, books.ledgers, outflow_ledger_id="maels")
+    typo = aa.uncategorized_queue(lines, books.ledgers, outflow_ledger_id="maels")
     assert typo["category_ledger_id"].tolist() == ["in"]
     assert any("maels is not among these ledgers (did you mean 'Meals'?)." in note for note in typo.attrs["notes"])
 
@@ -141,16 +141,16 @@ def test_given_ledger_replaces_its_direction_only(books):
 def test_given_ledger_by_id_name_or_path(books, given):
     """The uncategorized ledger may be given by id, name or path; an ambiguous name is refused."""
     lines = books.lines([("bank", "-1.00"), ("out", "1.00")], [("bank", "-2.00"), ("meals", "2.00")])
-    queue = uncategorized_queue(lines, books.ledgers, outflow_ledger_id=given)
+    queue = aa.uncategorized_queue(lines, books.ledgers, outflow_ledger_id=given)
     assert queue["category_ledger_id"].tolist() == ["meals"]
     with pytest.raises(InputError, match="several ledgers match 'Software'"):
-        uncategorized_queue(lines, books.ledgers, inflow_ledger_id="Software")
+        aa.uncategorized_queue(lines, books.ledgers, inflow_ledger_id="Software")
 
 
 def test_given_ledger_that_was_not_discovered(books):
     """An id that is not in the chart of accounts still selects the transactions that oppose it."""
     lines = books.lines([("bank", "-2.00"), ("elsewhere", "2.00")])
-    queue = uncategorized_queue(lines[lines["ledger_id"] == "bank"], books.ledgers, outflow_ledger_id="elsewhere")
+    queue = aa.uncategorized_queue(lines[lines["ledger_id"] == "bank"], books.ledgers, outflow_ledger_id="elsewhere")
     assert queue["category_ledger_id"].tolist() == ["elsewhere"]
 
 
@@ -159,16 +159,16 @@ def test_uncategorized_ledgers_are_detected_by_their_flags(books):
     kinds = {"in": ("revenue", "other_income"), "out": ("expense", "other_expenses")}
     chart = books.chart([(row[0], f"Renamed {row[0]}", *kinds.get(row[0], row[2:4]), *row[4:]) for row in books.rows])
     lines = books.lines([("bank", "-1.00"), ("out", "1.00")], [("bank", "3.00"), ("in", "-3.00")])
-    assert uncategorized_queue(lines, chart)["category_ledger_id"].tolist() == ["in", "out"]
+    assert aa.uncategorized_queue(lines, chart)["category_ledger_id"].tolist() == ["in", "out"]
 
 
 def test_empty_queue_notes_missing_uncategorized_ledgers(books):
     """An empty queue has a note where no uncategorized ledger was found."""
     lines = books.lines([("bank", "-1.00"), ("meals", "1.00")])
-    clean = uncategorized_queue(lines, books.ledgers)
+    clean = aa.uncategorized_queue(lines, books.ledgers)
     assert Queue.checked(clean).empty
     assert clean.attrs["notes"] == ()
-    undetected = uncategorized_queue(lines, books.ledgers[~books.ledgers["is_required"].fillna(value=False)])
+    undetected = aa.uncategorized_queue(lines, books.ledgers[~books.ledgers["is_required"].fillna(value=False)])
     assert undetected.empty
     assert "cannot be recognized" in undetected.attrs["notes"][0]
 
@@ -177,10 +177,10 @@ def test_undetermined_transactions_are_noted(books):
     """A transaction without opposing ledgers, or with an unknown one, is noted."""
     lines = books.lines([("bank", "-1.00"), ("out", "1.00")], [("bank", "-2.00"), ("meals", "2.00")])
     opposing = lines["opposing_ledger_ids"].where(lines["id"] != "line-0-0", None)
-    queue = uncategorized_queue(lines.assign(opposing_ledger_ids=opposing), books.ledgers)
+    queue = aa.uncategorized_queue(lines.assign(opposing_ledger_ids=opposing), books.ledgers)
     assert queue.empty
     assert "1 transaction(s) have no opposing_ledger_ids" in queue.attrs["notes"][0]
-    unknown = uncategorized_queue(lines, books.ledgers[books.ledgers["id"] != "meals"])
+    unknown = aa.uncategorized_queue(lines, books.ledgers[books.ledgers["id"] != "meals"])
     assert "meals" in unknown.attrs["notes"][0]
 
 
@@ -188,30 +188,30 @@ def test_incomplete_frames_are_refused(books):
     """Lines without opposing ledgers, or with transactions of unknown accounts, are refused."""
     lines = books.lines([("bank", "-1.00"), ("out", "1.00")])
     with pytest.raises(FrameError, match="opposing_ledger_ids"):
-        uncategorized_queue(lines.drop(columns="opposing_ledger_ids"), books.ledgers)
+        aa.uncategorized_queue(lines.drop(columns="opposing_ledger_ids"), books.ledgers)
     with pytest.raises(FrameError, match="'bank'"):
-        uncategorized_queue(lines, books.ledgers[books.ledgers["id"] != "bank"])
+        aa.uncategorized_queue(lines, books.ledgers[books.ledgers["id"] != "bank"])
 
 
 def test_local_dates(books):
     """They are those of the line entries, else of the zone of the load; without either they are not a column."""
     lines = books.lines([("bank", "-1.00"), ("out", "1.00")])
-    assert "local_date" not in uncategorized_queue(lines, books.ledgers)
+    assert "local_date" not in aa.uncategorized_queue(lines, books.ledgers)
     loaded = lines.copy()
     attach_load_metadata(loaded, {"time_zone": "Pacific/Auckland"})
-    (date,) = uncategorized_queue(loaded, books.ledgers)["local_date"]
+    (date,) = aa.uncategorized_queue(loaded, books.ledgers)["local_date"]
     assert date == pd.Timestamp("2025-03-11")
     attach_load_metadata(loaded, {"time_zone": "localtime"})
-    assert "local_date" not in uncategorized_queue(loaded, books.ledgers)
+    assert "local_date" not in aa.uncategorized_queue(loaded, books.ledgers)
     for own in (pd.Timestamp("2025-03-09"), dt.date(2025, 3, 9)):
-        (date,) = uncategorized_queue(loaded.assign(local_date=own), books.ledgers)["local_date"]
+        (date,) = aa.uncategorized_queue(loaded.assign(local_date=own), books.ledgers)["local_date"]
         assert date == pd.Timestamp("2025-03-09")
 
 
 def test_no_lines_no_queue(books):
     """A frame without lines gives an empty, valid queue."""
     lines = books.lines([("bank", "-1.00"), ("out", "1.00")]).head(0)
-    assert Queue.checked(uncategorized_queue(LineEntries.checked(lines), books.ledgers)).empty
+    assert Queue.checked(aa.uncategorized_queue(LineEntries.checked(lines), books.ledgers)).empty
 
 
 @settings.get_profile("slow")
@@ -233,7 +233,7 @@ def test_queue_agrees_with_a_naive_one(books, entries):
     """The queue equals a naive implementation for any entries, with exact amounts."""
     whole = [[(cash, f"{-sum(size for _, size in parts)}"), *((one, f"{size}") for one, size in parts)]
              for cash, parts in entries]  # fmt: skip
-    queue = uncategorized_queue(books.lines(*whole), books.ledgers)
+    queue = aa.uncategorized_queue(books.lines(*whole), books.ledgers)
     expected = set()
     for number, entry in enumerate(whole):
         (cash, amount), *parts = [(ledger, Decimal(text)) for ledger, text in entry]

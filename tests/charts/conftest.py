@@ -5,8 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting_analytics.cash_flow_report import CashFlowReport
-from accounting_analytics.periods import Period
+import accounting_analytics as aa
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 
 
@@ -40,8 +39,8 @@ def make_report():
             "journal_entry_description": [""] * len(lines),
         }
         net = list(nets.values())
-        return CashFlowReport(
-            period=Period.of("2025-01-15", "2025-03-31", zone),
+        return aa.CashFlowReport(
+            period=aa.Period.of("2025-01-15", "2025-03-31", zone),
             ledgers=CashFlowLedgers.from_columns(
                 {"ledger_id": list(nets), "name": list(nets), "net_cash_flow": net, "total_net_cash_flow": net},
                 as_decimals=as_decimals,

@@ -6,9 +6,9 @@ from decimal import Decimal
 import pandas as pd
 import pytest
 
+import accounting_analytics as aa
 from accounting_analytics import charts
 from accounting_analytics.errors import InputError
-from accounting_analytics.periods import Period
 
 
 def test_months_are_local_and_sums_exact(make_report, lines, hovers):
@@ -34,7 +34,7 @@ def test_bars_of_few_months_are_narrow(make_report, lines):
     first, last = figure.layout.xaxis.range
     shown = (last - first).days * 24 * 60 * 60 * 1000
     assert {trace.width for trace in figure.data[:2]} == {shown * 0.1}
-    one_day = dataclasses.replace(make_report(lines[2:]), period=Period("2025-03-01", "2025-03-01", "UTC"))
+    one_day = dataclasses.replace(make_report(lines[2:]), period=aa.Period("2025-03-01", "2025-03-01", "UTC"))
     assert charts.inflow_outflow(one_day).data[0].width == pytest.approx(7 * 24 * 60 * 60 * 1000 * 0.1)
 
 
@@ -50,7 +50,7 @@ def test_bars_of_few_months_are_narrow(make_report, lines):
 def test_bars_are_weeks_months_or_quarters(end, unit, labels, make_report, lines):
     """The length of the period decides what a bar is, if it is not given; the axis ends with the last of them."""
     report = make_report(lines)
-    report = dataclasses.replace(report, period=Period("2025-01-15", end, "America/New_York"))
+    report = dataclasses.replace(report, period=aa.Period("2025-01-15", end, "America/New_York"))
     report = dataclasses.replace(report, lines=report.lines.head(0), ledgers=report.ledgers.head(0))
     for figure in (charts.inflow_outflow(report), charts.inflow_outflow(report, by=unit)):
         assert figure.layout.title.text == f"Cash in and out by {unit}"

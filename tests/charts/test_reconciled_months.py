@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import accounting_analytics as aa
 from accounting_analytics import charts
 from accounting_analytics.errors import InputError
-from accounting_analytics.periods import Period
-from accounting_analytics.reconciliation import Comparison, Reconciliation, differences_by_month
+from accounting_analytics.reconciliation import Comparison, differences_by_month
 from accounting_analytics.schemas import Differences, MonthlyDifferences
 
 OWN = ("net_cash_flow", "starting_balance", "ending_balance")
@@ -35,8 +35,8 @@ def month(number, differences, *, as_decimals=True, **options):
         "difference": [Decimal(units).scaleb(-2) for units in differences.values()],
     }
     last = calendar.monthrange(2025, number)[1]
-    return Reconciliation(
-        Period(dt.date(2025, number, 1), dt.date(2025, number, last), "UTC"),
+    return aa.Reconciliation(
+        aa.Period(dt.date(2025, number, 1), dt.date(2025, number, last), "UTC"),
         Differences.from_columns(columns, as_decimals=as_decimals),
         (Comparison("line", 1, 0, **options),),
     )

@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
+import accounting_analytics as aa
 from accounting_analytics import charts
 from accounting_analytics.errors import InputError
-from accounting_analytics.periods import Period
 
 
 def test_every_day_has_a_balance(make_report, lines, hovers):
@@ -58,7 +58,7 @@ def test_hover_shows_the_day(make_report, lines):
 
 def test_days_of_a_short_period_are_labelled_as_days(make_report, lines):
     """The axis of one day has one label, not fractions of a second."""
-    one_day = dataclasses.replace(make_report(lines[2:]), period=Period("2025-03-01", "2025-03-01", "UTC"))
+    one_day = dataclasses.replace(make_report(lines[2:]), period=aa.Period("2025-03-01", "2025-03-01", "UTC"))
     assert charts.running_balance(one_day).layout.xaxis.dtick == 24 * 60 * 60 * 1000
     assert charts.running_balance(make_report(lines)).layout.xaxis.dtick is None
 

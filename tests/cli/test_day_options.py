@@ -8,18 +8,18 @@ from zoneinfo import ZoneInfo
 import pytest
 import typer
 
+import accounting_analytics as aa
 from accounting_analytics.cli.day_options import DayOptions
 from accounting_analytics.cli.program import app
 from accounting_analytics.errors import InputError, PeriodError
-from accounting_analytics.periods import Period
 
 TOKYO = "Asia/Tokyo"
 
 
 def test_both_dates_or_a_period():
     """Dates and absolute periods are themselves; relative ones count from today in the zone."""
-    assert DayOptions("2026-01-01", "2026-03-31").in_zone(TOKYO) == Period("2026-01-01", "2026-03-31", TOKYO)
-    assert DayOptions(period="2026-Q1").in_zone(TOKYO) == Period("2026-01-01", "2026-03-31", TOKYO)
+    assert DayOptions("2026-01-01", "2026-03-31").in_zone(TOKYO) == aa.Period("2026-01-01", "2026-03-31", TOKYO)
+    assert DayOptions(period="2026-Q1").in_zone(TOKYO) == aa.Period("2026-01-01", "2026-03-31", TOKYO)
     for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):  # 25 hours apart: never the same day
         before = dt.datetime.now(ZoneInfo(zone)).date()
         today = DayOptions(period="today").in_zone(zone)

@@ -8,7 +8,6 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.cli.output import MAX_ROWS
 from accounting_analytics.cli.plan_tables import print_preview, print_totals, print_verdict
-from accounting_analytics.periods import Period
 from accounting_analytics.schemas import LedgerChanges, PlanItems, ReportDifferences
 
 NAME = "Professional services, legal and accounting, outside the country"
@@ -96,7 +95,7 @@ def test_a_plan_that_changes_nothing(capsys):
 
 def test_verdict(capsys):
     """The first causes are printed, without control characters, and how many there are."""
-    period = Period.of("2025-03-01", "2025-03-31", "UTC")
+    period = aa.Period.of("2025-03-01", "2025-03-31", "UTC")
     columns = {name: ["x"] * 5 for name in ReportDifferences.dtypes()} | {
         "what": ["net_cash_flow"] * 5,
         "ledger_id": list("abcde"),

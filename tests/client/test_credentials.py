@@ -10,7 +10,6 @@ from urllib.parse import parse_qs
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.client import ClientCredentials, TokenFile
 from accounting_analytics.client.transport import Deadline
 from accounting_analytics.errors import (
     AuthenticationError,
@@ -54,7 +53,7 @@ def issuing(fault_server, across):
 
     def connect(issuer, **options):
         fault_server.fault = issuer
-        credentials = ClientCredentials(f"{fault_server.base_url}/oauth/token", "me:you", SECRET)
+        credentials = aa.ClientCredentials(f"{fault_server.base_url}/oauth/token", "me:you", SECRET)
         return across(token=credentials, timeout=5.0, **options)
 
     return connect
@@ -174,7 +173,7 @@ def test_a_rotated_token_file_is_read_again(across, fault_server, tmp_path):
     issuer = Issuer()
     issuer.issued = 1
     fault_server.fault = issuer
-    client = across(token=TokenFile(file))
+    client = across(token=aa.TokenFile(file))
     client.retrieve_cash_flow_report(*MARCH)
     issuer.issued = 2
     with pytest.raises(AuthenticationError):
@@ -193,16 +192,16 @@ def test_a_rotated_token_file_is_read_again(across, fault_server, tmp_path):
 def test_unusable_client_credentials_are_refused(url, client_id, secret):
     """An invalid address, a missing id and a missing secret are reported when connecting."""
     with pytest.raises(ConfigurationError):
-        ClientCredentials(url, client_id, secret)
+        aa.ClientCredentials(url, client_id, secret)
 
 
 def test_a_token_endpoint_that_is_never_reached_is_named():
     """The message names the setting that has the address of the endpoint."""
     with pytest.raises(NoConnectionError, match=r"check the address \(token_url\)"):
-        ClientCredentials("http://127.0.0.1:1/token", "me", "secret").token(Deadline(20.0))
+        aa.ClientCredentials("http://127.0.0.1:1/token", "me", "secret").token(Deadline(20.0))
 
 
 def test_a_nul_in_a_path_is_refused():
     """A token file whose path contains NUL is refused by name."""
     with pytest.raises(ConfigurationError, match=r"a\\x00b.*cannot contain a NUL character"):
-        TokenFile("a\0b")
+        aa.TokenFile("a\0b")

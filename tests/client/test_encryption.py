@@ -14,7 +14,6 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.client import http_request
-from accounting_analytics.client.credentials import ClientCredentials
 from accounting_analytics.errors import (
     CertificateRefusedError,
     ConfigurationError,
@@ -200,7 +199,7 @@ def test_agreeing_on_encryption_has_its_own_limit(monkeypatch):
 def test_the_client_secret_is_not_sent_to_an_untrusted_server(serving, certificates):
     """A token endpoint with an untrusted certificate receives no secret, and one connection."""
     server, issuer = serving(), serving(certificates("IP:127.0.0.1"))
-    credentials = ClientCredentials(f"{issuer.base_url}/oauth/token", "me", SECRET)
+    credentials = aa.ClientCredentials(f"{issuer.base_url}/oauth/token", "me", SECRET)
     client = aa.LedgerClient(server.base_url, token=credentials, instance_id="ins_1")
     with client, pytest.raises(CertificateRefusedError, match="get a token for client 'me'"):
         client.retrieve_cash_flow_report(*MARCH)

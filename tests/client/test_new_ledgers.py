@@ -6,9 +6,6 @@ from faulty_service import running_with_faults
 
 import accounting_analytics as aa
 from accounting_analytics.errors import ConflictError, RateLimitedError, ServiceError, TransportError
-from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.bookkeeping.instances import create_instance
-from accounting_analytics.service.storage.store import Store
 
 BANK = {"name": "Bank", "editable": False, "financial_account_type": "bank_account"}
 
@@ -54,20 +51,20 @@ def test_a_request_that_was_never_sent_created_nothing():
     assert "may have been created" not in str(refused.value)
 
 
-def test_lost_responses_never_create_twice(tmp_path):
+def test_lost_responses_never_create_twice(posted_books):
     """With a third of the responses lost, each name exists at most once, and each that was returned exists."""
-    path = tmp_path / "books.db"
-    with Store.open(path) as store, running_with_faults(path, "lost_answer:p=0.3:on=create_ledger") as service:
-        instance = create_instance(store)
+    access = posted_books.create()
+    with running_with_faults(posted_books.path, "lost_answer:p=0.3:on=create_ledger") as service:
         returned, lost = {}, []
-        with aa.LedgerClient(service.base_url, token=issue_token(store, instance), instance_id=instance) as client:
+        with access.client(service.base_url) as client:
             for name in map(str, range(30)):
                 try:
                     returned[name] = client.create_ledger(**BANK | {"name": name}).id
                 except TransportError:
                     lost.append(name)
-        assert service.plan.injected["lost_answer"] > 5
-        names = [ledger.name for ledger in store.ledgers(instance) if not ledger.is_required]
-        assert len(names) == len(set(names))
-        assert {ledger.name: ledger.id for ledger in store.ledgers(instance) if ledger.name in returned} == returned
-        assert set(names) <= {*returned, *lost}
+    assert service.plan.injected["lost_answer"] > 5
+    ledgers = [ledger for ledger in posted_books.store.ledgers(access.instance_id) if not ledger.is_required]
+    names = [ledger.name for ledger in ledgers]
+    assert len(names) == len(set(names))
+    assert {ledger.name: ledger.id for ledger in ledgers if ledger.name in returned} == returned
+    assert set(names) <= {*returned, *lost}

@@ -9,7 +9,6 @@ import traceback
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.client import ClientCredentials, TokenFile
 from accounting_analytics.errors import AccountingAnalyticsError
 
 MARCH = ("2025-03-01", "2025-03-31")
@@ -116,7 +115,7 @@ def test_objects_reveal_no_secret(fault_server, across, tmp_path):
     file = tmp_path / "token"
     file.write_text(TOKEN)
     file.chmod(0o600)
-    kinds = (TOKEN, TokenFile(file), ClientCredentials(f"{fault_server.base_url}/t", "me", SECRET))
+    kinds = (TOKEN, aa.TokenFile(file), aa.ClientCredentials(f"{fault_server.base_url}/t", "me", SECRET))
     for client in (across(token=kind) for kind in kinds):
         for one in (client, client.with_options(timeout=9), client._client, client._client._credentials):
             shown = f"{one!r} {one} {vars(one)!r} {vars(vars(one).get('_client', one))!r}"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+import accounting_analytics as aa
 from accounting_analytics.demo_company import run_demo
 from accounting_analytics.errors import InputError
-from accounting_analytics.pack_verification import verify_pack
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_the_run_ends_with_the_pack_of_the_last_month(demo_run):
     page = Path(re.search(r"^Pack: +(\S+)$", text, re.MULTILINE)[1])
     assert page == folder / "harbor-lane-coffee-roasters_2026-06.html"
     fingerprint = re.search(r"Cash flow proven; fingerprint (\S+)", text)[1]
-    found = verify_pack(page, fingerprint=fingerprint)
+    found = aa.verify_pack(page, fingerprint=fingerprint)
     assert found.verified, found.explain()
     assert "in Jun 2026, after a " in text
     assert f"accounting-analytics verify-pack {page} --fingerprint {fingerprint}" in text

@@ -1,70 +1,36 @@
 """Small books on a real service, checked directly and through distorted responses."""
 
-import datetime as dt
-from decimal import Decimal
 from types import SimpleNamespace
 
 import pytest
+from posted_books import Part, PostedBooks
 
 import accounting_analytics as aa
 from accounting_analytics.diagnosis import Diagnosis
 from accounting_analytics.diagnosis.checkup import check_service_and_books
-from accounting_analytics.periods import Period
-from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.bookkeeping.instances import create_instance
-from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTag, post_entries
-from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.server import running
 
-PERIOD = Period.of("2025-01-01", "2025-02-10")
-TAG = NewTag("project", "roof")
-
-
-def category(name, type_, sub_type, **fields):
-    """Return a ledger to create that reports no cash flow."""
-    side = "credit" if type_ == "revenue" else "debit"
-    given = {"report_cash_flow": False, "sort_code": "5", "debit_credit": side} | fields
-    return NewLedger(name, type=type_, sub_type=sub_type, **given)
-
-
-def post_books(store, instance):
-    """Post two months: rent, meals, a split, a transfer, sales in cash and on account, one tag; return the ledgers."""
-    new = {
-        "bank": NewLedger("Bank", financial_account_type="bank_account"),
-        "card": NewLedger("Card", financial_account_type="credit_card"),
-        "receivable": NewLedger("Receivable", financial_account_type="accounts_receivable"),
-        "rent": category("Rent", "expense", "operating_expenses"),
-        "meals": category("Meals", "expense", "operating_expenses"),
-        "sales": category("Sales", "revenue", "operating_revenues"),
-    }
-    ids = {name: create_ledger(store, instance, ledger).id for name, ledger in new.items()}
-
-    def entry(day, *lines):
-        posted = [
-            NewLine(ids[name], "debit" if Decimal(amount) > 0 else "credit", abs(Decimal(amount)), tags=tuple(tags))
-            for name, amount, *tags in lines
-        ]
-        return NewJournalEntry(dt.datetime.fromisoformat(f"{day}T12:00:00+00:00"), f"entry of {day}", tuple(posted))
-
-    entries = [
-        entry("2025-01-02", ("rent", "1200.00"), ("bank", "-1200.00")),
-        entry("2025-02-02", ("rent", "1250.00", TAG), ("bank", "-1250.00")),
-        entry("2025-01-20", ("card", "40.00"), ("bank", "-40.00")),
-        entry("2025-02-05", ("rent", "60.00"), ("meals", "40.00"), ("bank", "-100.00")),
-        entry("2025-02-03", ("receivable", "500.00"), ("sales", "-500.00")),
-        entry("2025-02-08", ("bank", "500.00"), ("receivable", "-500.00")),
-        *(
-            entry(f"2025-{day}", ("meals", f"{number}.25"), ("card", f"-{number}.25"))
-            for number, day in enumerate(("01-11", "01-14", "01-21", "02-01", "02-04", "02-06", "02-07"), 11)
-        ),
-        *(
-            entry(f"2025-{day}", ("bank", f"{number}.10"), ("sales", f"-{number}.10"))
-            for number, day in enumerate(("01-12", "01-28", "02-04", "02-09"), 310)
-        ),
-    ]
-    post_entries(store, instance, entries)
-    return ids
+PERIOD = aa.Period.of("2025-01-01", "2025-02-10")
+LEDGERS = {
+    "bank": "bank_account",
+    "card": "credit_card",
+    "receivable": "accounts_receivable",
+    "rent": "expense operating_expenses debit",
+    "meals": "expense operating_expenses debit",
+    "sales": "revenue operating_revenues credit",
+}
+MEALS = enumerate(("01-11", "01-14", "01-21", "02-01", "02-04", "02-06", "02-07"), 11)
+SALES = enumerate(("01-12", "01-28", "02-04", "02-09"), 310)
+ENTRIES = [
+    ("2025-01-02", {"rent": "1200.00", "bank": "-1200.00"}),
+    ("2025-02-02", {"rent": Part("1250.00", tags=("project=roof",)), "bank": "-1250.00"}),
+    ("2025-01-20", {"card": "40.00", "bank": "-40.00"}),
+    ("2025-02-05", {"rent": "60.00", "meals": "40.00", "bank": "-100.00"}),
+    ("2025-02-03", {"receivable": "500.00", "sales": "-500.00"}),
+    ("2025-02-08", {"bank": "500.00", "receivable": "-500.00"}),
+    *((f"2025-{day}", {"meals": f"{number}.25", "card": f"-{number}.25"}) for number, day in MEALS),
+    *((f"2025-{day}", {"bank": f"{number}.10", "sales": f"-{number}.10"}) for number, day in SALES),
+]
+"""Two months: rent, meals, a split, a transfer, sales in cash and on account, one tag."""
 
 
 def flow_of(report, ledger_id):
@@ -75,24 +41,16 @@ def flow_of(report, ledger_id):
 @pytest.fixture(scope="session")
 def books(tmp_path_factory):
     """Return the books: address, token, instance, ledgers, and a function that connects; tests do not change them."""
-    database = tmp_path_factory.mktemp("diagnosis") / "books.db"
-    with Store.open(database) as store:
-        instance = create_instance(store)
-        token = issue_token(store, instance)
-        ledgers = post_books(store, instance)
-    with running(database) as service:
-
-        def connect(base_url=service.base_url, **options):
-            return aa.LedgerClient(base_url, **{"token": token, "instance_id": instance} | options)
-
+    with PostedBooks(tmp_path_factory.mktemp("diagnosis") / "books.db") as service:
+        access = service.create(ENTRIES, LEDGERS)
         yield SimpleNamespace(
-            base_url=service.base_url,
-            database=database,
-            instance=instance,
-            token=token,
-            connect=connect,
+            base_url=access.base_url,
+            database=service.path,
+            instance=access.instance_id,
+            token=access.token,
+            connect=access.client,
             flow_of=flow_of,
-            **ledgers,
+            **{ledger_id: ledger_id for ledger_id in LEDGERS},
         )
 
 

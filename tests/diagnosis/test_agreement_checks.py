@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounting_analytics.periods import Period
+import accounting_analytics as aa
 
 CENT = Decimal("0.01")
 
@@ -81,14 +81,14 @@ def test_a_flow_moved_to_another_ledger_in_one_report(diagnose_books, distortion
 @pytest.mark.parametrize(("start", "end"), [("2025-02-01", "2025-02-10"), ("2025-02-05", "2025-02-05")])
 def test_short_periods(diagnose_books, finding_of, start, end):
     """A month is split in two; one day cannot be split, and is not checked."""
-    diagnosis = diagnose_books(period=Period.of(start, end))
+    diagnosis = diagnose_books(period=aa.Period.of(start, end))
     assert diagnosis.failed == ()
     assert finding_of(diagnosis, "months add up").verdict == ("ok" if start != end else "not checked")
 
 
 def test_a_period_without_entries(diagnose_books, finding_of):
     """Without cash flow, checks of flows are not made, and say so."""
-    diagnosis = diagnose_books(period=Period.of("2024-01-01", "2024-02-29"))
+    diagnosis = diagnose_books(period=aa.Period.of("2024-01-01", "2024-02-29"))
     assert diagnosis.failed == ()
     for check in ("months add up", "days add up", "complete", "reconciled", "cash filter", "page size"):
         assert finding_of(diagnosis, check).verdict == "not checked"

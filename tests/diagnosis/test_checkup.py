@@ -7,14 +7,13 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict, checkup
 from accounting_analytics.errors import InputError, PeriodError
-from accounting_analytics.periods import Period
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\n" + "words " * 30
 
 
 def diagnosis(*findings):
     """Return a diagnosis of findings."""
-    return Diagnosis("Service http://ledgers.test", Period.of("2025-01-01", "2025-01-31"), findings)
+    return Diagnosis("Service http://ledgers.test", aa.Period.of("2025-01-01", "2025-01-31"), findings)
 
 
 @pytest.fixture
@@ -87,7 +86,7 @@ def test_the_configured_service(configured, finding_of):
     """Without a client the configured service is checked, in its zone; sources are reported, values and secrets not."""
     result = aa.doctor(None, "2025-02-01", "2025-02-05")
     assert result.failed == (), result
-    assert result.period == Period.of("2025-02-01", "2025-02-05", "Europe/Berlin")
+    assert result.period == aa.Period.of("2025-02-01", "2025-02-05", "Europe/Berlin")
     message = finding_of(result, "configuration").message
     assert "base_url, token_file, instance_id, time_zone from environment" in message
     assert configured.read_text(encoding="utf-8") not in f"{result}{result.to_json()}"

@@ -3,7 +3,6 @@
 import datetime as dt
 import email.utils
 import socket
-from decimal import Decimal
 
 import pytest
 
@@ -12,16 +11,10 @@ from accounting_analytics.diagnosis import Diagnosis
 from accounting_analytics.diagnosis.books_sample import BooksReader, find_last_months
 from accounting_analytics.diagnosis.checkup import check_service_and_books
 from accounting_analytics.diagnosis.service_checks import FirstResponse, check_reachable
-from accounting_analytics.periods import Period
-from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
-from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
-from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 from accounting_analytics.service.web.service_options import ServiceOptions
 
-PERIOD = Period.of("2025-01-01", "2025-02-10")
+PERIOD = aa.Period.of("2025-01-01", "2025-02-10")
 
 
 def test_a_wrong_token(books, finding_of):
@@ -47,15 +40,9 @@ def test_another_instance(books, finding_of):
     assert diagnosis.exit_code == 4
 
 
-def test_a_lower_tier(tmp_path, finding_of):
+def test_a_lower_tier(posted_books, finding_of):
     """403 on tags is a warning with the tier, and the exit code is 0."""
-    with Store.open(tmp_path / "books.db") as store:
-        instance = create_instance(store, NewInstance(tier=2))
-        token = issue_token(store, instance)
-    with (
-        running(tmp_path / "books.db") as service,
-        aa.LedgerClient(service.base_url, token=token, instance_id=instance) as client,
-    ):
+    with posted_books.create(tier=2).client() as client:
         diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
     finding = finding_of(diagnosis, "filter by tags")
     assert finding.verdict == "warning"
@@ -102,7 +89,7 @@ def test_no_permission_for_line_entries(diagnose_books, distortion, finding_of):
 def test_the_clock(diagnose_books, distortion, finding_of, seconds, expected):
     """A service whose date is an hour off fails the check, two minutes are a warning."""
     date = email.utils.format_datetime(dt.datetime.now(dt.UTC) + dt.timedelta(seconds=seconds), usegmt=True)
-    diagnosis = diagnose_books(distortion(date=date), period=Period.of("2025-02-05", "2025-02-05"))
+    diagnosis = diagnose_books(distortion(date=date), period=aa.Period.of("2025-02-05", "2025-02-05"))
     finding = finding_of(diagnosis, "clock")
     verdict, text, exit_code = expected
     assert (finding.verdict, diagnosis.exit_code) == (verdict, exit_code)
@@ -111,7 +98,7 @@ def test_the_clock(diagnose_books, distortion, finding_of, seconds, expected):
 
 def test_an_unreadable_clock(diagnose_books, distortion, finding_of):
     """A date that cannot be parsed is not checked."""
-    diagnosis = diagnose_books(distortion(date="half past nine"), period=Period.of("2025-02-05", "2025-02-05"))
+    diagnosis = diagnose_books(distortion(date="half past nine"), period=aa.Period.of("2025-02-05", "2025-02-05"))
     assert finding_of(diagnosis, "clock").verdict == "not checked"
 
 
@@ -152,7 +139,7 @@ def test_the_rate_limit(books, finding_of):
         books.connect(service.base_url) as client,
     ):
         diagnosis = Diagnosis(
-            "", None, check_service_and_books(client, Period.of("2025-02-05", "2025-02-05"), "UTC").findings
+            "", None, check_service_and_books(client, aa.Period.of("2025-02-05", "2025-02-05"), "UTC").findings
         )
     assert "320 requests per minute" in finding_of(diagnosis, "rate limit").message
 
@@ -165,23 +152,14 @@ def test_the_last_three_months(books):
             find_last_months(reader, today, "UTC")
             for today in (dt.date(2025, 3, 1), dt.date(2025, 6, 15), dt.date(2027, 6, 15))
         ]
-    assert months == [Period.of("2024-12-01", "2025-02-28"), Period.of("2024-12-01", "2025-02-28"), None]
+    assert months == [aa.Period.of("2024-12-01", "2025-02-28"), aa.Period.of("2024-12-01", "2025-02-28"), None]
 
 
-def test_books_that_start_later(tmp_path):
+def test_books_that_start_later(posted_books):
     """Months before the start of the books, which a service refuses, are left out."""
-    with Store.open(tmp_path / "books.db") as store:
-        instance = create_instance(store, NewInstance(entries_start=dt.date(2025, 2, 1)))
-        token = issue_token(store, instance)
-        equity = next(ledger.id for ledger in store.ledgers(instance) if ledger.sub_type == "equity")
-        bank = create_ledger(store, instance, NewLedger("Bank", financial_account_type="bank_account")).id
-        opened = dt.datetime(2025, 2, 3, 12, tzinfo=dt.UTC)
-        lines = (NewLine(bank, "debit", Decimal(5)), NewLine(equity, "credit", Decimal(5)))
-        post_entries(store, instance, [NewJournalEntry(opened, "opened", lines)])
-    with (
-        running(tmp_path / "books.db") as service,
-        aa.LedgerClient(service.base_url, token=token, instance_id=instance) as client,
-    ):
+    opened = ("2025-02-03", {"bank": 5, "opening balance retained earnings": -5})
+    access = posted_books.create([opened], {"bank": "bank_account"}, entries_start=dt.date(2025, 2, 1))
+    with access.client() as client:
         reader = BooksReader(client)
-        assert find_last_months(reader, dt.date(2025, 3, 1), "UTC") == Period.of("2025-02-01", "2025-02-28")
+        assert find_last_months(reader, dt.date(2025, 3, 1), "UTC") == aa.Period.of("2025-02-01", "2025-02-28")
         assert find_last_months(reader, dt.date(2025, 2, 10), "UTC") is None

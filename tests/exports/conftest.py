@@ -11,11 +11,6 @@ import pytest
 from beancount.core import realization
 
 import accounting_analytics as aa
-from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.bookkeeping.instances import create_instance
-from accounting_analytics.service.imports.import_books import import_books
-from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.server import running
 
 PERIOD = ("2025-01-01", "2025-03-31")
 ZONE = "America/New_York"
@@ -97,19 +92,12 @@ def generated_books(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def generated_frames(generated_books, tmp_path_factory):
+def generated_frames(generated_books, posted_books, tmp_path_factory):
     """Return the generated year: line entries, ledgers, report; with tags and uncategorized lines."""
-    folder, books = tmp_path_factory.mktemp("generated"), generated_books
-    with (folder / "lines.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(books.columns)
-        writer.writerows(books.rows())
-    with Store.open(folder / "books.db") as store:
-        instance_id = create_instance(store)
-        import_books(store, instance_id, folder / "lines.csv", cash=books.cash)
-        token = issue_token(store, instance_id)
-    with (
-        running(folder / "books.db") as service,
-        aa.LedgerClient(service.base_url, token=token, instance_id=instance_id) as client,
-    ):
-        yield load_frames(client, "2023-03-05", "2023-12-31", "UTC")
+    file = tmp_path_factory.mktemp("generated") / "lines.csv"
+    with file.open("w", newline="", encoding="utf-8") as opened:
+        writer = csv.writer(opened)
+        writer.writerow(generated_books.columns)
+        writer.writerows(generated_books.rows())
+    with posted_books.import_file(file, cash=generated_books.cash).client() as client:
+        return load_frames(client, "2023-03-05", "2023-12-31", "UTC")

@@ -6,7 +6,7 @@ import json
 from decimal import Decimal
 from pathlib import Path
 
-from accounting_analytics.exports import export
+import accounting_analytics as aa
 from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA
 
 
@@ -23,7 +23,7 @@ def test_text_is_never_a_formula(frames, tmp_path):
     texts = [*formulas, "a=1", "'=1", 'say "a",\nb']
     lines = frames["line_entries"]
     given = dict(zip(lines["id"], itertools.cycle(texts)))
-    export(
+    aa.export(
         tmp_path / "out", format="csv", **frames | {"line_entries": lines.assign(description=lines["id"].map(given))}
     )
     with (tmp_path / "out" / "current" / "fact_line_entry.csv").open(encoding="utf-8-sig", newline="") as file:
@@ -33,7 +33,7 @@ def test_text_is_never_a_formula(frames, tmp_path):
 
 def test_files_are_the_tables(frames, tmp_path):
     """There is a file for each table, with the rows, amounts to the cent, and local times of the line entries."""
-    manifest = export(tmp_path / "out", format="csv", **frames, currency="USD")
+    manifest = aa.export(tmp_path / "out", format="csv", **frames, currency="USD")
     current = tmp_path / "out" / "current"
     assert {path.name for path in current.iterdir()} == {f"{table.name}.csv" for table in STAR_SCHEMA} | {
         "manifest.json"

@@ -8,8 +8,9 @@ from functools import partial
 import duckdb
 import pytest
 
+import accounting_analytics as aa
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports import QUESTIONS, Question, check_output, export
+from accounting_analytics.exports import QUESTIONS, Question, check_output
 from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA
 from accounting_analytics.exports.version_folder import export_lock
 
@@ -18,7 +19,7 @@ from accounting_analytics.exports.version_folder import export_lock
 def database(frames, tmp_path_factory):
     """Return the demo's books in a DuckDB file, opened to read."""
     path = tmp_path_factory.mktemp("duckdb") / "books.duckdb"
-    manifest = export(path, format="duckdb", **frames, currency="USD", fiscal_year_start_month=7)
+    manifest = aa.export(path, format="duckdb", **frames, currency="USD", fiscal_year_start_month=7)
     with duckdb.connect(str(path), read_only=True) as opened:
         opened.execute("set time zone 'UTC'")
         yield opened, manifest
@@ -87,12 +88,12 @@ def test_failed_exports_leave_the_previous_file(frames, tmp_path):
     path, leftovers = tmp_path / "books.duckdb", tmp_path / "books.duckdb.unfinished"
     (leftovers / "books.duckdb.tmp").mkdir(parents=True)
     (leftovers / "books.duckdb.wal").write_bytes(b"of a killed export")
-    export(path, format="duckdb", **frames)
+    aa.export(path, format="duckdb", **frames)
     before = path.read_bytes()
     lines = frames["line_entries"]
     twice = lines.assign(id=lines["id"].where(lines.index > 0, lines["id"].iloc[1]))
     with pytest.raises(InputError):
-        export(path, format="duckdb", **frames | {"line_entries": twice})
+        aa.export(path, format="duckdb", **frames | {"line_entries": twice})
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
@@ -106,7 +107,7 @@ def test_one_export_at_a_time(frames, tmp_path):
         export_lock(unfinished / ".lock", path),
         pytest.raises(InputError, match=r"another export to .*books\.duckdb is running; wait for it; nothing was"),
     ):
-        export(path, format="duckdb", **frames)
+        aa.export(path, format="duckdb", **frames)
     assert (unfinished / "books.duckdb").read_bytes() == b"of the other export"
     assert list(tmp_path.iterdir()) == [unfinished]
 
@@ -126,10 +127,10 @@ def test_unsaved_changes_of_other_programs(frames, tmp_path):
     path, changes = tmp_path / "books.duckdb", tmp_path / "books.duckdb.wal"
     subprocess.run([sys.executable, "-c", WRITER, str(path)], check=False)  # noqa: S603 (our own program)
     assert changes.stat().st_size > 0
-    for refused in (partial(check_output, "duckdb", path), partial(export, path, format="duckdb", **frames)):
+    for refused in (partial(check_output, "duckdb", path), partial(aa.export, path, format="duckdb", **frames)):
         with pytest.raises(InputError, match=r"duckdb\.wal has changes of another program .*; nothing was written"):
             refused()
     changes.unlink()
-    assert export(path, format="duckdb", **frames).tables["fact_line_entry"] == len(frames["line_entries"])
+    assert aa.export(path, format="duckdb", **frames).tables["fact_line_entry"] == len(frames["line_entries"])
     with duckdb.connect(str(path), read_only=True) as opened:
         assert ("mine",) not in opened.sql("select table_name from duckdb_tables()").fetchall()

@@ -10,7 +10,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports import excel_workbook, export
+from accounting_analytics.exports import excel_workbook
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def sheets(frames, tmp_path):
 
     def sheets(**changed):
         lines = frames["line_entries"].assign(**changed)
-        export(tmp_path / "books.xlsx", format="excel", **frames | {"line_entries": lines}, currency="USD")
+        aa.export(tmp_path / "books.xlsx", format="excel", **frames | {"line_entries": lines}, currency="USD")
         return openpyxl.load_workbook(tmp_path / "books.xlsx")
 
     return sheets
@@ -67,7 +67,7 @@ def test_amounts_fit_their_columns(frames, tmp_path):
     last = exact["datetime"] == exact["datetime"].max()
     large = exact["amount"].mask(last, Decimal("1234567890.12"))
     signed = large.where(exact["debit_credit"] == "debit", -large)
-    export(
+    aa.export(
         tmp_path / "books.xlsx",
         format="excel",
         **frames | {"line_entries": exact.assign(amount=large, signed_amount=signed)},
@@ -93,14 +93,14 @@ def test_what_does_not_fit_is_refused(frames, tmp_path, monkeypatch):
     path = tmp_path / "books.xlsx"
     monkeypatch.setattr(excel_workbook, "MAX_ROWS", len(frames["line_entries"]) + 1)
     with pytest.raises(InputError, match="the sheet lines would have 1,268 rows, but a sheet of Excel has 1,267"):
-        export(path, format="excel", **frames)
+        aa.export(path, format="excel", **frames)
     monkeypatch.undo()
     with pytest.raises(InputError, match="a workbook has no fiscal years"):
-        export(path, format="excel", **frames, fiscal_year_start_month=7)
+        aa.export(path, format="excel", **frames, fiscal_year_start_month=7)
     exact = aa.schemas.LineEntries.exact(frames["line_entries"]).frame
     large = exact["signed_amount"].where(exact.index > 0, 10**14)
     lines = exact.assign(amount=large.abs(), signed_amount=large, debit_credit=exact["debit_credit"])
     report = dataclasses.replace(frames["report"].exact())
     with pytest.raises(InputError, match=r"Excel keeps 15 digits"):
-        export(path, format="excel", line_entries=lines, ledgers=frames["ledgers"], report=report)
+        aa.export(path, format="excel", line_entries=lines, ledgers=frames["ledgers"], report=report)
     assert not list(tmp_path.iterdir())

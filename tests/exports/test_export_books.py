@@ -5,8 +5,9 @@ import sys
 import duckdb
 import pytest
 
+import accounting_analytics as aa
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports import FORMATS, check_output, export, export_books
+from accounting_analytics.exports import FORMATS, check_output, export_books
 
 OUTPUTS = {"parquet": "out", "duckdb": "out.duckdb", "excel": "out.xlsx", "csv": "out"}
 
@@ -17,7 +18,7 @@ def test_every_format_exports_the_line_entries(name, frames, tmp_path):
     output = tmp_path / OUTPUTS[name]
     for _ in range(2):
         check_output(name, output)
-        manifest = export(output, format=name, **frames)
+        manifest = aa.export(output, format=name, **frames)
     assert manifest.tables["lines" if name == "excel" else "fact_line_entry"] == len(frames["line_entries"])
     assert [path.name for path in tmp_path.iterdir()] == [OUTPUTS[name]]
     folder = output / "current" if output.is_dir() else output
@@ -49,12 +50,12 @@ def test_unsuitable_files_are_refused(name, tmp_path):
 def test_folders_keep_their_format(frames, tmp_path):
     """Parquet files do not replace CSV files, nor CSV files Parquet files, because their readers would find none."""
     for name, other in (("parquet", "csv"), ("csv", "parquet")):
-        export(tmp_path / name, format=name, **frames)
+        aa.export(tmp_path / name, format=name, **frames)
         current = (tmp_path / name / "current").resolve()
         with pytest.raises(InputError, match="has an export in another format"):
             check_output(other, tmp_path / name)
         with pytest.raises(InputError, match="has an export in another format"):
-            export(tmp_path / name, format=other, **frames)
+            aa.export(tmp_path / name, format=other, **frames)
         assert (tmp_path / name / "current").resolve() == current
 
 
@@ -73,7 +74,7 @@ def test_no_database_loads_extensions(name, frames, tmp_path, monkeypatch):
         return connection
 
     monkeypatch.setattr(duckdb, "connect", recorded)
-    export(tmp_path / OUTPUTS[name], format=name, **frames)
+    aa.export(tmp_path / OUTPUTS[name], format=name, **frames)
     assert settings
     assert set(settings) == {"false"}
 
@@ -86,6 +87,6 @@ def test_every_format_is_listed():
 def test_unknown_formats_are_refused(frames, tmp_path):
     """The message lists the formats."""
     with pytest.raises(InputError, match=f"unknown export format 'pdf'; the formats are: {', '.join(FORMATS)}"):
-        export(tmp_path / "out", format="pdf", **frames)
+        aa.export(tmp_path / "out", format="pdf", **frames)
     with pytest.raises(InputError, match=r"unknown export format \['csv'\]"):
-        export(tmp_path / "out", format=["csv"], **frames)
+        aa.export(tmp_path / "out", format=["csv"], **frames)

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.exports import Manifest, export, verify_export
+from accounting_analytics.exports import Manifest, verify_export
 
 ZONE = "America/New_York"
 PROGRAM = """
@@ -186,7 +186,7 @@ def whole(request, pickled, tmp_path_factory):
     export_format, name, read = request.param
     out, contents = tmp_path_factory.mktemp(export_format) / name, []
     for frames in pickle.loads(pickled.read_bytes()):  # noqa: S301 (our own file)
-        export(out, format=export_format, **frames)
+        aa.export(out, format=export_format, **frames)
         contents.append(read(out))
     assert contents[0] != contents[1]
     return export_format, out, read, contents

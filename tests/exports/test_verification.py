@@ -10,7 +10,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports import export, verify_export
+from accounting_analytics.exports import verify_export
 
 LINES = "fact_line_entry/month=2025-02/fact_line_entry.parquet"
 FLOWS = "fact_cash_flow_line/month=2025-02/fact_cash_flow_line.parquet"
@@ -120,7 +120,7 @@ def test_months_that_dim_load_does_not_have(version):
 
 def test_exports_of_other_formats_are_refused(frames, tmp_path):
     """The message says that only Parquet is verified, and where the digests are."""
-    export(tmp_path / "out", format="csv", **frames)
+    aa.export(tmp_path / "out", format="csv", **frames)
     with pytest.raises(InputError, match=r"another format .*\.csv.*only Parquet exports are verified.*manifest\.json"):
         verify_export(tmp_path / "out")
 

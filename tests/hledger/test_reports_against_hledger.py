@@ -14,11 +14,6 @@ from long_cases import also_long
 
 import accounting_analytics as aa
 from accounting_analytics.hledger.journal import HledgerJournal
-from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.bookkeeping.instances import create_instance
-from accounting_analytics.service.imports.import_books import import_books
-from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.server import running
 
 pytestmark = pytest.mark.hledger
 
@@ -85,16 +80,9 @@ def test_hledger_agrees_on_the_demo_books(demo_company, days, tmp_path):
     assert len(ending) == 4
 
 
-def test_hledger_agrees_on_the_sample(tmp_path):
+def test_hledger_agrees_on_the_sample(posted_books, tmp_path):
     """The report of the imported sample agrees with hledger in every figure, also in its second month alone."""
-    with Store.open(tmp_path / "books.db") as store:
-        instance_id = create_instance(store)
-        import_books(store, instance_id, SAMPLE, cash=("assets:bank*", "liabilities:credit card"))
-        token = issue_token(store, instance_id)
-    with (
-        running(tmp_path / "books.db") as service,
-        aa.LedgerClient(service.base_url, token=token, instance_id=instance_id) as client,
-    ):
+    with posted_books.import_file(SAMPLE, cash=("assets:bank*", "liabilities:credit card")).client() as client:
         days = ("2025-01-01", "2025-02-28")
         ledgers = aa.discover_ledgers(client, *days, progress=False)
         lines = aa.load_line_entries(client, ledgers["id"], *days, progress=False)

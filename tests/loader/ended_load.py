@@ -15,9 +15,9 @@ from atexit import _run_exitfuncs
 
 import httpx
 
+import accounting_analytics as aa
 from accounting_analytics import LedgerClient
 from accounting_analytics.errors import ChangedWhileReadingError
-from accounting_analytics.loader import load_line_entries
 
 PAGES = 12
 DAYS = ("2025-03-01", "2025-03-31")
@@ -63,7 +63,7 @@ client = LedgerClient(
     transport=httpx.MockTransport(respond),
 )
 try:
-    load_line_entries(client, ["led_1"], *DAYS, in_flight=1, progress=False)
+    aa.load_line_entries(client, ["led_1"], *DAYS, in_flight=1, progress=False)
     sys.stdout.write("loaded")
     time.sleep(1)  # for a Ctrl-C that comes after the load
 except (ChangedWhileReadingError, KeyboardInterrupt) as error:

@@ -11,13 +11,12 @@ import traceback
 import pandas as pd  # noqa: F401 (imported before the forks, so that these start faster)
 
 import accounting_analytics as aa
-from accounting_analytics.loader import load_line_entries
 
 
 def load(order):
     """Load with a checkpoint and write the lines."""
     client = aa.LedgerClient(order["base_url"], token="canary-token-value", instance_id="ins_1")
-    frame = load_line_entries(
+    frame = aa.load_line_entries(
         client, order["ledger_ids"], *order["days"], checkpoint=order["folder"], in_flight=4, progress=False
     )
     lines = frame[["id", "ledger_id"]].assign(amount=frame["signed_amount"].map("{:.2f}".format))

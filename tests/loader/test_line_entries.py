@@ -6,11 +6,11 @@ from zoneinfo import ZoneInfo
 
 import httpx
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import AmountError, InputError, NotFoundError, ProtocolError
-from accounting_analytics.money import pandas_dtype
 from accounting_analytics.schemas import LineEntries
 
 MARCH = ("2025-03-01", "2025-03-31")
@@ -37,7 +37,7 @@ def test_amounts_are_exact(connected, pages, line, sent, read):
     assert math.copysign(1, floats["amount"][0]) == math.copysign(1, float(read))
     decimals = aa.load_line_entries(connected(pages([line(amount=sent)]), amounts="decimal"), ["led_1"], *MARCH)
     assert decimals["amount"].tolist() == decimals["signed_amount"].tolist() == [Decimal(read)]
-    assert decimals["amount"].dtype == decimals["signed_amount"].dtype == pandas_dtype(2)
+    assert decimals["amount"].dtype == decimals["signed_amount"].dtype == pd.ArrowDtype(pa.decimal128(38, 2))
     assert floats.attrs["notes"] == decimals.attrs["notes"] == ()
     assert floats.attrs["scale"] == decimals.attrs["scale"] == 2
 

@@ -6,10 +6,10 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+import accounting_analytics as aa
 from accounting_analytics.client.records import LineEntry
 from accounting_analytics.errors import ProtocolError
 from accounting_analytics.loader.line_tables import INSTANT, columns, line_schema, require_in_period
-from accounting_analytics.periods import Period
 from accounting_analytics.schemas import LineEntries
 
 
@@ -25,7 +25,7 @@ from accounting_analytics.schemas import LineEntries
 def test_days_are_exact_to_the_microsecond(zone, first, last, hole):
     """A day includes its first and its last microsecond, and neither the one before nor the one after."""
     start, end = (dt.datetime.fromisoformat(text) for text in (first, last))
-    day = Period.of(start.date(), start.date(), zone)
+    day = aa.Period.of(start.date(), start.date(), zone)
 
     def page(*moments):
         return pa.table({"id": [str(one) for one in moments], "datetime": pa.array(moments, INSTANT)})

@@ -11,7 +11,7 @@ from long_cases import also_long
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError, ProtocolError, ServerFaultError
 from accounting_analytics.load_metadata import LOAD_METADATA_KEY
-from accounting_analytics.loader import load_line_entries_to_parquet, merged_parquet_file
+from accounting_analytics.loader import merged_parquet_file
 
 PERIOD = ("2025-01-01", "2025-03-31")
 LEDGERS = ["led_3", "led_1", "led_2"]
@@ -24,7 +24,7 @@ def test_the_file_equals_the_frame(connected, interleaved, tmp_path, monkeypatch
     monkeypatch.setattr(merged_parquet_file, "_ROWS_PER_BATCH", rows)
     frame = aa.load_line_entries(connected(interleaved, amounts="decimal"), LEDGERS, *PERIOD, time_zone=zone)
     path = tmp_path / "deep [1] *?" / "lines.parquet"
-    written = load_line_entries_to_parquet(connected(interleaved), LEDGERS, *PERIOD, path, time_zone=zone)
+    written = aa.load_line_entries_to_parquet(connected(interleaved), LEDGERS, *PERIOD, path, time_zone=zone)
     table = pq.read_table(path)
     assert table.column_names == list(frame.columns)
     assert table["signed_amount"].type == pa.decimal128(38, 2)
@@ -40,7 +40,9 @@ def test_the_file_equals_the_frame(connected, interleaved, tmp_path, monkeypatch
 
 def test_an_empty_ledger_is_a_file_without_rows(connected, make_ledgers, tmp_path):
     """A ledger without lines gives a file with all columns and no rows."""
-    written = load_line_entries_to_parquet(connected(make_ledgers([])), ["led_1"], *PERIOD, tmp_path / "none.parquet")
+    written = aa.load_line_entries_to_parquet(
+        connected(make_ledgers([])), ["led_1"], *PERIOD, tmp_path / "none.parquet"
+    )
     assert (written.lines, pq.read_metadata(tmp_path / "none.parquet").num_rows) == (0, 0)
 
 
@@ -50,7 +52,7 @@ def test_a_failed_load_writes_nothing(connected, interleaved, tmp_path):
     path.write_bytes(b"old")
     broken = connected(lambda request: interleaved(request) if interleaved.requests < 9 else httpx.Response(500))
     with pytest.raises(ServerFaultError):
-        load_line_entries_to_parquet(broken, LEDGERS, *PERIOD, path)
+        aa.load_line_entries_to_parquet(broken, LEDGERS, *PERIOD, path)
     assert path.read_bytes() == b"old"
     assert [one.name for one in tmp_path.iterdir()] == ["lines.parquet"]
 
@@ -59,7 +61,7 @@ def test_a_file_is_written_from_a_finished_checkpoint(connected, interleaved, tm
     """A second call with the same checkpoint writes the same file without a request."""
     kept, client = tmp_path / "kept", connected(interleaved)
     for name in ("one", "two"):
-        load_line_entries_to_parquet(client, LEDGERS, *PERIOD, tmp_path / name, checkpoint=kept)
+        aa.load_line_entries_to_parquet(client, LEDGERS, *PERIOD, tmp_path / name, checkpoint=kept)
         requests = len(client.requests)
     assert len(client.requests) == requests
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
@@ -70,7 +72,7 @@ def test_one_id_with_two_contents_is_refused(connected, interleaved, tmp_path, m
     """An id in two ledgers, at the same time or weeks apart, is refused before a line is written."""
     interleaved.lines.append(interleaved.lines[5] | {"ledger_id": "led_2"} | moved)
     with pytest.raises(ProtocolError, match="was sent twice with different content"):
-        load_line_entries_to_parquet(connected(interleaved), LEDGERS, *PERIOD, tmp_path / "lines.parquet")
+        aa.load_line_entries_to_parquet(connected(interleaved), LEDGERS, *PERIOD, tmp_path / "lines.parquet")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -79,5 +81,5 @@ def test_a_folder_that_cannot_be_written_is_named(connected, interleaved, tmp_pa
     (tmp_path / "file").touch()
     client = connected(interleaved)
     with pytest.raises(InputError, match="no request was sent"):
-        load_line_entries_to_parquet(client, LEDGERS, *PERIOD, tmp_path / "file" / "lines.parquet")
+        aa.load_line_entries_to_parquet(client, LEDGERS, *PERIOD, tmp_path / "file" / "lines.parquet")
     assert client.requests == []

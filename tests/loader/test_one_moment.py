@@ -7,15 +7,10 @@ from decimal import Decimal
 
 import httpx
 import pytest
+from posted_books import Part, PostedBooks
 
 import accounting_analytics as aa
 from accounting_analytics.errors import ChangedWhileReadingError, InputError
-from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.bookkeeping.instances import create_instance
-from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTransaction, post_entries
-from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.server import running
 
 QUARTER = ("2025-01-01", "2025-03-31")
 MARCH = aa.Period("2025-03-01", "2025-03-31")
@@ -23,49 +18,43 @@ FIRST_NOON = dt.datetime(2025, 1, 1, 12, tzinfo=dt.UTC)
 DAYS = 90
 ENTRIES = 60
 PAGE_SIZE = 13
-_EXPENSE = {"type": "expense", "sub_type": "operating_expenses", "debit_credit": "debit", "report_cash_flow": False}
+LEDGERS = {
+    "bank": "bank_account",
+    "rent": "expense operating_expenses debit",
+    "food": "expense operating_expenses debit",
+}
 
 
 class Books:
     """Books of a quarter in a served store: a bank and two categories; `moments` are the lines after each change."""
 
-    def __init__(self, store, base_url, connections):
-        self.store, self.base_url, self._connections = store, base_url, connections
+    def __init__(self, service, connections):
+        self._service, self._connections = service, connections
         self._lock = threading.RLock()  # one change, one moment
-        self.instance = create_instance(store)
-        self.token = issue_token(store, self.instance)
-        new = [NewLedger("Bank", financial_account_type="bank_account")]
-        new += [NewLedger(name, sort_code=f"5{name}", **_EXPENSE) for name in ("Rent", "Food")]
-        self.bank, self.rent, self.food = (create_ledger(store, self.instance, one).id for one in new)
+        self._access = service.create([], LEDGERS)
+        self.bank, self.rent, self.food = self.ledger_ids = [*LEDGERS]
         entries = [
             self.entry(at * DAYS / ENTRIES, f"txn_{at}", self.rent if at % 3 else self.food) for at in range(ENTRIES)
         ]
-        post_entries(store, self.instance, entries)
+        self._service.post(self._access.instance_id, *entries)
         self.moments = [self.load(self.client())]
 
     def writer(self, changes=None):
         """Return a transport that makes changes between pages."""
         return Writer(self._connections, changes)
 
-    @property
-    def ledger_ids(self):
-        return [self.bank, self.rent, self.food]
-
     def entry(self, day, transaction_id, category):
         """Return an entry of a day, counted from the first."""
         amount = Decimal(100 + len(transaction_id)) / 100
-        bank = NewLine(self.bank, "credit", amount, transaction=NewTransaction(id=f"{self.instance}-{transaction_id}"))
-        when = FIRST_NOON + dt.timedelta(days=day)
-        return NewJournalEntry(when, "entry", (bank, NewLine(category, "debit", amount)))
+        parts = {self.bank: Part(-amount, self._transaction(transaction_id)), category: amount}
+        return FIRST_NOON + dt.timedelta(days=day), parts, "entry"
+
+    def _transaction(self, name):
+        """Return an id that no other books in the store have."""
+        return f"{self._access.instance_id}-{name}"
 
     def client(self, transport=None):
-        return aa.LedgerClient(
-            self.base_url,
-            token=self.token,
-            instance_id=self.instance,
-            time_zone="UTC",
-            transport=transport or Writer(self._connections, page_size=1000),
-        )
+        return self._access.client(time_zone="UTC", transport=transport or Writer(self._connections, page_size=1000))
 
     def load(self, client, ledger_ids=None, **options):
         """Load ledgers, or all, as a frame."""
@@ -75,13 +64,13 @@ class Books:
     def post(self, day):
         """Post an entry on a day, counted from the first."""
         with self._lock:
-            post_entries(self.store, self.instance, [self.entry(day, f"new_{len(self.moments)}", self.rent)])
+            self._service.post(self._access.instance_id, self.entry(day, f"new_{len(self.moments)}", self.rent))
             self.moments.append(self.load(self.client()))
 
     def recategorize(self, number):
         """Move the category line of a transaction to Food."""
         with self._lock, self.client() as client:
-            transaction_id = f"{self.instance}-txn_{number}"
+            transaction_id = self._transaction(f"txn_{number}")
             client.recategorize_transaction(self.bank, transaction_id, updated_category_ledger_id=self.food)
             self.moments.append(self.load(self.client()))
 
@@ -113,10 +102,9 @@ class Writer(httpx.BaseTransport):
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    """Return a store, the address that it is served at, and connections to it: each load would read certificates."""
-    path = tmp_path_factory.mktemp("moments") / "books.db"
-    with running(path) as service, Store.open(path) as store, httpx.HTTPTransport() as connections:
-        yield store, service.base_url, connections
+    """Return a service for books, and connections to it: each load would read certificates."""
+    with PostedBooks(tmp_path_factory.mktemp("moments") / "books.db") as service, httpx.HTTPTransport() as connections:
+        yield service, connections
 
 
 def test_inserts_into_days_already_read_and_not_yet_read(served):

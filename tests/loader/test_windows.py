@@ -16,7 +16,6 @@ from long_cases import also_long
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
 from accounting_analytics.loader.windows import DensityEstimate, Window, gaps, halve, split
-from accounting_analytics.periods import Period
 
 YEAR = ("2025-01-01", "2025-12-31")
 
@@ -151,7 +150,7 @@ dates = st.dates(dt.date(2024, 1, 1), dt.date(2026, 12, 31))
 )
 def test_a_split_covers_each_day_once(*, first, length, a_day, at, backwards, in_flight):
     """Whatever the estimate, the windows of a split cover each day once, and are not too many."""
-    whole = Period(first, first + dt.timedelta(days=length - 1))
+    whole = aa.Period(first, first + dt.timedelta(days=length - 1))
     border = first + dt.timedelta(days=int(at * (length - 1)))
     rest = (whole.start_date, border) if backwards else (border, whole.end_date)
     density = DensityEstimate(a_day, 1000, *rest, backwards=backwards)
@@ -164,7 +163,7 @@ def test_a_split_covers_each_day_once(*, first, length, a_day, at, backwards, in
 @given(first=dates, length=st.integers(2, 900))
 def test_halves_cover_each_day_once(first, length):
     """The halves of a window are adjoining and cover it."""
-    whole = Period(first, first + dt.timedelta(days=length - 1))
+    whole = aa.Period(first, first + dt.timedelta(days=length - 1))
     earlier, later = halve(Window("led_1", whole))
     assert (earlier.period.start_date, later.period.end_date) == (whole.start_date, whole.end_date)
     assert earlier.period.end_date + dt.timedelta(days=1) == later.period.start_date
@@ -173,8 +172,8 @@ def test_halves_cover_each_day_once(first, length):
 @given(first=dates, length=st.integers(1, 60), done=st.lists(st.integers(0, 59), unique=True))
 def test_gaps_are_the_unfinished_days(first, length, done):
     """Finished days and gaps together are the period, each day once."""
-    whole = Period(first, first + dt.timedelta(days=length - 1))
-    finished = [Period(first + dt.timedelta(days=n), first + dt.timedelta(days=n)) for n in done if n < length]
+    whole = aa.Period(first, first + dt.timedelta(days=length - 1))
+    finished = [aa.Period(first + dt.timedelta(days=n), first + dt.timedelta(days=n)) for n in done if n < length]
     left = [one.period for one in gaps("led_1", whole, finished)]
     covered = sorted(
         period.start_date + dt.timedelta(days=n) for period in [*finished, *left] for n in range(period.days)
@@ -184,6 +183,6 @@ def test_gaps_are_the_unfinished_days(first, length, done):
 
 def test_the_end_of_the_calendar_can_be_split():
     """A split never calculates a day after 9999-12-31."""
-    whole = Period(dt.date(9999, 1, 1), dt.date.max)
+    whole = aa.Period(dt.date(9999, 1, 1), dt.date.max)
     density = DensityEstimate(1000, 1000, whole.start_date, whole.end_date, backwards=True)
     assert max(one.period.end_date for one in split(Window("led_1", whole), density, 4)) == dt.date.max

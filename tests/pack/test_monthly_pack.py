@@ -16,8 +16,6 @@ from accounting_analytics.pack.loaded_books import load_books
 from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
 from accounting_analytics.pack.pack_columns import PackPeriods
 from accounting_analytics.pack.page import SECTIONS
-from accounting_analytics.pack_verification import verify_pack
-from accounting_analytics.periods import Period
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +57,7 @@ def test_figures_are_those_of_the_page(demo_pack, page):
 
 def test_the_page_is_verified(demo_pack, tmp_path):
     """The check that shares nothing with the renderer recomputes all figures, and finds its fingerprint."""
-    found = verify_pack(demo_pack.save(tmp_path / "pack.html"), fingerprint=demo_pack.fingerprint)
+    found = aa.verify_pack(demo_pack.save(tmp_path / "pack.html"), fingerprint=demo_pack.fingerprint)
     assert found.verified, found.explain()
 
 
@@ -185,7 +183,7 @@ def test_the_template_of_the_readme(demo_company, tmp_path):
 @pytest.mark.long
 def test_a_report_that_does_not_agree(demo_company):
     """The pack is made, is not proven, and says which report differs; so does a load that is not complete."""
-    periods = PackPeriods.around(Period.parse("2026-05", time_zone=demo_company.time_zone), 1)
+    periods = PackPeriods.around(aa.Period.parse("2026-05", time_zone=demo_company.time_zone), 1)
     books = load_books(demo_company.client, periods, demo_company.start_date, progress=False)
     april = books.compared["2026-05 prior"]._replace(ties=False, verdict="2 differences, 1 of them a cause")
     differing = books._replace(compared=books.compared | {"2026-05 prior": april})
@@ -235,7 +233,7 @@ def test_what_is_refused(demo_company):
     with pytest.raises(EmptyPeriodError, match="there are no line entries from 2027-01-01 to 2027-01-31"):
         aa.monthly_pack(client, "2027-01", progress=False)
     with pytest.raises(PeriodError, match="days of the pack are counted in America/New_York"):
-        aa.monthly_pack(client, Period("2026-05-01", "2026-05-31", "UTC"), time_zone="America/New_York")
+        aa.monthly_pack(client, aa.Period("2026-05-01", "2026-05-31", "UTC"), time_zone="America/New_York")
     with pytest.raises(InputError, match="sections: 'payee' is unknown; there are assumptions, "):
         aa.monthly_pack(client, "2026-05", sections=["payee"])
     with pytest.raises(InputError, match="source is of type str, not LedgerClient; connect\\(\\) returns one"):
@@ -246,12 +244,12 @@ def test_what_is_refused(demo_company):
 
 def test_periods_around_a_fiscal_year():
     """The year to date begins with the fiscal year; months are the last six."""
-    periods = PackPeriods.around(Period.parse("2026-05"), 7)
+    periods = PackPeriods.around(aa.Period.parse("2026-05"), 7)
     assert periods.to_date.start_date == dt.date(2025, 7, 1)
     assert periods.label_of(periods.to_date) == "2025/26 to date"
     assert [f"{one.start_date:%m}" for one in periods.months] == ["12", "01", "02", "03", "04", "05"]
     assert periods.first_day == dt.date(2024, 7, 1)
-    january = PackPeriods.around(Period.parse("2026-01"), 1)
+    january = PackPeriods.around(aa.Period.parse("2026-01"), 1)
     assert january.to_date == january.this
     assert [one.key for one in january.key_columns()] == ["2026-01", "2026-01 prior", "2026-01 prior_year"]
 

@@ -8,10 +8,10 @@ from contextlib import suppress
 
 import pytest
 
+import accounting_analytics as aa
 from accounting_analytics import atomic_files
 from accounting_analytics.errors import EmptyPeriodError, InputError
 from accounting_analytics.pack.output_files import OutputFiles, pack_name
-from accounting_analytics.periods import Period
 
 OLD = {".html": b"old page", ".pdf": b"old paper", ".xlsx": b"old sheets"}
 NEW = {".html": b"new page", ".pdf": b"new paper", ".xlsx": b"new sheets"}
@@ -75,7 +75,7 @@ def named(contents, mark=""):
 )
 def test_names(company, days, name):
     """A name has the company in words that every file system takes, and the period as short as it can be typed."""
-    assert pack_name(company, Period(*days)) == name
+    assert pack_name(company, aa.Period(*days)) == name
 
 
 def test_a_run_replaces_its_files_and_keeps_those_before(files, stored):

@@ -5,12 +5,12 @@ import subprocess
 import pandas as pd
 import pytest
 
+import accounting_analytics as aa
 from accounting_analytics.client.connect import Presentation
 from accounting_analytics.pack.loaded_books import load_books
 from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
 from accounting_analytics.pack.pack_columns import PackPeriods
 from accounting_analytics.pack.pdf import find_browser, print_pdf
-from accounting_analytics.periods import Period
 
 pytestmark = pytest.mark.browser
 PAYLOAD = "</script></style><img src=x onerror=\"document.title='owned'\">'\"${1}{{7*7}}\\"
@@ -25,7 +25,7 @@ UNFOLDED = (
 @pytest.fixture(scope="module")
 def loaded(demo_company):
     """Return the books of the pack of May 2026."""
-    periods = PackPeriods.around(Period.parse("2026-05", time_zone=demo_company.time_zone), 1)
+    periods = PackPeriods.around(aa.Period.parse("2026-05", time_zone=demo_company.time_zone), 1)
     return periods, load_books(demo_company.client, periods, demo_company.start_date, progress=False)
 
 

@@ -5,7 +5,6 @@ from recorded_figures import PageReader, RecordedSums, units_of
 
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
-from accounting_analytics.periods import Period
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +14,7 @@ def changed_books(tmp_path_factory):
     with aa.demo() as company:
         books = aa.Books.open(folder)
         books.sync(company.client, start_date="2026-01-01", end_date="2026-06-30", progress=False)
-        april = Period("2026-04-01", "2026-04-30", company.time_zone)
+        april = aa.Period("2026-04-01", "2026-04-30", company.time_zone)
         books.close(april)
         lines, ledgers = books.line_entries(april), books.ledgers()
         queue = aa.uncategorized_queue(lines, ledgers)

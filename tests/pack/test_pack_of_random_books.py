@@ -16,8 +16,6 @@ from accounting_analytics.client.connect import Presentation
 from accounting_analytics.pack.loaded_books import LoadedBooks
 from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
 from accounting_analytics.pack.pack_columns import PackPeriods
-from accounting_analytics.pack_verification import verify_pack
-from accounting_analytics.periods import Period
 
 
 def pack_of(naive, period, first_month, *, books_start=FIRST_DAY):
@@ -30,7 +28,7 @@ def pack_of(naive, period, first_month, *, books_start=FIRST_DAY):
     names = {one.id: one.name for one in naive.ledgers.values()}
     lines["ledger_name"] = lines["ledger_id"].map(names)
     certificate = aa.check_completeness(lines)
-    days = Period(FIRST_DAY, period.end_date, naive.zone)
+    days = aa.Period(FIRST_DAY, period.end_date, naive.zone)
     loaded = LoadedBooks(ledger_frame(naive), lines, days, books_start, None, certificate, {}, (), {})
     return pack_of_books(loaded, PackPeriods.around(period, first_month), Presentation("Company"), PageOptions())
 
@@ -43,14 +41,14 @@ def pack_of(naive, period, first_month, *, books_start=FIRST_DAY):
 )
 def test_every_amount_follows_from_its_entries(tmp_path_factory, naive, month, first_month):
     """Trees of ledgers, unknown sub_types, huge amounts, instants near midnight of any zone."""
-    period = Period(pd.Period(f"{month:%Y-%m}"), pd.Period(f"{month:%Y-%m}"), naive.zone)
+    period = aa.Period(pd.Period(f"{month:%Y-%m}"), pd.Period(f"{month:%Y-%m}"), naive.zone)
     pack = pack_of(naive, period, first_month)
     page = PageReader(pack.html)
     sums = RecordedSums(page.data)
     for figure in page.figures:
         units = sums.units(figure.table, figure.key)
         assert units_of(figure.text) == (abs(units) if figure.is_size else units), figure
-    found = verify_pack(pack.save(tmp_path_factory.mktemp("pack") / "pack.html"))
+    found = aa.verify_pack(pack.save(tmp_path_factory.mktemp("pack") / "pack.html"))
     assert found.verified, found.explain()
     assert not pack.proven  # no report of the service was compared
 
@@ -58,7 +56,7 @@ def test_every_amount_follows_from_its_entries(tmp_path_factory, naive, month, f
 @pytest.mark.long
 def test_ten_thousand_entries_are_small(demo_company):
     """A page with 10,000 journal entries of two lines has less than 1.5 MB."""
-    periods = PackPeriods.around(Period.parse("2026-05", time_zone=demo_company.time_zone), 1)
+    periods = PackPeriods.around(aa.Period.parse("2026-05", time_zone=demo_company.time_zone), 1)
     chosen = random.Random(1)  # noqa: S311 (no secret)
     ledgers = aa.discover_ledgers(demo_company.client, "2025-01-01", "2026-05-31", progress=False)
     categories = ["led_rent", "led_wages", "led_cafe_sales", "led_marketing"]
@@ -74,7 +72,7 @@ def test_ten_thousand_entries_are_small(demo_company):
     lines["journal_entry_description"] = lines.pop("number").map(dict(enumerate(merchants)))
     lines["debit_credit"] = ["debit" if amount > 0 else "credit" for amount in lines["signed_amount"]]
     lines = lines.assign(amount=lines["signed_amount"].abs(), ledger_name=lines["ledger_id"])
-    days = Period("2025-01-01", "2026-05-31", demo_company.time_zone)
+    days = aa.Period("2025-01-01", "2026-05-31", demo_company.time_zone)
     certificate = aa.check_completeness(lines)
     loaded = LoadedBooks(ledgers, lines, days, days.start_date, None, certificate, {}, (), {})
     pack = pack_of_books(loaded, periods, Presentation("Company"), PageOptions())

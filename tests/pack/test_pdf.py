@@ -13,7 +13,6 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.errors import ConfigurationError, JobTimedOutError, PdfFailedError
 from accounting_analytics.pack.pdf import find_browser, print_pdf
-from accounting_analytics.periods import Period
 
 FIGURES = resources.files("accounting_analytics.figure_tables").joinpath("figure_table.css").read_text(encoding="utf-8")
 STYLE = resources.files("accounting_analytics.pack").joinpath("print.css").read_text(encoding="utf-8")
@@ -100,7 +99,7 @@ def test_every_row_column_and_picture_is_printed(statements, read):
     assert [row for row in expected if row not in text] == []
     assert (text.count("Apicture"), text.count("Behindthepicture")) == (2, 1)
     assert set(sizes) == {A4, A4[::-1]}
-    heads = "".join(f"{month.start_date:%b%Y}" for month in Period("2025-06-01", "2026-05-31").months())
+    heads = "".join(f"{month.start_date:%b%Y}" for month in aa.Period("2025-06-01", "2026-05-31").months())
     assert text.count(heads) == 2  # the statement of twelve months is on two pages, and its head on both
 
 

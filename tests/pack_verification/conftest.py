@@ -8,8 +8,6 @@ import random
 import pytest
 from small_packs import UNUSUAL_NAMES, make_books, write_pack
 
-import accounting_analytics as aa
-
 FIRST_DAY = dt.date(2026, 1, 1)
 CASH = "assets:Bank \U0001f600"
 CATEGORIES = (
@@ -68,22 +66,9 @@ def write_books(path):
 
 
 @pytest.fixture(scope="session")
-def unusual_client(tmp_path_factory):
+def unusual_client(posted_books, tmp_path_factory):
     """Return a client of books with unusual names, which are served until the tests end."""
-    from accounting_analytics.service.auth import issue_token  # noqa: PLC0415 (most tests need no service)
-    from accounting_analytics.service.bookkeeping.instances import create_instance  # noqa: PLC0415
-    from accounting_analytics.service.imports.import_books import import_books  # noqa: PLC0415
-    from accounting_analytics.service.storage.store import Store  # noqa: PLC0415
-    from accounting_analytics.service.web.server import running  # noqa: PLC0415
-
-    folder = tmp_path_factory.mktemp("unusual")
-    write_books(folder / "lines.csv")
-    with Store.open(folder / "books.db") as store:
-        instance_id = create_instance(store)
-        import_books(store, instance_id, folder / "lines.csv", cash=["assets:*"])
-        token = issue_token(store, instance_id)
-    with (
-        running(folder / "books.db") as service,
-        aa.LedgerClient(service.base_url, token=token, instance_id=instance_id) as client,
-    ):
+    file = tmp_path_factory.mktemp("unusual") / "lines.csv"
+    write_books(file)
+    with posted_books.import_file(file, cash=["assets:*"]).client() as client:
         yield client

@@ -3,22 +3,17 @@
 import datetime as dt
 import json
 import random
-import sqlite3
 from decimal import Decimal
+from functools import partial
 from types import SimpleNamespace
 
 import httpx
 import pytest
+from posted_books import UNCATEGORIZED_OUTFLOW, Part, PostedBooks
 
 import accounting_analytics as aa
 from accounting_analytics.recategorization.journal import hash_event
 from accounting_analytics.schemas import PlanItems
-from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.bookkeeping.instances import create_instance
-from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTransaction, post_entries
-from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.server import running
 
 PERIOD = ("2025-03-01", "2025-03-31")
 NOON = dt.datetime(2025, 3, 10, 12, tzinfo=dt.UTC)
@@ -95,105 +90,67 @@ def at_random(seed, share=0.2):
     return lambda _count, _request: chance.choice(["lost before", "lost after"]) if chance.random() < share else None
 
 
-def expense(name):
-    """Return an expense ledger to create."""
-    return NewLedger(
-        name, type="expense", sub_type="operating_expenses", debit_credit="debit", report_cash_flow=False, sort_code="5"
-    )
-
-
 def purchase(number, description, amount, bank, outflow):
-    """Return an uncategorized purchase."""
-    return NewJournalEntry(
-        NOON + dt.timedelta(hours=number),
-        "Card purchase",
-        (
-            NewLine(bank, "credit", Decimal(amount), transaction=NewTransaction(description, id=f"txn_{number}")),
-            NewLine(outflow, "debit", Decimal(amount)),
-        ),
-    )
+    """Return an uncategorized purchase to post."""
+    parts = {bank: Part(f"-{amount}", f"txn_{number}", description), outflow: amount}
+    return NOON + dt.timedelta(hours=number), parts, "Card purchase"
+
+
+LEDGERS = {
+    "led_bank": {"name": "Bank", "financial_account_type": "bank_account"},
+    "led_savings": {"name": "Savings", "financial_account_type": "bank_account"},
+} | {
+    f"led_{name.lower()}": {
+        "name": name, "type": "expense", "sub_type": "operating_expenses", "debit_credit": "debit", "sort_code": "5",
+    }
+    for name in ("Meals", "Software", "Rent")
+}  # fmt: skip
+ENTRIES = [
+    *(purchase(number, *spent, "led_bank", UNCATEGORIZED_OUTFLOW) for number, spent in enumerate(SPENDING)),
+    (
+        NOON,
+        {"led_bank": Part("-70", "txn_split", "HARDWARE STORE"), UNCATEGORIZED_OUTFLOW: "30", "led_rent": "40"},
+        "Split",
+    ),
+    # a ledger without lines is not discovered
+    *((NOON, {"led_bank": -9, category: 9}, "Known") for category in ("led_meals", "led_software")),
+]
 
 
 @pytest.fixture
 def books(tmp_path):
     """Return the company: client, ledger ids, functions to connect, load and post, and the audit log."""
     database = tmp_path / "books.db"
-    with Store.open(database) as store:
-        instance = create_instance(store)
-        token = issue_token(store, instance)
-        outflow = next(ledger.id for ledger in store.ledgers(instance) if "outflow" in ledger.name.lower())
-        bank, savings = (
-            create_ledger(store, instance, NewLedger(name, financial_account_type="bank_account")).id
-            for name in ("Bank", "Savings")
-        )
-        meals, software, rent = (
-            create_ledger(store, instance, expense(name)).id for name in ("Meals", "Software", "Rent")
-        )
-        entries = [purchase(number, *spent, bank, outflow) for number, spent in enumerate(SPENDING)]
-        entries.append(
-            NewJournalEntry(
-                NOON,
-                "Split",
-                (
-                    NewLine(
-                        bank, "credit", Decimal("70.00"), transaction=NewTransaction("HARDWARE STORE", id="txn_split")
-                    ),
-                    NewLine(outflow, "debit", Decimal("30.00")),
-                    NewLine(rent, "debit", Decimal("40.00")),
-                ),
-            )
-        )
-        entries += [  # a ledger without lines is not discovered
-            NewJournalEntry(
-                NOON, "Known", (NewLine(bank, "credit", Decimal(9)), NewLine(category, "debit", Decimal(9)))
-            )
-            for category in (meals, software)
-        ]
-        post_entries(store, instance, entries)
-
-    def post(*entries):
-        with Store.open(database) as store:
-            post_entries(store, instance, entries)
-
-    def audit():
-        """Return the audit rows of every category that was changed."""
-        connection = sqlite3.connect(database)
-        connection.row_factory = sqlite3.Row
-        rows = [
-            dict(row) for row in connection.execute("select * from audit where operation = 'recategorize_transaction'")
-        ]
-        connection.close()
-        return rows
-
-    with running(database) as service, aa.LedgerClient(service.base_url, token=token, instance_id=instance) as client:
+    with PostedBooks(database) as service:
+        access = service.create(ENTRIES, LEDGERS)
 
         def connected(transport=None, **options):
-            return aa.LedgerClient(
-                service.base_url, token=token, instance_id=instance, transport=transport, max_attempts=2, **options
-            )
+            return access.client(transport=transport, max_attempts=2, **options)
 
         def load():
             ledgers = aa.discover_ledgers(client, *PERIOD)
             return ledgers, aa.load_line_entries(client, ledgers["id"], *PERIOD)
 
-        yield SimpleNamespace(
-            client=client,
-            base_url=service.base_url,
-            token=token,
-            connected=connected,
-            load=load,
-            post=post,
-            audit=audit,
-            report=lambda: aa.load_cash_flow_report(client, *PERIOD),
-            database=database,
-            instance=instance,
-            bank=bank,
-            savings=savings,
-            outflow=outflow,
-            meals=meals,
-            software=software,
-            rent=rent,
-        )
+        def audit():
+            """Return the audit rows of every category that was changed."""
+            rows = service.execute("SELECT * FROM audit WHERE operation = 'recategorize_transaction'")
+            return [row._asdict() for row in rows]
+
+        with access.client() as client:
+            yield SimpleNamespace(
+                client=client,
+                base_url=access.base_url,
+                token=access.token,
+                connected=connected,
+                load=load,
+                post=partial(service.post, access.instance_id),
+                audit=audit,
+                report=lambda: aa.load_cash_flow_report(client, *PERIOD),
+                database=database,
+                instance=access.instance_id,
+                outflow=UNCATEGORIZED_OUTFLOW,
+                **{ledger_id.removeprefix("led_"): ledger_id for ledger_id in LEDGERS},
+            )
 
 
 @pytest.fixture

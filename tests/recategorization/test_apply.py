@@ -6,7 +6,7 @@ import json
 import httpx
 import pandas as pd
 import pytest
-from msgspec.structs import replace
+from posted_books import Part
 
 import accounting_analytics as aa
 from accounting_analytics.errors import AuthenticationError, InputError, PlanError, ServiceError
@@ -194,27 +194,16 @@ def test_indistinguishable_split_parts_are_unknown(books, build, tmp_path):
 
 def post_three_way(books, build):
     """Post a purchase with three categories."""
-    entry = build.purchase(0, "THREE", "1.00", books.bank, books.outflow)
-    own, part = entry.lines
-    parts = [replace(part, ledger_id=ledger_id) for ledger_id in (books.outflow, books.rent, books.meals)]
-    books.post(replace(entry, lines=(named(replace(own, amount=3 * own.amount), "txn_three"), *parts)))
-
-
-def named(line, transaction_id, **fields):
-    """Return a line whose transaction has another id."""
-    return replace(line, transaction=replace(line.transaction, id=transaction_id), **fields)
+    parts = {books.bank: Part(-3, "txn_three", "THREE")} | dict.fromkeys((books.outflow, books.rent, books.meals), 1)
+    books.post((build.NOON, parts))
 
 
 def test_transactions_that_share_a_line(books, build, tmp_path):
     """Where two accounts pay one uncategorized line, it changes once; one item is done, the other already done."""
-    entry = build.purchase(0, "SHARED", "5.00", books.bank, books.outflow)
-    own, part = entry.lines
-    lines = (
-        named(own, "txn_one"),
-        named(own, "txn_other", ledger_id=books.savings),
-        replace(part, amount=2 * part.amount),
-    )
-    books.post(replace(entry, lines=lines))
+    parts = {
+        books.bank: Part(-5, "txn_one", "SHARED"), books.savings: Part(-5, "txn_other", "SHARED"), books.outflow: 10
+    }  # fmt: skip
+    books.post((build.NOON, parts))
     shared = build.plan(
         books.instance,
         build.item("txn_one", books.bank, books.outflow, books.meals, entry="shared"),
@@ -378,7 +367,7 @@ def test_only_the_days_of_the_plan_are_read(books, build, tmp_path):
     numbers = range(10, 10 + len(hours))
     entries = [build.purchase(number, f"SHOP {number}", "1.00", books.bank, books.outflow) for number in numbers]
     days = [build.NOON + dt.timedelta(hours=later) for later in hours]
-    books.post(*(replace(entry, datetime=day) for entry, day in zip(entries, days, strict=True)))
+    books.post(*((day, *entry[1:]) for entry, day in zip(entries, days, strict=True)))
     plan = build.plan(
         books.instance,
         *(

@@ -8,11 +8,10 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import BooksDoNotTieError, InputError
-from accounting_analytics.periods import Period
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, LedgerChanges, ReportDifferences
 
 KEYS = ["transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id"]
-PERIOD = Period.of("2025-03-01", "2025-03-31", "UTC")
+PERIOD = aa.Period.of("2025-03-01", "2025-03-31", "UTC")
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
-from accounting_analytics.periods import Period
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, LedgerChanges, Ledgers
 
 FLOWS = [
@@ -33,7 +32,7 @@ def report_of(*flows, moved=MOVED):
         "journal_entry_id": [f"to {ledger_id}" for ledger_id in moved],
     }
     return aa.CashFlowReport(
-        period=Period.of("2025-03-01", "2025-03-31", "UTC"),
+        period=aa.Period.of("2025-03-01", "2025-03-31", "UTC"),
         ledgers=CashFlowLedgers.from_columns(
             {
                 "ledger_id": ids,

@@ -1,15 +1,14 @@
 """Plans for jobs: only what exact rules decide, within the limit and reversible; the rest has a reason."""
 
-import datetime as dt
 from decimal import Decimal
 
 import pytest
+from posted_books import Part
 
 import accounting_analytics as aa
 from accounting_analytics.errors import RulesError
 from accounting_analytics.recategorization.exact_rules import plan_exact_rules
 from accounting_analytics.schemas import Ledgers, Queue
-from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTransaction
 
 RULES = """
 [[rule]]
@@ -41,23 +40,11 @@ def plan_rules(books, tmp_path):
     Besides the usual purchases the books have an entry whose uncategorized part is larger than its transaction, and an
     entry of two transactions.
     """
-
-    def line(ledger_id, side, amount, transaction_id=None, description=""):
-        transaction = NewTransaction(description, id=transaction_id) if transaction_id else None
-        return NewLine(ledger_id, side, Decimal(amount), transaction=transaction)
-
-    refund = (
-        line(books.bank, "credit", "10.00", "txn_refund", "REFUND"),
-        line(books.outflow, "debit", "500.00"),
-        line(books.rent, "credit", "490.00"),
-    )
-    joint = (
-        line(books.bank, "credit", "1.00", "txn_joint", "JOINT"),
-        line(books.savings, "credit", "2.00", "txn_other", "UNKNOWN"),
-        line(books.outflow, "debit", "3.00"),
-    )
-    moment = dt.datetime(2025, 3, 12, 12, tzinfo=dt.UTC)
-    books.post(*(NewJournalEntry(moment, "Unusual", lines) for lines in (refund, joint)))
+    refund = {books.bank: Part(-10, "txn_refund", "REFUND"), books.outflow: 500, books.rent: -490}
+    joint = {
+        books.bank: Part(-1, "txn_joint", "JOINT"), books.savings: Part(-2, "txn_other", "UNKNOWN"), books.outflow: 3
+    }  # fmt: skip
+    books.post(*(("2025-03-12", amounts, "Unusual") for amounts in (refund, joint)))
     ledgers, lines = books.load()
     queue = aa.uncategorized_queue(lines, ledgers)
 

@@ -6,13 +6,13 @@ import io
 from decimal import Decimal
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
 from accounting_analytics.errors import PlanError
-from accounting_analytics.money import pandas_dtype
 from accounting_analytics.schemas import PlanItems
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -79,7 +79,10 @@ def test_any_text_survives(build, tmp_path_factory, *, description, ledger_id, i
 
 def test_large_amounts_survive(build, tmp_path):
     """A plan with an amount of too many digits for float64 loads with decimals; other plans load with float64."""
-    for amount, dtype in (("-9999999999999.99", "float64"), ("-10000000000000.00", pandas_dtype())):
+    for amount, dtype in (
+        ("-9999999999999.99", "float64"),
+        ("-10000000000000.00", pd.ArrowDtype(pa.decimal128(38, 2))),
+    ):
         plan = build.plan(None, build.item("t", "bank", "out", "meals", amount=Decimal(amount)), as_decimals=True)
         plan.save(tmp_path / "plan.csv")
         frame = aa.Plan.load(tmp_path / "plan.csv").frame

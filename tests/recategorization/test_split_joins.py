@@ -1,14 +1,12 @@
 """Joining parts of a split is refused, unless it is allowed, because it cannot be undone."""
 
-from decimal import Decimal
-
 import openpyxl
 import pandas as pd
 import pytest
+from posted_books import Part
 
 import accounting_analytics as aa
 from accounting_analytics.errors import AuthenticationError, InputError
-from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTransaction
 
 
 @pytest.fixture
@@ -123,10 +121,8 @@ def test_books_that_changed_since_the_plan(books, build, plan, tmp_path):
 def three_parts(books, build):
     """Post a split of three parts, and return a plan of two items that both join the third."""
     parts = (books.outflow, books.software, books.rent)
-    lines = [NewLine(one, "debit", Decimal(number)) for number, one in enumerate(parts, start=1)]
-    transaction = NewTransaction("MARKET", id="txn_market")
-    cash = NewLine(books.bank, "credit", Decimal(6), transaction=transaction)
-    books.post(NewJournalEntry(build.NOON, "Market", (cash, *lines)))
+    amounts = {one: number for number, one in enumerate(parts, start=1)}
+    books.post((build.NOON, {books.bank: Part(-6, "txn_market", "MARKET")} | amounts, "Market"))
     options = {"opposing": parts, "entry": "market"}
     return build.plan(
         books.instance,

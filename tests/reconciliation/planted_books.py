@@ -7,8 +7,7 @@ from decimal import Decimal
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from accounting_analytics.cash_flow_report import CashFlowReport
-from accounting_analytics.periods import Period
+import accounting_analytics as aa
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, Ledgers, LineEntries
 
 PARENTS = {"rent": "costs", "meals": "costs", "tips": "meals", "savings": "bank"}
@@ -233,8 +232,8 @@ def _report(books, rows, own, cash_balances):
         "journal_entry_id": [line.entry for line, _ in rows],
         "journal_entry_description": [line.text for line, _ in rows],
     }
-    return CashFlowReport(
-        period=Period(books.start, books.end, books.zone),
+    return aa.CashFlowReport(
+        period=aa.Period(books.start, books.end, books.zone),
         ledgers=CashFlowLedgers.from_columns(ledgers, as_decimals=True),
         lines=CashFlowLines.from_columns(lines, as_decimals=True),
         starting_balances=balances(starting),

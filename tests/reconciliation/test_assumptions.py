@@ -15,9 +15,7 @@ from planted_books import CASH, CATEGORIES, Line, Reading, figures, ledger_frame
 from planted_books import random_books as make_books
 
 import accounting_analytics as aa
-from accounting_analytics.cash_flow import recompute_cash_flow
-from accounting_analytics.periods import LOCALTIME, Period, time_zone_names
-from accounting_analytics.reconciliation import reconcile
+from accounting_analytics.periods import LOCALTIME, time_zone_names
 
 ZONES = sorted(time_zone_names() - {LOCALTIME})
 DAY = dt.timedelta(days=1)
@@ -139,8 +137,8 @@ def reconciled(books, report, *, is_anchored=False):
     """Reconcile with what the package recomputes, perhaps from the starting balances of the report."""
     lines, ledgers = line_frame(books.lines), ledger_frame()
     starting = report.starting_balances if is_anchored else None
-    recomputed = recompute_cash_flow(lines, ledgers, *books.days, time_zone=books.zone, starting_balances=starting)
-    return reconcile(report, recomputed, line_entries=lines, ledgers=ledgers)
+    recomputed = aa.recompute_cash_flow(lines, ledgers, *books.days, time_zone=books.zone, starting_balances=starting)
+    return aa.reconcile(report, recomputed, line_entries=lines, ledgers=ledgers)
 
 
 def fits(books, report, assumption):
@@ -262,9 +260,9 @@ def test_nothing_is_assumed_without_ledgers():
     books = make_books(1)
     error = plant_cash_flag(books, random.Random(1))  # noqa: S311 (reproducible books, no secret)
     lines = line_frame(books.lines)
-    recomputed = recompute_cash_flow(lines, ledger_frame(), *books.days, time_zone=books.zone)
-    assert not reconcile(error.report, recomputed, line_entries=lines).assumptions
-    assert reconcile(error.report, recomputed, line_entries=lines, ledgers=ledger_frame()).assumptions
+    recomputed = aa.recompute_cash_flow(lines, ledger_frame(), *books.days, time_zone=books.zone)
+    assert not aa.reconcile(error.report, recomputed, line_entries=lines).assumptions
+    assert aa.reconcile(error.report, recomputed, line_entries=lines, ledgers=ledger_frame()).assumptions
 
 
 @pytest.mark.parametrize("kind", ["zone", "end date", "as of"])
@@ -280,8 +278,8 @@ def test_a_report_that_ties_is_not_recomputed():
     """Where the reports tie nothing is read that only assumptions need."""
     books = make_books(1)
     lines, ledgers = line_frame(books.lines), ledger_frame()
-    recomputed = recompute_cash_flow(lines, ledgers, *books.days, time_zone=books.zone)
-    assert reconcile(naive_report(books), recomputed, line_entries=lines, ledgers=object()).ties
+    recomputed = aa.recompute_cash_flow(lines, ledgers, *books.days, time_zone=books.zone)
+    assert aa.reconcile(naive_report(books), recomputed, line_entries=lines, ledgers=object()).ties
 
 
 def test_assumptions_that_cannot_be_recomputed_do_not_fit():
@@ -291,8 +289,8 @@ def test_assumptions_that_cannot_be_recomputed_do_not_fit():
     at = dt.datetime.combine(books.end + DAY, dt.time(1), ZoneInfo(books.zone)).astimezone(dt.UTC)
     unknown = [Line(f"u{ledger}", ledger, "eu", at, amount, "") for ledger, amount in (("new", 1), ("bank", -1))]
     lines, ledgers = line_frame([*books.lines, *unknown]), ledger_frame()
-    recomputed = recompute_cash_flow(lines, ledgers, *books.days, time_zone=books.zone)
-    outcome = reconcile(error.report, recomputed, line_entries=lines, ledgers=ledgers)
+    recomputed = aa.recompute_cash_flow(lines, ledgers, *books.days, time_zone=books.zone)
+    outcome = aa.reconcile(error.report, recomputed, line_entries=lines, ledgers=ledgers)
     assert [one.kind for one in outcome.assumptions] == ["as of"]
 
 
@@ -319,10 +317,10 @@ def test_reports_of_the_service_for_other_days(demo_company, served, kind, days,
     """What the service itself reports for other days or another zone is recognized as that."""
     lines, ledgers = served
     report = aa.load_cash_flow_report(demo_company.client, *days, **options)
-    period = Period(*MARCH, demo_company.time_zone)
+    period = aa.Period(*MARCH, demo_company.time_zone)
     reported = dataclasses.replace(report, period=period)
-    recomputed = recompute_cash_flow(lines, ledgers, *MARCH, time_zone=demo_company.time_zone)
-    outcome = reconcile(reported, recomputed, line_entries=lines, ledgers=ledgers)
+    recomputed = aa.recompute_cash_flow(lines, ledgers, *MARCH, time_zone=demo_company.time_zone)
+    outcome = aa.reconcile(reported, recomputed, line_entries=lines, ledgers=ledgers)
     (found,) = outcome.assumptions
     assert found.kind == kind
     assert kind != "zone" or "UTC" in found.time_zones

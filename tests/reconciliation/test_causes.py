@@ -8,9 +8,8 @@ from decimal import Decimal
 import pandas as pd
 import pytest
 
-from accounting_analytics.cash_flow import recompute_cash_flow
+import accounting_analytics as aa
 from accounting_analytics.errors import FrameError
-from accounting_analytics.reconciliation import reconcile
 from accounting_analytics.schemas import Ledgers, LineEntries
 
 DAYS = ("2025-03-01", "2025-03-31")
@@ -59,17 +58,17 @@ def line_frame(seed=1, count=100):
 
 
 LINES, LEDGERS = line_frame(), ledger_frame()
-RECOMPUTED = recompute_cash_flow(LINES, LEDGERS, *DAYS)
+RECOMPUTED = aa.recompute_cash_flow(LINES, LEDGERS, *DAYS)
 
 
 def as_reported(lines, ledgers=LEDGERS):
     """Report of other books, as if the service had sent it."""
-    return dataclasses.replace(recompute_cash_flow(lines, ledgers, *DAYS), origin="loaded")
+    return dataclasses.replace(aa.recompute_cash_flow(lines, ledgers, *DAYS), origin="loaded")
 
 
 def reconciled(reported):
     """Reconcile with all that is known."""
-    return reconcile(reported, RECOMPUTED, line_entries=LINES, ledgers=LEDGERS)
+    return aa.reconcile(reported, RECOMPUTED, line_entries=LINES, ledgers=LEDGERS)
 
 
 def causes(outcome):
@@ -120,9 +119,9 @@ def test_a_line_is_named_as_people_know_it(seed):
 def test_many_causes_are_all_shown_before_what_follows():
     """A report in which 68 lines are missing names each of them, then one sentence on what follows."""
     lines = line_frame(seed=5, count=300)
-    recomputed = recompute_cash_flow(lines, LEDGERS, *DAYS)
+    recomputed = aa.recompute_cash_flow(lines, LEDGERS, *DAYS)
     omitted = recomputed.lines.head(68)
-    outcome = reconcile(
+    outcome = aa.reconcile(
         as_reported(without_entries(lines, omitted["journal_entry_id"])),
         recomputed,
         line_entries=lines,
@@ -153,7 +152,7 @@ def test_a_missing_ledger_is_one_cause(ledger_id, is_reported):
     reported, recomputed = (RECOMPUTED, lacking) if is_reported else (lacking, RECOMPUTED)
     lines = LINES[LINES["ledger_id"] != ledger_id] if is_reported else LINES
     loaded = dataclasses.replace(reported, origin="loaded")
-    outcome = reconcile(loaded, recomputed, line_entries=lines, ledgers=LEDGERS)
+    outcome = aa.reconcile(loaded, recomputed, line_entries=lines, ledgers=LEDGERS)
     (cause,) = causes(outcome).to_dict("records")
     which = "only the report lists this ledger" if is_reported else "the report does not list this ledger"
     assert (cause["what"], cause["ledger_id"]) == ("net_cash_flow", ledger_id)
@@ -170,10 +169,10 @@ def test_a_load_with_an_unknown_ledger_names_it():
     sentence = f"{len(of_rent)} lines that sum to {of_rent['signed_amount'].sum():,}; whether they report"
     for frame, name in ((lines, "Rent (rent)"), (LINES, "rent")):
         with pytest.raises(FrameError) as raised:
-            recompute_cash_flow(frame, known, *DAYS)
+            aa.recompute_cash_flow(frame, known, *DAYS)
         assert f"1 ledger(s) of the line entries are not in ledgers: {name} with {sentence}" in str(raised.value)
     with pytest.raises(FrameError) as raised:
-        recompute_cash_flow(lines, known, *DAYS, starting_balances={})
+        aa.recompute_cash_flow(lines, known, *DAYS, starting_balances={})
     within = of_rent[of_rent["datetime"] >= pd.Timestamp(DAYS[0], tz="UTC")]
     assert f"with {len(within)} lines that sum to {within['signed_amount'].sum():,}" in str(raised.value)
 

@@ -13,11 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounting_analytics.cash_flow import recompute_cash_flow
-from accounting_analytics.cash_flow_report import CashFlowReport
+import accounting_analytics as aa
 from accounting_analytics.errors import FrameError, InputError
-from accounting_analytics.periods import Period
-from accounting_analytics.reconciliation import reconcile
 from accounting_analytics.schemas import Differences, Ledgers, LineEntries
 
 CENT = Decimal("0.01")
@@ -86,7 +83,7 @@ def line_frame():
 
 
 LINES = line_frame()
-RECOMPUTED = recompute_cash_flow(LINES, ledger_frame(), "2025-01-01", "2025-01-31", time_zone="America/New_York")
+RECOMPUTED = aa.recompute_cash_flow(LINES, ledger_frame(), "2025-01-01", "2025-01-31", time_zone="America/New_York")
 REPORT = dataclasses.replace(RECOMPUTED, origin="loaded")
 ANYWHERE = st.integers(0, 10**6)
 
@@ -108,7 +105,7 @@ def without(report, table, row):
 
 def reconciled(reported, **options):
     """Reconcile with RECOMPUTED; the differences are a valid table, and every kind of them has a text."""
-    outcome = reconcile(reported, RECOMPUTED, **options)
+    outcome = aa.reconcile(reported, RECOMPUTED, **options)
     Differences.checked(outcome.differences)
     assert outcome.ties == ("agree" in outcome.explain().splitlines()[0])
     return outcome
@@ -408,11 +405,11 @@ def test_missing_zero_rows_are_tolerated():
     """A cash ledger at zero that only one side lists is not a difference."""
     lines = LINES[LINES["ledger_id"] != "card"]
     whole = lines.groupby("journal_entry_id")["signed_amount"].transform("sum") == 0
-    report = recompute_cash_flow(lines[whole], ledger_frame(), "2025-01-01", "2025-01-31")
+    report = aa.recompute_cash_flow(lines[whole], ledger_frame(), "2025-01-01", "2025-01-31")
     position = int(report.ending_balances.index[report.ending_balances["ledger_id"] == "card"][0])
     shorter = without(without(report, "ending_balances", position), "starting_balances", position)
-    fewer = reconcile(dataclasses.replace(shorter, origin="loaded"), report)
-    more = reconcile(dataclasses.replace(report, origin="loaded"), shorter)
+    fewer = aa.reconcile(dataclasses.replace(shorter, origin="loaded"), report)
+    more = aa.reconcile(dataclasses.replace(report, origin="loaded"), shorter)
     assert fewer.ties
     assert more.ties
     assert "Ledgers that only the given chart of accounts counts as cash: card." in fewer.notes
@@ -431,10 +428,10 @@ def test_another_ledger_at_zero_is_a_difference(table, what, explanation):
     """Rows of zero may be left out or listed in addition; a report that names another ledger instead differs."""
     lines = LINES[LINES["ledger_id"] != "card"]
     whole = lines.groupby("journal_entry_id")["signed_amount"].transform("sum") == 0
-    recomputed = recompute_cash_flow(lines[whole], ledger_frame(), "2025-01-01", "2025-01-31")
+    recomputed = aa.recompute_cash_flow(lines[whole], ledger_frame(), "2025-01-01", "2025-01-31")
     row = "costs" if table == "ledgers" else "card"  # without lines of its own
     reported = dataclasses.replace(changed(recomputed, table, row, "ledger_id", "other"), origin="loaded")
-    outcome = reconcile(reported, recomputed)
+    outcome = aa.reconcile(reported, recomputed)
     named = outcome.differences[outcome.differences["ledger_id"] == "other"]
     (found,) = named[named["what"] == what].itertuples()
     assert (found.role, found.reported, found.difference) == ("cause", Decimal(0), Decimal(0))
@@ -475,16 +472,16 @@ def test_a_report_without_lines_is_compared_by_ledger():
 def test_totals_alone_do_not_claim_that_lines_agree():
     """Against a report recomputed without lines the totals are compared, and the reported lines counted as not."""
     options = {"time_zone": "America/New_York", "lines": False}
-    totals = recompute_cash_flow(LINES, ledger_frame(), "2025-01-01", "2025-01-31", **options)
+    totals = aa.recompute_cash_flow(LINES, ledger_frame(), "2025-01-01", "2025-01-31", **options)
     reported = without_rows_of_parents(REPORT)
     for report in (REPORT, reported):
-        outcome = reconcile(report, totals, line_entries=LINES)
+        outcome = aa.reconcile(report, totals, line_entries=LINES)
         assert outcome.ties
         assert not outcome.compared_everything
         assert f"lines not compared ({len(REPORT.lines)} of {len(REPORT.lines)})" in outcome.summary()
         assert "agree to the last digit" in outcome.summary()
         assert any("recomputed without lines (lines=False)" in note for note in outcome.notes)
-    wrong = reconcile(changed(REPORT, "ledgers", "rent", "net_cash_flow", lambda net: net + CENT), totals)
+    wrong = aa.reconcile(changed(REPORT, "ledgers", "rent", "net_cash_flow", lambda net: net + CENT), totals)
     assert differences_of(wrong)["net_cash_flow", "rent", None] == (
         CENT,
         "no lines were compared that could explain it",
@@ -571,7 +568,9 @@ def test_a_line_split_into_rows_is_accepted():
 @pytest.mark.parametrize("cash", [("bank", "card"), (*CASH, "receivable")])
 def test_another_set_of_cash_ledgers_is_explained(cash):
     """A ledger that only one side counts as cash is noted by id, and its differences are explained by that."""
-    reported = recompute_cash_flow(LINES, ledger_frame(cash), "2025-01-01", "2025-01-31", time_zone="America/New_York")
+    reported = aa.recompute_cash_flow(
+        LINES, ledger_frame(cash), "2025-01-01", "2025-01-31", time_zone="America/New_York"
+    )
     outcome = reconciled(dataclasses.replace(reported, origin="loaded"), line_entries=LINES)
     (ledger_id,) = set(cash) ^ set(CASH)
     assert any(note.endswith(f"as cash: {ledger_id}.") for note in outcome.notes)
@@ -594,15 +593,15 @@ def test_anchored_balances_prove_nothing():
     frames = LINES, ledger_frame()
     days = ("2025-01-01", "2025-01-31")
     options = {"time_zone": "America/New_York", "starting_balances": REPORT.starting_balances}
-    anchored = recompute_cash_flow(*frames, *days, **options)
-    outcome = reconcile(REPORT, anchored)
+    anchored = aa.recompute_cash_flow(*frames, *days, **options)
+    outcome = aa.reconcile(REPORT, anchored)
     assert outcome.ties
     assert {comparison.what for comparison in outcome.comparisons if not comparison.independent} == {
         "starting_cash_balance",
         "starting_balance",
         "starting_total_balance",
     }
-    wrong = reconcile(changed(REPORT, "starting_balances", "bank", "cash_balance", Decimal(1)), anchored)
+    wrong = aa.reconcile(changed(REPORT, "starting_balances", "bank", "cash_balance", Decimal(1)), anchored)
     assert differences_of(wrong)["starting_balance", "bank", None][1] == "not the balance that was supplied"
 
 
@@ -610,7 +609,9 @@ def recomputed_without_history():
     """Recompute from lines of the period only."""
     days = ("2025-01-01", "2025-01-31")
     start = pd.Timestamp(days[0], tz="America/New_York")
-    return recompute_cash_flow(LINES[LINES["datetime"] >= start], ledger_frame(), *days, time_zone="America/New_York")
+    return aa.recompute_cash_flow(
+        LINES[LINES["datetime"] >= start], ledger_frame(), *days, time_zone="America/New_York"
+    )
 
 
 def test_missing_history_is_named_first():
@@ -618,7 +619,7 @@ def test_missing_history_is_named_first():
     recomputed = recomputed_without_history()
     advice = "pass starting_balances=reported.starting_balances"
     assert advice in recomputed.notes[0]
-    outcome = reconcile(REPORT, recomputed)
+    outcome = aa.reconcile(REPORT, recomputed)
     assert outcome.without_history
     count = len(outcome.differences)
     assert count > 10
@@ -627,7 +628,7 @@ def test_missing_history_is_named_first():
     assert f"- {count} balance(s) differ only by the missing history" in outcome.explain()
     assert outcome.explain().count("reported ") == 0
     assert advice in outcome._repr_html_()
-    wrong = reconcile(
+    wrong = aa.reconcile(
         changed(REPORT, "ending_balances", "bank", "cash_balance", lambda balance: balance + CENT), recomputed
     )
     assert f"- {count - 1} balance(s) differ only by" in wrong.explain()
@@ -637,7 +638,7 @@ def test_missing_history_is_named_first():
 
 def test_history_is_not_missing():
     """With history, supplied balances, or reported balances of zero, the first line gives no such advice."""
-    supplied = recompute_cash_flow(
+    supplied = aa.recompute_cash_flow(
         *(LINES, ledger_frame(), "2025-01-01", "2025-01-31"),
         time_zone="America/New_York",
         starting_balances={"bank": Decimal(0)},
@@ -648,15 +649,15 @@ def test_history_is_not_missing():
         (REPORT, supplied),
         (dataclasses.replace(without, origin="loaded"), without),
     ):
-        assert not reconcile(reported, recomputed).without_history
+        assert not aa.reconcile(reported, recomputed).without_history
 
 
 def test_unknown_parents_leave_totals_uncompared():
     """Without parents plain figures are compared, totals are not, and the note says so."""
-    flat = recompute_cash_flow(
+    flat = aa.recompute_cash_flow(
         LINES, ledger_frame(parent_known=False), "2025-01-01", "2025-01-31", time_zone="America/New_York"
     )
-    outcome = reconcile(REPORT, flat)
+    outcome = aa.reconcile(REPORT, flat)
     assert outcome.ties
     assert not outcome.compared_everything
     compared = {comparison.what: comparison.compared for comparison in outcome.comparisons}
@@ -679,18 +680,18 @@ def recomputed_without_parents(*ledger_ids):
     ledgers = ledgers.assign(
         type=ledgers["id"].map(TYPES), parent_id=ledgers["parent_id"].mask(hidden), parent_known=~hidden
     )
-    return recompute_cash_flow(LINES, ledgers, "2025-01-01", "2025-01-31", time_zone="America/New_York")
+    return aa.recompute_cash_flow(LINES, ledgers, "2025-01-01", "2025-01-31", time_zone="America/New_York")
 
 
 def test_totals_under_an_inferred_root_are_compared():
     """Totals under a ledger that is taken for a root are compared, and the first line says that it is."""
-    outcome = reconcile(REPORT, recomputed_without_parents("costs", "bank"))
+    outcome = aa.reconcile(REPORT, recomputed_without_parents("costs", "bank"))
     assert outcome.ties
     assert outcome.hierarchy_inferred
     assert outcome.explain().splitlines()[0].endswith("agree to the last digit; hierarchy inferred.")
     compared = {one.what: (one.compared, one.not_compared) for one in outcome.comparisons}
     assert compared["total_net_cash_flow"] == (len(REPORT.ledgers), 0)
-    assert not reconcile(REPORT, RECOMPUTED).hierarchy_inferred
+    assert not aa.reconcile(REPORT, RECOMPUTED).hierarchy_inferred
 
 
 @settings.get_profile("slow")
@@ -702,7 +703,7 @@ def test_wrong_totals_name_the_hierarchy(row):
         (RECOMPUTED, "the cause is the hierarchy, the report sums other descendants"),
         (recomputed_without_parents("costs", "bank"), "the cause is the hierarchy, which is inferred"),
     ):
-        outcome = reconcile(reported, recomputed)
+        outcome = aa.reconcile(reported, recomputed)
         ((difference, explanation),) = differences_of(outcome).values()
         assert difference == 1000
         assert cause in explanation
@@ -715,15 +716,15 @@ def test_ancestors_that_only_the_report_knows_are_not_compared():
     above = pd.DataFrame({"ledger_id": "all", "name": "All", "net_cash_flow": 0, "total_net_cash_flow": [total]})
     ledgers = pd.concat([REPORT.ledgers, above.astype(REPORT.ledgers.dtypes.to_dict())], ignore_index=True)
     reported = dataclasses.replace(REPORT, ledgers=ledgers)
-    outcome = reconcile(reported, recomputed_without_parents("costs"))
+    outcome = aa.reconcile(reported, recomputed_without_parents("costs"))
     assert outcome.ties
     assert outcome.not_compared == (f"totals not compared (1 of {len(ledgers) + 2 * len(CASH)})",)
-    assert differences_of(reconcile(reported, RECOMPUTED)).keys() == {("total_net_cash_flow", "all", None)}
+    assert differences_of(aa.reconcile(reported, RECOMPUTED)).keys() == {("total_net_cash_flow", "all", None)}
 
 
 def test_totals_that_the_report_does_not_state_are_counted():
     """A null total of the report is not compared, and the note says whose it is."""
-    outcome = reconcile(changed(REPORT, "ledgers", "costs", "total_net_cash_flow", None), RECOMPUTED)
+    outcome = aa.reconcile(changed(REPORT, "ledgers", "costs", "total_net_cash_flow", None), RECOMPUTED)
     assert not outcome.compared_everything
     assert any("with descendants: 1 of" in note and "the report does not state them" in note for note in outcome.notes)
 
@@ -731,22 +732,22 @@ def test_totals_that_the_report_does_not_state_are_counted():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"period": Period.of("2025-01-01", "2025-01-30", "America/New_York")}, "recompute for the same days"),
-        ({"period": Period.of("2025-01-01", "2025-01-31", "UTC")}, "the reported days are those of UTC"),
+        ({"period": aa.Period.of("2025-01-01", "2025-01-30", "America/New_York")}, "recompute for the same days"),
+        ({"period": aa.Period.of("2025-01-01", "2025-01-31", "UTC")}, "the reported days are those of UTC"),
         ({"tag_ids": ("tag_1",)}, "filtered by tags"),
     ],
 )
 def test_other_days_or_tags_are_refused(change, message):
     """Reports of other days, another zone or with tags cannot be compared."""
     with pytest.raises(InputError, match=message):
-        reconcile(dataclasses.replace(REPORT, **change), RECOMPUTED)
+        aa.reconcile(dataclasses.replace(REPORT, **change), RECOMPUTED)
 
 
 LOADED = dataclasses.replace(REPORT, notes=("Another load.",))
 
 
 @pytest.mark.parametrize(
-    "copied", [lambda report: report, CashFlowReport.exact, CashFlowReport.checked, copy.deepcopy, repickled]
+    "copied", [lambda report: report, aa.CashFlowReport.exact, aa.CashFlowReport.checked, copy.deepcopy, repickled]
 )
 @pytest.mark.parametrize(
     ("reported", "recomputed", "mistake"),
@@ -763,7 +764,7 @@ LOADED = dataclasses.replace(REPORT, notes=("Another load.",))
 def test_reports_of_the_wrong_origin_are_refused(copied, reported, recomputed, mistake):
     """A report is not compared with itself or one of its kind, nor are swapped ones; copies keep their origin."""
     with pytest.raises(InputError, match=f"{mistake}.*pass the report of load_cash_flow_report"):
-        reconcile(copied(reported), recomputed)
+        aa.reconcile(copied(reported), recomputed)
 
 
 def test_one_report_twice_is_refused():
@@ -771,24 +772,24 @@ def test_one_report_twice_is_refused():
     unknown = dataclasses.replace(REPORT, origin=None)
     for report in (REPORT, RECOMPUTED, unknown):
         with pytest.raises(InputError, match="reported and recomputed are the same report; pass the report of"):
-            reconcile(report, report)
-    assert reconcile(unknown, RECOMPUTED).ties
-    assert reconcile(REPORT, unknown).ties
+            aa.reconcile(report, report)
+    assert aa.reconcile(unknown, RECOMPUTED).ties
+    assert aa.reconcile(REPORT, unknown).ties
 
 
 def test_a_recomputed_report_with_tags_is_refused():
     """Tags are refused on either side."""
     with pytest.raises(InputError, match="filtered by tags"):
-        reconcile(REPORT, dataclasses.replace(RECOMPUTED, tag_ids=("tag_1",)))
+        aa.reconcile(REPORT, dataclasses.replace(RECOMPUTED, tag_ids=("tag_1",)))
 
 
 def test_another_scale_is_refused():
     """Amounts of another scale cannot be compared."""
     lines = LINES.astype({"signed_amount": LineEntries.dtypes(3, as_decimals=True)["amount"]})
     lines.attrs["scale"] = 3
-    finer = recompute_cash_flow(lines, ledger_frame(), "2025-01-01", "2025-01-31", time_zone="America/New_York")
+    finer = aa.recompute_cash_flow(lines, ledger_frame(), "2025-01-01", "2025-01-31", time_zone="America/New_York")
     with pytest.raises(InputError, match="reported amounts have 2 fraction digits, the recomputed ones 3"):
-        reconcile(REPORT, finer)
+        aa.reconcile(REPORT, finer)
 
 
 @pytest.mark.parametrize(
@@ -796,7 +797,7 @@ def test_another_scale_is_refused():
 )
 def test_another_name_of_the_same_zone_is_accepted(name, note):
     """An alias of the zone, or the service's local time, is accepted and noted."""
-    reported = dataclasses.replace(REPORT, period=Period.of("2025-01-01", "2025-01-31", name))
+    reported = dataclasses.replace(REPORT, period=aa.Period.of("2025-01-01", "2025-01-31", name))
     outcome = reconciled(reported)
     assert outcome.ties
     assert any(note in text for text in outcome.notes)
@@ -806,7 +807,7 @@ def test_another_name_of_the_same_zone_is_accepted(name, note):
 def test_line_entries_must_be_a_frame(line_entries):
     """Anything but a frame of line entries is refused with a clear message."""
     with pytest.raises(FrameError, match="line_entries"):
-        reconcile(without(added(REPORT, line_id="le_new"), "lines", 0), RECOMPUTED, line_entries=line_entries)
+        aa.reconcile(without(added(REPORT, line_id="le_new"), "lines", 0), RECOMPUTED, line_entries=line_entries)
 
 
 def test_errors_in_many_lines_are_all_found():
@@ -819,6 +820,6 @@ def test_errors_in_many_lines_are_all_found():
     wrong = lines.copy()
     for row in injected:
         wrong.loc[row, "amount"] += CENT
-    outcome = reconcile(dataclasses.replace(REPORT, lines=wrong), ours)
+    outcome = aa.reconcile(dataclasses.replace(REPORT, lines=wrong), ours)
     assert sorted(outcome.differences["line_id"]) == sorted(f"le_{number}" for number in injected)
     assert set(outcome.differences["difference"]) == {CENT}

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from accounting_analytics.periods import Period
-from accounting_analytics.reconciliation import Comparison, Reconciliation
+import accounting_analytics as aa
+from accounting_analytics.reconciliation import Comparison
 from accounting_analytics.schemas import Differences
 
 HOSTILE = "<img src=x onerror=alert(1)>\x1b[31m\u202e"
@@ -34,7 +34,7 @@ def make_result():
             }
         )
         comparisons = (Comparison("starting_cash_balance", 1, 0, independent=False), Comparison("line", 90, count))
-        return Reconciliation(Period.of("2025-01-01", "2025-01-31", "UTC"), differences, comparisons, **options)
+        return aa.Reconciliation(aa.Period.of("2025-01-01", "2025-01-31", "UTC"), differences, comparisons, **options)
 
     return make
 

@@ -6,7 +6,6 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import IncompleteLoadError, InputError
-from accounting_analytics.periods import Period
 from accounting_analytics.statements.columns import StatementColumn
 
 
@@ -329,7 +328,7 @@ def test_a_ledger_of_another_statement_is_refused(books):
 def test_columns_may_be_given_with_their_changes(books):
     """Columns as statements have them are shown as they are; a change from each of two periods sums its lines."""
     lines, ledgers, _ = books
-    may, april, year_before = (Period.parse(text, time_zone="UTC") for text in ("2026-05", "2026-04", "2025-05"))
+    may, april, year_before = (aa.Period.parse(text, time_zone="UTC") for text in ("2026-05", "2026-04", "2025-05"))
     columns = [
         StatementColumn("this", "May", "period", periods=((1, may),)),
         StatementColumn("change", "Change", "change", "this", ((1, may), (-1, april))),

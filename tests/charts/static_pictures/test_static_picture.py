@@ -9,11 +9,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from test_reconciled_months import month
 
+import accounting_analytics as aa
 from accounting_analytics import charts
 from accounting_analytics.charts.static_pictures import PICTURE_STYLE
 from accounting_analytics.charts.static_pictures.canvas import fitted, text_width
 from accounting_analytics.errors import InputError
-from accounting_analytics.periods import Period
 
 CHARTS = [charts.inflow_outflow, charts.running_balance, charts.waterfall]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -134,7 +134,7 @@ def test_one_day_and_nothing(make_report, lines):
     """A period of a day, and one without any amount, have pictures."""
     report = make_report([])
     assert "No cash moved in this period" in texts_of(charts.static_picture(charts.inflow_outflow(report)))
-    day = dataclasses.replace(make_report(lines[2:]), period=Period("2025-03-01", "2025-03-01", "UTC"))
+    day = dataclasses.replace(make_report(lines[2:]), period=aa.Period("2025-03-01", "2025-03-01", "UTC"))
     texts = texts_of(charts.static_picture(charts.running_balance(day)))
     assert "1 Mar" in texts
     assert f"end \N{MINUS SIGN}{Decimal('0.10')}" in texts

@@ -5,7 +5,7 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from accounting_analytics.books import Books
+import accounting_analytics as aa
 from accounting_analytics.exports import verify_export
 from accounting_analytics.exports.version_folder import export_lock
 
@@ -64,7 +64,7 @@ def test_settings_are_those_of_the_configuration(run, assert_refused, demo_compa
 
 def test_local_books_are_exported(run, assert_refused, demo_company, tmp_path):
     """The verdict is that of the sync; options of a load are refused."""
-    Books.open(tmp_path / "books").sync(demo_company.client, start_date="2025-02-01", end_date="2025-03-31")
+    aa.Books.open(tmp_path / "books").sync(demo_company.client, start_date="2025-02-01", end_date="2025-03-31")
     export = ("export", *DAYS, "--output", "out", "--books", "books")
     first = run(*export, "--json")
     assert first.returncode == 0, first.stderr

@@ -6,7 +6,6 @@ from decimal import Decimal
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.ledger_names import LedgerNames
 
 PERIOD = ("--start-date", "2026-05-01", "--end-date", "2026-05-31")
 
@@ -25,7 +24,7 @@ def test_ledger_by_id_name_or_path(run, demo_company, ledgers):
     assert len(rows) > 20
     account = rows[0]["ledger_id"]
     assert {row["ledger_id"] for row in rows} > {account}
-    names = LedgerNames.from_frame(ledgers)
+    names = aa.LedgerNames.from_frame(ledgers)
     for texts in ([account], [names.name(account).upper(), account], [names.path(account)]):
         options = [part for text in texts for part in ("--ledger", text)]
         finished = run("queue", *PERIOD, *options, "--json", **demo_company.environment())

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import BigInteger, Column, MetaData, Table, create_engine, insert, select
 
-from accounting_analytics.periods import LOCALTIME, Period, time_zone_names
+import accounting_analytics as aa
+from accounting_analytics.periods import LOCALTIME, time_zone_names
 from accounting_analytics.service.storage.database import is_within
 from accounting_analytics.service.wire.stored_values import instant, microseconds
 
@@ -50,7 +51,7 @@ def selected(condition, moments):
 
 def check_selection(first, last, zone, moments):
     """Check that SQL selects the moments by their local date."""
-    tz, period = ZoneInfo(zone), Period(first, last, zone)
+    tz, period = ZoneInfo(zone), aa.Period(first, last, zone)
     dates = {moment: moment.astimezone(tz).date() for moment in moments}
     expected = {moment for moment, date in dates.items() if first <= date <= last}
     assert selected(is_within(period.instants(), MOMENTS.c.at), moments) == expected
@@ -65,7 +66,7 @@ def test_unusual_days_to_the_second(zone, day, offset):
     """Every second around the beginning of an unusual local date is selected correctly."""
     date = dt.date.fromisoformat(day) + dt.timedelta(days=offset)
     middle = dt.datetime.combine(date, dt.time(), dt.UTC)
-    ends = [end for interval in Period(date, date, zone).instants() for end in interval if end]
+    ends = [end for interval in aa.Period(date, date, zone).instants() for end in interval if end]
     near = {end + dt.timedelta(seconds=second) for end in ends for second in range(-90, 90)}
     around = {middle + dt.timedelta(minutes=5 * step) for step in range(-500, 500)}
     check_selection(date, date, zone, near | around | {end - dt.timedelta(microseconds=1) for end in ends})
