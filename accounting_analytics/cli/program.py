@@ -128,6 +128,9 @@ def program(*, version: Version = False) -> None:  # noqa: ARG001 (it is printed
     print_note.cache_clear()  # in a process that runs several commands each prints its notes
 
 
+_PROGRAM = typer.main.get_command(app)
+
+
 def main() -> NoReturn:
     """Run the command line; every error of the package is a message on stderr and its exit code."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -154,7 +157,7 @@ def _escape_as_json(error: UnicodeError) -> tuple[str, int]:
 def _run() -> int:
     """Run the command of the command line and return its exit code."""
     try:
-        code = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
+        code = _PROGRAM(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
         if code == _INTERRUPTED:
             raise KeyboardInterrupt  # noqa: TRY301 (typer turned Ctrl-C into an exit code)
         sys.stdout.flush()

@@ -24,7 +24,7 @@ def test_every_error_is_one_line_and_its_exit_code(kind, monkeypatch, capsys):
     def fail(*_, **__):
         raise kind.__new__(kind, "what is wrong")
 
-    monkeypatch.setattr(program, "app", fail)
+    monkeypatch.setattr(program, "_PROGRAM", fail)
     assert program._run() == kind.exit_code
     assert capsys.readouterr().err == "error: what is wrong\n"
 
