@@ -27,7 +27,7 @@ from accounting_analytics.service.operations.resource_lookup import (
 )
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.database import is_within
-from accounting_analytics.service.wire.response_models import LineEntryPage, NestedLedger, Tag
+from accounting_analytics.service.wire.response_models import LineEntry, LineEntryPage, NestedLedger, Tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,9 +110,9 @@ class LedgerLineFilter(NamedTuple):
 
 
 class PageLocation(NamedTuple):
-    """A query of the `pk` and `journal_entry_pk` of the lines of a page, and where its neighbours start, if any."""
+    """A query of the `pk` and `journal_entry_pk` of the lines of a page, if any, and where its neighbours start."""
 
-    lines: Select[*tuple[Any, ...]]
+    lines: Select[*tuple[Any, ...]] | None
     before: Cursor | None
     after: Cursor | None
 
@@ -122,7 +122,7 @@ def find_page(connection: Connection, line_filter: LedgerLineFilter, limit: int,
     ordered = _ordered(line_filter, cursor)
     positions = connection.execute(ordered.limit(limit + 1)).all()
     more, positions = len(positions) > limit, positions[:limit]
-    lines = ordered.with_only_columns(_LINES.pk, _LINES.journal_entry_pk).limit(limit)
+    lines = ordered.with_only_columns(_LINES.pk, _LINES.journal_entry_pk).limit(limit) if positions else None
     backward = cursor is not None and cursor.backward
     onward = Cursor(backward, _EXCLUSIVE, *positions[-1]) if more else None
     back = _if_lines(connection, line_filter, _reverse(positions, cursor)) if cursor else None
@@ -186,20 +186,32 @@ def list_line_entries(
     conditions = has_all_tags(connection, instance, query.tag_ids)
     line_filter = LedgerLineFilter(ledger.pk, instants, conditions, query.is_cashflow)
     location = find_page(connection, line_filter, query.limit, cursor)
-    selected = location.lines.subquery()
-    page = PageContext(
-        ledger=ledger,
-        scale=instance.scale,
-        expand=query.expand,
-        nested_ledger=_nested_ledger(connection, instance, ledger, query.expand),
-        siblings=_siblings(connection, selected),
-        tags=_tags(connection, selected),
-    )
+    records = [] if location.lines is None else _records(connection, instance, ledger, query.expand, location.lines)
     return LineEntryPage(
-        records=[line_entry_of_row(row, page) for row in _rows(connection, selected)],
+        records=records,
         next_page_token=tokens.write(location.after) if location.after else None,
         prev_page_token=tokens.write(location.before) if location.before else None,
     )
+
+
+def _records(
+    connection: Connection,
+    instance: Instance,
+    ledger: StoredLedger,
+    expand: Sequence[str],
+    lines: Select[*tuple[Any, ...]],
+) -> list[LineEntry]:
+    """Line entries of a page, with their expansions."""
+    selected = lines.subquery()
+    page = PageContext(
+        ledger=ledger,
+        scale=instance.scale,
+        expand=expand,
+        nested_ledger=_nested_ledger(connection, instance, ledger, expand),
+        siblings=_siblings(connection, selected),
+        tags=_tags(connection, selected),
+    )
+    return [line_entry_of_row(row, page) for row in _rows(connection, selected)]
 
 
 def page_tokens(key: bytes, instance: Instance, ledger_id: str, query: ListLineEntriesQuery) -> PageTokens:
