@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import shutil
-from itertools import groupby
 from typing import TYPE_CHECKING, Self
 
 import msgspec
@@ -14,7 +13,6 @@ import pyarrow.dataset as ds
 from accounting_analytics.atomic_files import write_text
 from accounting_analytics.errors import CheckpointError, InputError, InvalidRequestError
 from accounting_analytics.loader.line_entries import load_line_entries_to_parquet
-from accounting_analytics.loader.line_tables import lines_within
 from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
@@ -88,17 +86,14 @@ class FirstLoad(msgspec.Struct, frozen=True):
 
 
 def by_month(lines: ds.Dataset, period: Period) -> Iterator[tuple[Period, pa.Table]]:
-    """Lines of each month of a period; a year is in memory at a time, because the file is not ordered by days."""
+    """Lines of each month of a period; one month is in memory at a time, because the file is ordered by days."""
     day = ds.field("local_date")
-    for _, months_of_year in groupby(period.months(), key=lambda month: month.start_date.year):
-        months = list(months_of_year)
+    for month in period.months():
         first, last = (
             pa.scalar(dt.datetime.combine(one, _MIDNIGHT), pa.timestamp("us"))
-            for one in (months[0].start_date, months[-1].end_date)
+            for one in (month.start_date, month.end_date)
         )
-        of_year = lines.to_table(filter=(day >= first) & (day <= last)).drop_columns("local_date")
-        for month in months:
-            yield month, lines_within(of_year, month)
+        yield month, lines.to_table(filter=(day >= first) & (day <= last)).drop_columns("local_date")
 
 
 def has_lines_before(client: LedgerClient, ledger_ids: Iterable[str], first: dt.date, time_zone: str) -> bool:

@@ -52,6 +52,18 @@ full join (select line_id, ledger_id, amount, datetime, journal_entry_id from re
 """
 """Lines of a month that are the same in line entries and report, those that are not, and entries of several months."""
 
+_SUMS = """
+select
+    min(id) as id, ledger_id, touches_cash::varchar as journal_entry_id, '' as journal_entry_description,
+    min(datetime) as datetime, sum(signed_amount) as signed_amount
+from (
+    from line
+    select *, journal_entry_id in (select journal_entry_id from line where ledger_id in (from cash)) as touches_cash
+)
+group by ledger_id, touches_cash
+"""
+"""All entries of a month that touch cash as one entry, and all others as another: their sums are the same."""
+
 
 class MonthProof(NamedTuple):
     """How the lines of a month agree with the service's report, when they were read, and when that report was."""
@@ -245,30 +257,33 @@ def describe_agreement(books: ExportedBooks) -> Agreement:
 def _compare(books: ExportedBooks) -> Reconciliation:
     """Compare figures of all days; lines only where they are not the same, because that takes far more memory."""
     report = books.report
-    with duckdb.connect(config=WITHOUT_EXTENSIONS) as database:
-        if report.lines.empty or not _have_same_lines(books, database):
-            return reconcile(report, _recompute(books, books.lines, lines=True))
-        totals = _recompute(books, database.from_arrow(books.lines), lines=False)
+    sums = None if report.lines.empty else _sums_of_same_lines(books)
+    if sums is None:
+        return reconcile(report, _recompute(books, books.lines, lines=True))
     compared = report.lines.head(0)  # the lines are the same, and need not be compared again
-    return reconcile(replace(report, lines=compared), replace(totals, lines=compared, totals_only=False))
+    totals = replace(_recompute(books, sums, lines=False), lines=compared, totals_only=False)
+    return reconcile(replace(report, lines=compared), totals)
 
 
-def _have_same_lines(books: ExportedBooks, database: duckdb.DuckDBPyConnection) -> bool:
-    """Whether the report has exactly the lines that the entries of each month with cash have on other ledgers."""
-    reported, found = report_lines(books), 0
+def _sums_of_same_lines(books: ExportedBooks) -> pa.Table | None:
+    """Sum the entries of each month, as lines; None unless the report has exactly their cash flow lines."""
+    reported, found, sums = report_lines(books), 0, []
     is_cash = books.ledgers["report_cash_flow"]
-    database.register("cash", pa.table({"ledger_id": pa.array(books.ledgers.loc[is_cash, "id"], pa.string())}))
-    for month in books.period.months():
-        database.register("line", lines_within(books.lines, month))
-        database.register("reported", lines_within(reported, month))
-        same, different, unbalanced = database.execute(_SAME_LINES).fetchall()[0]
-        if different or unbalanced:
-            return False
-        found += same
-    return bool(found == len(reported))
+    with duckdb.connect(config=WITHOUT_EXTENSIONS) as database:
+        database.execute("set TimeZone = 'UTC'")
+        database.register("cash", pa.table({"ledger_id": pa.array(books.ledgers.loc[is_cash, "id"], pa.string())}))
+        for month in books.period.months():
+            database.register("line", lines_within(books.lines, month))
+            database.register("reported", lines_within(reported, month))
+            same, different, unbalanced = database.execute(_SAME_LINES).fetchall()[0]
+            if different or unbalanced:
+                return None
+            found += same
+            sums.append(database.sql(_SUMS).to_arrow_table())
+    return pa.concat_tables(sums) if found == len(reported) else None
 
 
-def _recompute(books: ExportedBooks, line_entries: Any, *, lines: bool) -> CashFlowReport:  # noqa: ANN401 (an Arrow table or a DuckDB relation)
+def _recompute(books: ExportedBooks, line_entries: pa.Table, *, lines: bool) -> CashFlowReport:
     return recompute_cash_flow(
         line_entries,
         books.ledgers,
