@@ -137,7 +137,7 @@ def truth(client_of):
 def test_temporary_faults_end_exact_or_clear(service, books, client_of, truth, soak_count):
     """Runs under any two temporary faults never end with a wrong result, and nearly always with the right one."""
     verdicts, clear = [], []
-    for seed in range(soak_count(500, fewer=8)):
+    for seed in range(soak_count(500, fewer=4)):
         faults = ",".join(random.Random(seed).sample(TEMPORARY, 2))  # noqa: S311 (it replays)
         with (
             running_with_faults(service.path, faults, seed) as faulty,

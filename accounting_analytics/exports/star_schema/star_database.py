@@ -7,6 +7,7 @@ Amounts have 38 digits until a table is complete, so that no sum is rounded or t
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from importlib.resources import files
 from typing import TYPE_CHECKING, Self
@@ -44,8 +45,9 @@ if TYPE_CHECKING:
     from accounting_analytics.periods import Period
 
 _CONFIG = WITHOUT_EXTENSIONS | {"temp_directory": ""}  # texts of the books are in no file but the export
-_MEMORY = "1GB"
-"""What DuckDB keeps in memory where it may write to a folder."""
+_MEMORY = "400MB"
+"""What DuckDB keeps in memory where it may write to a folder: enough for a row group of each of its threads."""
+_THREADS = min(os.cpu_count() or 1, 8)
 _NOT_EXPORTED = ("account", "cash_movement")
 _OPTIONAL = {
     **dict.fromkeys(("transaction_review_status", "transaction_posted_status", "source_account_id"), TEXT),
@@ -115,7 +117,7 @@ class StarDatabase:
     def spill_into(self, folder: Path) -> None:
         """Let DuckDB write what does not fit into its memory to a folder, which has the rights of the export."""
         self.connection.execute(f"set temp_directory = {text_literal(str(folder.absolute()))}")
-        self.connection.execute(f"set memory_limit = '{_MEMORY}'")
+        self.connection.execute(f"set memory_limit = '{_MEMORY}'; set threads = {_THREADS}")
 
     def execute(self, statement: str) -> duckdb.DuckDBPyConnection:
         """Run a statement that reads tables; an amount that is too large for them is refused."""

@@ -5,6 +5,7 @@ import json
 import pytest
 
 
+@pytest.mark.long
 def test_the_demo_passes(run):
     """The doctor finds nothing wrong with the demo company, and its JSON says so."""
     finished = run("doctor", "--demo", "--json")
@@ -15,7 +16,6 @@ def test_the_demo_passes(run):
     assert {row["verdict"] for row in books} == {"ok"}
 
 
-@pytest.mark.long
 def test_failures_have_exit_codes(run, demo_company):
     """Without configuration the doctor exits with 2, with a wrong token with 4; findings are on stdout."""
     finished = run("doctor")
