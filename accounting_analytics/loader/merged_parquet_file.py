@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import duckdb
@@ -19,13 +22,16 @@ from accounting_analytics.loader.line_tables import line_schema, remove_repeats,
 from accounting_analytics.messages import fit_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from accounting_analytics.loader.whole_load import LoadedWindows
     from accounting_analytics.loader.windows import FinishedWindow
+    from accounting_analytics.periods import Period
 
 _ROWS_PER_BATCH = 1 << 15
+_LINES_PER_PART = 100_000
+_DAY, _EPOCH = dt.timedelta(days=1), dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _CONFIG = WITHOUT_EXTENSIONS | {"memory_limit": "200MB", "threads": 1}
 
 
@@ -68,7 +74,7 @@ def write_parquet(loaded: LoadedWindows, path: Path) -> LoadedFile:
         nonlocal written, repeats_removed
         schema = with_local_dates(lines.empty_table(), time_zone).schema
         with (
-            _sorted_lines(loaded.windows, lines, path.parent) as (batches, repeats_removed),
+            _sorted_lines(loaded, lines, path.parent) as (batches, repeats_removed),
             pq.ParquetWriter(file, schema, compression="zstd", compression_level=1, store_schema=False) as writer,
         ):
             for batch in batches:
@@ -87,14 +93,14 @@ def write_parquet(loaded: LoadedWindows, path: Path) -> LoadedFile:
 
 @contextmanager
 def _sorted_lines(
-    windows: Iterable[FinishedWindow], schema: pa.Schema, folder: Path
+    loaded: LoadedWindows, schema: pa.Schema, folder: Path
 ) -> Iterator[tuple[Iterable[pa.RecordBatch], int]]:
-    """Batches of lines in order, and how many repeats between windows were removed; DuckDB sorts them, also on disk.
+    """Batches of lines in order, and how many repeats between windows were removed; DuckDB sorts them.
 
     An id that two windows have with different content is refused before the first batch.
     """
-    files = [exact_name(str(one.path)) for one in windows if one.path is not None and one.lines]
-    if not files:
+    windows = [one for one in loaded.windows if one.path is not None and one.lines]
+    if not windows:
         yield (), 0
         return
     with (
@@ -102,9 +108,42 @@ def _sorted_lines(
         duckdb.connect(config=_CONFIG | {"temp_directory": temporary}) as database,
     ):
         database.execute("set TimeZone = 'UTC'")
-        database.read_parquet(files).create_view("line")
+        _read(database, windows)
         repeated = database.sql("from line where id in (select id from line group by id having count(*) > 1)")
         unique, repeats = remove_repeats(repeated.to_arrow_table().cast(schema))
         database.register("repeated_line", unique)
-        query = "from line anti join repeated_line using (id) union all from repeated_line" if repeats else "from line"
-        yield database.sql(f"{query} order by datetime, id").to_arrow_reader(_ROWS_PER_BATCH), repeats
+        query = "(from line anti join repeated_line using (id) union all from repeated_line)" if repeats else "line"
+        yield _in_order(database, windows, query), repeats
+
+
+def _in_order(
+    database: duckdb.DuckDBPyConnection, windows: Sequence[FinishedWindow], query: str
+) -> Iterator[pa.RecordBatch]:
+    """Sort the lines in parts of so many that DuckDB can, one after the other, from the files that may have some."""
+    parts = math.ceil(sum(one.lines for one in windows) / _LINES_PER_PART)
+    shares = [part / parts for part in range(1, parts)]
+    bounds = database.sql(f"select approx_quantile(epoch_us(datetime), {shares}::float[])::bigint[] from line")  # noqa: S608 (our own numbers)
+    limits = bounds.fetchall()[0][0] if shares else []
+    for since, until in pairwise([None, *limits, None]):
+        conditions = [] if since is None else [f"datetime >= make_timestamptz({since})"]
+        conditions += [] if until is None else [f"datetime < make_timestamptz({until})"]
+        chosen = [one for one in windows if _may_have_lines(one.window.period, since, until)]
+        if chosen:
+            _read(database, chosen)
+            lines = database.sql(f"from {query} where {' and '.join(conditions or ['true'])} order by datetime, id")
+            yield from lines.to_arrow_reader(_ROWS_PER_BATCH)
+
+
+def _may_have_lines(days: Period, since: int | None, until: int | None) -> bool:
+    """Whether days, in any time zone, may have instants in an interval of microseconds."""
+    begins_before = until is None or days.start_date <= _day(until) + _DAY
+    return begins_before and (since is None or days.end_date >= _day(since) - _DAY)
+
+
+def _day(microseconds: int) -> dt.date:
+    return (_EPOCH + dt.timedelta(microseconds=microseconds)).date()
+
+
+def _read(database: duckdb.DuckDBPyConnection, windows: Iterable[FinishedWindow]) -> None:
+    """Let queries read the lines of windows as the view ``line``."""
+    database.read_parquet([exact_name(str(one.path)) for one in windows]).create_view("line", replace=True)
