@@ -383,9 +383,8 @@ def _check_one_moment(metadata: Mapping[str, Any]) -> _CheckResult:
 
 
 def _one_moment_days(metadata: Mapping[str, Any]) -> str:
-    """Days of one moment as the load states them; a load of an earlier version states those that it read twice."""
-    read_twice = metadata.get("verified") or _NOT_CHECKED
-    return str(metadata.get("of_one_moment", read_twice if "consistency" in metadata else ""))
+    """Days of one moment as the load states them; empty where it does not."""
+    return str(metadata.get("of_one_moment", ""))
 
 
 def _uncovered_days(windows: list[DayRange], period: Period) -> str:

@@ -161,16 +161,16 @@ def test_lines_that_appear_twice_are_found(loaded):
 
 def test_what_was_verified_is_stated():
     """The certificate states whether all days or only the newest lines were read twice, and for which days."""
-    everything = aa.check_completeness(loaded_frame(consistency="all", verified="2025-03-01/2025-03-31"))
+    everything = aa.check_completeness(loaded_frame(consistency="all", of_one_moment="2025-03-01/2025-03-31"))
     assert everything.consistency == json.loads(everything.to_json())["consistency"] == "all"
     assert everything.summary().endswith("; no day changed while it was read")
     assert ("the days did not change while they were read", 31, 0, "") in everything.checks
-    a_week = aa.check_completeness(loaded_frame(consistency="all", verified="2025-03-25/2025-03-31"))
+    a_week = aa.check_completeness(loaded_frame(consistency="all", of_one_moment="2025-03-25/2025-03-31"))
     assert "(not checked: the other 24 days of 2025-03-01 to 2025-03-31" in " ".join(a_week.explain().split())
     assert a_week.summary().endswith("; of one moment: only 2025-03-25 to 2025-03-31")
     one_page = aa.check_completeness(loaded_frame(consistency="newest", of_one_moment="/".join(MARCH)))
     assert one_page.summary().endswith("; no day changed while it was read")
-    newest = aa.check_completeness(loaded_frame(consistency="newest", verified=""))
+    newest = aa.check_completeness(loaded_frame(consistency="newest", of_one_moment="not checked"))
     assert newest.summary().endswith("; of one moment: not checked (only the newest days were read again)")
     assert newest.of_one_moment == json.loads(newest.to_json())["of_one_moment"] == "not checked"
     assert 'only the newest lines of each ledger were (consistency="newest")' in " ".join(newest.explain().split())
@@ -181,7 +181,7 @@ def test_what_was_verified_is_stated():
 def test_ledgers_that_cannot_be_balanced_are_named_first(opposing):
     """The first line about a ledger without its opposing ones says that it was not balanced, and what was verified."""
     loaded = loaded_frame(
-        ledgers={"bank": "2025-03-01/2025-03-31"}, lines=2, consistency="all", verified="/".join(MARCH)
+        ledgers={"bank": "2025-03-01/2025-03-31"}, lines=2, consistency="all", of_one_moment="/".join(MARCH)
     )
     bank = loaded[loaded["ledger_id"] == "bank"]
     if opposing:
@@ -244,7 +244,7 @@ def failed(certificate):
 def test_everything_can_be_checked():
     """Entries, named lines, windows, lines of reports and balances of months are all checked, without a problem."""
     reports = [make_report(), make_report((), days=("2025-04-01", "2025-04-30"), starting="12.01", ending="12.01")]
-    verified = loaded_frame(consistency="all", verified="/".join(MARCH))
+    verified = loaded_frame(consistency="all", of_one_moment="/".join(MARCH))
     certificate = aa.check_completeness(verified, report=reports)
     assert certificate.complete
     assert [check.checked for check in certificate.checks] == [4, 2, 4, 2, 4, 2, 1, 31, 0]

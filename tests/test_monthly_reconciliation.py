@@ -99,7 +99,7 @@ def test_the_lines_of_the_period_are_of_one_moment(demo_company):
     month = ("2025-02-01", "2025-02-28")
     result = aa.reconcile_months(demo_company.client, *month, time_zone=ZONES[0], books_start=START)
     load = result.line_entries.attrs["load"]
-    assert (load["start_date"], load["consistency"], load["verified"]) == (START, "all", "/".join(month))
+    assert (load["start_date"], load["consistency"], load["of_one_moment"]) == (START, "all", "/".join(month))
     assert "the other 31 days" in " ".join(aa.check_completeness(result.line_entries).explain().split())
 
 

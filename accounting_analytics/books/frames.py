@@ -54,7 +54,6 @@ def load_metadata(count: int, days: Period, ledger_ids: Iterable[str], scale: in
         "ledgers": dict.fromkeys(ledger_ids, covered),
         "missing": {},
         "consistency": "combined",
-        "verified": "",
         "of_one_moment": "not checked",
         "windows": 0,
         "pages": 0,

@@ -256,7 +256,6 @@ def _combine_metadata(stated: Sequence[Mapping[str, Any]], line_count: int) -> d
         "missing": {ledger_id: days_to_text(days) for ledger_id, days in missing.items() if days},
         "gaps": {ledger_id: days_to_text(days) for ledger_id, days in absent.items() if days},
         "consistency": "combined",
-        "verified": "",
         "of_one_moment": "not checked",
         "read_at": min(one.get("read_at", "") for one in stated),  # empty where one does not state it
         "windows": sum(one["windows"] for one in stated),

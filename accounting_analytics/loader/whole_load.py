@@ -108,7 +108,6 @@ class LoadedWindows:
             "ledgers": dict.fromkeys(ledger_ids, "") | _days_by_ledger(one.window for one in self.windows),
             "missing": _days_by_ledger(one.window for one in self.missing),
             "consistency": "newest" if self.request.verified is None else "all",
-            "verified": "" if self.request.verified is None else _days(self.request.verified),
             "read_at": self._read_at(),
             "of_one_moment": self._of_one_moment(),
             "windows": len(self.windows),

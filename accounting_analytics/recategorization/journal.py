@@ -24,8 +24,6 @@ from filelock import FileLock, Timeout
 from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import sync_folder
 from accounting_analytics.errors import PlanError
-from accounting_analytics.messages import join_ids
-from accounting_analytics.periods import as_utc
 from accounting_analytics.recategorization.changes_and_outcomes import IDENTITY, IN_BOOKS, Change, Outcome
 
 if TYPE_CHECKING:
@@ -33,15 +31,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-_FORMAT = 2
-_FORMATS = frozenset({1, _FORMAT})
-"""Formats that can be read; the first has no hashes and no end line."""
+_FORMAT = 1
 _PRIVATE_MODE = 0o600
 _HASH_LENGTH = 16
 _HEADER_STARTS = b'{"event": "plan"'
 _DONE = {*IN_BOOKS, "answer"}
 _REFUSED = frozenset({Outcome.REFUSED, Outcome.NOT_DONE})
-_NEEDED_FOR_UNDO = ("journal_entry_id", "datetime", "before")
 _NOT_CERTAIN = (
     "so it is not certain which changes are done; restore the file from a copy, or choose a new file: changes that the "
     "books already show are not sent again"
@@ -56,15 +51,10 @@ _SETTLING_TIME = dt.timedelta(seconds=60)
 
 
 class JournalContent(NamedTuple):
-    """The events of a journal, and how it ends.
-
-    `last_hash` is that of the last event. `is_hashed` is whether its line states it, which lines of earlier versions do
-    not. `is_truncated` is whether the last line has no end.
-    """
+    """The events of a journal, the hash of the last one, and whether the last line has no end."""
 
     events: tuple[dict[str, Any], ...] = ()
     last_hash: str = ""
-    is_hashed: bool = True
     is_truncated: bool = False
 
     @property
@@ -75,14 +65,12 @@ class JournalContent(NamedTuple):
     @property
     def note(self) -> str | None:
         """What it may lack; None if its last run ended, and found no change that it has not sent."""
-        if not self.is_hashed:
-            return "The journal is of an earlier version, which does not show whether lines of it are missing."
         if self.end is None:
             return (
                 "The journal has no end line: its run was interrupted, or the end of it is missing, so it may lack "
                 "changes."
             )
-        not_sent = self.end.get("not_sent")  # not in those of earlier versions
+        not_sent = self.end["not_sent"]
         return _NOT_SENT.format(count=not_sent) if not_sent else None
 
 
@@ -109,11 +97,11 @@ class Attempts:
         self._states[identity] = event.get("outcome", event["event"])
         times = self._times.setdefault(identity, [])
         if event["event"] == "intent":
-            times.append(_event_time(event))
+            times.append(dt.datetime.fromisoformat(event["at"]))
         elif times and event["event"] in _REFUSED:
             times.pop()
         elif times and event["event"] in {"answer", Outcome.UNKNOWN}:
-            times[-1] = _event_time(event)
+            times[-1] = dt.datetime.fromisoformat(event["at"])
 
     def has_done(self, item: Change) -> bool:
         """Whether the last event or outcome of an item is that it is done."""
@@ -207,7 +195,7 @@ def read_sent_changes(path: str | Path, *, instance_id: str, incomplete: bool) -
     _read(file, instance_id=instance_id, missing=_UNDONE)  # a lock would be written beside a file that is missing
     with _lock(file):
         journal = _read(file, instance_id=instance_id, missing=_UNDONE)
-    if journal.is_hashed and journal.end is None and not incomplete:
+    if journal.end is None and not incomplete:
         raise PlanError(
             f"the journal {file} has no end line: its run was interrupted, or the end of the file is missing, so it "
             "may lack changes. Nothing was sent: run it again with this journal to complete it, or undo the changes "
@@ -215,7 +203,7 @@ def read_sent_changes(path: str | Path, *, instance_id: str, incomplete: bool) -
         )
     attempts = Attempts(journal.events)
     intents = {_event_identity(event): event for event in journal.events if event["event"] == "intent"}
-    changes = [_sent_change(intent, file) for identity, intent in intents.items() if identity is not None]
+    changes = map(_sent_change, intents.values())
     return SentChanges([change for change in changes if change in attempts], attempts, journal.note)
 
 
@@ -278,29 +266,22 @@ def _parse(content: bytes, file: Path) -> JournalContent:
     if not any(parsed) and content.strip() and not _HEADER_STARTS.startswith(content.strip()[: len(_HEADER_STARTS)]):
         raise PlanError(f"{file} is not a journal of a run; name its journal, or a new file for a first run")
     events: list[dict[str, Any]] = []
-    last_hash, is_hashed = "", True
+    last_hash = ""
     invalid: list[int] = []  # lines since the last event
     for number, (line, event) in enumerate(zip(lines, parsed, strict=True), start=1):
         if event is None:
             invalid += [number] if line.strip() else []
             continue
-        if not events:
-            is_hashed = _format(event, file) == _FORMAT
+        if not events and (event["event"], event.get("format")) != ("plan", _FORMAT):
+            raise PlanError(f"{file} is not a journal that this version can resume or undo; choose a new file")
         stated, last_hash = event.pop("hash", None), hash_event(event, last_hash)
-        if stated is None and (is_hashed or not _may_follow(event, invalid)):
-            raise _damaged(file, number, invalid)
-        if stated is not None and stated != last_hash:
+        if stated != last_hash:
             raise _damaged(file, number, invalid)
         events.append(event)
-        is_hashed, invalid = stated is not None, []
-    if events and invalid and (not lines[-1] or not (is_hashed or len(invalid) == 1)):
+        invalid = []
+    if events and invalid and not lines[-1]:
         raise _damaged(file, invalid[0], invalid)
-    return JournalContent(tuple(events), last_hash, is_hashed=is_hashed, is_truncated=bool(lines[-1]))
-
-
-def _may_follow(event: Mapping[str, Any], invalid: Sequence[int]) -> bool:
-    """Whether an event without a hash may follow invalid lines: a crash truncates one, before a resumption."""
-    return not invalid or (len(invalid) == 1 and event["event"] in {"resumed", "plan"})
+    return JournalContent(tuple(events), last_hash, is_truncated=bool(lines[-1]))
 
 
 def _damaged(file: Path, number: int, invalid: Sequence[int]) -> PlanError:
@@ -320,45 +301,22 @@ def _parse_event(line: bytes) -> dict[str, Any] | None:
     return event if isinstance(event, dict) and isinstance(event.get("event"), str) else None
 
 
-def _format(header: Mapping[str, Any], file: Path) -> int:
-    """Format of a journal; an unknown one is refused."""
-    stated = header.get("format")
-    if header["event"] != "plan" or not isinstance(stated, int) or stated not in _FORMATS:
-        raise PlanError(f"{file} is not a journal that this version can resume or undo; choose a new file")
-    return stated
-
-
-def _sent_change(intent: Mapping[str, Any], file: Path) -> Change:
-    """Change of an intent; refused where the journal lacks what undoing it needs."""
-    try:
-        return Change(
-            str(intent["transaction_id"]),
-            str(intent["ledger_id"]),
-            str(intent["category_ledger_id"]),
-            str(intent["updated_category_ledger_id"]),
-            str(intent["journal_entry_id"]),
-            as_utc(dt.datetime.fromisoformat(intent["datetime"])),
-            frozenset(map(str, intent["before"])),
-            category_ledger_name=str(intent.get("category_name") or ""),
-            rule=str(intent.get("rule") or ""),
-            group_id=str(intent.get("group_id") or ""),
-        )
-    except (KeyError, TypeError, ValueError, OverflowError):
-        lacking = join_ids(name for name in _NEEDED_FOR_UNDO if name not in intent) or "valid values"
-        raise PlanError(
-            f"the journal {file} lacks {lacking} for transaction {intent['transaction_id']}, which undoing needs; "
-            "it may be of an earlier version. Nothing was sent: plan the previous categories with rules or by hand"
-        ) from None
+def _sent_change(intent: Mapping[str, Any]) -> Change:
+    """Change of an intent."""
+    return Change(
+        intent["transaction_id"],
+        intent["ledger_id"],
+        intent["category_ledger_id"],
+        intent["updated_category_ledger_id"],
+        intent["journal_entry_id"],
+        dt.datetime.fromisoformat(intent["datetime"]),
+        frozenset(intent["before"]),
+        category_ledger_name=intent["category_name"] or "",
+        rule=intent["rule"],
+        group_id=intent["group_id"],
+    )
 
 
 def _event_identity(event: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Identity of the item of an event; None where it has none."""
-    return tuple(str(event[name]) for name in IDENTITY) if all(name in event for name in IDENTITY) else None
-
-
-def _event_time(event: Mapping[str, Any]) -> dt.datetime:
-    """Time of an event; the latest possible where it cannot be read, so that nothing is concluded from it."""
-    try:
-        return as_utc(dt.datetime.fromisoformat(event["at"]))
-    except (KeyError, TypeError, ValueError, OverflowError):
-        return dt.datetime.max.replace(tzinfo=dt.UTC)
+    return tuple(event[name] for name in IDENTITY) if all(name in event for name in IDENTITY) else None

@@ -31,7 +31,7 @@ _INSTANCE = "instance_id"
 _AMOUNTS = ("amount", "category_amount")
 _OPPOSING = "opposing_ledger_ids"
 _CATEGORY = "category_ledger_id"
-_GROUP = "group_id"  # not in files of earlier versions
+_GROUP = "group_id"
 _IDS = ("transaction_id", "ledger_id", "journal_entry_id", _CATEGORY, _OPPOSING, _GROUP, _INSTANCE)
 _MAY_BE_EMPTY = frozenset({"description", "category_amount", ID_COLUMN, NAME_COLUMN, _GROUP, _INSTANCE})
 _KINDS = dict.fromkeys(_IDS, Kind.ID) | dict.fromkeys(_AMOUNTS, Kind.AMOUNT) | {"datetime": Kind.INSTANT}
@@ -128,10 +128,7 @@ class PlanFile(NamedTuple):
     def read(cls, path: str | Path) -> Self:
         """Read a file that a spreadsheet may have saved."""
         names = [*PlanItems.to_schema().columns, _INSTANCE]
-        columns = [
-            Column(name, _KINDS.get(name, Kind.TEXT), may_be_empty=name in _MAY_BE_EMPTY, may_be_absent=name == _GROUP)
-            for name in names
-        ]
+        columns = [Column(name, _KINDS.get(name, Kind.TEXT), may_be_empty=name in _MAY_BE_EMPTY) for name in names]
         file = to_path(path, "path")
         try:
             table = read_table(file, columns, what="a plan")

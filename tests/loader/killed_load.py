@@ -12,13 +12,13 @@ import pandas as pd  # noqa: F401 (imported before the forks, so that these star
 
 import accounting_analytics as aa
 
+LOAD = aa.load_line_entries  # imported before the forks too
+
 
 def load(order):
     """Load with a checkpoint and write the lines."""
     client = aa.LedgerClient(order["base_url"], token="canary-token-value", instance_id="ins_1")
-    frame = aa.load_line_entries(
-        client, order["ledger_ids"], *order["days"], checkpoint=order["folder"], in_flight=4, progress=False
-    )
+    frame = LOAD(client, order["ledger_ids"], *order["days"], checkpoint=order["folder"], in_flight=4, progress=False)
     lines = frame[["id", "ledger_id"]].assign(amount=frame["signed_amount"].map("{:.2f}".format))
     lines.to_json(order["output"], orient="values")
 

@@ -120,14 +120,13 @@ def test_inserts_into_days_already_read_and_not_yet_read(served):
     assert len(frame) == ENTRIES + 1
     assert not books.is_of_one_moment(frame)
     load, certificate = frame.attrs["load"], aa.check_completeness(frame)
-    assert (load["consistency"], load["verified"], load["of_one_moment"]) == ("newest", "", "not checked")
+    assert (load["consistency"], load["of_one_moment"]) == ("newest", "not checked")
     assert "of one moment: not checked (only the newest days were read again)" in certificate.summary()
     assert writer.pages == 6
     frame, writer = torn(consistency="all")
     assert len(frame) == ENTRIES + 4
     assert books.is_of_one_moment(frame)
-    assert (frame.attrs["load"]["consistency"], frame.attrs["load"]["verified"]) == ("all", "2025-01-01/2025-03-31")
-    assert frame.attrs["load"]["of_one_moment"] == "2025-01-01/2025-03-31"
+    assert (frame.attrs["load"]["consistency"], frame.attrs["load"]["of_one_moment"]) == ("all", "/".join(QUARTER))
     assert writer.pages == 15  # five to read the ledger, as many to find the changes, as many to see no more
 
 
@@ -142,7 +141,7 @@ def test_verifying_without_changes_reads_the_days_twice(connected, make_ledgers,
         requests[consistency] = len(client.requests)
     assert frames["newest"].equals(frames[MARCH])
     assert frames["newest"].equals(frames["all"])
-    assert frames[MARCH].attrs["load"]["verified"] == "2025-03-01/2025-03-31"
+    assert frames[MARCH].attrs["load"]["of_one_moment"] == "2025-03-01/2025-03-31"
     assert requests[MARCH] < 1.6 * requests["newest"]
     assert 1.8 * requests["newest"] < requests["all"] < 2.1 * requests["newest"]
 
@@ -151,7 +150,7 @@ def test_one_response_is_of_one_moment(connected, make_ledgers, spread):
     """A load of one page needs no second reading."""
     client = connected(make_ledgers(spread({"led_1": {"2025-03-01": 5}})))
     frame = aa.load_line_entries(client, ["led_1"], *QUARTER, consistency="all")
-    assert frame.attrs["load"]["verified"] == "2025-01-01/2025-03-31"
+    assert frame.attrs["load"]["of_one_moment"] == "2025-01-01/2025-03-31"
     assert len(client.requests) == 1
     newest = aa.load_line_entries(client, ["led_1"], *QUARTER)
     assert newest.attrs["load"]["of_one_moment"] == "2025-01-01/2025-03-31"
@@ -261,7 +260,7 @@ def load_somehow(books, chance, ledger_ids, path):
         if chance.randrange(2):
             return aa.load_line_entries(client, ledger_ids, *QUARTER, **options)
         file = aa.load_line_entries_to_parquet(client, ledger_ids, *QUARTER, path, **options)
-        assert file.load["verified"] == "2025-01-01/2025-03-31"
+        assert file.load["of_one_moment"] == "2025-01-01/2025-03-31"
         return as_loaded(aa.read_line_entries(path))
 
 

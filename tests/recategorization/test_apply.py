@@ -45,6 +45,7 @@ def test_an_unusable_journal_is_refused_before_a_request(books, build, plan, tmp
     """A folder, another file, and the journal of another plan are refused, in a dry run too."""
     (tmp_path / "plan.csv").write_text("transaction_id,ledger_id\n")
     (tmp_path / "other").write_text('{"event": "plan", "format": 1, "plan_id": "q"}\n')
+    build.rewrite(tmp_path / "other", lambda event: event)
     transport = build.Faulty()
     with books.connected(transport) as client:
         for name, message in (("", "Is a directory"), ("plan.csv", "not a journal"), ("other", "another plan")):

@@ -17,7 +17,6 @@ from faulty_service import running_with_faults
 from long_cases import also_long
 
 import accounting_analytics as aa
-from accounting_analytics.recategorization.journal import open_journal
 
 SEEDS = range(6)
 IN_BOOKS = {"done", "already_done"}
@@ -293,8 +292,10 @@ def test_item_that_an_earlier_run_sent_and_this_run_does_not_read(books, build, 
     plan = many(102)
     journal = tmp_path / "journal"
     last = max(plan.items, key=lambda item: item.datetime)
-    with open_journal(journal, plan.plan_id, instance_id=books.instance, base_url=books.base_url) as opened:
-        opened.append("intent", last)
+    with books.connected(build.Faulty(on_put=build.only(1, "killed"))) as client, pytest.raises(KeyboardInterrupt):
+        aa.apply_plan(client, plan, journal=journal, confirm=True)
+    names = {"transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id"}
+    build.rewrite(journal, lambda event: event | {name: getattr(last, name) for name in event.keys() & names})
     transport = build.Faulty(on_get=lambda *_: "lost before" if transport.puts >= 100 else None)
     with books.connected(transport) as client:
         frame = aa.apply_plan(client, plan, journal=journal, confirm=True)
