@@ -101,7 +101,8 @@ def has_lines_before(client: LedgerClient, ledger_ids: Iterable[str], first: dt.
     if first == _FIRST_DAY:
         return False
     days = (_FIRST_DAY, first - _DAY)
+    lines = (client.iter_line_entries(one, *days, time_zone=time_zone, limit=1) for one in ledger_ids)
     try:
-        return any(client.list_line_entries(one, *days, time_zone=time_zone, limit=1).records for one in ledger_ids)
+        return any(True for of_ledger in lines for _ in of_ledger)
     except InvalidRequestError:
         return True

@@ -1,7 +1,9 @@
 """Books whose first day moves back, and ledgers that appear between two syncs."""
 
 import datetime as dt
+import json
 
+import httpx
 import pandas as pd
 import pytest
 
@@ -102,3 +104,27 @@ def test_a_sync_looks_before_the_first_day(tmp_path, serve, touches_cash):
         assert books.sync(service.client, start_date="2025-09-01", end_date="2025-12-31").ties
         assert books.books_start == dt.date(2025, 9, 1)
         assert len(books.line_entries(aa.Period("2025-09-01", "2025-09-30", books.time_zone))) == 4
+
+
+class EmptyFirstPage(httpx.HTTPTransport):
+    """Leaves the first page of the days before the books empty, as a service may that has further pages."""
+
+    def handle_request(self, request):
+        """Send a request."""
+        response = super().handle_request(request)
+        asked = request.url.params
+        if asked.get("start_date") != "0001-01-01" or asked.get("limit") != "1" or "page_token" in asked:
+            return response
+        return httpx.Response(response.status_code, json=json.loads(response.read()) | {"records": []})
+
+
+def test_lines_on_a_later_page_are_lines_before_the_first_day(books, tmp_path):
+    """Extended books do not claim to reach back where the first page of earlier days is empty, but not the last."""
+    days = ("2025-01-10", "2025-01-11", "2025-02-10", "2025-03-10")
+    entries = [(day, {"bank": -1, "rent": 1}) for day in days]
+    ledgers = {"bank": "bank_account", "rent": "expense operating_expenses debit"}
+    local = aa.Books.open(tmp_path / "books")
+    client = books(entries, ledgers, transport=EmptyFirstPage())
+    local.sync(client, start_date="2025-03-01", end_date="2025-03-31", progress=False)
+    assert local.sync(client, start_date="2025-02-01", end_date="2025-03-31", progress=False).ties
+    assert local.books_start is None
