@@ -274,7 +274,7 @@ def _certify(line_entries: pd.DataFrame, reports: list[CashFlowReport]) -> Certi
         named_lines_checked="journal_entry_line_entry_ids" in line_entries,
         checks=tuple(one.check for one in results),
         consistency=metadata.get("consistency", ""),
-        of_one_moment=_one_moment_days(metadata),
+        of_one_moment=metadata.get("of_one_moment", ""),
         not_checked="" if metadata else _NO_METADATA,
         not_balanced=_describe_opposing_ledgers(line_entries, metadata),
         notes=books_notes(line_entries),
@@ -370,7 +370,7 @@ def _check_one_moment(metadata: Mapping[str, Any]) -> _CheckResult:
     """State the days that the load read twice, without a change; a change would have been an error of the load."""
     if not metadata:
         return _CheckResult.not_checked(_ONE_MOMENT, _NO_METADATA)
-    first, _, last = _one_moment_days(metadata).partition("/")
+    first, _, last = metadata.get("of_one_moment", "").partition("/")
     if not first:
         return _CheckResult.not_checked(_ONE_MOMENT, "the load does not state it")
     if not last:
@@ -380,11 +380,6 @@ def _check_one_moment(metadata: Mapping[str, Any]) -> _CheckResult:
     days, loaded = Period(first, last, metadata["time_zone"]), loaded_period(metadata)
     note = f"the other {loaded.days - days.days:,} days of {loaded}" if days.days < loaded.days else ""
     return _CheckResult(Check(_ONE_MOMENT, days.days, 0, note))
-
-
-def _one_moment_days(metadata: Mapping[str, Any]) -> str:
-    """Days of one moment as the load states them; empty where it does not."""
-    return str(metadata.get("of_one_moment", ""))
 
 
 def _uncovered_days(windows: list[DayRange], period: Period) -> str:

@@ -1,4 +1,4 @@
-"""Books that tests post or import, served on loopback; of the tests outside its room only this imports the service."""
+"""Books that tests of other rooms post or import, served on loopback, so that they need no module of the service."""
 
 import datetime as dt
 from decimal import Decimal
