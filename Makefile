@@ -37,12 +37,12 @@ benchmarks: $(VENV)/ready $(DLT)/ready
 clean:
 	rm -rf $(VENV) $(DLT) $(OUTPUT) benchmarks-output
 
-# Install exactly the pinned packages, each verified by its hash, then this project, editable; modules are
-# compiled when they are first imported.
+# Install exactly the pinned packages, all and no others, each verified by its hash, then this project, editable;
+# modules are compiled when they are first imported.
 $(VENV)/ready: .ci/requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, not %s; name one: make PYTHON=python3.12" % sys.version.split()[0])'
 	$(PYTHON) -m venv $(VENV) || { echo "cannot make a virtual environment; on Debian: apt-get install python3-venv"; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r .ci/requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r .ci/requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
