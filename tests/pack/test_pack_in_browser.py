@@ -22,6 +22,12 @@ UNFOLDED = (
 )
 
 
+ENTRY_STYLES = """[...new Set([...document.querySelectorAll('table.lines tbody td.text')].map(cell => {
+  const style = getComputedStyle(cell);
+  return `${style.fontSize} ${style.fontWeight}`;
+}))]"""
+
+
 @pytest.fixture(scope="module")
 def loaded(demo_company):
     """Return the books of the pack of May 2026."""
@@ -67,6 +73,9 @@ def test_figures_unfold(browser, opened, demo_pack):
     sentence = press(browser, "key_figures", "net_cash_flow|2026-05")[0]
     assert sentence[0] == "Net change in cash, May 2026"
     assert sentence[-1] == "11,573.05"
+    browser.evaluate("document.querySelector('#summary td[data-key=\"cash_in|2026-05\"] button').click()")
+    browser.wait_until("document.querySelector('#summary tr.entries')")
+    assert browser.evaluate(ENTRY_STYLES) == ["13.5px 400"]  # in a statement, below a sentence and a large key figure
     assert browser.evaluate(FOREIGN) == []
 
 
