@@ -101,7 +101,10 @@ class _Intervals(NamedTuple):
         """Return the number of the interval of a line."""
         instant = nw.col("datetime")
         passed = [(instant >= end).cast(nw.Int32) for end in self.ends] or [instant.is_null().cast(nw.Int32)]
-        return reduce(operator.add, passed)
+        while len(passed) > 1:  # in pairs: engines and Python nest only so many operations
+            last = passed[-1:] if len(passed) % 2 else []
+            passed = [one + other for one, other in zip(passed[::2], passed[1::2], strict=False)] + last
+        return passed[0]
 
     def by_column(self, rows: Iterable[tuple[_Ledger, int, int]]) -> tuple[dict[_Ledger, int], ...]:
         """Sum the units of ledgers and intervals in the columns that these belong to."""
