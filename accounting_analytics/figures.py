@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
@@ -11,26 +12,31 @@ from accounting_analytics.column_conversion import exact_amounts, exact_floats, 
 from accounting_analytics.errors import BooksDoNotTieError, InputError
 from accounting_analytics.html_tables import cell_text
 from accounting_analytics.messages import quote
-from accounting_analytics.money import format_amount, to_minor_units
+from accounting_analytics.money import DEFAULT_SCALE, fits_float, format_amount, from_minor_units, to_minor_units
 from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from decimal import Decimal
+    from collections.abc import Callable, Iterator, Sequence
 
     from accounting_analytics.ledger_names import LedgerNames
+    from accounting_analytics.selections import Selection
 
 KEY_SEPARATOR = "|"
 """Between the row and the column of a key; no id of a load contains it."""
 OWN = "own:"
 """Before the ledger id in a key that is a ledger's own amount, without its descendants."""
+NOT_KNOWN, ZERO = "not known", "\N{EN DASH}"
+"""Texts of a figure that is not known, and of zero."""
+
+FigureKind = Literal["sum", "average", "change_pct", "share", "none"]
 
 
 @dataclass(frozen=True, repr=False)
 class Figure(Result):
     """An amount of a statement or report, and what is behind it.
 
-    A figure is the sum of line entries, which are its `entries`, or it is made of other figures, its `terms`.
+    A figure is the sum of line entries, which are its `entries`, or it is made of other figures, its `terms`; one that
+    adds and subtracts sums of line entries has both.
 
     Parameters
     ----------
@@ -38,21 +44,48 @@ class Figure(Result):
         Row and column, separated by ``|``: what finds the figure again in its statement.
     label : str
         What the figure is, as the statement writes it.
-    amount : float, Decimal or None
-        The amount in the form that the frames have; None where it is not known.
+    units : int, Decimal or None
+        Whole minor units of an amount, or a percentage; None where it is not known.
     calculation : str
         How it was calculated, or why it is not known.
     terms : tuple of Figure
-        The figures that a derived figure is made of; empty for a sum of line entries.
+        The figures that it is made of; empty for a sum of line entries alone.
+    signs : tuple of str
+        How it is made of each of its terms: ``+``, ``-``, or ``/`` of the whole of a share.
+    kind : {"sum", "average", "change_pct", "share", "none"}
+        What it is of its terms or lines; ``none`` where the statement has no amount in this place.
+    scale : int
+        Fraction digits of the amount.
+    as_decimals : bool
+        Whether the frames that it was made from have decimals.
+    selections : sequence of Selection
+        Ledgers and days of its lines, where it is a sum of lines of a statement.
     """
 
     key: str
     label: str
-    amount: float | Decimal | None
+    units: int | Decimal | None
     calculation: str
     terms: tuple[Figure, ...] = ()
-    _exact: Decimal | None = field(default=None, kw_only=True)
+    signs: tuple[str, ...] = ()
+    kind: FigureKind = "sum"
+    scale: int = field(default=DEFAULT_SCALE, kw_only=True)
+    as_decimals: bool = field(default=False, kw_only=True)
+    selections: Sequence[Selection] = field(default=(), kw_only=True)
     _load_entries: Callable[[], pd.DataFrame] | None = field(default=None, kw_only=True, compare=False)
+
+    @property
+    def amount(self) -> float | Decimal | None:
+        """The amount as the frames have it; a Decimal too where it has more digits than a float keeps."""
+        exact = self.exact()
+        if exact is None or self.as_decimals:
+            return exact
+        return exact if isinstance(self.units, int) and not fits_float(exact, self.scale) else float(exact)
+
+    @property
+    def text(self) -> str:
+        """The amount as tables show it: a negative one in parentheses, a dash for zero."""
+        return "" if self.kind == "none" else text_of(self.exact(), is_percent=isinstance(self.units, Decimal))
 
     @property
     def is_additive(self) -> bool:
@@ -61,7 +94,19 @@ class Figure(Result):
 
     def exact(self) -> Decimal | None:
         """Return the amount as a Decimal; None where it is not known."""
-        return self._exact
+        return from_minor_units(self.units, self.scale) if isinstance(self.units, int) else self.units
+
+    def signed_terms(self) -> list[tuple[str, str, str]]:
+        """Sign, label and text of what the figure is made of, the divisor of a quotient last."""
+        found = [(sign, term.label, term.text) for sign, term in zip(self.signs, self.terms, strict=True)]
+        if self.kind == "average" and found:
+            found.append(("/", "Number of columns", str(len(found))))
+        if self.kind == "change_pct":
+            base = self.terms[1].exact()
+            is_negative = base is not None and base < 0
+            label = self.terms[1].label + (" without its sign" if is_negative else "")
+            found.append(("/", label, text_of(base and abs(base))))
+        return found
 
     @property
     def entries(self) -> pd.DataFrame:
@@ -82,20 +127,23 @@ class Figure(Result):
     @property
     def frame(self) -> pd.DataFrame:
         """The entries, or the terms of a figure that is made of others."""
-        if self.is_additive:
+        if not self.terms and self.is_additive:
             return self.entries
         rows = [{"label": term.label, "amount": term.exact(), "key": term.key} for term in self.terms]
         return pd.DataFrame(rows, columns=["label", "amount", "key"])
 
     def summary(self) -> str:
         """One line: what the figure is, and its amount."""
-        return f"{self.label}: {_amount_text(self._exact)}"
+        exact = self.exact()
+        if exact is None:
+            return f"{self.label}: {NOT_KNOWN}"
+        return f"{self.label}: {f'{exact:,}%' if isinstance(self.units, Decimal) else format_amount(exact)}"
 
     def _parts(self) -> Iterator[ResultPart]:
         sentence = f"{self.calculation[:1].upper()}{self.calculation[1:]}."
         lines = [sentence, *(f"- {term.summary()}" for term in self.terms)]
         yield ResultPart(lines)
-        if self.is_additive:
+        if not self.terms and self.is_additive:
             entries = self.entries
             shown = [name for name in _SHOWN if name in entries.columns]
             yield ResultPart(_entry_lines(entries), entries[shown], rest="entries; .entries has all")
@@ -105,10 +153,10 @@ class Figure(Result):
         return {
             "key": self.key,
             "label": self.label,
-            "amount": self._exact,
+            "amount": self.exact(),
             "calculation": self.calculation,
             "terms": terms,
-            "entries": self.entries if self.is_additive else None,
+            "entries": self.entries if not self.terms and self.is_additive else None,
         }
 
 
@@ -126,8 +174,14 @@ def _entry_lines(entries: pd.DataFrame) -> list[str]:
     return [*texts, f"and {more:,} more; .entries has all"] if more > 0 else texts
 
 
-def _amount_text(amount: Decimal | None) -> str:
-    return "not known" if amount is None else format_amount(amount)
+def text_of(value: Decimal | None, *, is_percent: bool = False) -> str:
+    """Text of an amount: a negative one in parentheses, a dash for zero."""
+    if value is None:
+        return NOT_KNOWN
+    if not value:
+        return ZERO
+    text = f"{abs(value):,}%" if is_percent else format_amount(abs(value))
+    return f"({text})" if value < 0 else text
 
 
 _IN_ROWS = "give the id, unique name or path of one of its rows (in .rows)"

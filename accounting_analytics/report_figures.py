@@ -20,7 +20,7 @@ from accounting_analytics.errors import IncompleteLoadError, InputError
 from accounting_analytics.figures import KEY_SEPARATOR, OWN, Figure, checked_entries, find_row
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import quote
-from accounting_analytics.money import EXACT, exact_sum, to_float, to_minor_units
+from accounting_analytics.money import EXACT, exact_sum, to_minor_units
 from accounting_analytics.periods import Period, zone
 
 if TYPE_CHECKING:
@@ -126,7 +126,9 @@ class ReportFigures(NamedTuple):
             return self._made(key, label, self.starting, stated)
         if key == UNEXPLAINED:
             made_of = "the ending less the starting cash balance, less the net cash flow"
-            return self._made(key, label, gap, made_of, [self._sum(one) for one in (ENDING, STARTING, NET)])
+            return self._made(
+                key, label, gap, made_of, [self._sum(one) for one in (ENDING, STARTING, NET)], signs="+--"
+            )
         if gap:
             return self._made(key, label, self.ending, "a report states it, and its flows do not lead to it")
         made_of = "the starting cash balance and the net cash flow"
@@ -159,9 +161,10 @@ class ReportFigures(NamedTuple):
         return Figure(
             key,
             label,
-            self._amount(exact),
+            to_minor_units(exact, self.scale),
             "the sum of the report's lines",
-            _exact=exact,
+            scale=self.scale,
+            as_decimals=self.as_decimals,
             _load_entries=partial(self._entries, chosen, exact),
         )
 
@@ -185,11 +188,24 @@ class ReportFigures(NamedTuple):
         return self.lines["ledger_id"].isin(ledger_ids).to_numpy(dtype=bool)
 
     def _made(
-        self, key: str, label: str, exact: Decimal | None, calculation: str, terms: Collection[Figure] = ()
+        self,
+        key: str,
+        label: str,
+        exact: Decimal | None,
+        calculation: str,
+        terms: Collection[Figure] = (),
+        *,
+        signs: str = "",
     ) -> Figure:
         """Figure that is stated, or made of others."""
-        return Figure(key, label, self._amount(exact), calculation, tuple(terms), _exact=exact)
-
-    def _amount(self, exact: Decimal | None) -> float | Decimal | None:
-        """Amount in the form that the frames of the report have."""
-        return exact if exact is None or self.as_decimals else to_float(exact, self.scale)
+        units = None if exact is None else to_minor_units(exact, self.scale)
+        return Figure(
+            key,
+            label,
+            units,
+            calculation,
+            tuple(terms),
+            tuple(signs) or ("+",) * len(terms),
+            scale=self.scale,
+            as_decimals=self.as_decimals,
+        )

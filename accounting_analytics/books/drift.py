@@ -38,7 +38,6 @@ from accounting_analytics.money import (
     from_minor_units,
     pandas_dtype,
     sum_by_key,
-    to_float,
     to_minor_units,
 )
 from accounting_analytics.results import Result, ResultPart
@@ -230,16 +229,17 @@ class Drift(Result):
     def _figure(self, key: str) -> Figure:
         """Figure of a key."""
         exact = self._sums[key]
-        is_float = not self._as_decimals and fits_float(exact, self.scale)
+        units = to_minor_units(exact, self.scale)
         month, *rest = self._names.name(key).split(KEY_SEPARATOR, 1)
         label = f"{rest[0].replace(KEY_SEPARATOR, ', ')}, {month}" if rest else f"Change of cash, {month}"
         return Figure(
             key,
             label,
-            to_float(exact, self.scale) if is_float else exact,
+            units,
             f"the lines of {self.after} less those of {self.before}",
-            _exact=exact,
-            _load_entries=partial(self._entries, key, to_minor_units(exact, self.scale)),
+            scale=self.scale,
+            as_decimals=self._as_decimals,
+            _load_entries=partial(self._entries, key, units),
         )
 
     def _entries(self, key: str, units: int) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from accounting_analytics.bridges.result import check_largest
 from accounting_analytics.bridges.two_periods import bridge_periods
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote
-from accounting_analytics.statements.chosen_column import ChosenColumn
+from accounting_analytics.statements.statement import ChosenColumn
 
 if TYPE_CHECKING:
     from accounting_analytics.bridges.result import Bridge

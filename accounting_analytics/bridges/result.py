@@ -26,7 +26,7 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.figures import KEY_SEPARATOR, Figure, checked_entries, find_row
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import quote
-from accounting_analytics.money import from_minor_units, pandas_dtype, to_float
+from accounting_analytics.money import from_minor_units, pandas_dtype
 from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
@@ -221,7 +221,6 @@ class Bridge(Result):
         self, key: str, label: str, chosen: npt.NDArray[np.bool_], units: int, side: str | None = None
     ) -> Figure:
         """Figure of some lines: their change, or one side of them."""
-        exact = from_minor_units(units, self.scale)
         calculation = {
             None: f"the line entries {self._words.phrase_after} less those {self._words.phrase_before}",
             BEFORE: f"the sum of line entries {self._words.phrase_before}",
@@ -230,9 +229,10 @@ class Bridge(Result):
         return Figure(
             key,
             label,
-            exact if self._as_decimals else to_float(exact, self.scale),
+            units,
             calculation,
-            _exact=exact,
+            scale=self.scale,
+            as_decimals=self._as_decimals,
             _load_entries=partial(self._entries, chosen, units, side),
         )
 

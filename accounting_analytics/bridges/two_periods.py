@@ -12,18 +12,18 @@ from accounting_analytics.bridges.sentences import BridgeWords
 from accounting_analytics.bridges.steps import BridgeStep, category_name
 from accounting_analytics.errors import BooksDoNotTieError, InputError
 from accounting_analytics.figures import KEY_SEPARATOR
-from accounting_analytics.money import to_minor_units
-from accounting_analytics.statements.line_sums import LinePart, LineSource, Span
+from accounting_analytics.selections import Selection, Span
+from accounting_analytics.statements.line_sums import LineSource
 
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Sequence
 
     from accounting_analytics.periods import Period
-    from accounting_analytics.statements.cells import Cells
-    from accounting_analytics.statements.chosen_column import ChosenColumn
     from accounting_analytics.statements.columns import StatementColumn
     from accounting_analytics.statements.rows import Row
+    from accounting_analytics.statements.statement import ChosenColumn
+    from accounting_analytics.statements.statement_figures import StatementFigures
 
 _TOTALS = ("net_cash_flow", "net_income")
 _PERIODS = ("period", "prior", "prior_year")
@@ -31,8 +31,8 @@ _PERIODS = ("period", "prior", "prior_year")
 
 def bridge_periods(before: ChosenColumn, after: ChosenColumn, edge_days: int, largest: int) -> Bridge:
     """Bridge two columns of one statement."""
-    cells, total, source = _checked(before, after)
-    bridged = _BridgedTotal(cells, total, source)
+    figures, total, source = _checked(before, after)
+    bridged = _BridgedTotal(figures, total, source)
     edge = PeriodEdge.between(_period(before.column), _period(after.column), edge_days)
     sides = [bridged.lines(before.column, 1), bridged.lines(after.column, -1)]
     keys = [list(zip(side.frame["ledger_id"], side.payees, strict=True)) for side in sides]
@@ -40,8 +40,8 @@ def bridge_periods(before: ChosenColumn, after: ChosenColumn, edge_days: int, la
     steps.sort(key=lambda one: (-abs(one.units), one.key))
     ranks = {(one.ledger_id, one.payee): rank for rank, one in enumerate(steps)}
     lines = join_sides(sides, [[ranks.get(one, -1) for one in of_side] for of_side in keys])
-    _require_total(cells, total, before.column, lines.before_units)
-    _require_total(cells, total, after.column, lines.after_units)
+    _require_total(figures, total, before.column, lines.before_units)
+    _require_total(figures, total, after.column, lines.after_units)
     labels = before.column.label, after.column.label
     unit = "cash" if bridged.measure == "flow" else "net income"
     words = BridgeWords(total.label, *labels, unit, source.scale)
@@ -49,17 +49,18 @@ def bridge_periods(before: ChosenColumn, after: ChosenColumn, edge_days: int, la
     return Bridge(total.label, *labels, shown, source.scale, source.time_zone, source.notes, words, tuple(steps), lines)
 
 
-def _checked(before: ChosenColumn, after: ChosenColumn) -> tuple[Cells, Row, LineSource]:
-    """Refuse columns that cannot be bridged; return the cells, the row of the total, and the lines."""
-    cells = before.cells
-    if cells is not after.cells:
+def _checked(before: ChosenColumn, after: ChosenColumn) -> tuple[StatementFigures, Row, LineSource]:
+    """Refuse columns that cannot be bridged; return the figures, the row of the total, and the lines."""
+    figures = before.statement.figures
+    if before.statement is not after.statement:
         raise InputError("before and after must be columns of one statement: make one statement that has both periods")
-    rows = cells.layout.by_key.values()
+    rows = figures.layout.by_key.values()
     total = next((row for row in rows if row.kind == "total" and row.key.rstrip("_") in _TOTALS), None)
-    if total is None or cells.rules.of_balances:
+    if total is None or figures.rules.of_balances:
         raise InputError(
-            f"a bridge explains the change of a period's total, and the columns of the {before.title.lower()} are "
-            "balances; pass columns of a cash flow statement or an income statement"
+            "a bridge explains the change of a period's total, and the columns of the "
+            f"{before.statement.title.lower()} are balances; pass columns of a cash flow statement or an income "
+            "statement"
         )
     for one in (before, after):
         if one.column.kind not in _PERIODS:
@@ -67,24 +68,24 @@ def _checked(before: ChosenColumn, after: ChosenColumn) -> tuple[Cells, Row, Lin
                 f"column {one.column.key!r} is calculated from others, so it has no payments; pass the column of a "
                 "period"
             )
-        if cells.value(total.key, one.column.key) is None:
-            why = cells.figure(total.key, one.column.key).calculation
-            raise InputError(f"{total.label} of {one.column.label} cannot be bridged: {why}")
+        figure = figures.figure(total.key, one.column.key)
+        if figure.units is None:
+            raise InputError(f"{total.label} of {one.column.label} cannot be bridged: {figure.calculation}")
     old, new = _period(before.column), _period(after.column)
     if old.start_date <= new.end_date and new.start_date <= old.end_date:
         raise InputError(f"before and after must be different days, and {old} and {new} overlap")
-    if not isinstance(cells.source, LineSource):
+    if not isinstance(figures.source, LineSource):
         raise InputError("a cash flow report has one period; make the statement from line entries")
-    return cells, total, cells.source
+    return figures, total, figures.source
 
 
-def _require_total(cells: Cells, total: Row, column: StatementColumn, units: int) -> None:
+def _require_total(figures: StatementFigures, total: Row, column: StatementColumn, units: int) -> None:
     """Refuse lines that do not sum to the total of their column."""
-    value = cells.value(total.key, column.key)
-    if value is None or to_minor_units(value, cells.source.scale) != units:
+    figure = figures.figure(total.key, column.key)
+    if figure.units != units:
         raise BooksDoNotTieError(
-            f"the line entries of {column.label} sum to {units} minor units, but {total.label} is {value}: the lines "
-            "have changed since the statement was made; make it again"
+            f"the line entries of {column.label} sum to {units} minor units, but {total.label} is {figure.exact()}: "
+            "the lines have changed since the statement was made; make it again"
         )
 
 
@@ -96,8 +97,8 @@ def _period(column: StatementColumn) -> Period:
 class _BridgedTotal:
     """The total that is bridged: its ledgers, and their lines."""
 
-    def __init__(self, cells: Cells, total: Row, source: LineSource) -> None:
-        self.cells, self.source = cells, source
+    def __init__(self, figures: StatementFigures, total: Row, source: LineSource) -> None:
+        self.figures, self.source = figures, source
         rows = self._summed_rows(total)
         self.measure = rows[0].measure if rows else "flow"
         self.ledger_ids = tuple(dict.fromkeys(one for row in rows for one in row.ledger_ids))
@@ -108,17 +109,17 @@ class _BridgedTotal:
         """Rows that sum lines, of a row that may be made of others."""
         if not row.terms:
             return [row]
-        return [one for _, key in row.terms for one in self._summed_rows(self.cells.layout.by_key[key])]
+        return [one for _, key in row.terms for one in self._summed_rows(self.figures.layout.by_key[key])]
 
     def lines(self, column: StatementColumn, factor: int) -> SideLines:
         """Lines of a column, summed with a factor; credits increase the total."""
-        ((_, span),) = self.cells.spans(self.measure, column)
+        ((_, span),) = self.figures.spans(self.measure, column)
         return self._lines(span, factor)
 
     def _lines(self, span: Span, factor: int) -> SideLines:
         sums = self.source.sums({span})[span]
         units = factor * sum(sums.get(one, 0) for one in self.ledger_ids)
-        entries = self.source.entries([LinePart(factor, span, self.ledger_ids)], units)
+        entries = self.source.entries([Selection(factor, span, self.ledger_ids)], units)
         payees = payees_of_entries(self.source.lines(span), self.source.cash)
         return SideLines.of_entries(entries, -factor, payees, self.source.scale)
 
@@ -149,7 +150,7 @@ class _BridgedTotal:
                 BridgeStep(
                     f"{ledger_id}{KEY_SEPARATOR}{payee}",
                     ledger_id,
-                    category_name(self.cells.ledgers, ledger_id),
+                    category_name(self.figures.ledgers, ledger_id),
                     payee,
                     find_cause(old, new, edge, has_payee=bool(payee), was_paid_earlier=was_paid_earlier),
                     old,

@@ -17,13 +17,13 @@ from accounting_analytics.charts.mark_table import MAX_LINES, MarkTableBuilder, 
 from accounting_analytics.charts.time_axis import time_steps
 from accounting_analytics.column_conversion import exact_amounts
 from accounting_analytics.errors import InputError
-from accounting_analytics.figures import KEY_SEPARATOR, Figure
+from accounting_analytics.figures import KEY_SEPARATOR, Figure, text_of
 from accounting_analytics.messages import quote
-from accounting_analytics.money import from_minor_units, to_float, to_minor_units
+from accounting_analytics.money import from_minor_units, to_minor_units
 from accounting_analytics.periods import Period, zone
+from accounting_analytics.selections import Selection, Span
 from accounting_analytics.statements import Statement
-from accounting_analytics.statements.cells import text_of
-from accounting_analytics.statements.line_sums import LinePart, LineSource, Span
+from accounting_analytics.statements.line_sums import LineSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.charts.picture import Picture
     from accounting_analytics.figure_tables import FigureCell, FigureTable
-    from accounting_analytics.statements.cells import Cells
+    from accounting_analytics.statements.statement_figures import StatementFigures
 
 _DAY = dt.timedelta(days=1)
 _TOTAL, _OTHERS = "total", "others"
@@ -51,15 +51,15 @@ class Account(NamedTuple):
 class _DailyUnits(NamedTuple):
     """The days of a statement, and the units of each cash ledger at the end of each; None where it is not known."""
 
-    cells: Cells
+    figures: StatementFigures
     source: LineSource
     days: Sequence[dt.date]
     by_ledger: dict[str, list[int | None]]
 
     @classmethod
     def of_statement(cls, statement: Statement) -> _DailyUnits:
-        cells = statement.column(statement.columns[0].key).cells
-        source = cells.source
+        figures = statement.figures
+        source = figures.source
         if not isinstance(source, LineSource):
             raise InputError(
                 "balances by account need a statement from line entries, and this one is from a report, which has no "
@@ -68,21 +68,21 @@ class _DailyUnits(NamedTuple):
         periods = [period for column in statement.columns if column.kind == "period" for _, period in column.periods]
         first, last = min(one.start_date for one in periods), max(one.end_date for one in periods)
         days = [first + offset * _DAY for offset in range((last - first).days + 1)]
-        lines = source.lines(Span(cells.rules.since, last))
+        lines = source.lines(Span(figures.rules.since, last))
         local = lines["datetime"].dt.tz_convert(zone(source.time_zone)).dt.date
         moved = _moved_units(source, lines, local)
-        since = cells.rules.since or source.books_start or min(local, default=source.loaded.start_date)
+        since = figures.rules.since or source.books_start or min(local, default=source.loaded.start_date)
         until = source.loaded.end_date if source.states_days else last
         by_ledger = {}
         for ledger_id in source.cash:
-            units = (cells.starting or {}).get(ledger_id, 0)
+            units = (figures.starting or {}).get(ledger_id, 0)
             units += sum(one for day, one in moved[ledger_id].items() if day < first)
             balances: list[int | None] = []
             for day in days:
                 units += moved[ledger_id].get(day, 0)
                 balances.append(units if since <= day <= until else None)
             by_ledger[ledger_id] = balances
-        return cls(cells, source, days, by_ledger)
+        return cls(figures, source, days, by_ledger)
 
 
 def balances(statement: Statement, *, largest: int = 5) -> Picture:
@@ -113,8 +113,8 @@ def balances(statement: Statement, *, largest: int = 5) -> Picture:
         raise InputError(f"largest must be at most {len(ACCOUNT_COLOURS)}, as many as there are colours, not {largest}")
     daily = _DailyUnits.of_statement(statement)
     accounts = _accounts(daily, largest)
-    is_movement = daily.cells.rules.is_movement and daily.cells.starting is None
-    since = daily.cells.rules.since
+    is_movement = daily.figures.rules.is_movement and daily.figures.starting is None
+    since = daily.figures.rules.since
     title = f"Movement of cash since {since}" if is_movement else "Cash balances by account"
     period = Period(daily.days[0], daily.days[-1], statement.time_zone)
     unknown = [day for day, units in zip(daily.days, accounts[-1].units, strict=True) if units is None]
@@ -160,7 +160,7 @@ def _accounts(daily: _DailyUnits, largest: int) -> list[Account]:
     moved = [one for one in sorted(sizes, key=lambda one: (-sizes[one], one)) if sizes[one]]
     own, rest = moved[:largest], moved[largest:]
     own += rest if len(rest) == 1 else []
-    made = [Account(one, daily.cells.ledgers.name(one), (one,), daily.by_ledger[one]) for one in own]
+    made = [Account(one, daily.figures.ledgers.name(one), (one,), daily.by_ledger[one]) for one in own]
     if len(rest) > 1:
         made.append(_sum(daily, _OTHERS, f"{len(rest)} other accounts", rest))
     return [*made, _sum(daily, _TOTAL, "All cash accounts", list(daily.by_ledger))]
@@ -183,28 +183,26 @@ def _figure(daily: _DailyUnits, accounts: Sequence[Account], key: str) -> Figure
     units, label = account.units[daily.days.index(day)], f"{account.name}, end of {day}"
     if units is None:
         return Figure(key, label, None, f"it is not known: lines of {day} were not loaded")
-    scale = daily.source.scale
-    exact = from_minor_units(units, scale)
-    amount = exact if daily.source.as_decimals else to_float(exact, scale)
-    if daily.cells.starting is not None:
-        made_of = "the supplied starting balance and the movement since"
-        return Figure(key, label, amount, made_of, _exact=exact)
-    part = LinePart(1, Span(daily.cells.rules.since, day), account.ledger_ids)
+    make = partial(Figure, key, label, units, scale=daily.source.scale, as_decimals=daily.source.as_decimals)
+    if daily.figures.starting is not None:
+        return make("the supplied starting balance and the movement since")
+    part = Selection(1, Span(daily.figures.rules.since, day), account.ledger_ids)
     calculation = "the sum of its line entries up to the day, debits less credits"
     load = partial(daily.source.entries, [part], units)
-    return Figure(key, label, amount, calculation, _exact=exact, _load_entries=load)
+    return make(calculation, _load_entries=load)
 
 
 def _table(daily: _DailyUnits, accounts: Sequence[Account], period: Period, title: str, subtitle: str) -> FigureTable:
     """Make the table of the balances at the end of each week, month or quarter."""
-    source, cells = daily.source, daily.cells
-    found = source.page_lines([Span(cells.rules.since, period.end_date)], set(source.cash), cells.ledgers, MAX_LINES)
+    source, figures = daily.source, daily.figures
+    span = Span(figures.rules.since, period.end_date)
+    found = source.shown_lines([span], set(source.cash), figures.ledgers, MAX_LINES)
     lines = None
     if found is not None:
         lines = [
             TableLine(
                 (one.ledger_id, ""),
-                cells.ledgers.name(one.ledger_id),
+                figures.ledgers.name(one.ledger_id),
                 one.day,
                 one.description,
                 one.opposing,
@@ -221,10 +219,10 @@ def _table(daily: _DailyUnits, accounts: Sequence[Account], period: Period, titl
             units = account.units[places[day]]
             amount = None if units is None else from_minor_units(units, source.scale)
             key = f"{account.key}{KEY_SEPARATOR}{day}"
-            if cells.starting is None or units is None:
+            if figures.starting is None or units is None:
                 return table.sum(key, amount, [(one, "") for one in account.ledger_ids], ("", str(day)))
-            start = sum(cells.starting.get(one, 0) for one in account.ledger_ids)
-            terms = [("Starting balance", start), (f"Movement since {cells.rules.since}", units - start)]
+            start = sum(figures.starting.get(one, 0) for one in account.ledger_ids)
+            terms = [("Starting balance", start), (f"Movement since {figures.rules.since}", units - start)]
             texts = [("+", label, text_of(from_minor_units(one, source.scale))) for label, one in terms]
             return table.derived(key, text_of(amount), texts)
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from decimal import Decimal
 
-    from accounting_analytics.statements.cells import Cells
+    from accounting_analytics.selections import Span
     from accounting_analytics.statements.columns import StatementColumn
-    from accounting_analytics.statements.line_sums import Span
     from accounting_analytics.statements.rows import Row
+    from accounting_analytics.statements.statement_figures import StatementFigures
 
 TRANSFERS = "transfers"
 """Section of transfers between own accounts, which are neither in nor out."""
@@ -45,23 +45,26 @@ class FlowCategory(NamedTuple):
 class CategoryFlows(NamedTuple):
     """The categories of a statement and its periods."""
 
-    cells: Cells
+    figures: StatementFigures
     columns: Sequence[StatementColumn]
     categories: Sequence[FlowCategory]
 
     @classmethod
     def of_statement(cls, statement: Statement, chart: str) -> CategoryFlows:
         """Read the own flows of every ledger, but of transfers between own accounts."""
-        cells = cells_of(statement, chart)
+        figures = figures_of(statement, chart)
         columns = [one for one in statement.columns if one.kind == "period"]
-        rows = flow_rows(cells)
+        rows = flow_rows(figures)
         made = [
             FlowCategory(
-                row.key, row.label.removesuffix(" (own)"), [row], [cells.value(row.key, one.key) for one in columns]
+                row.key,
+                row.label.removesuffix(" (own)"),
+                [row],
+                [figures.figure(row.key, one.key).exact() for one in columns],
             )
             for row in rows
         ]
-        return cls(cells, columns, made)
+        return cls(figures, columns, made)
 
     def largest_outflows(self, largest: int) -> list[FlowCategory]:
         """Categories with a net outflow, the largest first, and one for all others of them."""
@@ -87,40 +90,42 @@ class CategoryFlows(NamedTuple):
         """Figure of a category in a column, whose entries are those of its ledgers."""
         name, _, column_key = key.rpartition(KEY_SEPARATOR)
         found = [one for one in categories if one.key == name]
-        column = self.cells.columns.by_key.get(column_key)
+        column = self.figures.columns.by_key.get(column_key)
         if not found or column is None:
             raise InputError(f"no mark of the chart has the key {quote(key)}")
         (category,) = found
         exact = category.amounts[[one.key for one in self.columns].index(column_key)]
         if exact is None:
-            return self.cells.figure(category.rows[0].key, column_key)
-        parts = [part for row in category.rows for part in self.cells.parts_of(row, column)]
-        units = sum(self.cells.units(row, column) for row in category.rows)
+            return self.figures.figure(category.rows[0].key, column_key)
+        parts = [part for row in category.rows for part in self.figures.selections(row, column)]
+        units = sum(self.figures.units(row, column) for row in category.rows)
+        source = self.figures.source
         return Figure(
             key,
             f"{category.name}, {column.label}",
-            self.cells.amounts([exact], column).iloc[0],
+            units,
             "the sum of line entries of entries that touch cash, credits less debits",
-            _exact=exact,
-            _load_entries=partial(self.cells.source.entries, parts, units),
+            scale=source.scale,
+            as_decimals=source.as_decimals,
+            _load_entries=partial(source.entries, parts, units),
         )
 
     def lines(self, categories: Sequence[FlowCategory]) -> list[TableLine] | None:
         """Lines behind categories, for a table of marks."""
         rows = [row for one in categories for row in one.rows]
-        spans = [span for column in self.columns for _, span in self.cells.spans("flow", column)]
-        known = [one for one in spans if one not in self.cells.unknown and not one.is_empty]
-        return flow_lines(self.cells, rows, known)
+        spans = [span for column in self.columns for _, span in self.figures.spans("flow", column)]
+        known = [one for one in spans if one not in self.figures.unknown and not one.is_empty]
+        return flow_lines(self.figures, rows, known)
 
 
-def cells_of(statement: Statement, chart: str) -> Cells:
-    """Cells of a cash flow statement; any other argument is refused."""
+def figures_of(statement: Statement, chart: str) -> StatementFigures:
+    """Figures of a cash flow statement; any other argument is refused."""
     hint = "pass what cash_flow_statement(...) returns"
     require_type(statement, Statement, "statement", hint)
-    cells = statement.column(statement.columns[0].key).cells
-    if not any(row.measure == "flow" for row in cells.layout.by_key.values()):
+    figures = statement.figures
+    if not any(row.measure == "flow" for row in figures.layout.by_key.values()):
         raise InputError(f"{chart} needs a cash flow statement, not {quote(statement.title)}; {hint}")
-    return cells
+    return figures
 
 
 def check_largest(largest: int) -> None:
@@ -129,24 +134,24 @@ def check_largest(largest: int) -> None:
         raise InputError(f"largest must be a whole number of at least 1, not {quote(largest)}")
 
 
-def flow_rows(cells: Cells) -> list[Row]:
+def flow_rows(figures: StatementFigures) -> list[Row]:
     """Own flows of ledgers, but of transfers between own accounts."""
-    rows = cells.layout.by_key.values()
-    return [one for one in rows if one.measure == "flow" and cells.is_own(one) and one.section != TRANSFERS]
+    rows = figures.layout.by_key.values()
+    return [one for one in rows if one.measure == "flow" and figures.is_own(one) and one.section != TRANSFERS]
 
 
-def flow_lines(cells: Cells, rows: Sequence[Row], spans: Sequence[Span]) -> list[TableLine] | None:
+def flow_lines(figures: StatementFigures, rows: Sequence[Row], spans: Sequence[Span]) -> list[TableLine] | None:
     """Cash flow lines of rows, positive into cash; None if a page cannot carry them."""
     ledger_ids = {ledger_id for row in rows for ledger_id in row.ledger_ids}
     if not spans or not ledger_ids:
         return []
-    found = cells.source.page_lines(spans, ledger_ids, cells.ledgers, MAX_LINES)
+    found = figures.source.shown_lines(spans, ledger_ids, figures.ledgers, MAX_LINES)
     if found is None:
         return None
     return [
         TableLine(
             (line.ledger_id, "in" if line.units < 0 else "out"),
-            cells.ledgers.name(line.ledger_id),
+            figures.ledgers.name(line.ledger_id),
             line.day,
             line.description,
             line.opposing,

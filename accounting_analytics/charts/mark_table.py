@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.column_conversion import exact_amounts
 from accounting_analytics.figure_tables import EntriesData, FigureCell, FigureRow, FigureTable, TableHead
-from accounting_analytics.figures import KEY_SEPARATOR
+from accounting_analytics.figures import KEY_SEPARATOR, ZERO, text_of
 from accounting_analytics.money import from_minor_units, to_minor_units
 from accounting_analytics.periods import local_date, zone
-from accounting_analytics.statements.cells import ZERO, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from decimal import Decimal
 
     import pandas as pd
 
     from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.figure_tables import Range
 
 MAX_LINES = 9_000
 """Lines that a page carries; above it, a press on a figure shows the call that gives them."""
@@ -53,17 +54,14 @@ class MarkTableBuilder:
 
     def __init__(self, heads: Sequence[str], lines: Sequence[TableLine] | None, scale: int) -> None:
         self._heads, self._scale = heads, scale
-        self._lines = lines or []
-        self._numbers: dict[Series, int] = {}
-        self._names: list[str] = []
-        for line in self._lines:
-            if line.series not in self._numbers:
-                self._numbers[line.series] = len(self._names)
-                self._names.append(line.ledger)
+        self._numbers = {one: number for number, one in enumerate(dict.fromkeys(line.series for line in lines or []))}
+        self._lines = sorted(lines or [], key=lambda line: (self._numbers[line.series], line.day))
+        self._runs: dict[Series, tuple[int, list[str]]] = {}
+        for place, line in enumerate(self._lines):
+            self._runs.setdefault(line.series, (place, []))[1].append(line.day)
         self._has_lines = lines is not None and len(lines) <= MAX_LINES
         self._rows: list[FigureRow] = []
-        self._sums: dict[str, tuple[int, list[int]]] = {}
-        self._days: dict[str, dict[str, list[tuple[int, str, str]]]] = {}
+        self._ranges: dict[str, dict[str, list[Range]]] = {}
         self._terms: dict[str, list[tuple[str, str, str]]] = {}
 
     def total(self, series: Collection[Series], factor: int = 1) -> Decimal:
@@ -74,7 +72,7 @@ class MarkTableBuilder:
     @property
     def series(self) -> Collection[Series]:
         """All series of the lines."""
-        return self._numbers.keys()
+        return self._runs.keys()
 
     def sum(
         self,
@@ -88,17 +86,18 @@ class MarkTableBuilder:
         if amount is None:
             return unknown_cell()
         row, column = _split(key)
-        summed = (factor, [self._numbers[one] for one in series if one in self._numbers])
-        if self._sums.setdefault(row, summed) != summed:  # keys of other lines begin alike
-            row, column = key, ""
-            self._sums[row] = summed
-        self._days.setdefault(row, {})[column] = [(1, *days)]
-        is_pressed = bool(amount) or any(self._within(series, days))
+        ranges = [(factor, *one) for one in self._within(series, days)]
+        self._ranges.setdefault(row, {})[column] = ranges
+        is_pressed = bool(amount) or bool(ranges)
         return FigureCell(text_of(amount), f"{row}{KEY_SEPARATOR}{column}" if is_pressed else "", _mark(amount))
 
-    def _within(self, series: Collection[Series], days: tuple[str, str]) -> list[TableLine]:
-        wanted = set(series)
-        return [line for line in self._lines if line.series in wanted and days[0] <= line.day <= days[1]]
+    def _within(self, series: Collection[Series], days: tuple[str, str]) -> Iterator[tuple[int, int]]:
+        """First and last number of the lines of each series in some days."""
+        for one in series:
+            start, of_series = self._runs.get(one, (0, []))
+            begin, end = bisect_left(of_series, days[0]), bisect_right(of_series, days[1])
+            if begin < end:
+                yield start + begin, start + end - 1
 
     def derived(self, key: str, text: str, terms: Sequence[tuple[str, str, str]]) -> FigureCell:
         """Cell of a mark that is made of others: sign, label and text of each."""
@@ -112,17 +111,17 @@ class MarkTableBuilder:
 
     def build(self, title: str, subtitle: str, notes: Sequence[str] = ()) -> FigureTable:
         """Return the table."""
-        if not self._has_lines:
-            self._lines, self._sums, self._days = [], {}, {}
+        names = {line.series: line.ledger for line in self._lines}
         entries = EntriesData(
             self._scale,
-            self._names,
-            [(self._numbers[one.series], one.day, 1, one.text, one.opposing, one.units) for one in self._lines],
-            {row: (factor, row, numbers) for row, (factor, numbers) in self._sums.items()},
-            self._days,
+            [names[one] for one in self._runs],
+            [(self._numbers[one.series], one.day, one.text, one.opposing, one.units) for one in self._lines],
+            self._ranges,
             self._terms,
             _CALL,
         )
+        if not self._has_lines:
+            entries = entries._replace(ledgers=(), lines=(), figures={})
         heads = [TableHead(head, is_comparison=False) for head in self._heads]
         return FigureTable(title, subtitle, heads, self._rows, notes, entries)
 

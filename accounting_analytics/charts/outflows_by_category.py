@@ -110,7 +110,7 @@ def remarks(flows: CategoryFlows, statement: Statement) -> list[str]:
 def categories_table(flows: CategoryFlows, categories: Sequence[FlowCategory], subtitle: str) -> FigureTable:
     """Make the table of the categories: a row for each column of the statement, as it is drawn."""
     names = [one.name for one in categories]
-    table = MarkTableBuilder(names, flows.lines(categories), flows.cells.source.scale)
+    table = MarkTableBuilder(names, flows.lines(categories), flows.figures.source.scale)
     ledgers = [{ledger_id for row in one.rows for ledger_id in row.ledger_ids} for one in categories]
     of_category = [[one for one in table.series if one[0] in ids] for ids in ledgers]
     for place, column in enumerate(flows.columns):

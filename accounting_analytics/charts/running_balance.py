@@ -22,10 +22,9 @@ from accounting_analytics.charts.figure import (
 )
 from accounting_analytics.charts.mark_table import MarkTableBuilder, report_lines
 from accounting_analytics.charts.time_axis import time_steps
-from accounting_analytics.figures import KEY_SEPARATOR
+from accounting_analytics.figures import KEY_SEPARATOR, text_of
 from accounting_analytics.money import EXACT, format_amount, sum_by_key
 from accounting_analytics.report_figures import BALANCE, NET
-from accounting_analytics.statements.cells import text_of
 
 if TYPE_CHECKING:
     from decimal import Decimal

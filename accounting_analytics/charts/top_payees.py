@@ -25,9 +25,9 @@ from accounting_analytics.column_conversion import exact_amounts
 from accounting_analytics.errors import InputError
 from accounting_analytics.figures import Figure, checked_entries
 from accounting_analytics.messages import quote
-from accounting_analytics.money import exact_sum, to_float, to_minor_units
-from accounting_analytics.statements.chosen_column import ChosenColumn
+from accounting_analytics.money import exact_sum, to_minor_units
 from accounting_analytics.statements.line_sums import LineSource
+from accounting_analytics.statements.statement import ChosenColumn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,18 +76,19 @@ class Payees:
         if not found:
             raise InputError(f"no mark of the chart has the key {quote(key)}")
         (payee,) = found
-        source = self.column.cells.source
+        source = self.column.statement.figures.source
         return Figure(
             key,
             f"{payee.name}, {self.column.column.label}",
-            payee.amount if source.as_decimals else to_float(payee.amount, source.scale),
+            to_minor_units(payee.amount, source.scale),
             "the sum of line entries of entries that touch cash, credits less debits",
-            _exact=payee.amount,
+            scale=source.scale,
+            as_decimals=source.as_decimals,
             _load_entries=partial(self._entries, payee),
         )
 
     def _entries(self, payee: Payee) -> pd.DataFrame:
-        scale = self.column.cells.source.scale
+        scale = self.column.statement.scale
         entries = self.lines.iloc[list(payee.places)].reset_index(drop=True)
         return checked_entries(entries, to_minor_units(payee.amount, scale), scale)
 
@@ -129,9 +130,9 @@ def top_payees(column: ChosenColumn, *, largest: int = 10, currency: str | None 
     check_largest(largest)
     payees = _payees(column)
     groups = payees.groups(largest)
-    cells = column.cells
+    statement = column.statement
     first, last = column_days(column.column)
-    remarks = [*day_remarks(first, last, cells.source.loaded.time_zone), "less what came back"]
+    remarks = [*day_remarks(first, last, statement.time_zone), "less what came back"]
     figure = titled_figure(_TITLE, *remarks, "without transfers between own accounts")
     labels = [escaped(label) for label in short_labels([one.name for one in groups], 34)]
     amounts = [one.amount for one in groups]
@@ -172,13 +173,13 @@ def _payees(column: ChosenColumn) -> Payees:
     """Cash flow lines of a column, but of transfers, and their payees."""
     hint = "pass statement.column(...) of a cash_flow_statement made from line entries"
     require_type(column, ChosenColumn, "column", hint)
-    cells, source = column.cells, column.cells.source
-    rows = flow_rows(cells)
+    figures = column.statement.figures
+    rows, source = flow_rows(figures), figures.source
     if column.column.kind != "period" or not rows or not isinstance(source, LineSource):
         raise InputError(f"column is not a period of a cash flow statement made from line entries; {hint}")
-    parts = [part for row in rows for part in cells.parts_of(row, column.column)]
+    parts = [part for row in rows for part in figures.selections(row, column.column)]
     spans = {part.span for part in parts}
-    lines = cells.lines_of([parts[0]._replace(ledger_ids=[one for part in parts for one in part.ledger_ids])])
+    lines = figures.entries([parts[0]._replace(ledger_ids=[one for part in parts for one in part.ledger_ids])])
     amounts = list(exact_amounts(lines["figure_amount"], source.scale, lines["id"]).column)
     (span,) = spans
     of_entry = payees_of_entries(source.lines(span._replace(is_flow=False)), source.cash)
@@ -188,23 +189,23 @@ def _payees(column: ChosenColumn) -> Payees:
 
 def _table(payees: Payees, groups: Sequence[Payee], subtitle: str) -> FigureTable:
     """Make the table of the payees, as they are drawn."""
-    cells = payees.column.cells
+    statement = payees.column.statement
     ledgers = payees.lines["ledger_id"].astype(object).tolist()
     days = payees.lines["local_date"].dt.strftime("%Y-%m-%d").tolist()
     texts = payees.lines["journal_entry_description"].astype(object).tolist()
     lines = [
         TableLine(
             (ledgers[place], group.key),
-            cells.ledgers.name(ledgers[place]),
+            statement.figures.ledgers.name(ledgers[place]),
             days[place],
             texts[place] if isinstance(texts[place], str) else "",
             "",
-            to_minor_units(payees.amounts[place], cells.source.scale),
+            to_minor_units(payees.amounts[place], statement.scale),
         )
         for group in groups
         for place in group.places
     ]
-    table = MarkTableBuilder(["Paid"], lines if len(lines) <= MAX_LINES else None, cells.source.scale)
+    table = MarkTableBuilder(["Paid"], lines if len(lines) <= MAX_LINES else None, statement.scale)
     for group in groups:
         series = [one for one in table.series if one[1] == group.key]
         table.row(group.name, [table.sum(group.key, group.amount, series)])

@@ -7,7 +7,7 @@ from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from accounting_analytics.charts.category_flows import cells_of, column_days, flow_lines, flow_rows
+from accounting_analytics.charts.category_flows import column_days, figures_of, flow_lines, flow_rows
 from accounting_analytics.charts.colours import INK, OUTFLOW_COLOUR
 from accounting_analytics.charts.column_axis import draw_column_axis
 from accounting_analytics.charts.figure import add_message, day_remarks, table_subtitle, titled_figure, unit_text
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from accounting_analytics.charts.picture import Picture
     from accounting_analytics.figure_tables import FigureTable
     from accounting_analytics.statements import Statement
-    from accounting_analytics.statements.cells import Cells
     from accounting_analytics.statements.columns import StatementColumn
     from accounting_analytics.statements.rows import Row
+    from accounting_analytics.statements.statement_figures import StatementFigures
 
 _SHARE, _UNCATEGORIZED, _ALL = "uncategorized_share", "uncategorized", "in_and_out"
 _NAMES = {_UNCATEGORIZED: "Uncategorized", _ALL: "All categories"}
@@ -40,18 +40,18 @@ _ROOM = 1.18
 class _Sizes:
     """Cash in and out of a column by category, without signs: of the uncategorized ledgers, and of all."""
 
-    cells: Cells
+    figures: StatementFigures
     column: StatementColumn
     rows: Sequence[Row]
 
     def signed(self, key: str) -> list[tuple[int, Row]]:
         """Rows that a sum counts, each with the factor that makes it positive."""
         rows = [one for one in self.rows if key == _ALL or one.section == _UNCATEGORIZED]
-        return [(-1 if (self.cells.units(one, self.column) or 0) < 0 else 1, one) for one in rows]
+        return [(-1 if self.figures.units(one, self.column) < 0 else 1, one) for one in rows]
 
     def amount(self, key: str) -> Decimal | None:
         """Sum of the rows without their signs; None where one is not known."""
-        values = [self.cells.value(row.key, self.column.key) for _, row in self.signed(key)]
+        values = [self.figures.figure(row.key, self.column.key).exact() for _, row in self.signed(key)]
         return None if None in values else exact_sum(abs(one) for one in values if one is not None)
 
     def share(self) -> Decimal | None:
@@ -72,8 +72,16 @@ class _Sizes:
             made_of = (
                 "percent of cash in and out, each category without its sign" if share is not None else "no cash moved"
             )
-            number = None if share is None else share if self.cells.source.as_decimals else float(share)
-            return Figure(name, f"{_TITLE}, {self.column.label}", number, made_of, terms, _exact=share)
+            return Figure(
+                name,
+                f"{_TITLE}, {self.column.label}",
+                share,
+                made_of,
+                terms,
+                ("+", "/"),
+                "share",
+                as_decimals=self.figures.source.as_decimals,
+            )
         exact = self.amount(key)
         label = f"{_NAMES[key]}, in and out, {self.column.label}"
         if exact is None:
@@ -81,19 +89,25 @@ class _Sizes:
         parts = [
             part._replace(factor=sign * part.factor)
             for sign, row in self.signed(key)
-            for part in self.cells.parts_of(row, self.column)
+            for part in self.figures.selections(row, self.column)
         ]
-        load = partial(self.cells.source.entries, parts, to_minor_units(exact, self.cells.source.scale))
-        amount = self.cells.amounts([exact], self.column).iloc[0]
+        source = self.figures.source
+        units = to_minor_units(exact, source.scale)
         return Figure(
-            name, label, amount, "the sum of line entries", _exact=exact, _load_entries=load if parts else None
+            name,
+            label,
+            units,
+            "the sum of line entries",
+            scale=source.scale,
+            as_decimals=source.as_decimals,
+            _load_entries=partial(source.entries, parts, units) if parts else None,
         )
 
     def lines(self) -> list[TableLine] | None:
         """Lines of the column, with the sign that they are counted with."""
         signs = {ledger_id: sign for sign, row in self.signed(_ALL) for ledger_id in row.ledger_ids}
-        spans = [span for _, span in self.cells.spans("flow", self.column) if span not in self.cells.unknown]
-        found = flow_lines(self.cells, self.rows, spans)
+        spans = [span for _, span in self.figures.spans("flow", self.column) if span not in self.figures.unknown]
+        found = flow_lines(self.figures, self.rows, spans)
         if found is None:
             return None
         days = column_days(self.column)
@@ -123,10 +137,10 @@ def uncategorized_share(statement: Statement) -> Picture:
     InputError
         `statement` is not a cash flow statement.
     """
-    cells = cells_of(statement, "a chart of categories")
+    figures = figures_of(statement, "a chart of categories")
     columns = [one for one in statement.columns if one.kind == "period"]
-    rows = flow_rows(cells)
-    sizes = [_Sizes(cells, column, rows) for column in columns]
+    rows = flow_rows(figures)
+    sizes = [_Sizes(figures, column, rows) for column in columns]
     shares = [one.share() for one in sizes]
     first, last = (column_days(columns[at])[at] for at in (0, -1))
     remarks = [*day_remarks(first, last, statement.time_zone), "without transfers between own accounts"]
@@ -161,7 +175,7 @@ def uncategorized_share(statement: Statement) -> Picture:
         )
     else:
         add_message(figure, "No cash moved in this period")
-    table = _table(sizes, table_subtitle(figure, unit_text(statement.currency)), cells.source.scale)
+    table = _table(sizes, table_subtitle(figure, unit_text(statement.currency)), figures.source.scale)
     return figure.with_marks(table, partial(_figure, sizes))
 
 

@@ -9,10 +9,9 @@ from accounting_analytics.charts.figure import new_figure, require_untagged, tab
 from accounting_analytics.charts.mark_table import MarkTableBuilder, plain_cell, report_lines
 from accounting_analytics.charts.steps import StepMark, draw_waterfall
 from accounting_analytics.errors import InputError
-from accounting_analytics.figures import KEY_SEPARATOR, OWN
+from accounting_analytics.figures import KEY_SEPARATOR, OWN, text_of
 from accounting_analytics.money import exact_sum
 from accounting_analytics.report_figures import ENDING, STARTING, UNEXPLAINED
-from accounting_analytics.statements.cells import text_of
 
 if TYPE_CHECKING:
     from accounting_analytics.cash_flow_report import CashFlowReport

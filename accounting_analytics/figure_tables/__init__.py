@@ -1,6 +1,7 @@
 """Tables of figures in HTML: a tree of rows under heads of columns, where a press on a figure unfolds its entries."""
 
 from accounting_analytics.figure_tables.entries import MAX_ENTRIES_BYTES, EntriesData
+from accounting_analytics.figure_tables.line_table import LineTable, Range, ShownLine
 from accounting_analytics.figure_tables.table import (
     FigureCell,
     FigureRow,
@@ -18,6 +19,9 @@ __all__ = [
     "FigureCell",
     "FigureRow",
     "FigureTable",
+    "LineTable",
+    "Range",
+    "ShownLine",
     "TableHead",
     "figure_table_html",
     "figure_table_script",

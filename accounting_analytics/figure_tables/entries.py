@@ -10,6 +10,8 @@ from accounting_analytics.messages import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from accounting_analytics.figure_tables.line_table import Range
+
 MAX_ENTRIES_BYTES = 300_000
 """Size of the JSON up to which entries are in the page; above it, a press shows the call that gives them."""
 _EXACT_IN_JSON = 2**53
@@ -17,25 +19,18 @@ _HTML_IN_SCRIPT = str.maketrans({character: f"\\u{ord(character):04x}" for chara
 
 
 class EntriesData(NamedTuple):
-    """What is behind the figures of a table: additive figures as sums of lines, derived figures as their terms.
-
-    The figure ``row|column`` is the factor of its row times a sum: over the spans of days of its column, the factor of
-    the span times the lines of the row's ledgers in those days.
+    """What is behind the figures of a table: sums of lines as ranges of their numbers, derived figures as terms.
 
     Attributes
     ----------
     scale : int
         Fraction digits of the amounts.
     ledgers : sequence of str
-        Names of ledgers; lines and rows refer to them by position.
+        Names of ledgers; lines refer to them by position.
     lines : sequence of tuple
-        Ledger, ISO day, 1 if the line is cash flow and 0 if not, description, names of the opposing ledgers, and signed
-        units with debits positive.
-    rows : mapping
-        Factor, measure and ledgers of each row key.
-    days : mapping
-        For each measure, the spans of each column key: factor, first ISO day (or ""), last ISO day. The measure
-        ``flow`` is of cash flow lines only.
+        Ledger, ISO day, description, names of the opposing ledgers, and signed units with debits positive.
+    figures : mapping
+        By row and column, the ranges of lines that a figure adds (1) or subtracts (-1): sign, first and last number.
     terms : mapping
         Sign (``+``, ``-`` or ``/``), label and text of the terms of each derived figure's key.
     call : str
@@ -44,9 +39,8 @@ class EntriesData(NamedTuple):
 
     scale: int
     ledgers: Sequence[str]
-    lines: Sequence[tuple[int, str, int, str, str, int]]
-    rows: Mapping[str, tuple[int, str, Sequence[int]]]
-    days: Mapping[str, Mapping[str, Sequence[tuple[int, str, str]]]]
+    lines: Sequence[tuple[int, str, str, str, int]]
+    figures: Mapping[str, Mapping[str, Sequence[Range]]]
     terms: Mapping[str, Sequence[tuple[str, str, str]]]
     call: str
 
@@ -66,23 +60,29 @@ def entries_json(entries: EntriesData) -> str:
 
 
 def _interned_lines(entries: EntriesData) -> dict[str, Any]:
-    """Lines, in the order of their days, that refer to their texts and days by position."""
+    """Lines that refer to their texts and days by position."""
     texts: dict[str, int] = {}
     days: dict[str, int] = {}
     lines = []
-    for ledger, day, is_flow, description, opposing, units in sorted(entries.lines, key=lambda line: line[1]):
+    for ledger, day, description, opposing, units in entries.lines:
         text, names = (texts.setdefault(one, len(texts)) for one in (description, opposing))
         exact = units if abs(units) < _EXACT_IN_JSON else str(units)
-        lines.append((ledger, days.setdefault(day, len(days)), is_flow, text, names, exact))
+        lines.append((ledger, days.setdefault(day, len(days)), text, names, exact))
+    columns = list(dict.fromkeys(column for of_row in entries.figures.values() for column in of_row))
     return {
         "scale": entries.scale,
         "ledgers": _printable(entries.ledgers),
         "texts": _printable(texts),
         "dates": list(days),
         "lines": lines,
-        "rows": entries.rows,
-        "days": entries.days,
+        "columns": columns,
+        "figures": {row: [_flat(of_row.get(one)) for one in columns] for row, of_row in entries.figures.items()},
     }
+
+
+def _flat(ranges: Iterable[Range] | None) -> list[int] | None:
+    """Ranges as one list: sign, first and last number of each."""
+    return None if ranges is None else [number for one in ranges for number in one]
 
 
 def _printable(texts: Iterable[str]) -> list[str]:

@@ -27,15 +27,30 @@
 
   const splitKey = (key) => [key.slice(0, key.lastIndexOf("|")), key.slice(key.lastIndexOf("|") + 1)];
 
-  const entryOf = (data, [ledger, date, , text, opposing, units], factor) => {
+  const entryOf = (data, [ledger, date, text, opposing, units], factor) => {
     const amount = BigInt(factor) * BigInt(units);
     return { day: data.dates[date], text: data.texts[text], ledger: data.ledgers[ledger], opposing: data.texts[opposing], amount };
   };
 
-  // The entries of an additive figure with the sign they are summed with; undefined where the page does not have them.
+  // The entries of a figure that sums lines, with the sign they are summed with, by day; undefined where the page does
+  // not have them.
   const entriesOf = (data, key) => {
+    if (data.page) return packEntriesOf(data, key);
+    const [row, column] = splitKey(key);
+    const ranges = own(data.figures, row)?.[data.columns.indexOf(column)];
+    if (!ranges) return undefined;
+    const found = [];
+    for (let at = 0; at < ranges.length; at += 3) {
+      const [sign, first, last] = ranges.slice(at, at + 3);
+      found.push(...data.lines.slice(first, last + 1).map((line) => entryOf(data, line, sign)));
+    }
+    return found.sort((one, other) => (one.day < other.day ? -1 : one.day > other.day ? 1 : 0));
+  };
+
+  const packEntriesOf = (data, key) => {
+    const entry = (line, factor) => entryOf(data, [line[0], line[1], ...line.slice(3)], factor);
     const numbered = own(data.numbers, key);
-    if (numbered) return numbered.flatMap(([factor, numbers]) => numbers.map((one) => entryOf(data, data.lines[one], factor)));
+    if (numbered) return numbered.flatMap(([factor, numbers]) => numbers.map((one) => entry(data.lines[one], factor)));
     const [row, column] = splitKey(key);
     const [rowFactor, measure, ledgers] = own(data.rows, row) ?? [];
     const spans = own(own(data.days, measure), column);
@@ -47,7 +62,7 @@
       const day = data.dates[line[1]];
       let factor = 0;
       for (const [spanFactor, first, last] of spans) if (first <= day && day <= last) factor += rowFactor * spanFactor;
-      if (factor) found.push(entryOf(data, line, factor));
+      if (factor) found.push(entry(line, factor));
     }
     return found;
   };

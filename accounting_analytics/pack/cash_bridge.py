@@ -9,7 +9,7 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.figure_tables import TableHead
 from accounting_analytics.figures import KEY_SEPARATOR
 from accounting_analytics.pack.pack_lines import PackRow
-from accounting_analytics.pack.pack_tables import TableBuilder, cells_of, page_spans, text_cell
+from accounting_analytics.pack.pack_tables import TableBuilder, page_spans, text_cell
 
 if TYPE_CHECKING:
     from accounting_analytics.bridges import Bridge
@@ -51,8 +51,8 @@ def cash_bridge_table(found: Bridge, statement: Statement, entries: PackLines, p
     }
     table = TableBuilder(NAME, entries, heads)
     changes: list[tuple[str, str]] = []
-    cells = cells_of(statement)
-    row = next(one for key, one in cells.layout.by_key.items() if key.rstrip("_") == _TOTAL)
+    of_statement = statement.figures
+    row = next(one for key, one in of_statement.layout.by_key.items() if key.rstrip("_") == _TOTAL)
     summed = PackRow(row.factor, row.measure, row.ledger_ids)
     for step in found.steps:
         figures = found.sides(step.key)
@@ -65,7 +65,7 @@ def cash_bridge_table(found: Bridge, statement: Statement, entries: PackLines, p
         table.row(step.key, step.label, [*made, change, text_cell(step.cause.name)])
         changes.append(("-", step.key))
     totals = [
-        table.sum_of_days(_TOTAL, side, summed, page_spans(cells, "flow", cells.columns.by_key[key]))
+        table.sum_of_days(_TOTAL, side, summed, page_spans(of_statement, "flow", of_statement.columns.by_key[key]))
         for side, key in ((BEFORE, f"{periods.key} prior"), (AFTER, periods.key))
     ]
     rest = [

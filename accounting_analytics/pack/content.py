@@ -18,7 +18,7 @@ from accounting_analytics.pack import (
 from accounting_analytics.pack.key_figures import KeyStatements, flows_without_transfers, lowest_in
 from accounting_analytics.pack.pack_lines import PackRow
 from accounting_analytics.pack.pack_statements import collect_entries, make_statements
-from accounting_analytics.pack.pack_tables import cells_of, page_spans, statement_table
+from accounting_analytics.pack.pack_tables import page_spans, statement_table
 from accounting_analytics.pack.pictures import make_pictures
 from accounting_analytics.pack.sentences import SentenceFacts, SentenceWriter
 
@@ -89,7 +89,7 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
     entries = collect_entries(statements, periods.this.end_date)
     key_table = key_figures.key_figures_table(KeyStatements(statements.compared, statements.income), entries)
     bridge = cash_bridge.make_bridge(statements.compared, periods)
-    section = cells_of(statements.compared).layout.by_key.get("uncategorized")
+    section = statements.compared.figures.layout.by_key.get("uncategorized")
     row = PackRow(-1, "flow", section.ledger_ids) if section is not None else None
     queue = uncategorized.uncategorized_entries(entries, row, periods.this)
     lowest = lowest_in(statements.compared, entries, periods.key)
@@ -115,14 +115,14 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
         tables.append(statement_table(name, statement, entries, statement.title, ()))
     if bridge is not None:
         tables.append(cash_bridge.cash_bridge_table(bridge, statements.compared, entries, periods))
-    cells = cells_of(statements.compared)
-    if "ending_cash_balance" in cells.layout.by_key:
-        ((_, since, _),) = page_spans(cells, "balance", cells.columns.by_key[periods.key])
+    figures = statements.compared.figures
+    if "ending_cash_balance" in figures.layout.by_key:
+        ((_, since, _),) = page_spans(figures, "balance", figures.columns.by_key[periods.key])
         tables.append(cash_accounts.cash_accounts_table(entries, since, periods.this))
         tables.append(cash_accounts.cash_by_day_table(entries, since, periods.this))
-    tables.append(payees.payees_table(entries, flows_without_transfers(cells), periods))
+    tables.append(payees.payees_table(entries, flows_without_transfers(figures), periods))
     tables.append(uncategorized.uncategorized_table(queue, entries))
-    tables.append(cash_accounts.flows_table(entries, flows_without_transfers(cells), periods.months))
+    tables.append(cash_accounts.flows_table(entries, flows_without_transfers(figures), periods.months))
     if books.drift is not None:
         tables.append(changes.changes_table(books.drift, entries))
     if (reported := reported_cash.reported_cash_table(books.compared, statements.compared, entries)) is not None:
@@ -145,14 +145,14 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
 def _suspense(balance: Statement) -> Figure | None:
     """Find what is in suspense at the end of the period, or moved since the lines begin; None if it is not known."""
     key = balance.columns[0].key
-    if "suspense" not in cells_of(balance).layout.by_key or balance.value("suspense", key) is None:
+    if "suspense" not in balance.figures.layout.by_key or balance.value("suspense", key) is None:
         return None
     return balance["suspense", key]
 
 
 def _undecided(income: Statement, column_key: str) -> list[tuple[str, Figure]]:
     """Received and paid amounts without a category, if the larger exceeds a tenth of net income without its sign."""
-    net, row = income.value("net_income", column_key), cells_of(income).layout.by_key.get("not_categorized")
+    net, row = income.value("net_income", column_key), income.figures.layout.by_key.get("not_categorized")
     if net is None or row is None:
         return []
     figures = [income[one, column_key] for one in row.ledger_ids]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.figure_tables import TableHead
 from accounting_analytics.pack.pack_lines import PackRow
-from accounting_analytics.pack.pack_tables import TableBuilder, cells_of, page_spans
+from accounting_analytics.pack.pack_tables import TableBuilder, page_spans
 from accounting_analytics.periods import day_label
 from accounting_analytics.statements.rows import NOT_CATEGORIZED
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from accounting_analytics.pack.pack_tables import PackTable
     from accounting_analytics.periods import Period
     from accounting_analytics.statements import Statement
-    from accounting_analytics.statements.cells import Cells
     from accounting_analytics.statements.rows import Row
+    from accounting_analytics.statements.statement_figures import StatementFigures
 
 _DAY = dt.timedelta(days=1)
 NAME = "key_figures"
@@ -42,12 +42,12 @@ def key_figures_table(statements: KeyStatements, entries: PackLines) -> PackTabl
     """Make the table of key figures."""
     columns = statements.cash_flow.columns
     table = TableBuilder(NAME, entries, {one.key: TableHead(one.label, is_comparison=False) for one in columns})
-    cash, income = cells_of(statements.cash_flow), cells_of(statements.income)
+    cash, income = statements.cash_flow.figures, statements.income.figures
 
     def add(key: str, label: str, statement: Statement, row_key: str) -> None:
-        cells = cells_of(statement)
-        row = cells.layout.by_key.get(row_key)
-        found = None if row is None else summed_row(cells, row)
+        figures = statement.figures
+        row = figures.layout.by_key.get(row_key)
+        found = None if row is None else summed_row(figures, row)
         if row is None or found is None:
             return
         made: list[FigureCell] = []
@@ -55,7 +55,9 @@ def key_figures_table(statements: KeyStatements, entries: PackLines) -> PackTabl
             if statement.value(row_key, column.key) is None:
                 made.append(table.unknown(key, column.key))
                 continue
-            spans = page_spans(cells, row.measure if not row.terms else "movement", cells.columns.by_key[column.key])
+            spans = page_spans(
+                figures, row.measure if not row.terms else "movement", figures.columns.by_key[column.key]
+            )
             made.append(table.sum_of_days(key, column.key, found, spans, statement[row_key, column.key]))
         table.row(key, label, made)
 
@@ -79,9 +81,9 @@ def key_figures_table(statements: KeyStatements, entries: PackLines) -> PackTabl
     return table.build("Key figures", [WITHHELD])
 
 
-def summed_row(cells: Cells, row: Row) -> PackRow | None:
+def summed_row(figures: StatementFigures, row: Row) -> PackRow | None:
     """Ledgers that a row sums, through the rows that it is made of; None if they are not summed alike."""
-    rows = _parts(cells, row, 1)
+    rows = _parts(figures, row, 1)
     kinds = {(factor, one.measure) for factor, one in rows}
     if len(kinds) != 1:
         return None
@@ -89,16 +91,16 @@ def summed_row(cells: Cells, row: Row) -> PackRow | None:
     return PackRow(factor, measure, tuple(dict.fromkeys(one for _, part in rows for one in part.ledger_ids)))
 
 
-def _parts(cells: Cells, row: Row, sign: int) -> list[tuple[int, Row]]:
+def _parts(figures: StatementFigures, row: Row, sign: int) -> list[tuple[int, Row]]:
     if not row.terms:
         return [(sign * row.factor, row)] if row.ledger_ids else []
-    return [part for factor, key in row.terms for part in _parts(cells, cells.layout.by_key[key], sign * factor)]
+    return [part for factor, key in row.terms for part in _parts(figures, figures.layout.by_key[key], sign * factor)]
 
 
-def flows_without_transfers(cells: Cells) -> tuple[str, ...]:
+def flows_without_transfers(figures: StatementFigures) -> tuple[str, ...]:
     """Ledgers of the cash flow statement without those of transfers between own accounts."""
-    net = next(row for key, row in cells.layout.by_key.items() if key.rstrip("_") == "net_cash_flow")
-    transfers = {one for row in cells.layout.by_key.values() if row.section == "transfers" for one in row.ledger_ids}
+    net = next(row for key, row in figures.layout.by_key.items() if key.rstrip("_") == "net_cash_flow")
+    transfers = {one for row in figures.layout.by_key.values() if row.section == "transfers" for one in row.ledger_ids}
     return tuple(one for one in net.ledger_ids if one not in transfers)
 
 
@@ -123,8 +125,8 @@ def lowest_day(entries: PackLines, spans: Sequence[tuple[int, str, str]], period
 
 def _add_lowest(table: TableBuilder, statement: Statement, entries: PackLines) -> None:
     """Add the lowest balance of each period, at the end of a day."""
-    cells = cells_of(statement)
-    if "ending_cash_balance" not in cells.layout.by_key:
+    figures = statement.figures
+    if "ending_cash_balance" not in figures.layout.by_key:
         return
     made: list[FigureCell] = []
     row = PackRow(1, "balance", tuple(sorted(entries.cash)))
@@ -132,7 +134,7 @@ def _add_lowest(table: TableBuilder, statement: Statement, entries: PackLines) -
         if statement.value("ending_cash_balance", column.key) is None or statement.since:
             made.append(table.unknown("lowest_cash", column.key))
             continue
-        spans = page_spans(cells, "balance", column)
+        spans = page_spans(figures, "balance", column)
         ((_, period),) = column.periods
         found = lowest_day(entries, spans, period)
         key = f"{column.key} lowest"
@@ -143,9 +145,9 @@ def _add_lowest(table: TableBuilder, statement: Statement, entries: PackLines) -
 
 def lowest_in(statement: Statement, entries: PackLines, column_key: str) -> LowestDay | None:
     """Lowest balance of a column; None where balances are not known."""
-    cells = cells_of(statement)
-    if statement.since or "ending_cash_balance" not in cells.layout.by_key:
+    figures = statement.figures
+    if statement.since or "ending_cash_balance" not in figures.layout.by_key:
         return None
-    column = cells.columns.by_key[column_key]
+    column = figures.columns.by_key[column_key]
     ((_, period),) = column.periods
-    return lowest_day(entries, page_spans(cells, "balance", column), period)
+    return lowest_day(entries, page_spans(figures, "balance", column), period)

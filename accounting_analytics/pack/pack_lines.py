@@ -13,13 +13,14 @@ from accounting_analytics.column_conversion import exact_amounts, in_floats, neg
 from accounting_analytics.exact_sums import collect, is_within
 from accounting_analytics.messages import printable
 from accounting_analytics.periods import local_date, zone
-from accounting_analytics.statements.line_sums import LinePart, LineSource, Span
+from accounting_analytics.selections import Selection, Span
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from accounting_analytics.ledger_names import LedgerNames
     from accounting_analytics.pack.table_record import Spans
+    from accounting_analytics.statements.line_sums import LineSource
 
 _DAY = dt.timedelta(days=1)
 _BEFORE = -1
@@ -181,7 +182,7 @@ class PackLines:
         if not balances or before.is_empty:
             return entries
         earlier = self.source.entries(
-            [LinePart(sign, before, (one.ledger_id,)) for sign, one in balances],
+            [Selection(sign, before, (one.ledger_id,)) for sign, one in balances],
             sum(sign * one.summed for sign, one in balances),
         )
         return pd.concat([earlier, entries], ignore_index=True)

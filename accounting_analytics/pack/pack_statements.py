@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.pack.pack_lines import PackLines
-from accounting_analytics.pack.pack_tables import cells_of, page_spans
+from accounting_analytics.pack.pack_tables import page_spans
 from accounting_analytics.statements import balance_sheet, cash_flow_statement, income_statement
 from accounting_analytics.statements.line_sums import LineSource
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from accounting_analytics.pack.loaded_books import LoadedBooks
     from accounting_analytics.pack.pack_columns import PackPeriods
     from accounting_analytics.statements import Statement
-    from accounting_analytics.statements.cells import Cells
+    from accounting_analytics.statements.statement_figures import StatementFigures
 
 _DAY = dt.timedelta(days=1)
 
@@ -57,25 +57,25 @@ def make_statements(
 
 def collect_entries(statements: PackStatements, last: dt.date) -> PackLines:
     """Collect the lines from the first day that a figure begins or ends with, to the last."""
-    balance, cash = cells_of(statements.balance), cells_of(statements.compared)
+    balance, cash = statements.balance.figures, statements.compared.figures
     source = _line_source(balance)
-    edges = [day for statement in statements for day in _first_days(cells_of(statement))]
+    edges = [day for statement in statements for day in _first_days(statement.figures)]
     days = max(min(edges), min(source.loaded.start_date, last)), last
     return PackLines(source, _line_source(cash).cash, balance.ledgers, days, cash.starting)
 
 
-def _first_days(cells: Cells) -> Iterator[dt.date]:
+def _first_days(figures: StatementFigures) -> Iterator[dt.date]:
     """First day of each span of days, and the day after one that is a balance."""
-    measures = {row.measure for row in cells.layout.by_key.values() if not row.terms}
-    for column in cells.columns.by_key.values():
+    measures = {row.measure for row in figures.layout.by_key.values() if not row.terms}
+    for column in figures.columns.by_key.values():
         for measure in measures:
-            spans = zip(cells.spans(measure, column), page_spans(cells, measure, column), strict=True)
+            spans = zip(figures.spans(measure, column), page_spans(figures, measure, column), strict=True)
             for (_, span), (_, first, _) in spans:
-                if span not in cells.unknown and not span.is_empty:
+                if span not in figures.unknown and not span.is_empty:
                     yield span.first if first and span.first is not None else span.last + _DAY
 
 
-def _line_source(cells: Cells) -> LineSource:
-    if not isinstance(cells.source, LineSource):
+def _line_source(figures: StatementFigures) -> LineSource:
+    if not isinstance(figures.source, LineSource):
         raise InputError("a pack is made from line entries, not from a report")
-    return cells.source
+    return figures.source

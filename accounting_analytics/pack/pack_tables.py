@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.errors import BooksDoNotTieError, InputError
 from accounting_analytics.figure_tables import FigureCell, FigureRow, FigureTable
-from accounting_analytics.figures import KEY_SEPARATOR, Figure
+from accounting_analytics.figures import KEY_SEPARATOR, NOT_KNOWN, ZERO, Figure, text_of
 from accounting_analytics.messages import quote
-from accounting_analytics.money import from_minor_units, to_float, to_minor_units
+from accounting_analytics.money import from_minor_units, to_minor_units
 from accounting_analytics.pack.table_record import TableRecord
-from accounting_analytics.statements.cells import NOT_KNOWN, ZERO, text_of
 from accounting_analytics.statements.page import figure_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from decimal import Decimal
 
     from accounting_analytics.figure_tables import TableHead
     from accounting_analytics.pack.pack_lines import PackLines, PackRow
     from accounting_analytics.pack.table_record import Spans
     from accounting_analytics.statements import Statement
-    from accounting_analytics.statements.cells import Cells
     from accounting_analytics.statements.columns import StatementColumn
     from accounting_analytics.statements.rows import Measure, Row
+    from accounting_analytics.statements.statement_figures import StatementFigures
 
 _FROM_THE_BEGINNING = ("balance", "opening", "earlier_years")
 
@@ -55,35 +54,30 @@ class PackTable(NamedTuple):
         return ((cell.key, cell) for row in self.table.rows for cell in row.cells if cell.key)
 
 
-def cells_of(statement: Statement) -> Cells:
-    """Cells of a statement."""
-    return statement.column(statement.columns[0].key).cells
-
-
-def page_spans(cells: Cells, measure: Measure, column: StatementColumn) -> Spans:
+def page_spans(figures: StatementFigures, measure: Measure, column: StatementColumn) -> Spans:
     """Days that a column counts for a measure, as pages have them; supplied balances are before the first of them."""
-    is_supplied = cells.starting is not None and measure in _FROM_THE_BEGINNING
+    is_supplied = figures.starting is not None and measure in _FROM_THE_BEGINNING
     return [
         (
             factor,
-            "" if span.first is None or (is_supplied and span.first == cells.rules.since) else span.first.isoformat(),
+            "" if span.first is None or (is_supplied and span.first == figures.rules.since) else span.first.isoformat(),
             span.last.isoformat(),
         )
-        for factor, span in cells.spans(measure, column)
+        for factor, span in figures.spans(measure, column)
     ]
 
 
 def statement_table(name: str, statement: Statement, entries: PackLines, title: str, notes: Sequence[str]) -> PackTable:
     """Make the table of a statement, each of whose rows is recorded, shown or not."""
-    cells = cells_of(statement)
-    record = TableRecord(heads={one.key: one.label for one in cells.columns.by_key.values()})
-    for row in cells.layout.by_key.values():
+    figures = statement.figures
+    record = TableRecord(heads={one.key: one.label for one in figures.columns.by_key.values()})
+    for row in figures.layout.by_key.values():
         record.labels[row.key] = row.label
-        _record_row(record, cells, row, entries)
-    _drop_unused(record, cells)
-    table = figure_table(cells, title, "", notes, with_entries=False)
-    columns = [column.key for column in cells.columns.shown]
-    shown = _without_zeros(list(zip(cells.layout.shown, table.rows, strict=True)))
+        _record_row(record, figures, row, entries)
+    _drop_unused(record, figures)
+    table = figure_table(figures, title, "", notes, with_entries=False)
+    columns = [column.key for column in figures.columns.shown]
+    shown = _without_zeros(list(zip(figures.layout.shown, table.rows, strict=True)))
     record.shown = ([row.key for row, _ in shown if row.kind != "heading"], columns)
     rows = [_with_keys(record, row.key, columns, text) if text.cells else text for row, text in shown]
     left_out = len(table.rows) - len(rows)
@@ -121,23 +115,23 @@ def _with_key(record: TableRecord, cell: FigureCell, row: str, column: str) -> F
     return cell._replace(key=key, mark="" if unfolds else cell.mark)
 
 
-def _record_row(record: TableRecord, cells: Cells, row: Row, entries: PackLines) -> None:
+def _record_row(record: TableRecord, figures: StatementFigures, row: Row, entries: PackLines) -> None:
     """Record the ledgers and days of a row, or the rows that it is made of."""
-    for column in cells.columns.by_key.values():
-        if cells.value(row.key, column.key) is None:
+    for column in figures.columns.by_key.values():
+        figure = figures.figure(row.key, column.key)
+        if figure.units is None:
             continue
-        terms = cells.term_keys(row.key, column.key)
+        terms = [(sign, one.key) for sign, one in zip(figure.signs, figure.terms, strict=True) if one.key != figure.key]
         if terms:
-            key = f"{row.key}{KEY_SEPARATOR}{column.key}"
-            record.terms[key] = [(sign, f"{one}{KEY_SEPARATOR}{other}") for sign, one, other in terms]
+            record.terms[figure.key] = terms
             continue
         record.rows[row.key] = (row.factor, row.measure, entries.ledgers(row.ledger_ids))
-        record.days.setdefault(row.measure, {})[column.key] = page_spans(cells, row.measure, column)
+        record.days.setdefault(row.measure, {})[column.key] = page_spans(figures, row.measure, column)
 
 
-def _drop_unused(record: TableRecord, cells: Cells) -> None:
+def _drop_unused(record: TableRecord, figures: StatementFigures) -> None:
     """Leave out rows that are neither shown nor part of another."""
-    used = {row.key for row in cells.layout.shown}
+    used = {row.key for row in figures.layout.shown}
     used |= {key.rpartition(KEY_SEPARATOR)[0] for terms in record.terms.values() for _, key in terms}
     for texts in (record.rows, record.labels):
         for key in [one for one in texts if one not in used]:
@@ -226,9 +220,10 @@ class TableBuilder:
     def stated(self, row_key: str, column: str, amount: Decimal, figure: Figure | None = None) -> FigureCell:
         """Cell with an amount of elsewhere, as of the service's report, which the lines of the pack do not show."""
         key = f"{row_key}{KEY_SEPARATOR}{column}"
-        self._record.stated[key] = to_minor_units(amount, self._entries.scale)
-        label, text = self._label(row_key, column), "as the service stated it"
-        made = replace(figure, key=key) if figure else Figure(key, label, self._as_shown(amount), text, _exact=amount)
+        units = to_minor_units(amount, self._entries.scale)
+        self._record.stated[key] = units
+        made = self._figure(key, self._label(row_key, column), units, "as the service stated it")
+        made = replace(figure, key=key) if figure else made
         self._figures[key] = lambda: made
         return FigureCell(text_of(amount), key, "zero")
 
@@ -273,32 +268,26 @@ class TableBuilder:
             key, f"{label}: movement since {first}", units - stated, "the sum of line entries", numbers
         )
         calculation = "the balance that the service's report states, and the movement since"
-        return replace(self._figure(key, label, units, calculation), terms=(before, moved))
+        return replace(self._figure(key, label, units, calculation), terms=(before, moved), signs=("+", "+"))
 
     def _figure(
         self, key: str, label: str, units: int, calculation: str, numbers: Sequence[int] | None = None
     ) -> Figure:
         """Figure of units, with the entries of lines if these are its sum."""
-        exact = from_minor_units(units, self._entries.scale)
         load = None if numbers is None else partial(self._entries.frame, numbers)
-        return Figure(key, label, self._as_shown(exact), calculation, _exact=exact, _load_entries=load)
+        as_decimals = self._entries.source.as_decimals
+        return Figure(
+            key, label, units, calculation, scale=self._entries.scale, as_decimals=as_decimals, _load_entries=load
+        )
 
     def _made(self, key: str, row_key: str, column: str) -> Figure:
         """Figure of other figures of the table."""
         terms = [(sign, self._figures[one]()) for sign, one in self._record.terms[key]]
-        scale = self._entries.scale
-        units = sum(
-            (-1 if sign == "-" else 1) * to_minor_units(one.exact() or Decimal(0), scale) for sign, one in terms
-        )
-        exact = from_minor_units(units, scale)
-        signs = " ".join(f"{sign} {one.label}" for sign, one in terms).removeprefix("+ ")
-        made_of = tuple(one for _, one in terms)
-        label, text = self._label(row_key, column), f"calculated: {signs}"
-        return Figure(key, label, self._as_shown(exact), text, made_of, _exact=exact)
-
-    def _as_shown(self, exact: Decimal) -> float | Decimal:
-        """Amount in the form that the frames of the source have."""
-        return exact if self._entries.source.as_decimals else to_float(exact, self._entries.scale)
+        units = sum((-1 if sign == "-" else 1) * int(one.units or 0) for sign, one in terms)
+        text = " ".join(f"{sign} {one.label}" for sign, one in terms).removeprefix("+ ")
+        made = self._figure(key, self._label(row_key, column), units, f"calculated: {text}")
+        signs, of = zip(*terms, strict=True)
+        return replace(made, terms=of, signs=signs)
 
     def _label(self, row_key: str, column: str) -> str:
         return f"{self._record.labels.get(row_key, row_key)}, {self._record.heads.get(column, column)}"

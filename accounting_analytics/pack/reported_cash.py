@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.figure_tables import TableHead
 from accounting_analytics.pack.key_figures import summed_row
-from accounting_analytics.pack.pack_tables import TableBuilder, cells_of, page_spans
+from accounting_analytics.pack.pack_tables import TableBuilder, page_spans
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -34,20 +34,20 @@ def reported_cash_table(
         CALCULATED: TableHead("Calculated here", is_comparison=False),
         DIFFERENCE: TableHead("Difference", is_comparison=True),
     }
-    table, cells = TableBuilder(NAME, entries, heads), cells_of(statement)
+    table, figures = TableBuilder(NAME, entries, heads), statement.figures
     for key, one in compared.items():
         if one.reported is None:
             continue
         table.heading(one.label)
         sums = one.reported.exact_sums()
-        column = cells.columns.by_key[key]
+        column = figures.columns.by_key[key]
         for name, label in _ROWS.items():
-            row = cells.layout.by_key.get(name)
-            summed = row and summed_row(cells, row)
+            row = figures.layout.by_key.get(name)
+            summed = row and summed_row(figures, row)
             if row is None or summed is None:
                 continue
             row_key = f"{name} {key}"
-            spans = page_spans(cells, row.measure, column)
+            spans = page_spans(figures, row.measure, column)
             reported: Decimal = getattr(sums, name)
             made = [
                 table.stated(row_key, REPORTED, reported),

@@ -8,13 +8,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.figures import KEY_SEPARATOR
+from accounting_analytics.figures import KEY_SEPARATOR, NOT_KNOWN
 from accounting_analytics.messages import printable
 from accounting_analytics.money import format_amount
 from accounting_analytics.pack import cash_bridge, key_figures
 from accounting_analytics.pack.pack_tables import TableBuilder
 from accounting_analytics.periods import day_label
-from accounting_analytics.statements.cells import NOT_KNOWN
 
 if TYPE_CHECKING:
     import datetime as dt

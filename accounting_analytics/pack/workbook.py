@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from accounting_analytics.messages import printable
 from accounting_analytics.money import fits_float
 from accounting_analytics.pack.key_figures import NAME as KEY_FIGURES
-from accounting_analytics.pack.pack_tables import cells_of
 from accounting_analytics.pack.pictures import IN_MAIL
 from accounting_analytics.pack.sentences import plain
 from accounting_analytics.sheets.writer import new_workbook, workbook_text
@@ -91,18 +90,18 @@ def write_pack_workbook(pack: PackContent, texts: WorkbookTexts, path: Path) -> 
     content, scale = io.BytesIO(), pack.entries.scale
     statements = {name: getattr(pack.statements, name) for name in _STATEMENTS}
     headings = {name: _heading(texts, statements[name], title) for name, title in _STATEMENTS.items()}
-    entries = {name: list_entries(cells_of(one), headings[name]) for name, one in statements.items()}
+    entries = {name: list_entries(one.figures, headings[name]) for name, one in statements.items()}
     with new_workbook(content) as workbook:
         formats = _formats(workbook, scale)
         _add_summary(workbook, pack, texts, formats)
         for name, statement in statements.items():
-            add_statement(workbook, cells_of(statement), headings[name], entries[name])
+            add_statement(workbook, statement.figures, headings[name], entries[name])
         for name, title in _TABLES.items():
             if name in pack.tables:
                 _add_table(workbook.add_worksheet(title), texts.title, pack.tables[name], formats)
         _add_appendix(workbook, texts, formats)
         for name, listed in entries.items():
-            add_entries(workbook, headings[name].entries_name, listed.entries, scale)
+            add_entries(workbook, headings[name].entries_name, listed.lines, statements[name].figures)
     write_workbook_file(path, content.getvalue())
 
 

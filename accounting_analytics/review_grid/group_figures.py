@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from accounting_analytics.categorization.payee_history import local_days
 from accounting_analytics.column_conversion import split_list
 from accounting_analytics.figure_tables import EntriesData, FigureCell, FigureRow, FigureTable, TableHead
-from accounting_analytics.figures import KEY_SEPARATOR
+from accounting_analytics.figures import KEY_SEPARATOR, text_of
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.review_grid.static_table import described_category
-from accounting_analytics.statements.cells import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 _AMOUNT = "amount"
 _HEADS = ("Transactions", "Amount", "Category")
-_ALL_DAYS = {_AMOUNT: [(1, "", "9999-12-31")]}
 
 
 def group_figures(record: ReviewRecord, title: str, notes: Sequence[str], max_groups: int) -> FigureTable:
@@ -66,12 +64,11 @@ def _entries(record: ReviewRecord, groups: Sequence[Group]) -> EntriesData:
         record.rows.exact.scale,
         _accounts(record, groups),
         [
-            (number, day, 0, description, others, units)
+            (number, day, description, others, units)
             for number, group in enumerate(groups)
             for day, description, others, units in rows[group.start : group.end]
         ],
-        {group.group_id: (1, _AMOUNT, [number]) for number, group in enumerate(groups)},
-        {_AMOUNT: _ALL_DAYS},
+        {group.group_id: {_AMOUNT: [(1, group.start, group.end - 1)]} for group in groups},
         {},
         'queue[queue["group_id"] == {row!r}]',
     )

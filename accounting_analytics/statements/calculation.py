@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.cash_flow_report import CashFlowReport
@@ -22,8 +23,8 @@ from accounting_analytics.local_books import ledgers_of, lines_of
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.periods import Period, choose_zone, day_label, parse_date
+from accounting_analytics.selections import Span
 from accounting_analytics.starting_balances import read_balances
-from accounting_analytics.statements.cells import Cells
 from accounting_analytics.statements.columns import (
     Columns,
     StatementColumn,
@@ -32,7 +33,7 @@ from accounting_analytics.statements.columns import (
     split_period,
     with_comparisons,
 )
-from accounting_analytics.statements.line_sums import LineSource, ReportSource, Span, SpanRules
+from accounting_analytics.statements.line_sums import LineSource, ReportSource, SpanRules
 from accounting_analytics.statements.rows import (
     CASH_FLOW_SECTIONS,
     CashRows,
@@ -45,6 +46,7 @@ from accounting_analytics.statements.rows import (
     trial_rows,
 )
 from accounting_analytics.statements.statement import Statement
+from accounting_analytics.statements.statement_figures import StatementFigures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
 _COLUMNS = ("id", "type", "sub_type", "debit_credit", "financial_account_type", "is_required")
 
 
-class _Request(NamedTuple):
+class StatementOptions(NamedTuple):
     """What a statement was asked for, besides its lines and ledgers."""
 
     start_date: DateLike | None
@@ -164,7 +166,7 @@ def cash_flow_statement(
             raise InputError("a cash flow report has one period to show: pass line entries to compare periods")
         start_date, end_date = source.period.start_date, source.period.end_date
         columns, time_zone = [source.period], source.period.time_zone
-    request = _Request(
+    options = StatementOptions(
         start_date, end_date, columns, compare, depth, time_zone, starting_balances, books_start,
         fiscal_year_start_month, currency, company, scale,
     )  # fmt: skip
@@ -174,7 +176,7 @@ def cash_flow_statement(
         needed=lambda chart: chart.tree.cash,
         rows=lambda build, cash: cash_flow_rows(build, table, cash),
     )
-    return _make(source, ledgers, request, kind)
+    return _make(source, ledgers, options, kind)
 
 
 def income_statement(
@@ -210,14 +212,14 @@ def income_statement(
     IncompleteLoadError, InputError
         As of :func:`cash_flow_statement`.
     """  # noqa: E501 (one line of parameters)
-    request = _Request(
+    options = StatementOptions(
         start_date, end_date, columns, compare, depth, time_zone, None, None,
         fiscal_year_start_month, currency, company, scale,
     )  # fmt: skip
     return _make(
         source,
         ledgers,
-        request,
+        options,
         _Kind(("movement",), of_balances=False, needed=_earning, rows=lambda build, _: income_rows(build)),
     )
 
@@ -261,7 +263,7 @@ def balance_sheet(
     IncompleteLoadError, InputError
         As of :func:`cash_flow_statement`.
     """
-    request = _Request(
+    options = StatementOptions(
         start_date, end_date, columns, compare, depth, time_zone, starting_balances, books_start,
         fiscal_year_start_month, currency, company, scale,
     )  # fmt: skip
@@ -272,7 +274,7 @@ def balance_sheet(
         rows=lambda build, _: balance_rows(build),
         moved_title="Movement of assets, liabilities and equity",
     )
-    return _make(source, ledgers, request, kind)
+    return _make(source, ledgers, options, kind)
 
 
 def trial_balance(
@@ -307,7 +309,7 @@ def trial_balance(
     IncompleteLoadError, InputError
         As of :func:`balance_sheet`.
     """  # noqa: E501 (one line of parameters)
-    request = _Request(
+    options = StatementOptions(
         start_date, end_date, columns, (), None, time_zone, starting_balances, books_start,
         fiscal_year_start_month, currency, company, scale,
     )  # fmt: skip
@@ -318,7 +320,7 @@ def trial_balance(
         rows=lambda build, _: trial_rows(build),
         moved_title="Movement of ledgers",
     )
-    return _make(source, ledgers, request, kind)
+    return _make(source, ledgers, options, kind)
 
 
 def _earning(chart: Chart) -> list[str]:
@@ -326,72 +328,27 @@ def _earning(chart: Chart) -> list[str]:
     return [*chart.of_types(LedgerType.REVENUE, LedgerType.EXPENSE), *chart.of_unknown_type(), *chart.uncategorized()]
 
 
-def _make(source: Any, ledgers: Any, request: _Request, kind: _Kind) -> Statement:  # noqa: ANN401 (any frame)
+def _make(source: Any, ledgers: Any, options: StatementOptions, kind: _Kind) -> Statement:  # noqa: ANN401 (any frame)
     """Make a statement from a report or from line entries."""
     source, ledgers = lines_of(source), ledgers_of(source, ledgers)
+    day_zone = choose_zone(options.time_zone, (read_load_metadata(source) or {}).get("time_zone"))
     chart = _read_chart(ledgers)
-    day_zone = choose_zone(request.time_zone, (read_load_metadata(source) or {}).get("time_zone"))
-    lines: Source
-    asked = None
-    if request.start_date is not None and request.end_date is not None:
-        asked = Period(request.start_date, request.end_date, day_zone.name)
-    if isinstance(source, CashFlowReport):
-        lines = ReportSource(source)
-        chart.tree.require(lines.flows)
-        lines.require_same_cash(chart.tree.cash)
-    else:
-        needed = set(kind.needed(chart))
-        lines = LineSource(source, chart.tree.cash, needed, day_zone.name, scale=request.scale, asked=asked)
-        if "flow" not in kind.measures:
-            lines.require_all_entries()
-    period = asked or Period(
-        request.start_date or lines.loaded.start_date, request.end_date or lines.loaded.end_date, day_zone.name
-    )
-    history = _History.of_request(request, kind, lines, period, chart)
+    lines, period = _read_lines(source, options, kind, chart, day_zone.name)
+    history = _History.of_options(options, kind, lines, period, chart)
     if isinstance(lines, LineSource):
-        _check_books_start(request, lines, Discovery.stated(ledgers))
-    columns = _columns(request, kind, period, history)
-    loaded_from = history.since or lines.loaded.start_date
-    rules = SpanRules(
-        history.since, request.fiscal_year_start_month, kind.of_balances, loaded_from, is_movement=history.is_movement
-    )
-    measures = [one for one in kind.measures if one == "flow" or not lines.is_tagged]
-    spans = {
-        one: {rules.span(one, days) for column in columns.by_key.values() for _, days in column.periods}
-        for one in measures
-    }
-    unknown = {span: why for one in spans.values() for span in one if (why := lines.missing(span))}
-    _require_a_known_column(columns, unknown, rules, measures)
-    sums = lines.sums({span for one in spans.values() for span in one if span not in unknown})
-    for span, of_ledgers in sums.items():
-        chart.tree.require(of_ledgers)
-        if kind.of_balances and (gap := sum(of_ledgers.values(), 0)):
-            raise IncompleteLoadError(
-                f"the lines up to {span.last} do not balance: debits less credits are "
-                f"{from_minor_units(gap, lines.scale)}, so lines are missing; load all ledgers"
-            )
-
-    def moved(measure: Measure, ledger_id: str) -> bool:
-        supplied = history.starting is not None and measure == "balance" and bool(history.starting.get(ledger_id))
-        of_spans = [sums[span] for span in spans[measure] if span in sums]
-        if measure in {"flow", "movement"}:  # lines that cancel each other are a movement too
-            return any(ledger_id in one for one in of_spans)
-        return supplied or any(one.get(ledger_id) for one in of_spans)
-
-    own = [sums[span] for one in measures for span in spans[one] if span in sums]
-    trees = chart.tree.trees(*own)
-    build = LayoutBuilder(chart, moved, trees.unknown, request.depth)
+        _check_books_start(options, lines, Discovery.stated(ledgers))
+    columns = _columns(options, kind, period, history)
+    summed = _Summed.of_columns(columns, kind, lines, chart, history.rules(options, kind, lines))
     since = history.since if history.is_movement else None
     is_explained = not (isinstance(lines, ReportSource) and lines.gap)
-    cash_rows = CashRows(since, lines.is_report, is_explained)
-    layout = kind.rows(build, None if lines.is_tagged else cash_rows)
-    title = f"{kind.moved_title} since {since}" if since and kind.moved_title else layout.title
-    left_out = [f"{layout.left_out} ledger(s) without amounts are left out."] if layout.left_out else []
-    nothing = [] if any(sums.values()) else ["There are no line entries in these days."]
+    cash_rows = None if lines.is_tagged else CashRows(since, lines.is_report, is_explained)
+    trees = chart.tree.trees(*(one for measure in summed.spans for one in summed.known(measure)))
+    moved = partial(summed.moved, history.starting or {})
+    layout = kind.rows(LayoutBuilder(chart, moved, trees.unknown, options.depth), cash_rows)
     notes = (
-        *nothing,
+        *([] if any(summed.sums.values()) else ["There are no line entries in these days."]),
         *history.notes,
-        *left_out,
+        *([f"{layout.left_out} ledger(s) without amounts are left out."] if layout.left_out else []),
         *layout.notes,
         *chart.tree.notes(trees),
         known_ledgers_claim(ledgers, len(chart.tree.names)),
@@ -400,18 +357,86 @@ def _make(source: Any, ledgers: Any, request: _Request, kind: _Kind) -> Statemen
     )
     labels = {key: row.label for key, row in layout.by_key.items() if row.kind not in {"ledger", "own"}}
     return Statement(
-        title,
+        f"{kind.moved_title} since {since}" if since and kind.moved_title else layout.title,
         columns.shown,
         tuple(layout.shown),
         lines.scale,
-        request.company,
-        request.currency,
+        options.company,
+        options.currency,
         day_zone.name,
         since,
         notes,
-        Cells(columns, layout, lines, sums, unknown, rules, chart.names, history.starting),
+        StatementFigures(
+            columns, layout, lines, summed.sums, summed.unknown, summed.rules, chart.names, history.starting
+        ),
         LedgerNames(chart.tree.names | labels, chart.tree.hierarchy),
     )
+
+
+def _read_lines(
+    source: Any,  # noqa: ANN401 (any frame)
+    options: StatementOptions,
+    kind: _Kind,
+    chart: Chart,
+    time_zone: str,
+) -> tuple[Source, Period]:
+    """Read a report or line entries, and the days that were asked for or loaded."""
+    asked = None
+    if options.start_date is not None and options.end_date is not None:
+        asked = Period(options.start_date, options.end_date, time_zone)
+    lines: Source
+    if isinstance(source, CashFlowReport):
+        lines = ReportSource(source)
+        chart.tree.require(lines.flows)
+        lines.require_same_cash(chart.tree.cash)
+    else:
+        needed = set(kind.needed(chart))
+        lines = LineSource(source, chart.tree.cash, needed, time_zone, scale=options.scale, asked=asked)
+        if "flow" not in kind.measures:
+            lines.require_all_entries()
+    loaded = lines.loaded
+    period = asked or Period(options.start_date or loaded.start_date, options.end_date or loaded.end_date, time_zone)
+    return lines, period
+
+
+class _Summed(NamedTuple):
+    """The spans of days of each measure, their sums by ledger, and why others are not known."""
+
+    rules: SpanRules
+    spans: Mapping[Measure, set[Span]]
+    sums: Mapping[Span, Mapping[str, int]]
+    unknown: Mapping[Span, str]
+
+    @classmethod
+    def of_columns(cls, columns: Columns, kind: _Kind, lines: Source, chart: Chart, rules: SpanRules) -> _Summed:
+        """Sum the lines of the columns; sums of balances that do not balance are refused."""
+        measures = [one for one in kind.measures if one == "flow" or not lines.is_tagged]
+        spans = {
+            one: {rules.span(one, days) for column in columns.by_key.values() for _, days in column.periods}
+            for one in measures
+        }
+        unknown = {span: why for one in spans.values() for span in one if (why := lines.missing(span))}
+        _require_a_known_column(columns, unknown, rules, measures)
+        sums = lines.sums({span for one in spans.values() for span in one if span not in unknown})
+        for span, of_ledgers in sums.items():
+            chart.tree.require(of_ledgers)
+            if kind.of_balances and (gap := sum(of_ledgers.values(), 0)):
+                raise IncompleteLoadError(
+                    f"the lines up to {span.last} do not balance: debits less credits are "
+                    f"{from_minor_units(gap, lines.scale)}, so lines are missing; load all ledgers"
+                )
+        return cls(rules, spans, sums, unknown)
+
+    def known(self, measure: Measure) -> list[Mapping[str, int]]:
+        """Return the sums of the known spans of a measure."""
+        return [self.sums[span] for span in self.spans[measure] if span in self.sums]
+
+    def moved(self, starting: Mapping[str, int], measure: Measure, ledger_id: str) -> bool:
+        """Whether a ledger has an amount in any column; lines that cancel each other are a movement too."""
+        if measure in {"flow", "movement"}:
+            return any(ledger_id in one for one in self.known(measure))
+        supplied = measure == "balance" and bool(starting.get(ledger_id))
+        return supplied or any(one.get(ledger_id) for one in self.known(measure))
 
 
 def _read_chart(ledgers: Any) -> Chart:  # noqa: ANN401 (any frame)
@@ -430,14 +455,23 @@ class _History(NamedTuple):
     is_movement: bool
     notes: tuple[str, ...]
 
+    def rules(self, options: StatementOptions, kind: _Kind, lines: Source) -> SpanRules:
+        """Decide which days the measures of a statement are of."""
+        first = self.since or lines.loaded.start_date
+        return SpanRules(
+            self.since, options.fiscal_year_start_month, kind.of_balances, first, is_movement=self.is_movement
+        )
+
     @classmethod
-    def of_request(cls, request: _Request, kind: _Kind, lines: Source, period: Period, chart: Chart) -> _History:
+    def of_options(
+        cls, options: StatementOptions, kind: _Kind, lines: Source, period: Period, chart: Chart
+    ) -> _History:
         """Decide from what was asked for and loaded."""
         if lines.is_report or lines.is_tagged or kind.measures == ("movement",):
             return cls(None, None, is_movement=False, notes=())
         loaded = lines.loaded.start_date
-        if request.starting_balances is not None:
-            supplied = read_balances(request.starting_balances, chart.tree, lines.scale)
+        if options.starting_balances is not None:
+            supplied = read_balances(options.starting_balances, chart.tree, lines.scale)
             if others := sorted(supplied.units.keys() - chart.tree.names.keys()):
                 raise FrameError(f"starting_balances: {len(others)} ledger(s) are not in ledgers: {join_ids(others)}")
             if kind.of_balances and (gap := sum(supplied.units.values(), 0)):
@@ -450,7 +484,7 @@ class _History(NamedTuple):
             at_zero = f"have no supplied balance and start at zero: {join_ids(sorted(absent))}"
             more = count_notes((len(absent), f"cash ledger(s) {at_zero}"))
             return cls(period.start_date, supplied.units, is_movement=False, notes=(note, *more, *supplied.notes))
-        stated = lines.books_start if request.books_start is None else request.books_start
+        stated = lines.books_start if options.books_start is None else options.books_start
         first = None if stated is None else parse_date(stated, "books_start")
         if first is not None and (loaded <= first or not lines.states_days):
             note = f"Balances are sums since {first}, the first day of the books."
@@ -463,11 +497,11 @@ class _History(NamedTuple):
         return cls(loaded, None, is_movement=True, notes=(note,))
 
 
-def _check_books_start(request: _Request, lines: LineSource, discovery: Discovery | None) -> None:
+def _check_books_start(options: StatementOptions, lines: LineSource, discovery: Discovery | None) -> None:
     """Refuse a first day of the books before which there are entries: balances would depend on what was loaded."""
-    if request.books_start is None:
+    if options.books_start is None:
         return
-    first = parse_date(request.books_start, "books_start")
+    first = parse_date(options.books_start, "books_start")
     known = None if discovery is None else discovery.first_day
     if known and discovery and discovery.accepted.time_zone != lines.time_zone:
         known += dt.timedelta(days=1)  # an instant may be a day later in another zone
@@ -481,9 +515,9 @@ def _check_books_start(request: _Request, lines: LineSource, discovery: Discover
         )
 
 
-def _columns(request: _Request, kind: _Kind, period: Period, history: _History) -> Columns:
+def _columns(options: StatementOptions, kind: _Kind, period: Period, history: _History) -> Columns:
     """Columns of a statement with their comparisons."""
-    compare = check_comparisons(request.compare, of_flows=not kind.of_balances)
+    compare = check_comparisons(options.compare, of_flows=not kind.of_balances)
 
     def heading(days: Period) -> str:
         since = f", since {history.since}" if history.is_movement else ""
@@ -493,12 +527,12 @@ def _columns(request: _Request, kind: _Kind, period: Period, history: _History) 
         """Column whose key says since when its figures are movements, where they are no balances."""
         return column.since(history.since) if kind.of_balances and history.is_movement and history.since else column
 
-    columns = request.columns if request.columns is None or isinstance(request.columns, str) else list(request.columns)
+    columns = options.columns if options.columns is None or isinstance(options.columns, str) else list(options.columns)
     if columns and all(isinstance(one, StatementColumn) for one in columns):
         given = tuple(named(one) for one in columns if isinstance(one, StatementColumn))
         return Columns(given, {one.key: one for one in given})
-    first_month = request.fiscal_year_start_month if columns is None or isinstance(columns, str) else 1
-    base = [named(one) for one in split_period(period, columns, request.fiscal_year_start_month)]
+    first_month = options.fiscal_year_start_month if columns is None or isinstance(columns, str) else 1
+    base = [named(one) for one in split_period(period, columns, options.fiscal_year_start_month)]
     if kind.of_balances:
         base = [one._replace(label=heading(one.periods[0][1])) for one in base]
     made = with_comparisons(base, compare, columns, heading)

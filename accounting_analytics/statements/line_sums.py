@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from accounting_analytics.column_conversion import INSTANT, TEXT, exact_amounts, in_floats, negated
+from accounting_analytics.column_conversion import INSTANT, LIST_SEPARATOR, TEXT, exact_amounts, in_floats, negated
 from accounting_analytics.errors import IncompleteLoadError, InputError
 from accounting_analytics.exact_sums import ExactLines, collect, in_microseconds_utc, is_on, is_within, lines_of_entries
+from accounting_analytics.figure_tables import ShownLine
 from accounting_analytics.figures import checked_entries
 from accounting_analytics.load_metadata import (
     loaded_period,
@@ -25,44 +26,18 @@ from accounting_analytics.load_metadata import (
 )
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import format_amount, from_minor_units, pandas_dtype, to_minor_units
-from accounting_analytics.periods import Interval, Period, local_date, zone
+from accounting_analytics.periods import Period, local_date, zone
+from accounting_analytics.selections import Span, simplified
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.exact_sums import Days
     from accounting_analytics.ledger_names import LedgerNames
+    from accounting_analytics.selections import Selection
     from accounting_analytics.statements.rows import Measure
 
 _DAY = dt.timedelta(days=1)
-
-
-class Span(NamedTuple):
-    """Lines of some days, both inclusive: all of them, or those of entries that touch cash (`is_flow`).
-
-    Without a first day they are all lines up to the last; a last day before the first has none.
-    """
-
-    first: dt.date | None
-    last: dt.date
-    is_flow: bool = False
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is no day."""
-        return self.first is not None and self.last < self.first
-
-    def intervals(self, time_zone: str) -> Days:
-        """Exact instants of the days."""
-        if self.is_empty:
-            return ()
-        if self.first is not None:
-            return Period(self.first, self.last, time_zone).instants()
-        if self.last == dt.date.max:
-            return (Interval(dt.datetime.min.replace(tzinfo=dt.UTC), None),)
-        after = self.last + _DAY
-        return Period(after, after, time_zone).instants_before()
 
 
 class SpanRules(NamedTuple):
@@ -117,25 +92,6 @@ def _day_before(day: dt.date) -> dt.date:
     return day if day == dt.date.min else day - _DAY
 
 
-class LinePart(NamedTuple):
-    """Lines of some ledgers that a figure adds (1) or subtracts (-1), by their signed amounts."""
-
-    factor: int
-    span: Span
-    ledger_ids: Collection[str]
-
-
-class PageLine(NamedTuple):
-    """A line as pages show it: ledger, local day, whether it is cash flow, texts, and signed units."""
-
-    ledger_id: str
-    day: str
-    is_flow: int
-    description: str
-    opposing: str
-    units: int
-
-
 class Source(Protocol):
     """What has the sums and the lines behind them."""
 
@@ -154,13 +110,13 @@ class Source(Protocol):
     def sums(self, spans: Collection[Span]) -> Mapping[Span, Mapping[str, int]]:
         """Signed units by ledger, debits positive."""
 
-    def entries(self, parts: Sequence[LinePart], units: int) -> pd.DataFrame:
+    def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
         """Return the lines of some parts, with ``figure_amount``; they sum to `units`."""
 
-    def page_lines(
+    def shown_lines(
         self, spans: Collection[Span], ledger_ids: Collection[str], names: LedgerNames, limit: int
-    ) -> list[PageLine] | None:
-        """Return the lines of some ledgers and days, if they are not more than `limit`."""
+    ) -> list[ShownLine] | None:
+        """Return the lines of some ledgers and days in the order of time, if they are not more than `limit`."""
 
 
 class LineSource:
@@ -270,9 +226,9 @@ class LineSource:
             found.update(zip(flows, signed, strict=True))
         return found
 
-    def entries(self, parts: Sequence[LinePart], units: int) -> pd.DataFrame:
+    def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
         """Return the lines of some parts, each with the sign it was summed with in ``figure_amount``."""
-        frames = [self._lines_of(part) for part in _simplified(parts)]
+        frames = [self._lines_of(part) for part in simplified(parts)]
         entries = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0].reset_index(drop=True)
         return checked_entries(entries, units, self.scale)
 
@@ -280,38 +236,47 @@ class LineSource:
         """Return the lines of some days, of every ledger, with all columns of the frame."""
         return self._rows(is_within(span.intervals(self.time_zone)))
 
-    def page_lines(
+    def shown_lines(
         self, spans: Collection[Span], ledger_ids: Collection[str], names: LedgerNames, limit: int
-    ) -> list[PageLine] | None:
-        """Return the lines of some ledgers and days, if they are not more than `limit`."""
+    ) -> list[ShownLine] | None:
+        """Return the lines of some ledgers and days in the order of time, if they are not more than `limit`."""
         first = None if any(span.first is None for span in spans) else min(span.first for span in spans if span.first)
         within = is_within(Span(first, max(span.last for span in spans)).intervals(self.time_zone))
         on_ledgers = within & is_on(ledger_ids)
         chosen = self.exact.lines.filter(on_ledgers)
         if collect(chosen.select(count=nw.len()))["count"][0].as_py() > limit:
             return None
-        lines = collect(chosen).to_pylist()
+        summed = collect(chosen.select("id", "units"))
+        units = dict(zip(summed["id"].to_pylist(), map(self.exact.to_units, summed["units"].to_pylist()), strict=True))
+        frame = self._rows(on_ledgers).sort_values(["datetime", "id"], kind="stable")
         of_entry: dict[str, dict[str, None]] = {}
         whole = lines_of_entries(self.exact.lines, within, on_ledgers, "id", "ledger_id")
         for one in collect(whole).sort_by("id").to_pylist():
             of_entry.setdefault(one["journal_entry_id"], {})[one["ledger_id"]] = None
-        cash, days = set(self.cash), zone(self.time_zone)
+        cash = set(self.cash)
 
         @cache
-        def opposing(ledger_id: str, ledger_ids: tuple[str, ...]) -> tuple[bool, str]:
-            is_flow = ledger_id not in cash and not cash.isdisjoint(ledger_ids)
-            return is_flow, ", ".join(names.name(one) for one in ledger_ids if one != ledger_id)
+        def others(ledger_id: str, ledger_ids: tuple[str, ...], stated: str) -> tuple[bool, str]:
+            is_flow = ledger_id not in cash and (self.is_tagged or not cash.isdisjoint(ledger_ids))
+            opposing = stated.split(LIST_SEPARATOR) if stated else [one for one in ledger_ids if one != ledger_id]
+            return is_flow, ", ".join(map(names.name, opposing))
 
+        days = local_days(frame["datetime"], self.time_zone).to_numpy().astype("datetime64[D]")
         found = []
-        for line in lines:
-            is_flow, others = opposing(line["ledger_id"], tuple(of_entry[line["journal_entry_id"]]))
-            day, text = local_date(line["datetime"], days).isoformat(), line["journal_entry_description"] or ""
-            found.append(
-                PageLine(line["ledger_id"], day, int(is_flow), text, others, self.exact.to_units(line["units"]))
-            )
+        for ledger_id, day, text, stated, entry, line_id in zip(
+            frame["ledger_id"].tolist(),
+            np.datetime_as_string(days).tolist(),
+            _texts(frame, "journal_entry_description", "description"),
+            _texts(frame, "opposing_ledger_ids"),
+            frame["journal_entry_id"].tolist(),
+            frame["id"].tolist(),
+            strict=True,
+        ):
+            is_flow, opposing = others(ledger_id, tuple(of_entry[entry]), stated)
+            found.append(ShownLine(ledger_id, day, is_flow, text, opposing, units[line_id], line_id))
         return found
 
-    def _lines_of(self, part: LinePart) -> pd.DataFrame:
+    def _lines_of(self, part: Selection) -> pd.DataFrame:
         """Lines of one part."""
         within = is_within(part.span.intervals(self.time_zone))
         touching = within & is_on(self.cash) if part.span.is_flow and not self.is_tagged else None
@@ -319,8 +284,7 @@ class LineSource:
         amounts = exact_amounts(lines["signed_amount"], self.scale, lines["id"]).column
         amounts = negated(amounts) if part.factor < 0 else amounts
         lines["figure_amount"] = amounts if self.as_decimals else in_floats(amounts)
-        days = lines["datetime"].dt.tz_convert(zone(self.time_zone)).dt.tz_localize(None).dt.normalize()
-        lines["local_date"] = days.astype("datetime64[us]")
+        lines["local_date"] = local_days(lines["datetime"], self.time_zone)
         return lines.sort_values(["datetime", "id"], kind="stable")
 
     def _rows(self, chosen: nw.Expr, touching: nw.Expr | None = None) -> pd.DataFrame:
@@ -397,51 +361,53 @@ class ReportSource:
         balances = {True: self.ending, False: self.starting}
         return {span: self.flows if span.is_flow else balances[span.last == last] for span in spans}
 
-    def entries(self, parts: Sequence[LinePart], units: int) -> pd.DataFrame:
+    def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
         """Return the report's lines of some ledgers."""
         wanted = {ledger_id for part in parts for ledger_id in part.ledger_ids}
         return self.report.entries_of(wanted, from_minor_units(units, self.scale))
 
-    def page_lines(
+    def shown_lines(
         self,
-        spans: Collection[Span],
+        spans: Collection[Span],  # noqa: ARG002 (a report has one period)
         ledger_ids: Collection[str],
         names: LedgerNames,  # noqa: ARG002 (a report's lines have the names)
         limit: int,
-    ) -> list[PageLine] | None:
-        """Return the report's lines, if they are not more than `limit`; their ledgers are not cash."""
-        lines, days = self.report.exact().lines, zone(self.report.period.time_zone)
-        if not all(span.is_flow for span in spans) or not 0 < len(lines) <= limit:
+    ) -> list[ShownLine] | None:
+        """Return the report's lines in the order of time, if it has them and not more than `limit`; none is of cash."""
+        if self.report.totals_only:
             return None
+        lines = self.report.exact().lines
+        lines = lines[lines["ledger_id"].isin(ledger_ids)].sort_values(["datetime", "line_id"], kind="stable")
+        if len(lines) > limit:
+            return None
+        columns = (
+            lines["ledger_id"].astype(object),
+            local_days(lines["datetime"], self.report.period.time_zone).dt.strftime("%Y-%m-%d"),
+            _texts(lines, "journal_entry_description"),
+            _texts(lines, "cash_flow_ledger_name"),
+            lines["amount"],
+            lines["line_id"].astype(object),
+        )
         return [
-            PageLine(
-                line["ledger_id"],
-                local_date(line["datetime"], days).isoformat(),
-                1,
-                line["journal_entry_description"] or "",
-                line["cash_flow_ledger_name"],
-                -to_minor_units(line["amount"], self.scale),
-            )
-            for line in pa.Table.from_pandas(lines, preserve_index=False).to_pylist()
-            if line["ledger_id"] in ledger_ids
+            ShownLine(ledger_id, day, True, text, opposing, -to_minor_units(amount, self.scale), line_id)  # noqa: FBT003
+            for ledger_id, day, text, opposing, amount, line_id in zip(*columns, strict=True)
         ]
 
 
-def _simplified(parts: Sequence[LinePart]) -> list[LinePart]:
-    """Join days that follow each other, and leave out the lines that a change of balances adds and subtracts again."""
-    first, *others = sorted(parts, key=lambda one: one.span.last)
-    simple = [first]
-    for part in others:
-        last = simple[-1]
-        same = part.ledger_ids == last.ledger_ids
-        follows = part.span.first == last.span.last + _DAY
-        if same and follows and part.factor == last.factor:
-            simple[-1] = last._replace(span=last.span._replace(last=part.span.last))
-        elif same and part.span.first == last.span.first and part.factor == -last.factor:
-            simple[-1] = part._replace(span=part.span._replace(first=last.span.last + _DAY))
-        else:
-            simple.append(part)
-    return simple
+def local_days(instants: pd.Series[Any], time_zone: str) -> pd.Series[Any]:
+    """Local day of each instant, as a naive midnight."""
+    days: pd.Series[Any] = instants.dt.tz_convert(zone(time_zone)).dt.tz_localize(None).dt.normalize()
+    return days.astype("datetime64[us]")
+
+
+def _texts(frame: pd.DataFrame, name: str, other: str = "") -> list[str]:
+    """Texts of a column, of another one where they are null or empty, or of none where the frame has neither."""
+    texts = pd.Series("", index=frame.index, dtype=object)
+    for one in (other, name):
+        if one in frame:
+            column = frame[one].astype(object)
+            texts = column.where(column.notna() & (column != ""), texts)
+    return texts.tolist()
 
 
 def _tag_notes(tag_ids: Collection[str]) -> tuple[str, ...]:

@@ -4,86 +4,95 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accounting_analytics.figure_tables import EntriesData, FigureCell, FigureRow, FigureTable, TableHead
-from accounting_analytics.figures import KEY_SEPARATOR
-from accounting_analytics.statements.cells import NOT_KNOWN, ZERO
+from accounting_analytics.errors import BooksDoNotTieError
+from accounting_analytics.figure_tables import EntriesData, FigureCell, FigureRow, FigureTable, LineTable, TableHead
+from accounting_analytics.figures import KEY_SEPARATOR, NOT_KNOWN, ZERO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accounting_analytics.statements.cells import Cells
+    from accounting_analytics.figure_tables import Range
+    from accounting_analytics.figures import Figure
     from accounting_analytics.statements.columns import StatementColumn
-    from accounting_analytics.statements.rows import Measure, Row
+    from accounting_analytics.statements.rows import Row
+    from accounting_analytics.statements.statement_figures import StatementFigures
 
+_MAX_LINES = 9_000
 _CHANGES = ("change", "change_pct")
 
 
 def figure_table(
-    cells: Cells, title: str, subtitle: str, notes: Sequence[str], *, with_entries: bool = True
+    figures: StatementFigures, title: str, subtitle: str, notes: Sequence[str], *, with_entries: bool = True
 ) -> FigureTable:
     """Describe a statement for :func:`~accounting_analytics.figure_tables.figure_table_html`."""
-    heads = [TableHead(column.label, column.kind != "period") for column in cells.columns.shown]
+    heads = [TableHead(column.label, column.kind != "period") for column in figures.columns.shown]
     rows = [
         FigureRow(
             row.label,
             row.level,
             row.kind,
-            [] if row.kind == "heading" else [_cell(cells, row, column) for column in cells.columns.shown],
+            [] if row.kind == "heading" else [_cell(figures, row, column) for column in figures.columns.shown],
             row.path or "",
         )
-        for row in cells.layout.shown
+        for row in figures.layout.shown
     ]
-    return FigureTable(title, subtitle, heads, rows, notes, _entries(cells) if with_entries else None)
+    return FigureTable(title, subtitle, heads, rows, notes, _entries(figures) if with_entries else None)
 
 
-def _cell(cells: Cells, row: Row, column: StatementColumn) -> FigureCell:
-    text = cells.text(row.key, column.key)
+def _cell(figures: StatementFigures, row: Row, column: StatementColumn) -> FigureCell:
+    figure = figures.figure(row.key, column.key)
+    text = figure.text
     if not text:
         return FigureCell("")
     if text == NOT_KNOWN:
         return FigureCell(text, mark="unknown")
-    key = f"{row.key}{KEY_SEPARATOR}{column.key}"
     if text == ZERO:
-        return FigureCell(text, key if cells.has_lines(row, column) else "", "zero")
+        return FigureCell(text, figure.key if figures.has_lines(figure) else "", "zero")
     mark = ""
     if column.kind in _CHANGES and row.favourable:
-        is_more = (cells.value(row.key, column.key) or 0) > 0
+        is_more = (figure.units or 0) > 0
         mark = "favourable" if is_more == (row.favourable > 0) else "unfavourable"
-    return FigureCell(text, key, mark)
+    return FigureCell(text, figure.key, mark)
 
 
-def _entries(cells: Cells) -> EntriesData:
-    """Collect the lines of the additive figures, where a page can carry them, and the terms of the others."""
-    shown = [row for row in cells.layout.shown if row.kind != "heading"]
-    measured: dict[Measure, list[Row]] = {}
-    for row in shown:
-        if any(cells.is_additive(row.key, column.key) for column in cells.columns.shown):
-            measured.setdefault(row.measure, []).append(row)
-    numbers: dict[str, int] = {}
-    rows: dict[str, tuple[int, str, list[int]]] = {}
-    days: dict[str, dict[str, list[tuple[int, str, str]]]] = {}
-    lines = cells.page_lines(measured)
-    for measure, of_measure in measured.items():
-        if lines is None or measure not in lines.measures:
-            continue
-        days[measure] = {
-            column.key: [
-                (factor, span.first.isoformat() if span.first else "", span.last.isoformat())
-                for factor, span in cells.spans(measure, column)
-            ]
-            for column in cells.columns.shown
-            if column.periods
-        }
-        for row in of_measure:
-            if len(row.ledger_ids) == 1 or not any(column.side for column in cells.columns.shown):
-                factor = 1 if any(column.side for column in cells.columns.shown) else row.factor
-                rows[row.key] = (factor, measure, [numbers.setdefault(one, len(numbers)) for one in row.ledger_ids])
+def _entries(figures: StatementFigures) -> EntriesData:
+    """Collect the lines of the sums, where a page can carry them, and the terms of the other figures."""
+    rows = [row for row in figures.layout.shown if row.kind != "heading"]
+    shown = {row.key: [figures.figure(row.key, column.key) for column in figures.columns.shown] for row in rows}
+    flows = [row.key for row in rows if row.measure in {"flow", "movement"} and not row.terms]
+    sums = [
+        one for key in flows or shown for one in shown[key] if one.selections and not one.terms
+    ]  # without balances beside flows
+    ranges: dict[str, dict[str, list[Range]]] = {}
+    try:
+        lines = lines_behind(figures, sums, _MAX_LINES)
+        if lines is not None:
+            for figure in sums:
+                row, _, column = figure.key.rpartition(KEY_SEPARATOR)
+                ranges.setdefault(row, {})[column] = lines.ranges(figure.selections, int(figure.units or 0))
+    except BooksDoNotTieError:  # the caller has changed the frame; .entries says so
+        lines, ranges = None, {}
+    ledgers: dict[str, int] = {}
+    carried = [
+        (ledgers.setdefault(line.ledger_id, len(ledgers)), line.day, line.description, line.opposing, line.units)
+        for line in ([] if lines is None else lines.lines)
+    ]
     return EntriesData(
-        cells.source.scale,
-        [cells.ledgers.name(one) for one in numbers],
-        [] if lines is None else [(numbers[line[0]], *line[1:]) for line in lines.lines if line[0] in numbers],
-        rows,
-        days,
-        cells.page_terms(),
+        figures.source.scale,
+        [figures.ledgers.name(one) for one in ledgers],
+        carried,
+        ranges,
+        {one.key: terms for of_row in shown.values() for one in of_row if (terms := one.signed_terms())},
         "statement[{row!r}, {column!r}].entries",
     )
+
+
+def lines_behind(figures: StatementFigures, shown: Sequence[Figure], limit: int) -> LineTable | None:
+    """Collect the lines of figures; None where they are more than `limit`, or a report was made without them."""
+    selections = [part for one in shown for part in one.selections]
+    spans = [part.span for part in selections if not part.span.is_empty]
+    if not spans:
+        return LineTable((), selections)
+    ledger_ids = {one for part in selections for one in part.ledger_ids}
+    found = figures.source.shown_lines(spans, ledger_ids, figures.ledgers, limit)
+    return None if found is None else LineTable(found, selections)

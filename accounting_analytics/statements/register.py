@@ -17,7 +17,8 @@ from accounting_analytics.local_books import ledgers_of, lines_of
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.periods import Period, local_date, zone
 from accounting_analytics.schemas import Register
-from accounting_analytics.statements.line_sums import LineSource, Span
+from accounting_analytics.selections import Span
+from accounting_analytics.statements.line_sums import LineSource
 
 
 def register(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -12,9 +13,9 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.figure_tables import figure_table_html
 from accounting_analytics.figures import KEY_SEPARATOR, OWN, Figure, find_row
 from accounting_analytics.messages import TERMINAL_WIDTH, quote
+from accounting_analytics.money import pandas_dtype
 from accounting_analytics.periods import Period, day_label
 from accounting_analytics.results import Result, ResultPart
-from accounting_analytics.statements.chosen_column import ChosenColumn
 from accounting_analytics.statements.columns import days_label
 from accounting_analytics.statements.page import figure_table
 from accounting_analytics.statements.terminal_text import statement_text
@@ -22,14 +23,13 @@ from accounting_analytics.statements.workbook import Heading, write_csv, write_w
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterable, Iterator
-    from decimal import Decimal
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from accounting_analytics.ledger_names import LedgerNames
-    from accounting_analytics.statements.cells import Cells
     from accounting_analytics.statements.columns import StatementColumn
     from accounting_analytics.statements.rows import Row
+    from accounting_analytics.statements.statement_figures import StatementFigures
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -70,45 +70,50 @@ class Statement(Result):
     time_zone: str
     since: dt.date | None
     notes: tuple[str, ...]
-    _cells: Cells
+    _figures: StatementFigures
     _names: LedgerNames
 
     def __getitem__(self, key: str | tuple[str, str]) -> Figure:
         """Figure of a row and a column, or of a figure's key; of a row alone where there is one column."""
         if isinstance(key, tuple) and len(key) == 2:  # noqa: PLR2004 (row and column)
-            return self._cells.figure(self._row_key(key[0]), self._column_key(key[1]))
-        if isinstance(key, str) and key.rpartition(KEY_SEPARATOR)[0] in self._cells.layout.by_key:
+            return self.figures.figure(self._row_key(key[0]), self._column_key(key[1]))
+        if isinstance(key, str) and key.rpartition(KEY_SEPARATOR)[0] in self.figures.layout.by_key:
             row, _, column = key.rpartition(KEY_SEPARATOR)
-            return self._cells.figure(row, self._column_key(column))
+            return self.figures.figure(row, self._column_key(column))
         row = self._row_key(key)
         if len(self.columns) > 1:
             raise InputError(f"statement[{quote(key)}] needs a column too: {self._listed_columns()}")
-        return self._cells.figure(row, self.columns[0].key)
+        return self.figures.figure(row, self.columns[0].key)
+
+    @property
+    def figures(self) -> StatementFigures:
+        """All figures, shown or not, and what they are made from: what other results are built on."""
+        return self._figures
 
     def row(self, name: str, *, own: bool = False) -> dict[str, Figure]:
         """Figures of a row by column key: the total of a ledger with its descendants, or its `own` amounts."""
         key = self._row_key(name)
         if own:
             key = f"{OWN}{key}"
-            if key not in self._cells.layout.by_key:
+            if key not in self.figures.layout.by_key:
                 raise InputError(f"{quote(name)} is a total, not a ledger, so it has no amounts of its own")
-        return {column.key: self._cells.figure(key, column.key) for column in self.columns}
+        return {column.key: self.figures.figure(key, column.key) for column in self.columns}
 
     def column(self, key: str) -> ChosenColumn:
         """One of the columns, by key or heading, to be explained by :func:`~accounting_analytics.bridge`."""
-        return ChosenColumn(self.title, self._cells.columns.by_key[self._column_key(key)], self._cells)
+        return ChosenColumn(self, self.figures.columns.by_key[self._column_key(key)])
 
     def value(self, row_key: str, column_key: str) -> Decimal | None:
         """Exact amount (or percentage) of a cell; None where it is not known."""
-        return self._cells.value(row_key, column_key)
+        return self.figures.figure(row_key, column_key).exact()
 
     def text(self, row_key: str, column_key: str) -> str:
         """Text of a cell: negative amounts in parentheses, a dash for zero; empty for a heading."""
-        return self._cells.text(row_key, column_key)
+        return self.figures.figure(row_key, column_key).text if row_key in self.figures.layout.by_key else ""
 
     def is_additive(self, row_key: str, column_key: str) -> bool:
         """Whether a cell is a sum of line entries."""
-        return self._cells.is_additive(row_key, column_key)
+        return self.figures.figure(row_key, column_key).is_additive
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -120,18 +125,18 @@ class Statement(Result):
             "key": [row.key for row in shown],
         }
         for column in self.columns:
-            columns[column.key] = self._cells.amounts([self.value(row.key, column.key) for row in shown], column)
+            columns[column.key] = self._amounts([self.figures.figure(row.key, column.key) for row in shown], column)
         frame = pd.DataFrame(columns)
         frame.attrs |= {"scale": self.scale, "notes": self.notes}
         return frame
 
     def tidy(self) -> pd.DataFrame:
         """One row for each ledger with an amount and each period: its own amount, for charts and pivots."""
-        rows = [row for row in self._cells.layout.by_key.values() if self._cells.is_own(row)]
+        rows = [row for row in self.figures.layout.by_key.values() if self.figures.is_own(row)]
         cells = [
-            (row, column, self.value(row.key, column.key))
+            (row, column, self.figures.figure(row.key, column.key))
             for row in rows
-            if any(self._cells.units(row, column) for column in self.columns if column.kind == "period")
+            if any(self.figures.units(row, column) for column in self.columns if column.kind == "period")
             for column in self.columns
             if column.kind == "period"
         ]
@@ -139,12 +144,12 @@ class Statement(Result):
             {
                 "section": [row.section for row, _, _ in cells],
                 "ledger_id": [row.ledger_ids[0] for row, _, _ in cells],
-                "name": [self._cells.ledgers.name(row.ledger_ids[0]) for row, _, _ in cells],
+                "name": [self.figures.ledgers.name(row.ledger_ids[0]) for row, _, _ in cells],
                 "path": [row.path for row, _, _ in cells],
                 "column": [column.key for _, column, _ in cells],
                 "start_date": _days(column.periods[0][1].start_date for _, column, _ in cells),
                 "end_date": _days(column.periods[0][1].end_date for _, column, _ in cells),
-                "amount": self._cells.amounts([value for _, _, value in cells], self.columns[0]),
+                "amount": self._amounts([figure for _, _, figure in cells], self.columns[0]),
             }
         )
         frame.attrs |= {"scale": self.scale, "notes": self.notes}
@@ -166,7 +171,7 @@ class Statement(Result):
         """
         lines = [one for one in (self.company, self.title, self.subtitle()) if one]
         heading = Heading(self.title, lines, self.notes, self.time_zone)
-        write_workbook(self._cells, heading, to_path(path, "path"))
+        write_workbook(self.figures, heading, to_path(path, "path"))
 
     def to_csv(self, path: str | Path) -> None:
         """Write a CSV file: label, key, level and kind of each row, and its exact amounts; an unknown one is empty.
@@ -181,7 +186,7 @@ class Statement(Result):
         InputError
             The file cannot be written.
         """
-        write_csv(self._cells, to_path(path, "path"))
+        write_csv(self.figures, to_path(path, "path"))
 
     def summary(self) -> str:
         """One line: the statement, its days, and its last total."""
@@ -200,7 +205,7 @@ class Statement(Result):
         shown = [period for column in self.columns if column.kind == "period" for _, period in column.periods]
         days = Period(min(one.start_date for one in shown), max(one.end_date for one in shown), self.time_zone)
         text = days_label(days)
-        if self._cells.rules.of_balances:
+        if self.figures.rules.of_balances:
             text = f"at the end of {day_label(days.end_date)}"
         if self.since:
             text = f"movement since {self.since}, to {day_label(days.end_date)}"
@@ -251,11 +256,11 @@ class Statement(Result):
 
     def _repr_html_(self) -> str:
         title = ", ".join(filter(None, [self.company, self.title]))
-        return figure_table_html(figure_table(self._cells, title, self.subtitle(), self.notes))
+        return figure_table_html(figure_table(self.figures, title, self.subtitle(), self.notes))
 
     def _row_key(self, text: object) -> str:
         """Key of a row by its key, or by the name or path of one ledger; ledgers with amounts come before others."""
-        rows = self._cells.layout.by_key
+        rows = self.figures.layout.by_key
         if isinstance(text, str) and text in rows:
             return text
         found = self._names.matches(text)
@@ -270,18 +275,27 @@ class Statement(Result):
                 return unique[0]
         if in_statement:
             raise InputError(self._names.ambiguity(text, frozenset(with_amounts or in_statement)))
-        if isinstance(text, str) and text in self._cells.columns.by_key:
+        if isinstance(text, str) and text in self.figures.columns.by_key:
             raise InputError(f"{quote(text)} is a column: name a row before it, as in statement['Rent', {text!r}]")
         return find_row(self._names, text)
 
     def _has_amount(self, row_key: str) -> bool:
         """Whether a row has an amount in any column, shown or not."""
-        row = self._cells.layout.by_key[row_key]
-        return any(self._cells.units(row, column) for column in self.columns)
+        row = self.figures.layout.by_key[row_key]
+        return any(self.figures.units(row, column) for column in self.columns)
+
+    def _amounts(self, figures: Sequence[Figure], column: StatementColumn) -> pd.Series[Any]:
+        """Column of a frame, in the form that the frames of the source have; decimals where one has too many digits."""
+        amounts = [one.amount for one in figures]
+        if self.figures.source.as_decimals or any(isinstance(one, Decimal) for one in amounts):
+            return pd.Series(
+                [one.exact() for one in figures], dtype=pandas_dtype(1 if column.is_percent else self.scale)
+            )
+        return pd.Series(amounts, dtype="float64")
 
     def _column_key(self, text: object) -> str:
         if isinstance(text, str):
-            if text in self._cells.columns.by_key:
+            if text in self.figures.columns.by_key:
                 return text
             labelled = [one.key for one in self.columns if one.label == text]
             if len(labelled) == 1:
@@ -290,6 +304,25 @@ class Statement(Result):
 
     def _listed_columns(self) -> str:
         return ", ".join(repr(one.key) for one in self.columns)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ChosenColumn:
+    """One column of a statement, for functions that compare two.
+
+    Attributes
+    ----------
+    statement : Statement
+        The statement.
+    column : StatementColumn
+        The column.
+    """
+
+    statement: Statement
+    column: StatementColumn
+
+    def __repr__(self) -> str:
+        return f"{self.statement.title}, column {self.column.key!r} ({self.column.label})"
 
 
 def _days(days: Iterable[dt.date]) -> pd.Series[Any]:

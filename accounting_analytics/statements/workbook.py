@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
+from accounting_analytics.figures import KEY_SEPARATOR
 from accounting_analytics.messages import printable
-from accounting_analytics.money import fits_float
+from accounting_analytics.money import fits_float, from_minor_units
 from accounting_analytics.sheets.cells import BYTE_ORDER_MARK, FORMULA_START, GUARD
 from accounting_analytics.sheets.writer import (
     MAX_ROWS,
@@ -20,18 +21,19 @@ from accounting_analytics.sheets.writer import (
     require_xlsxwriter,
     workbook_text,
 )
-from accounting_analytics.statements.entry_list import EntryList, ListedEntry
-from accounting_analytics.statements.formulas import Formulas, cell_range
+from accounting_analytics.statements.formulas import Formulas
+from accounting_analytics.statements.page import lines_behind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from decimal import Decimal
     from pathlib import Path
 
-    from accounting_analytics.statements.cells import Cells
+    from accounting_analytics.figure_tables import ShownLine
     from accounting_analytics.statements.columns import StatementColumn
     from accounting_analytics.statements.formulas import Key
     from accounting_analytics.statements.rows import Row
+    from accounting_analytics.statements.statement_figures import StatementFigures
 
 _ENTRIES = "Entries"
 _MAX_LINKS = 65_530
@@ -64,14 +66,14 @@ class Heading(NamedTuple):
     entries_name: str = _ENTRIES
 
 
-def write_workbook(cells: Cells, heading: Heading, path: Path) -> None:
+def write_workbook(figures: StatementFigures, heading: Heading, path: Path) -> None:
     """Write a statement and its entries to a workbook, which is replaced completely or left unchanged."""
     require_workbook_name(path)
-    entries = list_entries(cells, heading)
+    entries = list_entries(figures, heading)
     content = io.BytesIO()
     with new_workbook(content) as workbook:
-        add_statement(workbook, cells, heading, entries)
-        add_entries(workbook, heading.entries_name, entries.entries, cells.source.scale)
+        add_statement(workbook, figures, heading, entries)
+        add_entries(workbook, heading.entries_name, entries.lines, figures)
     write_workbook_file(path, content.getvalue())
 
 
@@ -82,29 +84,56 @@ def require_workbook_name(path: Path) -> None:
         raise InputError(f"{path}: a workbook needs a name that ends in {WORKBOOK_SUFFIX}; nothing was written")
 
 
-def list_entries(cells: Cells, heading: Heading) -> EntryList:
-    """List the entries behind the figures of a statement; more than a sheet has rows are refused."""
-    entries = EntryList.from_cells(cells, heading.time_zone)
-    if 1 + len(entries.entries) > MAX_ROWS:
-        raise InputError(
-            f"the sheet {heading.entries_name} would have {1 + len(entries.entries):,} rows, but a sheet of Excel has "
-            f"{MAX_ROWS:,}; make the statement of fewer days, or use to_csv; nothing was written"
-        )
-    return entries
+class StatementEntries(NamedTuple):
+    """Lines with the sign that their figures sum them with, and the first and last of those behind each figure."""
+
+    lines: list[ShownLine]
+    ranges: Mapping[Key, tuple[int, int]]
+    missing: str = ""
 
 
-def add_statement(workbook: Any, cells: Cells, heading: Heading, entries: EntryList) -> None:  # noqa: ANN401 (untyped package)
+def list_entries(figures: StatementFigures, heading: Heading) -> StatementEntries:
+    """List the entries behind the rows that are not made of other rows; more than a sheet has rows are refused."""
+    leaves = [
+        figures.figure(row.key, column.key)
+        for row in figures.layout.shown
+        if row.kind != "heading" and not row.children and not row.terms
+        for column in figures.columns.shown
+        if len(column.periods) == 1
+    ]
+    lines: list[ShownLine] = []
+    ranges: dict[Key, tuple[int, int]] = {}
+    for sign in (1, -1):
+        summed = [one for one in leaves if any(part.factor == sign for part in one.selections)]
+        table = lines_behind(figures, summed, MAX_ROWS - 1 - len(lines))
+        if table is None and figures.source.is_report:
+            return StatementEntries([], {}, "the report was recomputed without its lines (lines=False).")
+        if table is None:
+            raise InputError(
+                f"the sheet {heading.entries_name} would have more rows than a sheet of Excel, which has {MAX_ROWS:,}; "
+                "make the statement of fewer days, or use to_csv; nothing was written"
+            )
+        for figure in summed:
+            for _, first, last in table.ranges(figure.selections, int(figure.units or 0)):
+                row, _, column = figure.key.rpartition(KEY_SEPARATOR)
+                ranges[row, column] = (len(lines) + first, len(lines) + last)
+        lines.extend(line._replace(units=sign * line.units) for line in table.lines)
+    return StatementEntries(lines, ranges)
+
+
+def add_statement(workbook: Any, figures: StatementFigures, heading: Heading, entries: StatementEntries) -> None:  # noqa: ANN401 (untyped package)
     """Add the sheet of a statement, whose figures are linked to the sheet of its entries."""
-    _StatementSheet(workbook, cells, heading, entries).write()
+    _StatementSheet(workbook, figures, heading, entries).write()
 
 
-def write_csv(cells: Cells, path: Path) -> None:
+def write_csv(figures: StatementFigures, path: Path) -> None:
     """Write the rows as CSV: amounts with all digits, percentages in percent, nothing where an amount is not known."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
-    writer.writerow(["label", "key", "level", "kind", *(column.key for column in cells.columns.shown)])
-    for row in cells.layout.shown:
-        values = [cells.value(row.key, one.key) if row.kind != "heading" else None for one in cells.columns.shown]
+    writer.writerow(["label", "key", "level", "kind", *(column.key for column in figures.columns.shown)])
+    for row in figures.layout.shown:
+        keys = [] if row.kind == "heading" else [(row.key, column.key) for column in figures.columns.shown]
+        values = [figures.figure(*key).exact() for key in keys] or [None] * len(figures.columns.shown)
         amounts = ["" if value is None else f"{value:f}" for value in values]
         writer.writerow([_guarded(row.label), _guarded(row.key), row.level, row.kind, *amounts])
     write_workbook_file(path, f"{BYTE_ORDER_MARK}{text.getvalue()}".encode())
@@ -126,17 +155,17 @@ def write_workbook_file(path: Path, content: bytes) -> None:
 class _StatementSheet:
     """The sheet with the statement as people read it."""
 
-    def __init__(self, workbook: Any, cells: Cells, heading: Heading, entries: EntryList) -> None:  # noqa: ANN401 (untyped package)
-        self._workbook, self._cells, self._heading = workbook, cells, heading
+    def __init__(self, workbook: Any, figures: StatementFigures, heading: Heading, entries: StatementEntries) -> None:  # noqa: ANN401 (untyped package)
+        self._workbook, self._figures, self._heading = workbook, figures, heading
         self._sheet = workbook.add_worksheet(_sheet_name(heading.title))
         self._formats: dict[tuple[tuple[str, object], ...], Any] = {}
         self._head_row = len(heading.lines) + 1
-        self._formulas = Formulas(cells, self._head_row + 1)
+        self._formulas = Formulas(figures, self._head_row + 1)
         found = {
             (row.key, column.key): self._formulas.formula(row, column)
-            for row in cells.layout.shown
+            for row in figures.layout.shown
             if row.kind != "heading"
-            for column in cells.columns.shown
+            for column in figures.columns.shown
         }
         self._formula_of = {key: formula for key, formula in found.items() if formula}
         self._own_ranges = entries.ranges
@@ -147,17 +176,17 @@ class _StatementSheet:
 
     def write(self) -> None:
         """Write heads, rows and notes, and set how they are printed."""
-        cells, sheet = self._cells, self._sheet
+        figures, sheet = self._figures, self._sheet
         for number, line in enumerate(self._heading.lines):
             title = self._format(bold=True, font_size=14 if number == 0 else 11)
             sheet.write_string(number, 0, workbook_text(line), title)
         sheet.write_blank(self._head_row, 0, None, self._format(bottom=1))
         head = self._format(bold=True, align="right", valign="bottom", text_wrap=True, bottom=1)
-        for number, column in enumerate(cells.columns.shown, start=1):
+        for number, column in enumerate(figures.columns.shown, start=1):
             sheet.write_string(self._head_row, number, workbook_text(column.label), head)
-        for place, row in enumerate(cells.layout.shown, start=self._head_row + 1):
+        for place, row in enumerate(figures.layout.shown, start=self._head_row + 1):
             self._write_row(place, row)
-        self._write_notes(self._head_row + len(cells.layout.shown) + 2)
+        self._write_notes(self._head_row + len(figures.layout.shown) + 2)
         self._set_widths()
         self._set_print()
 
@@ -167,14 +196,15 @@ class _StatementSheet:
         label = self._format(bold=bool(style), indent=min(row.level, _MAX_INDENT), text_wrap=len(text) > _MAX_WIDTH)
         self._sheet.write_string(place, 0, text, label)
         if row.kind != "heading":
-            for column in self._cells.columns.shown:
+            for column in self._figures.columns.shown:
                 self._write_figure(row, column, style)
 
     def _write_figure(self, row: Row, column: StatementColumn, style: Mapping[str, object]) -> None:
         key = (row.key, column.key)
         place, formula = self._formulas.place(key), self._formula_of.get(key)
-        shown = self._format(**style, num_format=_number_format(column, self._cells.source.scale), align="right")
-        value = self._cell_value(column, self._cells.value(*key), self._cells.text(*key))
+        shown = self._format(**style, num_format=_number_format(column, self._figures.source.scale), align="right")
+        figure = self._figures.figure(*key)
+        value = self._cell_value(column, figure.exact(), figure.text)
         if not column.is_percent:
             self._link(key, place, shown)
         if formula:
@@ -192,7 +222,7 @@ class _StatementSheet:
             return text
         if column.is_percent:
             return float(amount.scaleb(-2))
-        if fits_float(amount, self._cells.source.scale):
+        if fits_float(amount, self._figures.source.scale):
             return float(amount)
         self._has_text_amounts = True
         return f"{amount:,f}"
@@ -202,9 +232,11 @@ class _StatementSheet:
         entries = self._range(key)
         if entries is None or self._link_count == _MAX_LINKS:
             return
+        from xlsxwriter.utility import xl_range  # noqa: PLC0415 (an extra)
+
         self._link_count += 1
         first, last = (position + 1 for position in entries)  # below the heads
-        target = cell_range((first, 0), (last, len(ListedEntry._fields) - 1))
+        target = xl_range(first, 0, last, len(_ENTRY_COLUMNS) - 1)
         sheet_name = self._heading.entries_name
         tip = "Go to its entries" if key in self._own_ranges else "Go to the first entry of the figures it is made of"
         self._sheet.write_url(*place, f"internal:'{sheet_name}'!{target}", shown, tip=tip)
@@ -226,12 +258,13 @@ class _StatementSheet:
 
     def _set_widths(self) -> None:
         """Make columns as wide as their figures, and the row of the headings as high as the longest of them."""
-        cells = self._cells
-        labels = [len(row.label) + _INDENT_WIDTH * row.level for row in cells.layout.shown]
+        figures = self._figures
+        labels = [len(row.label) + _INDENT_WIDTH * row.level for row in figures.layout.shown]
         self._sheet.set_column(0, 0, min(_MAX_WIDTH, max(labels, default=0) + _MARGIN))
         line_count = 1
-        for number, column in enumerate(cells.columns.shown, start=1):
-            texts = [len(cells.text(row.key, column.key)) for row in cells.layout.shown]
+        keys = [row.key for row in figures.layout.shown if row.kind != "heading"]
+        for number, column in enumerate(figures.columns.shown, start=1):
+            texts = [len(figures.figure(key, column.key).text) for key in keys]
             width = max(_MIN_WIDTH, *texts, *(len(word) for word in column.label.split())) + _MARGIN
             self._sheet.set_column(number, number, width + 1)
             line_count = max(line_count, len(textwrap.wrap(column.label, width - _MARGIN)))
@@ -244,7 +277,7 @@ class _StatementSheet:
         sheet.repeat_columns(0)
         sheet.fit_to_pages(1, 0)
         sheet.hide_gridlines(2)
-        if len(self._cells.columns.shown) > _PORTRAIT_COLUMNS:
+        if len(self._figures.columns.shown) > _PORTRAIT_COLUMNS:
             sheet.set_landscape()
         sheet.set_footer("&L&A&RPage &P of &N")
 
@@ -266,10 +299,11 @@ def accounting_format(number: str) -> str:
     return f'{number}_);({number});"–"_);@_)'  # noqa: RUF001 (an en dash)
 
 
-def add_entries(workbook: Any, sheet_name: str, entries: Sequence[ListedEntry], scale: int) -> None:  # noqa: ANN401 (untyped package)
+def add_entries(workbook: Any, sheet_name: str, lines: Sequence[ShownLine], figures: StatementFigures) -> None:  # noqa: ANN401 (untyped package)
     """Add the sheet with the entries, as people filter and print it; none without entries."""
-    if not entries:
+    if not lines:
         return
+    scale = figures.source.scale
     sheet = workbook.add_worksheet(sheet_name)
     head = workbook.add_format({"bold": True, "bottom": 1})
     head_right = workbook.add_format({"bold": True, "bottom": 1, "align": "right"})
@@ -279,19 +313,21 @@ def add_entries(workbook: Any, sheet_name: str, entries: Sequence[ListedEntry], 
     for place, (name, width) in enumerate(_ENTRY_COLUMNS.items()):
         sheet.set_column(place, place, width)
         sheet.write_string(0, place, name, head_right if name == "amount" else head)
-    for place, entry in enumerate(entries, start=1):
-        if entry.date >= _FIRST_DAY:
-            sheet.write_datetime(place, 0, entry.date, date)
+    for place, line in enumerate(lines, start=1):
+        day, exact = dt.date.fromisoformat(line.day), from_minor_units(line.units, scale)
+        if day >= _FIRST_DAY:
+            sheet.write_datetime(place, 0, day, date)
         else:
-            sheet.write_string(place, 0, entry.date.isoformat())
-        for column, text in ((1, entry.description), (2, entry.ledger), (3, entry.opposing_ledgers), (5, entry.id)):
+            sheet.write_string(place, 0, line.day)
+        ledger = figures.ledgers.name(line.ledger_id)
+        for column, text in ((1, line.description), (2, ledger), (3, line.opposing), (5, line.id)):
             sheet.write_string(place, column, workbook_text(printable(text, " ")))
-        if fits_float(entry.amount, scale):
-            sheet.write_number(place, 4, float(entry.amount), amount)
+        if fits_float(exact, scale):
+            sheet.write_number(place, 4, float(exact), amount)
         else:
-            sheet.write_string(place, 4, f"{entry.amount:,f}", amount)
+            sheet.write_string(place, 4, f"{exact:,f}", amount)
     sheet.freeze_panes(1, 0)
-    sheet.autofilter(0, 0, len(entries), len(_ENTRY_COLUMNS) - 1)
+    sheet.autofilter(0, 0, len(lines), len(_ENTRY_COLUMNS) - 1)
     sheet.repeat_rows(0)
     sheet.set_landscape()
     sheet.fit_to_pages(1, 0)

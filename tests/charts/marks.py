@@ -32,12 +32,10 @@ def unfolded(table):
                 yield cell.text, terms_sum(terms)
                 continue
             name, _, column = cell.key.rpartition("|")
-            factor, measure, numbers = data.rows[name]
             units = sum(
-                factor * span_factor * line[-1]
-                for line in data.lines
-                for span_factor, first, last in data.days[measure][column]
-                if line[0] in numbers and first <= line[1] <= last
+                sign * line[-1]
+                for sign, first, last in data.figures[name][column]
+                for line in data.lines[first : last + 1]
             )
             yield cell.text, Decimal(units).scaleb(-data.scale)
 

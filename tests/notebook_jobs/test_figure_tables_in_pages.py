@@ -40,18 +40,18 @@ Table()"""
 
 def make_table(*, more=0):
     """Return rent and wages of April and May and their change; with `more` lines of wages."""
-    days = {"2026-04": ("2026-04-01", "2026-04-30"), "2026-05": ("2026-05-01", "2026-05-31")}
-    spans = {month: [(1, *span)] for month, span in days.items()}
-    spans["2026-05 change"] = [(1, *days["2026-05"]), (-1, *days["2026-04"])]
     lines = [
-        (0, "2026-05-01", 1, HOSTILE, "Operating Account", 790_000),
-        (0, "2026-05-31", 1, "Refund", "Operating Account, Savings", -10_000),
-        (0, "2026-04-01", 1, "Rent of April", "Operating Account", 760_000),
-        (0, "2026-04-01", 0, "Not paid in cash", "Supplier Payables", 55),
-        (1, "2026-05-15", 1, "Payroll", "Operating Account", HUGE),
-        *((1, "2026-04-15", 1, f"Payroll {number}", "Operating Account", 100) for number in range(more)),
+        (0, "2026-05-31", "Refund", "Operating Account, Savings", -10_000),
+        (0, "2026-05-01", HOSTILE, "Operating Account", 790_000),
+        (0, "2026-04-01", "Rent of April", "Operating Account", 760_000),
+        (1, "2026-05-15", "Payroll", "Operating Account", HUGE),
+        *((1, "2026-04-15", f"Payroll {number}", "Operating Account", 100) for number in range(more)),
     ]
-    rows = {"5010": (-1, "flow", [0]), "5020": (-1, "flow", [1]), "net": (-1, "flow", [0, 1])}
+    of_rent = {"2026-04": [(-1, 2, 2)], "2026-05": [(-1, 0, 1)], "2026-05 change": [(-1, 0, 1), (1, 2, 2)]}
+    of_wages = {"2026-04": [(-1, 4, 3 + more)] if more else [], "2026-05": [(-1, 3, 3)]}
+    of_wages["2026-05 change"] = [*of_wages["2026-05"], *((1, *one[1:]) for one in of_wages["2026-04"])]
+    both = {column: [*of_rent[column], *of_wages[column]] for column in of_rent}
+    figures = {"5010": of_rent, "5020": of_wages, "net": both}
     terms = {"5010|%": [("+", "Rent, change", "(200.00)"), ("/", "Rent, Apr 2026", "(7,600.00)")]}
     call = "statement[{row!r}, {column!r}].entries"
     april = f"({more:,}.00)" if more else "\N{EN DASH}"
@@ -77,7 +77,7 @@ def make_table(*, more=0):
             FigureRow("Net cash flow", 0, "subtotal", cells["net"]),
         ],
         ("A note.",),
-        EntriesData(2, ("Rent", "Wages"), lines, rows, {"flow": spans}, terms, call),
+        EntriesData(2, ("Rent", "Wages"), lines, figures, terms, call),
     )
 
 

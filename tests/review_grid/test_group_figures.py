@@ -26,10 +26,10 @@ def test_the_transactions_of_a_group_sum_to_its_amount(queue, ledgers):
     review = aa.review(queue, ledgers)
     data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', review._repr_html_())[1])
     grouped, rows = aa.group_queue(queue), with_groups(exact_queue(queue).frame)
-    assert set(data["rows"]) == set(grouped["group_id"])
+    assert set(data["figures"]) == set(grouped["group_id"])
     for group_id, amount, count in grouped[["group_id", "amount", "transaction_count"]].itertuples(index=False):
-        factor, _, (number,) = data["rows"][group_id]
-        lines = [line for line in data["lines"] if line[0] == number]
+        ((factor, first, last),) = data["figures"][group_id]
+        lines = data["lines"][first : last + 1]
         assert (len(lines), factor * sum(line[-1] for line in lines)) == (count, round(100 * amount))
         days = rows.loc[rows["group_id"] == group_id, "datetime"].dt.date.map(dt.date.isoformat)
         assert {data["dates"][line[1]] for line in lines} == set(days)

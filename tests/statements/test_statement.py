@@ -1,7 +1,14 @@
 """Statements of the demo books: figures, their entries and terms, rows by name, tables."""
 
-from decimal import Decimal
+import json
+import re
+from decimal import Decimal, localcontext
 
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import accounting_analytics as aa
@@ -23,7 +30,7 @@ def test_a_figure_is_a_key_to_its_entries(books):
 
 
 def test_derived_figures_have_terms(books):
-    """A figure made of others names them, and raises instead of having entries."""
+    """A figure made of others names them; a total of sums has their entries too, and a percentage has none."""
     lines, ledgers, _ = books
     statement = aa.income_statement(lines, ledgers, "2026-03-01", "2026-03-31", compare=["prior", "change_pct"])
     net = statement["Net income", "2026-03"]
@@ -32,10 +39,15 @@ def test_derived_figures_have_terms(books):
         "Total other income, Mar 2026",
         "Total other expenses, Mar 2026",
     ]
-    with pytest.raises(InputError, match=r"Net income, Mar 2026 has no line entries of its own.*Total other income"):
-        net.entries  # noqa: B018 (it raises)
+    entries = net.entries
+    assert net.is_additive
+    assert entries["id"].is_unique
+    assert Decimal(str(entries["figure_amount"].sum().round(2))) == net.exact()
+    assert set(entries["id"]) > set(statement["Rent", "2026-03"].entries["id"])
     change = statement["Rent", "2026-03 change_pct"]
     assert [term.key for term in change.terms] == ["led_rent|2026-03", "led_rent|2026-03 prior"]
+    with pytest.raises(InputError, match=r"Rent, % change .* has no line entries of its own.*Rent, Mar 2026"):
+        change.entries  # noqa: B018 (it raises)
 
 
 def test_rows_are_never_guessed(books):
@@ -133,7 +145,8 @@ def test_terms_in_a_page_give_the_figure(books):
     compare = ["prior", "change", "change_pct", "share", "average"]
     statement = aa.income_statement(lines, ledgers, "2026-04-01", "2026-05-31", compare=compare)
     checked = set()
-    for key, terms in statement._cells.page_terms().items():
+    page = re.search(r'<script type="application/json">(.*?)</script>', statement._repr_html_())[1]
+    for key, terms in json.loads(page)["terms"].items():
         figure = statement[key]
         column = next(one for one in statement.columns if one.key == key.rpartition("|")[2])
         value = Decimal(0)
@@ -343,6 +356,45 @@ def test_columns_may_be_given_with_their_changes(books):
     assert (
         Decimal(str(income["Wages", "year"].entries["figure_amount"].sum().round(2))) == income["Wages", "year"].exact()
     )
-    cells = income.column("change").cells
-    assert cells.term_keys("net_income", "change")[0] == ("+", "operating_income", "change")
-    assert cells.term_keys("operating_expenses", "change") == []
+    net = income["net_income", "change"]
+    assert (net.signs[0], net.terms[0].key) == ("+", "operating_income|change")
+    assert income["operating_expenses", "change"].terms == ()
+
+
+def test_any_number_of_columns(books):
+    """A column for each of 500 days sums to the column of all of them."""
+    lines, ledgers, _ = books
+    days = [aa.Period(day, day, "UTC") for day in pd.date_range("2025-01-15", periods=500)]
+    statement = aa.income_statement(lines, ledgers, columns=days, time_zone="UTC", compare="total")
+    assert len(statement.columns) == 501
+    whole = aa.income_statement(lines, ledgers, columns=[(days[0].start_date, days[-1].end_date)], time_zone="UTC")
+    for row in ("net_income", "led_rent"):
+        assert statement[row, "total"].exact() == whole[row].exact()
+        with localcontext(prec=40):
+            assert sum(statement[row, one.key].exact() for one in statement.columns[:-1]) == whole[row].exact()
+
+
+@pytest.mark.parametrize("engine", ["pandas", "pyarrow", "polars", "duckdb"])
+def test_sums_of_more_digits_than_a_float_keeps(books, engine):
+    """They are exact in figures, text, frame and page; only the frame's columns that have one are decimals."""
+    lines, ledgers, _ = books
+    rent = lines.loc[lines["ledger_id"] == "led_rent", "journal_entry_id"].tail(2)
+    large = lines[lines["journal_entry_id"].isin(rent)].copy()
+    large["signed_amount"] = np.sign(large["signed_amount"]) * 9_999_999_999_999.99
+    large.attrs = {}
+    frame = {
+        "pandas": lambda: large,
+        "pyarrow": lambda: pa.Table.from_pandas(large, preserve_index=False),
+        "polars": lambda: pl.from_pandas(large).lazy(),
+        "duckdb": lambda: duckdb.from_arrow(pa.Table.from_pandas(large, preserve_index=False)),
+    }[engine]()
+    dates = {"start_date": "2026-04-01", "end_date": "2026-05-31", "time_zone": "America/New_York"}
+    statement = aa.income_statement(frame, ledgers, **dates, compare="total")
+    expected = Decimal("19999999999999.98")
+    assert statement["Rent", "total"].exact() == statement["Rent", "total"].amount == expected
+    assert statement["Net income", "total"].entries["figure_amount"].to_list() == [-9_999_999_999_999.99] * 2
+    assert "(19,999,999,999,999.98)" in statement.explain()
+    assert "(19,999,999,999,999.98)" in statement._repr_html_()
+    amounts = statement.frame.set_index("key")
+    assert amounts.loc["led_rent", "total"] == expected
+    assert amounts["2026-04"].dtype == "float64"
