@@ -7,6 +7,7 @@ from pathlib import Path
 import nbformat
 import openpyxl
 import pytest
+from long_cases import also_long
 
 import accounting_analytics as aa
 from accounting_analytics.errors import NotebookFailedError
@@ -14,6 +15,7 @@ from accounting_analytics.errors import NotebookFailedError
 PROJECT = Path(__file__).parent.parent.parent
 NOTEBOOKS = sorted((PROJECT / "notebooks").glob("*.ipynb"))
 RECATEGORIZE, STATEMENTS, OWN_BOOKS = "03_recategorize.ipynb", "04_statements.ipynb", "07_your_own_books.ipynb"
+REPORT = "scheduled_report.ipynb"  # the README's commands run it
 MONTH = {"start_date": "2026-05-01", "end_date": "2026-06-30", "time_zone": "America/New_York"}
 
 
@@ -41,7 +43,12 @@ def check_run(path, company, **parameters):
     return outputs(run.notebook)
 
 
-@pytest.mark.parametrize("notebook", sorted({path.name for path in NOTEBOOKS} - {RECATEGORIZE, STATEMENTS, OWN_BOOKS}))
+WITH_TESTS_OF_THEIR_OWN = {RECATEGORIZE, STATEMENTS, OWN_BOOKS, REPORT}
+
+
+@pytest.mark.parametrize(
+    "notebook", [*sorted({path.name for path in NOTEBOOKS} - WITH_TESTS_OF_THEIR_OWN), *also_long(REPORT)]
+)
 def test_runs_top_to_bottom(notebook, checkout, demo_company):
     """Every cell of every notebook runs."""
     check_run(checkout / "notebooks" / notebook, demo_company)
