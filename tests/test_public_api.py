@@ -20,6 +20,11 @@ def test_names_are_sorted_and_there():
     assert all(getattr(aa, name) is not None for name in aa.__all__)
 
 
+def test_completion_of_charts_lists_charts():
+    """What a notebook completes after ``aa.charts.`` are charts, not the modules that have them."""
+    assert dir(aa.charts) == aa.charts.__all__
+
+
 def test_core_signatures():
     """The core functions have the documented parameters, keyword-only where documented."""
     expected = {

@@ -20,14 +20,13 @@ from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
 from accounting_analytics.exports import ExportedFile, Manifest
 from accounting_analytics.loader import LoadedFile, LoadPlan
 from accounting_analytics.monthly_reconciliation import MonthlyReconciliation
-from accounting_analytics.reconciliation import Comparison
+from accounting_analytics.reconciliation import Comparison, Difference
 from accounting_analytics.reconciliation.result import TITLES
 from accounting_analytics.schemas import (
     BacktestMonths,
     CashBalances,
     CashFlowLedgers,
     CashFlowLines,
-    Differences,
     PlanItems,
     Queue,
 )
@@ -75,19 +74,9 @@ def make_statement():
 
 def make_reconciliation():
     """Return a reconciliation in which every kind of figure differs."""
-    columns = {name: [None] * MANY for name in Differences.to_schema().columns} | {
-        "what": ["line"] * MANY,
-        "role": ["cause"] * MANY,
-        "ledger_name": [NAME] * MANY,
-        "ledger_id": IDS,
-        "line_id": IDS,
-        "reported": [AMOUNT] * MANY,
-        "recomputed": [AMOUNT] * MANY,
-        "difference": [Decimal(0)] * MANY,
-        "explanation": [NOTE] * MANY,
-    }
+    rows = tuple(Difference("line", one, one, None, AMOUNT, AMOUNT, NOTE, ledger_name=NAME) for one in IDS)
     comparisons = tuple(Comparison(what, 10_000_000, 100_000, independent=False) for what in TITLES)
-    return aa.Reconciliation(PERIOD, Differences.from_columns(columns), comparisons, (NOTE,), partial=True)
+    return aa.Reconciliation(PERIOD, rows, comparisons, (NOTE,), partial=True)
 
 
 def make_plan(count=MANY):

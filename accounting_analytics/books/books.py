@@ -10,12 +10,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from accounting_analytics.arguments import require_type, to_path
-from accounting_analytics.books.closed_periods import close_days, find_alarms, list_closed
 from accounting_analytics.books.reading import VersionReader
 from accounting_analytics.books.sync import BooksSync
-from accounting_analytics.books.sync_options import SyncOptions
-from accounting_analytics.books.sync_result import SyncResult, month_table
-from accounting_analytics.books.synced_version import changed_lines, write_version
+from accounting_analytics.books.sync_result import SyncOptions, SyncResult, month_table
+from accounting_analytics.books.synced_version import changed_lines, close_days, find_alarms, list_closed, write_version
 from accounting_analytics.books.versions import changed_months, compare_versions, find_version, list_versions
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.errors import InputError

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.bridges.bridged_lines import payees_of_entries
+from accounting_analytics.bridges.payments import payees_of_entries
 from accounting_analytics.changed_lines import (
     AFTER,
     AMOUNT,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.books.frames import exact_lines
+from accounting_analytics.books.queries import exact_lines
 from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.exact_sums import ExactLines
 from accounting_analytics.messages import join_ids

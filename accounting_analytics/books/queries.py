@@ -17,17 +17,118 @@ import pyarrow as pa
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.column_conversion import BOOLEAN, LOCAL_DATE, TEXT
+from accounting_analytics.duckdb_settings import exact_name
 from accounting_analytics.errors import AmountError, InputError
-from accounting_analytics.exports.duckdb_file import all_views
 from accounting_analytics.exports.star_schema.star_database import StarDatabase
 from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA
+from accounting_analytics.exports.writers import all_views
+from accounting_analytics.extras import import_extra
+from accounting_analytics.load_metadata import DayRange, attach_load_metadata, days_to_text, to_file_metadata
+from accounting_analytics.loader.line_entries import to_line_frame
+from accounting_analytics.loader.load_request import DEFAULT_EXPANSIONS
 from accounting_analytics.messages import printable, quote, shorten
 from accounting_analytics.money import to_floats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from accounting_analytics.exports.books import ExportedBooks, MonthProof
+    from accounting_analytics.periods import Period
+
+
+def line_frame(
+    lines: pa.Table,
+    days: Period,
+    ledger_ids: Iterable[str],
+    *,
+    scale: int,
+    source: Mapping[str, Any],
+    as_decimals: bool = False,
+    notes: tuple[str, ...] = (),
+) -> pd.DataFrame:
+    """Make a frame of all lines of some ledgers in some days; `source` adds to its metadata, or replaces some."""
+    frame = to_line_frame(lines, scale, days.time_zone, as_decimals=as_decimals)
+    frame.attrs["notes"] = notes
+    attach_load_metadata(frame, load_metadata(lines.num_rows, days, ledger_ids, scale) | dict(source))
+    return frame
+
+
+def exact_lines(lines: pa.Table, days: Period, *, scale: int) -> pa.Table:
+    """Make a table for calculations of the lines of all ledgers in some days, which states what it holds."""
+    metadata = load_metadata(lines.num_rows, days, (), scale)
+    return lines.replace_schema_metadata(to_file_metadata(metadata))
+
+
+def load_metadata(count: int, days: Period, ledger_ids: Iterable[str], scale: int) -> dict[str, Any]:
+    """Return the metadata of a complete load of so many lines."""
+    covered = days_to_text([DayRange.of_period(days)])
+    return {
+        "start_date": days.start_date.isoformat(),
+        "end_date": days.end_date.isoformat(),
+        "time_zone": days.time_zone,
+        "expand": sorted(DEFAULT_EXPANSIONS),
+        "scale": scale,
+        "filters": {},
+        "complete": True,
+        "ledgers": dict.fromkeys(ledger_ids, covered),
+        "missing": {},
+        "consistency": "combined",
+        "of_one_moment": "not checked",
+        "windows": 0,
+        "pages": 0,
+        "lines": count,
+    }
+
+
+_HADOOP_GLOB = re.compile(r"[*?\[\]{}]")
+"""Characters of a path that Hadoop reads as a pattern, unless a backslash is before them."""
+
+
+def scan_files(engine: str, files: Sequence[Path], schema: pa.Schema, session: Any) -> Any:  # noqa: ANN401 (of engines)
+    """Read files with these columns as a frame of an engine."""
+    if engine not in list(_SCANS):
+        raise InputError(f"engine must be one of {', '.join(map(repr, _SCANS))}, not {quote(engine)}")
+    if session is not None and engine != "pyspark":
+        raise InputError(f"session is of Spark, so it has no effect with engine={engine!r}: leave it out")
+    return _SCANS[engine]([str(file.absolute()) for file in files], schema, session)
+
+
+def _scan_polars(files: list[str], schema: pa.Schema, _session: None) -> Any:  # noqa: ANN401 (a polars.LazyFrame)
+    polars: Any = import_extra("polars", "scale", "a scan by polars")
+    columns = polars.from_arrow(schema.empty_table()).schema
+    return polars.scan_parquet(files, schema=columns, glob=False, hive_partitioning=False)
+
+
+def _scan_duckdb(files: list[str], _schema: pa.Schema, _session: None) -> Any:  # noqa: ANN401 (a DuckDB relation)
+    import duckdb  # noqa: PLC0415 (where it is needed)
+
+    connection = duckdb.connect()
+    return connection.read_parquet([exact_name(file) for file in files], hive_partitioning=False)
+
+
+def _scan_pyarrow(files: list[str], schema: pa.Schema, _session: None) -> pa.Table:
+    import pyarrow.dataset as ds  # noqa: PLC0415 (where it is needed)
+
+    return ds.dataset(files, schema=schema, format="parquet").to_table()
+
+
+def _scan_pyspark(files: list[str], schema: pa.Schema, session: Any) -> Any:  # noqa: ANN401 (of Spark)
+    import_extra("pyspark", "spark", "a scan by Spark")
+    from pyspark.sql import SparkSession  # noqa: PLC0415 (an extra)
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 (an extra)
+
+    spark = SparkSession.builder.getOrCreate() if session is None else session
+    return spark.read.schema(from_arrow_schema(schema)).parquet(*(_HADOOP_GLOB.sub(r"\\\g<0>", file) for file in files))
+
+
+_SCANS: dict[str, Callable[[list[str], Any, Any], Any]] = {
+    "polars": _scan_polars,
+    "duckdb": _scan_duckdb,
+    "pyspark": _scan_pyspark,
+    "pyarrow": _scan_pyarrow,
+}
+
 
 _ALLOWED = "write one SELECT, WITH, FROM, DESCRIBE, SUMMARIZE or SHOW statement; nothing was run"
 _LOCK = """

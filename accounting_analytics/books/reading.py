@@ -13,9 +13,7 @@ import pyarrow.compute as pc
 
 from accounting_analytics.arguments import require_type, to_texts
 from accounting_analytics.books.entries_without_cash import touch_cash
-from accounting_analytics.books.frames import exact_lines, line_frame, load_metadata
-from accounting_analytics.books.queries import BooksQueries
-from accounting_analytics.books.scan import scan_files
+from accounting_analytics.books.queries import BooksQueries, exact_lines, line_frame, load_metadata, scan_files
 from accounting_analytics.books.storage import BooksFolder, month_name, table_schema
 from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.column_conversion import LIST_SEPARATOR
@@ -33,8 +31,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.books.storage import Version
-    from accounting_analytics.books.version_record import BooksRecord
+    from accounting_analytics.books.storage import BooksRecord, Version
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.exports.books import MonthProof
 

@@ -19,9 +19,8 @@ from accounting_analytics.books.comparison import ComparedMonth, compare_month, 
 from accounting_analytics.books.entries_without_cash import count_lines, plan_reading, touch_cash
 from accounting_analytics.books.first_load import FirstLoad, by_month, has_lines_before
 from accounting_analytics.books.month_completeness import find_incompleteness, find_open_entries
-from accounting_analytics.books.storage import WorkingCopy, month_name
-from accounting_analytics.books.sync_options import require_same_books
-from accounting_analytics.books.version_record import MonthRecord
+from accounting_analytics.books.storage import MonthRecord, WorkingCopy, month_name
+from accounting_analytics.books.sync_result import require_same_books
 from accounting_analytics.chart_of_accounts import display_order
 from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import InputError
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from accounting_analytics.books.delta_table import PartFile
     from accounting_analytics.books.entries_without_cash import Reading
     from accounting_analytics.books.storage import BooksFolder, Version
-    from accounting_analytics.books.sync_options import SyncOptions
+    from accounting_analytics.books.sync_result import SyncOptions
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.client import LedgerClient
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from accounting_analytics.bridges.causes import SMALLER_CHANGES, Cause
+from accounting_analytics.bridges.payments import SMALLER_CHANGES, BridgeStep, Cause
 from accounting_analytics.bridges.sentences import (
     AmountWriter,
     BridgeWords,
@@ -19,7 +19,6 @@ from accounting_analytics.bridges.sentences import (
     total_sentence,
     write_amount,
 )
-from accounting_analytics.bridges.steps import BridgeStep
 from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.column_conversion import exact_amounts, in_floats, is_decimal, negated
 from accounting_analytics.errors import InputError
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from accounting_analytics.bridges.bridged_lines import BridgedLines
+    from accounting_analytics.bridges.payments import BridgedLines
 
 BEFORE, AFTER, CHANGE = "before", "after", "change"
 _OTHERS = "smaller_changes"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from accounting_analytics.bridges.causes import (
+from accounting_analytics.bridges.payments import (
     EARLIER,
     FEWER,
     GONE,
@@ -23,8 +23,7 @@ from accounting_analytics.periods import day_label
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accounting_analytics.bridges.causes import Payment
-    from accounting_analytics.bridges.steps import BridgeStep
+    from accounting_analytics.bridges.payments import BridgeStep, Payment
     from accounting_analytics.figures import Figure
 
 _LISTED_DAYS = 3

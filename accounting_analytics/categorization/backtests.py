@@ -10,15 +10,17 @@ import numpy as np
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
-from accounting_analytics.categorization.binomial_bounds import lower_bound, upper_bound
-from accounting_analytics.categorization.past_suggestions import (
+from accounting_analytics.categorization.payee_history import lower_bound, upper_bound
+from accounting_analytics.categorization.suggestions import (
+    PRECISION,
     Confidence,
     Trials,
     can_be_suggested,
+    check_precision,
     choose_threshold,
     month_name,
+    read_past,
 )
-from accounting_analytics.categorization.suggestions import PRECISION, check_precision, read_past
 from accounting_analytics.column_conversion import decimal_scale, is_decimal
 from accounting_analytics.local_books import ledgers_of, lines_of
 from accounting_analytics.money import EXACT

@@ -8,15 +8,17 @@ import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.categorization.category_ledgers import Categories, find_named
-from accounting_analytics.categorization.choices import Choice, left_note
-from accounting_analytics.categorization.decided_by_hand import (
+from accounting_analytics.categorization.choices import (
     DECISIONS,
     DECISIONS_HINT,
+    Choice,
     DecidedByHand,
+    chosen_as_transfers,
     chosen_by_hand,
+    chosen_by_suggestions,
+    left_note,
 )
 from accounting_analytics.categorization.rules import Rules
-from accounting_analytics.categorization.suggested_choices import chosen_as_transfers, chosen_by_suggestions
 from accounting_analytics.categorization.uncategorized_queue import exact_queue
 from accounting_analytics.errors import RulesError
 from accounting_analytics.load_metadata import attach_notes
@@ -25,7 +27,7 @@ from accounting_analytics.schemas import Ledgers, Proposals
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from accounting_analytics.categorization.decided_by_hand import Decisions
+    from accounting_analytics.categorization.choices import Decisions
 
 
 def propose(

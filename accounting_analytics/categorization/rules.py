@@ -39,6 +39,7 @@ Each condition is one entry of ``CONDITIONS``: a function that parses its value 
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections import Counter
@@ -52,11 +53,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.arguments import to_path
+from accounting_analytics.atomic_files import write_text
+from accounting_analytics.categorization.category_ledgers import Categories
+from accounting_analytics.categorization.choices import Decidable
 from accounting_analytics.categorization.merchants import merchants
+from accounting_analytics.categorization.transaction_groups import NO_DESCRIPTION, with_groups
+from accounting_analytics.categorization.uncategorized_queue import exact_queue
 from accounting_analytics.column_conversion import split_list
-from accounting_analytics.errors import AmountError, RulesError
+from accounting_analytics.errors import AmountError, InputError, RulesError
 from accounting_analytics.messages import fit_terminal, printable, quote
 from accounting_analytics.money import MAX_SCALE, parse_amount
+from accounting_analytics.schemas import Ledgers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -65,6 +72,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
+    from accounting_analytics.ledger_names import LedgerNames
+
+
+if TYPE_CHECKING:
     Matches = npt.NDArray[np.bool_]
 
 _RULE_HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
@@ -399,3 +410,64 @@ CONDITIONS: dict[str, Condition] = {
     "tag": Condition(_parse_text, lambda rows, tag: np.array([tag in tags for tags in rows.tag_ids], np.bool_)),
 }
 """Every condition that a rule may state, by its key in the file."""
+
+
+def add_rule(
+    path: str | Path,
+    queue: pd.DataFrame,
+    key: str,
+    category: str,
+    ledgers: pd.DataFrame,
+    *,
+    day_of_month: str | None = None,
+) -> str:
+    """Append a rule for the merchant, direction and account of a group or a transaction to a rules file.
+
+    The file keeps its text, comments included, and is created if missing. The rule is the last of the file, so
+    transactions that an earlier rule matches are still decided by that.
+    """
+    file = to_path(path, "path")
+    rows = exact_queue(queue).frame
+    chart = Categories(Ledgers.checked(ledgers), set(rows["category_ledger_id"]))
+    row = with_groups(rows).loc[Decidable.from_queue(rows).rows(key)[0]]
+    if row["merchant"] == NO_DESCRIPTION:
+        raise InputError(f"{quote(key)} has no description, so no rule can match it; decide it by hand")
+    account, direction, merchant = (str(row[name]) for name in ("ledger_id", "direction", "merchant"))
+    days = {} if day_of_month is None else {"day_of_month": day_of_month}
+    values = {
+        "name": ", ".join(
+            [merchant.casefold(), direction, chart.names.name(account), *(f"day {one}" for one in days.values())]
+        ),
+        "merchant": merchant,
+        "category": _written(chart.find(category), chart.names),
+        "direction": direction,
+        "ledger": _written(account, chart.names),
+        **days,
+    }
+    rule = _toml(values)
+    _append(file, rule)
+    return rule
+
+
+def _written(ledger_id: str, names: LedgerNames) -> str:
+    """Path of a ledger as a person writes it; its id where other ledgers have the same path."""
+    path = names.path(ledger_id)
+    return path if names.matches(path) == {ledger_id} else ledger_id
+
+
+def _toml(values: Mapping[str, str]) -> str:
+    lines = (f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in values.items())
+    return f"[[rule]]\n{''.join(lines)}"
+
+
+def _append(file: Path, rule: str) -> None:
+    """Append a rule to a file whose rules stay valid, with the line breaks of the file."""
+    text = ""
+    if file.exists():
+        load_rules(file)
+        text = file.read_bytes().decode()
+    newline = "\r\n" if "\r\n" in text else "\n"
+    before = text.rstrip("\r\n") + newline * 2 if text else ""
+    written = before + rule.replace("\n", newline)
+    parse_rules(written.removeprefix("\ufeff"), f"{file}, with the new rule,")
+    write_text(file, written)

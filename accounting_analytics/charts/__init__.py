@@ -8,14 +8,12 @@ The figures have no button that sends their amounts to another service. Plotly a
 other figure; ``figure.update_layout(modebar_remove="sendChartToCloud")`` removes it.
 """
 
-from accounting_analytics.charts.balances import balances
+from accounting_analytics.charts.balance_charts import balances, running_balance
 from accounting_analytics.charts.bridge import bridge
+from accounting_analytics.charts.category_charts import outflow_heat_map, outflows_by_category
+from accounting_analytics.charts.figure import Picture
 from accounting_analytics.charts.inflow_outflow import inflow_outflow
-from accounting_analytics.charts.outflow_heat_map import outflow_heat_map
-from accounting_analytics.charts.outflows_by_category import outflows_by_category
-from accounting_analytics.charts.picture import Picture
 from accounting_analytics.charts.reconciled_months import reconciled_months
-from accounting_analytics.charts.running_balance import running_balance
 from accounting_analytics.charts.static_pictures import static_picture
 from accounting_analytics.charts.top_payees import top_payees
 from accounting_analytics.charts.uncategorized_share import uncategorized_share
@@ -35,3 +33,8 @@ __all__ = [
     "uncategorized_share",
     "waterfall",
 ]
+
+
+def __dir__() -> list[str]:
+    """Return the charts, without the modules that have them."""
+    return __all__

@@ -15,7 +15,7 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.figures import KEY_SEPARATOR
 
 if TYPE_CHECKING:
-    from accounting_analytics.charts.picture import Picture
+    from accounting_analytics.charts.figure import Picture
     from accounting_analytics.figure_tables import FigureCell, FigureTable
 
 

@@ -9,7 +9,6 @@ import pandas as pd
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.chart_of_accounts import RequiredLedger, required_ledger
-from accounting_analytics.charts.colours import INFLOW_COLOUR, INK, OUTFLOW_COLOUR, pattern
 from accounting_analytics.charts.figure import (
     add_message,
     first_known_day,
@@ -23,6 +22,7 @@ from accounting_analytics.charts.figure import (
     tag_remarks,
     unit_text,
 )
+from accounting_analytics.charts.labels import INFLOW_COLOUR, INK, OUTFLOW_COLOUR, pattern
 from accounting_analytics.charts.mark_table import MarkTableBuilder, report_lines
 from accounting_analytics.charts.time_axis import bar_width, draw_time_axis, time_steps, trace_days
 from accounting_analytics.figures import KEY_SEPARATOR
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.charts.picture import Picture
+    from accounting_analytics.charts.figure import Picture
     from accounting_analytics.charts.time_axis import PeriodUnit
 
 _HEADS = {"Inflow": ("in",), "Outflow": ("out",), "Net": ("in", "out")}

@@ -7,9 +7,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.arguments import require_type
-from accounting_analytics.charts.colours import BALANCE_COLOUR, OUTFLOW_COLOUR
 from accounting_analytics.charts.figure import day_remarks, mark_sizes, titled_figure
-from accounting_analytics.charts.labels import amount_label, escaped, shortened
+from accounting_analytics.charts.labels import BALANCE_COLOUR, OUTFLOW_COLOUR, amount_label, escaped, shortened
 from accounting_analytics.errors import InputError
 from accounting_analytics.figures import KEY_SEPARATOR, OWN
 from accounting_analytics.money import format_amount, from_minor_units

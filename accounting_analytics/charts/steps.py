@@ -6,9 +6,19 @@ import itertools
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.charts.colours import BALANCE_COLOUR, GROUND, INFLOW_COLOUR, INK, MUTED, OUTFLOW_COLOUR, RULE
 from accounting_analytics.charts.figure import mark_data, mark_sizes
-from accounting_analytics.charts.labels import amount_label, escaped, short_labels
+from accounting_analytics.charts.labels import (
+    BALANCE_COLOUR,
+    GROUND,
+    INFLOW_COLOUR,
+    INK,
+    MUTED,
+    OUTFLOW_COLOUR,
+    RULE,
+    amount_label,
+    escaped,
+    short_labels,
+)
 from accounting_analytics.money import EXACT
 
 if TYPE_CHECKING:

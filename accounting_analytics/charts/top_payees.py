@@ -7,9 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from accounting_analytics.arguments import require_type
-from accounting_analytics.bridges.bridged_lines import payees_of_entries
-from accounting_analytics.charts.category_flows import check_largest, column_days, flow_rows
-from accounting_analytics.charts.colours import GROUND, INK, OUTFLOW_COLOUR
+from accounting_analytics.bridges.payments import payees_of_entries
+from accounting_analytics.charts.category_charts import check_largest, column_days, flow_rows
 from accounting_analytics.charts.figure import (
     add_message,
     day_remarks,
@@ -19,7 +18,7 @@ from accounting_analytics.charts.figure import (
     titled_figure,
     unit_text,
 )
-from accounting_analytics.charts.labels import amount_label, escaped, short_labels
+from accounting_analytics.charts.labels import GROUND, INK, OUTFLOW_COLOUR, amount_label, escaped, short_labels
 from accounting_analytics.charts.mark_table import MAX_LINES, MarkTableBuilder, TableLine
 from accounting_analytics.column_conversion import exact_amounts
 from accounting_analytics.errors import InputError
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.charts.picture import Picture
+    from accounting_analytics.charts.figure import Picture
     from accounting_analytics.figure_tables import FigureTable
 
 _PAYEE, _OTHERS, _WITHOUT = "payee:", "others", "Without text"

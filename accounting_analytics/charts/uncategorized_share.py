@@ -7,11 +7,11 @@ from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from accounting_analytics.charts.category_flows import column_days, figures_of, flow_lines, flow_rows
-from accounting_analytics.charts.colours import INK, OUTFLOW_COLOUR
-from accounting_analytics.charts.column_axis import draw_column_axis
+from accounting_analytics.charts.category_charts import column_days, figures_of, flow_lines, flow_rows
 from accounting_analytics.charts.figure import add_message, day_remarks, table_subtitle, titled_figure, unit_text
+from accounting_analytics.charts.labels import INK, OUTFLOW_COLOUR
 from accounting_analytics.charts.mark_table import MAX_LINES, MarkTableBuilder
+from accounting_analytics.charts.time_axis import draw_column_axis
 from accounting_analytics.errors import InputError
 from accounting_analytics.figures import KEY_SEPARATOR, Figure
 from accounting_analytics.messages import quote
@@ -20,8 +20,8 @@ from accounting_analytics.money import EXACT, exact_sum, to_minor_units
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from accounting_analytics.charts.figure import Picture
     from accounting_analytics.charts.mark_table import TableLine
-    from accounting_analytics.charts.picture import Picture
     from accounting_analytics.figure_tables import FigureTable
     from accounting_analytics.statements import Statement
     from accounting_analytics.statements.columns import StatementColumn

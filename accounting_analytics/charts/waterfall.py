@@ -15,7 +15,7 @@ from accounting_analytics.report_figures import ENDING, STARTING, UNEXPLAINED
 
 if TYPE_CHECKING:
     from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.charts.picture import Picture
+    from accounting_analytics.charts.figure import Picture
     from accounting_analytics.figure_tables import FigureCell
 
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 
 from accounting_analytics.client import operations
 from accounting_analytics.client.credentials import FixedToken
-from accounting_analytics.client.operations import DEFAULT_LIMIT, MAX_LIMIT
-from accounting_analytics.client.pagination import follow_pages
+from accounting_analytics.client.operations import DEFAULT_LIMIT, MAX_LIMIT, follow_pages
 from accounting_analytics.client.records import (
     CashFlowReport,
     Ledger,

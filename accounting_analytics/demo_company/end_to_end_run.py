@@ -15,7 +15,7 @@ from accounting_analytics.ledger_discovery import discover_ledgers
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
 from accounting_analytics.monthly_reconciliation import reconcile_months
 from accounting_analytics.pack import monthly_pack
-from accounting_analytics.pack.output_files import pack_name
+from accounting_analytics.pack.written_pack import pack_name
 from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:

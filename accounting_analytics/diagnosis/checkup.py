@@ -22,8 +22,7 @@ from accounting_analytics.diagnosis.findings import (
     passed,
     run_check,
 )
-from accounting_analytics.diagnosis.machine_checks import check_machine
-from accounting_analytics.diagnosis.service_checks import NO_REPORT, check_service, request_first_report
+from accounting_analytics.diagnosis.service_checks import NO_REPORT, check_machine, check_service, request_first_report
 from accounting_analytics.errors import (
     AccountingAnalyticsError,
     InputError,

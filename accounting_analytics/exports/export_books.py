@@ -12,14 +12,18 @@ import duckdb
 from accounting_analytics.arguments import require_type
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.books import ExportedBooks, ProvenBooks, describe_agreement
-from accounting_analytics.exports.csv_files import write_csv_files
-from accounting_analytics.exports.duckdb_file import duckdb_path, write_duckdb
-from accounting_analytics.exports.excel_workbook import excel_path, write_excel
 from accounting_analytics.exports.formats import FORMATS
 from accounting_analytics.exports.manifest import ExportedMonth, Manifest, export_folder, join_verdicts
-from accounting_analytics.exports.parquet_files import write_parquet
 from accounting_analytics.exports.star_schema.star_database import StarDatabase
 from accounting_analytics.exports.version_folder import CURRENT, VersionFolder
+from accounting_analytics.exports.writers import (
+    duckdb_path,
+    excel_path,
+    write_csv_files,
+    write_duckdb,
+    write_excel,
+    write_parquet,
+)
 from accounting_analytics.messages import quote, shorten
 from accounting_analytics.periods import Period
 

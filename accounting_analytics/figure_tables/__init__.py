@@ -1,8 +1,9 @@
 """Tables of figures in HTML: a tree of rows under heads of columns, where a press on a figure unfolds its entries."""
 
-from accounting_analytics.figure_tables.entries import MAX_ENTRIES_BYTES, EntriesData
 from accounting_analytics.figure_tables.line_table import LineTable, Range, ShownLine
 from accounting_analytics.figure_tables.table import (
+    MAX_ENTRIES_BYTES,
+    EntriesData,
     FigureCell,
     FigureRow,
     FigureTable,

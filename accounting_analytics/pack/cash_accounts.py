@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 from accounting_analytics.figure_tables import TableHead
 from accounting_analytics.figures import KEY_SEPARATOR
 from accounting_analytics.pack.key_figures import WITHHELD
-from accounting_analytics.pack.pack_lines import PackRow
-from accounting_analytics.pack.pack_tables import TableBuilder
+from accounting_analytics.pack.pack_tables import PackRow, TableBuilder
 from accounting_analytics.periods import day_label
 from accounting_analytics.statements.columns import days_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accounting_analytics.pack.pack_lines import PackLines
-    from accounting_analytics.pack.pack_tables import PackTable
+    from accounting_analytics.pack.pack_tables import PackLines, PackTable
     from accounting_analytics.periods import Period
 
 NAME, BY_DAY, FLOWS = "cash_accounts", "cash_by_day", "flows"

@@ -8,14 +8,12 @@ from accounting_analytics.bridges import bridge
 from accounting_analytics.errors import InputError
 from accounting_analytics.figure_tables import TableHead
 from accounting_analytics.figures import KEY_SEPARATOR
-from accounting_analytics.pack.pack_lines import PackRow
-from accounting_analytics.pack.pack_tables import TableBuilder, page_spans, text_cell
+from accounting_analytics.pack.pack_tables import PackRow, TableBuilder, page_spans, text_cell
 
 if TYPE_CHECKING:
     from accounting_analytics.bridges import Bridge
     from accounting_analytics.pack.pack_columns import PackPeriods
-    from accounting_analytics.pack.pack_lines import PackLines
-    from accounting_analytics.pack.pack_tables import PackTable
+    from accounting_analytics.pack.pack_tables import PackLines, PackTable
     from accounting_analytics.statements import Statement
 
 NAME = "cash_bridge"

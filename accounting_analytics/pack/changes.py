@@ -10,8 +10,7 @@ from accounting_analytics.pack.pack_tables import TableBuilder, text_cell
 
 if TYPE_CHECKING:
     from accounting_analytics.books.drift import Drift
-    from accounting_analytics.pack.pack_lines import PackLines
-    from accounting_analytics.pack.pack_tables import PackTable
+    from accounting_analytics.pack.pack_tables import PackLines, PackTable
 
 NAME = "changes"
 _LARGEST = 40

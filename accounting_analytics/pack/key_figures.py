@@ -7,8 +7,7 @@ from itertools import accumulate, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.figure_tables import TableHead
-from accounting_analytics.pack.pack_lines import PackRow
-from accounting_analytics.pack.pack_tables import TableBuilder, page_spans
+from accounting_analytics.pack.pack_tables import PackRow, TableBuilder, page_spans
 from accounting_analytics.periods import day_label
 from accounting_analytics.statements.rows import NOT_CATEGORIZED
 
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from accounting_analytics.figure_tables import FigureCell
-    from accounting_analytics.pack.pack_lines import PackLines
-    from accounting_analytics.pack.pack_tables import PackTable
+    from accounting_analytics.pack.pack_tables import PackLines, PackTable
     from accounting_analytics.periods import Period
     from accounting_analytics.statements import Statement
     from accounting_analytics.statements.rows import Row

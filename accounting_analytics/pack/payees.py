@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accounting_analytics.bridges.bridged_lines import payees_of_entries
+from accounting_analytics.bridges.payments import payees_of_entries
 from accounting_analytics.figure_tables import TableHead
 from accounting_analytics.figures import KEY_SEPARATOR
-from accounting_analytics.pack.pack_lines import PackRow
-from accounting_analytics.pack.pack_tables import TableBuilder, text_cell
+from accounting_analytics.pack.pack_tables import PackRow, TableBuilder, text_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from accounting_analytics.pack.pack_columns import PackPeriods
-    from accounting_analytics.pack.pack_lines import PackLines
-    from accounting_analytics.pack.pack_tables import PackTable
+    from accounting_analytics.pack.pack_tables import PackLines, PackTable
 
 NAME = "payees"
 _LARGEST, _MAX_CATEGORIES = 10, 2

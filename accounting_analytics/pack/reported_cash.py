@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from accounting_analytics.pack.loaded_books import ComparedPeriod
-    from accounting_analytics.pack.pack_lines import PackLines
-    from accounting_analytics.pack.pack_tables import PackTable
+    from accounting_analytics.pack.pack_tables import PackLines, PackTable
     from accounting_analytics.statements import Statement
 
 NAME = "reported_cash"

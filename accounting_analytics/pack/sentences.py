@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from accounting_analytics.figures import Figure
     from accounting_analytics.pack.key_figures import LowestDay
     from accounting_analytics.pack.pack_columns import PackPeriods
-    from accounting_analytics.pack.pack_lines import PackLines, PackRow
-    from accounting_analytics.pack.pack_tables import PackTable
+    from accounting_analytics.pack.pack_tables import PackLines, PackRow, PackTable
 
 NAME = "sentences"
 _STEPS = 2

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.pack.pack_lines import PackLines, PackRow
-    from accounting_analytics.pack.pack_tables import PackTable
+    from accounting_analytics.pack.pack_tables import PackLines, PackRow, PackTable
     from accounting_analytics.periods import Period
 
 NAME = "uncategorized"

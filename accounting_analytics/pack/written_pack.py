@@ -1,21 +1,247 @@
-"""A pack written to a folder in the formats that are asked for."""
+"""The files of a pack: page, PDF, workbook and mail, and their names."""
 
 from __future__ import annotations
 
 import datetime as dt
+import os
+import re
+import shutil
+import signal
+import subprocess
 import tempfile
+import unicodedata
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.errors import JobTimedOutError, PdfFailedError, with_context
+from filelock import FileLock, Timeout
+
+from accounting_analytics.atomic_files import remove_temporary_files, replacing_files
+from accounting_analytics.errors import (
+    AccountingAnalyticsError,
+    ConfigurationError,
+    InputError,
+    JobTimedOutError,
+    PdfFailedError,
+    with_context,
+)
+from accounting_analytics.messages import printable, quote, shorten
 from accounting_analytics.pack.mail import MailBody, MailFigure, MailPicture, mail_draft
-from accounting_analytics.pack.pdf import print_pdf
+from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
     from email.headerregistry import Address
 
-    from accounting_analytics.pack.output_files import OutputFiles
     from accounting_analytics.pack.result import MonthlyPack
+
+
+_PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge")
+_FIRST_WITH_PAGE_NUMBERS = 131
+_OPTIONS = (
+    "--headless",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",  # containers have little of it
+    "--no-pdf-header-footer",
+)
+_HEAD = re.compile(r"<head\b[^>]*>", re.IGNORECASE)
+_POLICY = (
+    '<meta http-equiv="Content-Security-Policy" '
+    "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:\">"
+)
+_VERSION = re.compile(rb"Chrome/([0-9]+)")
+_SECONDS = 120.0
+
+
+def find_browser(configured: str | None = None) -> str:
+    """Path of the configured Chromium, else of the first one on PATH."""
+    for program in (configured,) if configured else _PROGRAMS:
+        if path := shutil.which(program):
+            return path
+    missing = f"browser is {quote(configured)}, which is not a program" if configured else "no Chromium is on PATH"
+    raise ConfigurationError(
+        f"{missing}, and a PDF is printed by it: install it (apt-get install chromium, or Google Chrome), or give its "
+        "path in ACCOUNTING_ANALYTICS_BROWSER; the page itself needs no browser"
+    )
+
+
+def print_pdf(html: str, browser: str, *, seconds: float = _SECONDS) -> bytes:
+    """Print a page, whose style has its paper and page numbers; the browser is ended after so many seconds."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="pack-pdf-", ignore_cleanup_errors=True) as temporary:
+            return _print(html, browser, Path(temporary), seconds)
+    except OSError as error:
+        place = error.filename or tempfile.gettempdir()
+        raise PdfFailedError(f"no PDF was printed: {place} cannot be written: {error.strerror}") from error
+
+
+def _print(html: str, browser: str, folder: Path, seconds: float) -> bytes:
+    """Print a page in an empty folder."""
+    page, pdf, log = folder / "page.html", folder / "page.pdf", folder / "log.txt"
+    page.write_bytes(_with_policy(html).encode())
+    command = [browser, *_OPTIONS, f"--user-data-dir={folder / 'profile'}", f"--print-to-pdf={pdf}", page.as_uri()]
+    if os.geteuid() == 0:
+        command.insert(1, "--no-sandbox")  # root has none
+    with log.open("wb") as messages:
+        code = _run(command, messages.fileno(), seconds)
+    content = pdf.read_bytes() if pdf.exists() else b""
+    _require_whole(content, code, log.read_text(encoding="utf-8", errors="replace"))
+    return content
+
+
+def _with_policy(html: str) -> str:
+    """Page with the policy that nothing runs and nothing is loaded, before anything else in its head."""
+    head = _HEAD.search(html)
+    if head is None:
+        raise PdfFailedError("no PDF was printed: the page has no head")
+    return f"{html[: head.end()]}{_POLICY}{html[head.end() :]}"
+
+
+def _run(command: list[str], log: int, seconds: float) -> int:
+    """Run the browser in a process group of its own, without the settings of the service; return its exit code."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ACCOUNTING_ANALYTICS_")}
+    try:
+        browser = subprocess.Popen(  # noqa: S603 (the configured browser)
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ConfigurationError(f"the browser {command[0]} cannot be started: {error.strerror}") from error
+    try:
+        return browser.wait(seconds)
+    except subprocess.TimeoutExpired:
+        raise JobTimedOutError(f"the browser did not print the PDF in {seconds:g} seconds") from None
+    finally:
+        if browser.poll() is None:  # also when interrupted
+            os.killpg(browser.pid, signal.SIGKILL)
+            browser.wait()
+
+
+def _require_whole(pdf: bytes, code: int, log: str) -> None:
+    """Refuse what is not a complete PDF with page numbers."""
+    if code or not (pdf.startswith(b"%PDF-") and pdf.rstrip().endswith(b"%%EOF")):
+        reason = shorten(printable((log.strip().splitlines() or ["no message"])[-1], " "), limit=200)
+        raise PdfFailedError(f"the browser printed no PDF (exit code {code}): {reason}")
+    version = _VERSION.search(pdf)
+    if version is None or int(version[1]) < _FIRST_WITH_PAGE_NUMBERS:
+        found = "of an unknown version" if version is None else f"version {version[1].decode()}"
+        raise PdfFailedError(
+            f"the browser is {found}, and prints no page numbers: Chromium {_FIRST_WITH_PAGE_NUMBERS} or later does"
+        )
+
+
+SUFFIXES = (".html", ".pdf", ".eml", ".xlsx")
+_PREVIOUS = ".previous"
+_LONGEST_COMPANY = 60
+
+
+def pack_name(company: str | None, period: Period) -> str:
+    """Name of the files without suffix: company in lower-case words, and the period as short as it can be written."""
+    text = unicodedata.normalize("NFC", company or "").casefold()
+    words = re.sub(r"[\W_]+", "-", text)[:_LONGEST_COMPANY].strip("-")
+    return f"{words or 'pack'}_{_period_name(period)}"
+
+
+def _period_name(period: Period) -> str:
+    """Year, quarter or month if the period is one of them, else both days."""
+    first, last = period.start_date, period.end_date
+    for text in (f"{first:%Y}", f"{first:%Y}-Q{(first.month + 2) // 3}", f"{first:%Y-%m}"):
+        if Period.parse(text, time_zone=period.time_zone) == period:
+            return text
+    return f"{first}_{last}"
+
+
+class OutputFiles:
+    """The files of one name in a folder, and with the mark ``.previous`` those of the run before."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder = folder
+        self.name = name
+
+    def path(self, suffix: str) -> Path:
+        """Path of a file."""
+        return self.folder / f"{self.name}{suffix}"
+
+    def previous(self, suffix: str) -> Path:
+        """Path of the file of the run before."""
+        return self.folder / f"{self.name}{_PREVIOUS}{suffix}"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the files for one run; if it fails, those of an earlier run are set aside."""
+        lock = FileLock(self.folder / f".{self.name}.lock", timeout=0, mode=0o600)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock.acquire()
+        except Timeout:
+            raise InputError(
+                f"another run writes {self.name} in {self.folder}; wait for it, then try again; nothing was changed"
+            ) from None
+        except OSError as error:
+            raise _folder_error(self.folder, error) from error
+        try:
+            self._remove_unfinished()
+            yield
+        except BaseException as error:
+            self._forget_older()
+            moved = self._set_aside(SUFFIXES)
+            if moved and isinstance(error, AccountingAnalyticsError):
+                with_context(error, f"the files of the run before are now {', '.join(map(str, moved))}")
+            raise
+        finally:
+            lock.release()
+
+    def replace(self, contents: Mapping[str, bytes]) -> dict[str, Path]:
+        """Write the files of a run by suffix, keep those of the run before, and return the new paths.
+
+        Files of the run before in formats that this run does not write are set aside: all are of one run.
+        """
+        earlier: dict[Path, bytes] = {}
+        try:
+            for suffix in contents:
+                with suppress(FileNotFoundError):
+                    earlier[self.previous(suffix)] = self.path(suffix).read_bytes()
+            new = {self.path(suffix): content for suffix, content in contents.items()}
+            with replacing_files(earlier | new, private=True):
+                self._forget_older()
+                self._set_aside(suffix for suffix in SUFFIXES if suffix not in contents)
+        except OSError as error:
+            raise _folder_error(self.folder, error) from error
+        return {suffix: self.path(suffix) for suffix in contents}
+
+    def _remove_unfinished(self) -> None:
+        """Remove temporary files of a killed run."""
+        for suffix in SUFFIXES:
+            for path in (self.path(suffix), self.previous(suffix)):
+                remove_temporary_files(path)
+
+    def _forget_older(self) -> None:
+        """Remove previous files in formats that the last run did not write: those that stay are of one run."""
+        last = {suffix for suffix in SUFFIXES if self.path(suffix).exists()}
+        for suffix in SUFFIXES:
+            if last and suffix not in last:
+                self.previous(suffix).unlink(missing_ok=True)
+
+    def _set_aside(self, suffixes: Iterable[str]) -> list[Path]:
+        """Give files of an earlier run the name of previous ones, and return their new paths."""
+        moved = []
+        for suffix in suffixes:
+            with suppress(FileNotFoundError):
+                moved.append(self.path(suffix).replace(self.previous(suffix)))
+        return moved
+
+
+def _folder_error(folder: Path, error: OSError) -> InputError:
+    return InputError(f"the folder {folder} cannot be written: {error.strerror}; no new file was written")
 
 
 class PackFormats(NamedTuple):

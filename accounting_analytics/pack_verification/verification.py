@@ -12,6 +12,8 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote
 from accounting_analytics.money import MAX_SCALE
 from accounting_analytics.pack_verification.checks import (
+    FigureLabels,
+    Recomputation,
     check_days,
     check_facts,
     check_figures,
@@ -19,17 +21,14 @@ from accounting_analytics.pack_verification.checks import (
     check_rows,
     unchecked_amounts,
 )
-from accounting_analytics.pack_verification.figure_labels import FigureLabels
-from accounting_analytics.pack_verification.pack_data import ENTRIES_ID, RECORD_ID, read_entries, read_record
-from accounting_analytics.pack_verification.page import read_page
-from accounting_analytics.pack_verification.recomputation import Recomputation
+from accounting_analytics.pack_verification.page_data import ENTRIES_ID, RECORD_ID, read_entries, read_page, read_record
 from accounting_analytics.pack_verification.result import PackFault, PackVerification
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from accounting_analytics.pack_verification.page import PageElement
+    from accounting_analytics.pack_verification.page_data import PageElement
 
 _MAX_FILE_BYTES = 100_000_000
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")

@@ -2,8 +2,7 @@
 
 from accounting_analytics.reconciliation.comparison import compare_reports, reconcile
 from accounting_analytics.reconciliation.differences import Comparison, Difference, describe_not_compared
-from accounting_analytics.reconciliation.months import differences_by_month
-from accounting_analytics.reconciliation.result import Reconciliation
+from accounting_analytics.reconciliation.result import Reconciliation, differences_by_month
 
 __all__ = [
     "Comparison",

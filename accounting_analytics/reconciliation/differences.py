@@ -54,6 +54,8 @@ class Difference(NamedTuple):
     explanation: str
     role: str = CAUSE
     facts: LineFacts = LineFacts()
+    ledger_name: str | None = None
+    category: str | None = None
 
     @property
     def amount(self) -> Decimal:
@@ -111,32 +113,13 @@ def describe_not_compared(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def differences_frame(
-    differences: Sequence[Difference],
-    names: Mapping[str, str],
-    paths: Mapping[str, str],
-    scale: int,
-    *,
-    as_decimals: bool,
-) -> pd.DataFrame:
+def differences_frame(differences: Sequence[Difference], scale: int, *, as_decimals: bool) -> pd.DataFrame:
     """Table of differences."""
     columns: dict[str, list[Any]] = {
-        "what": [one.what for one in differences],
-        "role": [one.role for one in differences],
-        "ledger_id": [one.ledger_id for one in differences],
-        "ledger_name": [names.get(one.ledger_id or "") for one in differences],
-        "line_id": [one.line_id for one in differences],
-        "journal_entry_id": [one.journal_entry_id for one in differences],
-        "reported": [one.reported for one in differences],
-        "recomputed": [one.recomputed for one in differences],
-        "difference": [one.amount for one in differences],
-        "explanation": [one.explanation for one in differences],
-        "local_date": [one.facts.local_date for one in differences],
-        "description": [one.facts.description for one in differences],
-        "cash_account": [one.facts.cash_account for one in differences],
-        "category": [paths.get(one.ledger_id or "", names.get(one.ledger_id or "")) for one in differences],
-        "transaction_id": [one.facts.transaction_id for one in differences],
+        name: [getattr(one, name) for one in differences] for name in Difference._fields if name != "facts"
     }
+    columns |= {name: [getattr(one.facts, name) for one in differences] for name in LineFacts._fields}
+    columns["difference"] = [one.amount for one in differences]
     return Differences.from_columns(columns, scale, as_decimals=as_decimals)
 
 

@@ -1,27 +1,156 @@
-"""The result of a reconciliation: what was compared, which figures differ, and why."""
+"""The result of a reconciliation: what was compared, which figures differ, and why, in sentences."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.reconciliation.difference_texts import (
-    describe,
-    describe_consequences,
-    describe_unexplained,
-    group_causes,
+from accounting_analytics.money import DEFAULT_SCALE, exact_sum, format_amount, sum_by_key
+from accounting_analytics.reconciliation.differences import (
+    CAUSE,
+    TITLES,
+    TOTALS,
+    Comparison,
+    describe_not_compared,
+    differences_frame,
 )
-from accounting_analytics.reconciliation.differences import CAUSE, TITLES, TOTALS, Comparison, describe_not_compared
+from accounting_analytics.reconciliation.figure_comparison import EXPLAINED
 from accounting_analytics.results import Result, ResultPart
-from accounting_analytics.schemas import Differences
+from accounting_analytics.schemas import MonthlyDifferences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    import datetime as dt
+    from collections.abc import Iterable, Iterator, Sequence
+    from decimal import Decimal
 
     from accounting_analytics.periods import Period
     from accounting_analytics.reconciliation.assumptions import Assumption
+    from accounting_analytics.reconciliation.differences import Difference, LineFacts
+
+
+_GROUPS = (
+    (("net_cash_flow", "line"), "net cash flow", "net_cash_flow"),
+    (("starting_balance",), "the starting cash balance", "starting_cash_balance"),
+    (("ending_balance",), "the ending cash balance", "ending_cash_balance"),
+    (("starting_cash_balance", "ending_cash_balance", "identity", *TOTALS), "", ""),
+)
+"""Kinds of causes that are shown together, and the figure whose gap they sum to."""
+
+
+def describe(row: Difference) -> str:
+    """One difference as a line of text."""
+    places = [_ledger(row)] if row.ledger_id else []
+    if row.line_id:
+        places.append(f"line {row.line_id} of entry {row.journal_entry_id}")
+    if row.facts.transaction_id:
+        places.append(f"transaction {row.facts.transaction_id}")
+    sides = (("reported", row.reported), ("recomputed", row.recomputed))
+    figures = [f"{side} {'nothing' if amount is None else format_amount(amount)}" for side, amount in sides]
+    title = " ".join([TITLES[row.what], *_line_facts(row.facts)])
+    subject = ": ".join([title, *([", ".join(places)] if places else [])])
+    return f"{subject}: {', '.join(figures)}, difference {format_amount(row.amount)}: {row.explanation}."
+
+
+class CauseGroup(NamedTuple):
+    """Causes that are shown together, and what they sum to."""
+
+    rows: list[Difference]
+    sums: list[str]
+
+
+def group_causes(rows: Sequence[Difference]) -> Iterator[CauseGroup]:
+    """Group the causes, and compare what those of flows and of balances sum to with the gaps of the report."""
+    causes = [row for row in rows if row.role == CAUSE]
+    for kinds, figure, gap in _GROUPS:
+        group = [row for row in causes if row.what in kinds]
+        if "line" in kinds:
+            sums = _sum_of_flows(rows, group)
+        else:
+            sums = [_sum_sentence(group, _sum(group), _sum(row for row in rows if row.what == gap), figure)]
+        if group:
+            yield CauseGroup(group, sums if figure else [])
+
+
+def _sum_of_flows(rows: Sequence[Difference], causes: list[Difference]) -> list[str]:
+    """State what the lines that differ, and ledgers that one report lacks, sum to."""
+    lines = [row for row in rows if row.what == "line"]
+    counted = [row for row in causes if not _is_rest(row, lines)]
+    if not counted:
+        return []
+    gap = _sum(row for row in rows if row.what == "net_cash_flow")
+    found = _sum(lines) + _sum(row for row in counted if row.what != "line" and not _lines_of(row, lines))
+    return [_sum_sentence(counted, found, gap, "net cash flow")]
+
+
+def describe_unexplained(rows: Sequence[Difference]) -> Iterator[str]:
+    """Name each amount that no line explains."""
+    lines = [row for row in rows if row.what == "line"]
+    for row in rows:
+        if row.role != CAUSE or row.what == "line" or row.explanation in EXPLAINED:
+            continue
+        if row.what == "net_cash_flow" and not _is_rest(row, lines):
+            continue
+        amount = row.amount - _sum(_lines_of(row, lines) if row.what == "net_cash_flow" else ())
+        of_ledger = f" of {_ledger(row)}" if row.ledger_id else ""
+        yield f"Unexplained: {format_amount(amount)}, {TITLES[row.what]}{of_ledger}."
+
+
+def _is_rest(row: Difference, lines: list[Difference]) -> bool:
+    """Whether a net cash flow of a ledger that both reports list differs by something else than its lines."""
+    if row.what != "net_cash_flow" or row.reported is None or row.recomputed is None:
+        return False
+    return row.amount != _sum(_lines_of(row, lines))
+
+
+def _lines_of(row: Difference, lines: list[Difference]) -> list[Difference]:
+    return [line for line in lines if line.ledger_id == row.ledger_id]
+
+
+def _sum_sentence(rows: Sequence[Difference], found: Decimal, gap: Decimal, figure: str) -> str:
+    """Compare the sum of some causes with the gap of a figure."""
+    subject = f"These {len(rows)} differences sum" if len(rows) > 1 else "This difference amounts"
+    text = f"{subject} to {format_amount(found)}"
+    if found == gap:
+        return f"{text}, the gap of {figure}." if gap else f"{text}: {figure} as a whole agrees."
+    if not gap:
+        return f"{text}, but {figure} agrees: the report's own figures do not sum up."
+    rest = format_amount(gap - found)
+    return f"{text}; the gap of {figure} is {format_amount(gap)}, so {rest} of it is unexplained."
+
+
+def describe_consequences(rows: Sequence[Difference]) -> Iterator[str]:
+    """Count what follows from the causes."""
+    followers = [row for row in rows if row.role != CAUSE]
+    lines = sum(row.what == "line" for row in followers)
+    figures = len(followers) - lines
+    counted = [
+        *([f"{lines} line{'' if lines == 1 else 's'}"] if lines else []),
+        *([f"{figures} balance or total" if figures == 1 else f"{figures} balances and totals"] if figures else []),
+    ]
+    if counted:
+        verb = "follows" if len(followers) == 1 else "follow"
+        yield f"{' and '.join(counted)} {verb} from {'this' if len(rows) - len(followers) == 1 else 'these'}."
+
+
+def _ledger(row: Difference) -> str:
+    return f"{row.category or row.ledger_name} ({row.ledger_id})"
+
+
+def _line_facts(facts: LineFacts) -> list[str]:
+    """Day, text and cash account of a line, where they are known."""
+    return [
+        *([f"of {facts.local_date}"] if facts.local_date else []),
+        *([f'"{facts.description}"'] if facts.description else []),
+        *([f"on {facts.cash_account}"] if facts.cash_account else []),
+    ]
+
+
+def _sum(rows: Iterable[Difference]) -> Decimal:
+    return exact_sum(row.amount for row in rows)
+
 
 _MAX_CONSEQUENCES = 50
 _FACTS = ("local_date", "description", "cash_account", "category", "what", "reported", "recomputed", "difference")
@@ -41,8 +170,8 @@ class Reconciliation(Result):
     ----------
     period : Period
         The period of both reports.
-    differences : DataFrame
-        :class:`~accounting_analytics.schemas.Differences`; no rows when everything compared agrees.
+    rows : tuple of Difference
+        The figures that differ, causes first; empty when everything compared agrees. `differences` is their table.
     comparisons : tuple of Comparison
         What was compared; where figures could not be compared, ``not_compared`` counts them and a note says why.
     notes : tuple of str
@@ -56,21 +185,32 @@ class Reconciliation(Result):
     assumptions : tuple of Assumption
         Single assumptions about the report under which every figure compared agrees, such as the days of another zone;
         needs `line_entries` and `ledgers`.
+    scale : int
+        Fraction digits of the amounts.
+    as_decimals : bool
+        Whether the frames that were compared have decimals.
     """
 
     period: Period
-    differences: pd.DataFrame
+    rows: tuple[Difference, ...]
     comparisons: tuple[Comparison, ...]
     notes: tuple[str, ...] = ()
     partial: bool = False
     hierarchy_inferred: bool = False
     without_history: bool = False
     assumptions: tuple[Assumption, ...] = ()
+    scale: int = DEFAULT_SCALE
+    as_decimals: bool = False
 
     @property
     def ties(self) -> bool:
         """Whether every figure compared agrees exactly."""
-        return self.differences.empty
+        return not self.rows
+
+    @cached_property
+    def differences(self) -> pd.DataFrame:
+        """The figures that differ: :class:`~accounting_analytics.schemas.Differences`."""
+        return differences_frame(self.rows, self.scale, as_decimals=self.as_decimals)
 
     @property
     def compared_everything(self) -> bool:
@@ -99,14 +239,14 @@ class Reconciliation(Result):
         return describe_not_compared(self.comparisons)
 
     def _verdict(self) -> str:
-        count = len(self.differences)
+        count = len(self.rows)
         if self.without_history:
             return f"{_WITHOUT_HISTORY} ({count} difference{'' if count == 1 else 's'})"
         if count:
             only_totals = (
-                ", all in totals: the cause is the hierarchy" if self.differences["what"].isin(TOTALS).all() else ""
+                ", all in totals: the cause is the hierarchy" if all(one.what in TOTALS for one in self.rows) else ""
             )
-            causes = int((self.differences["role"] == CAUSE).sum())
+            causes = sum(one.role == CAUSE for one in self.rows)
             counted = f", {causes} of them {'a cause' if causes == 1 else 'causes'}" if causes < count else ""
             return f"{count} difference{'' if count == 1 else 's'}{counted}{only_totals}"
         if self.compared_everything:
@@ -116,14 +256,13 @@ class Reconciliation(Result):
     def _parts(self) -> Iterator[ResultPart]:
         """Show assumptions that fit, every cause and why, what follows from them, and what was compared."""
         yield ResultPart(self._assumptions())
-        explained, listed = self._by_history()
-        rows = listed.to_dict("records")
+        rows = self._listed()
         for group in group_causes(rows):
-            yield ResultPart([f"- {describe(row)}" for row in group.rows], _for_people(pd.DataFrame(group.rows)), None)
+            yield ResultPart([f"- {describe(row)}" for row in group.rows], self._for_people(group.rows), None)
             yield ResultPart(group.sums)
-        yield ResultPart(self._following(rows, explained))
-        rest = "figures that follow; .frame has all"
-        yield ResultPart([], _for_people(listed[listed["role"] != CAUSE]), _MAX_CONSEQUENCES, rest)
+        yield ResultPart(self._following(rows))
+        followers = [row for row in rows if row.role != CAUSE]
+        yield ResultPart([], self._for_people(followers), _MAX_CONSEQUENCES, "figures that follow; .frame has all")
         compared = [
             (
                 TITLES[one.what],
@@ -140,18 +279,17 @@ class Reconciliation(Result):
     @property
     def explanations(self) -> tuple[str, ...]:
         """Sentences on why the reports differ: assumptions that fit, every cause, sums, and what follows from them."""
-        explained, listed = self._by_history()
-        rows = listed.to_dict("records")
-        groups = group_causes(rows)
-        causes = (text for group in groups for text in (*map(describe, group.rows), *group.sums))
-        return (*self._assumptions(), *causes, *self._following(rows, explained))
+        rows = self._listed()
+        causes = (text for group in group_causes(rows) for text in (*map(describe, group.rows), *group.sums))
+        return (*self._assumptions(), *causes, *self._following(rows))
 
     def _assumptions(self) -> list[str]:
         """Sentences of what explains the whole report."""
         return [f"{one.sentence} So read, every figure compared agrees." for one in self.assumptions]
 
-    def _following(self, rows: list[dict[Any, Any]], explained: int) -> list[str]:
+    def _following(self, rows: Sequence[Difference]) -> list[str]:
         """Say what is unexplained, what follows from the causes, and what only lacks its history."""
+        explained = len(self.rows) - len(rows)
         history = [f"- {explained} balance(s) differ only by the missing history: see .differences."]
         unexplained = () if self.assumptions else describe_unexplained(rows)
         return [*unexplained, *describe_consequences(rows), *(history if explained else [])]
@@ -169,19 +307,16 @@ class Reconciliation(Result):
             "notes": self.notes,
         }
 
-    def _by_history(self) -> tuple[int, pd.DataFrame]:
-        """How many differences are those of the starting balances, without history; and all others."""
-        exact = self._exact_differences()
+    def _listed(self) -> list[Difference]:
+        """Differences but those of the starting balances, and what they carry on, where the history is missing."""
         if not self.without_history:
-            return 0, exact
-        rows = exact.to_dict("records")
-        starting = {_place(row): row["difference"] for row in rows if row["what"].startswith("starting_")}
-        is_carried = pd.Series([starting.get(_place(row)) == row["difference"] for row in rows], index=exact.index)
-        return int(is_carried.sum()), exact[~is_carried]
+            return list(self.rows)
+        starting = {_place(row): row.amount for row in self.rows if row.what.startswith("starting_")}
+        return [row for row in self.rows if starting.get(_place(row)) != row.amount]
 
-    def _exact_differences(self) -> pd.DataFrame:
-        """Differences with Arrow decimals, whose text has every digit."""
-        return Differences.exact(self.differences).frame
+    def _for_people(self, rows: Sequence[Difference]) -> pd.DataFrame:
+        """Columns that people read before ids, without empty ones, with every digit."""
+        return differences_frame(rows, self.scale, as_decimals=True)[[*_SHOWN]].dropna(axis="columns", how="all")
 
     def _comparison_lines(self) -> list[str]:
         width = max(map(len, TITLES.values()))
@@ -192,11 +327,26 @@ class Reconciliation(Result):
         ]
 
 
-def _for_people(differences: pd.DataFrame) -> pd.DataFrame:
-    """Columns that people read before ids, without empty ones."""
-    return differences[[name for name in _SHOWN if name in differences]].dropna(axis="columns", how="all")
-
-
-def _place(row: Mapping[Any, Any]) -> tuple[str, str]:
+def _place(row: Difference) -> tuple[str, str | None]:
     """Figure and ledger of a difference, the same for the start and the end of the period."""
-    return row["what"].removeprefix("starting_").removeprefix("ending_"), str(row["ledger_id"])
+    return row.what.removeprefix("starting_").removeprefix("ending_"), row.ledger_id
+
+
+_OF_LEDGERS = ("net_cash_flow", "starting_balance", "ending_balance")
+
+
+def differences_by_month(reconciliations: Sequence[Reconciliation]) -> pd.DataFrame:
+    """Differences in the figures of each ledger by month; those of a month with no such, in lines or sums, as they are.
+
+    Lines, totals with descendants and sums of the report contain the same differences again.
+    """
+    rows: list[tuple[dt.date, str, str | None, str | None, Decimal]] = []
+    for month in reconciliations:
+        own = [row for row in month.rows if row.what in _OF_LEDGERS] or month.rows
+        names = {(row.what, row.ledger_id): row.ledger_name for row in own}
+        sums = sum_by_key(((row.what, row.ledger_id), row.amount) for row in own)
+        rows.extend((month.period.start_date, *place, names[place], amount) for place, amount in sums.items())
+    columns = ("start_date", "what", "ledger_id", "ledger_name", "difference")
+    scale, as_decimals = (reconciliations[0].scale, reconciliations[0].as_decimals) if reconciliations else (0, False)
+    values = {name: [row[place] for row in rows] for place, name in enumerate(columns)}
+    return MonthlyDifferences.from_columns(values, scale, as_decimals=as_decimals)

@@ -14,8 +14,7 @@ from accounting_analytics.review_grid.static_table import described_category
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accounting_analytics.review_grid.record import ReviewRecord
-    from accounting_analytics.review_grid.rows import Group
+    from accounting_analytics.review_grid.record import Group, ReviewRecord
 
 _AMOUNT = "amount"
 _HEADS = ("Transactions", "Amount", "Category")

@@ -1,4 +1,4 @@
-"""Review: what is proposed for the queue, accepted, changed and skipped by a person in a grid, and planned."""
+"""The review of a queue: decisions in a grid, kept in a sheet, and taken over as choices of categories."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import asyncio
 import os
 import sys
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 import numpy as np
 import pandas as pd
 
 from accounting_analytics.arguments import require_type, to_path
+from accounting_analytics.atomic_files import write_text
 from accounting_analytics.categorization import suggest
-from accounting_analytics.categorization.decided_by_hand import Decidable
+from accounting_analytics.categorization.choices import Decidable
+from accounting_analytics.errors import InputError
 from accounting_analytics.figure_tables import figure_table_html
 from accounting_analytics.html_tables import NOT_TYPESET
 from accounting_analytics.load_metadata import notes
@@ -21,8 +24,7 @@ from accounting_analytics.progress import BATCH_VARIABLE
 from accounting_analytics.recategorization import plan_recategorization
 from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.review_grid.group_figures import group_figures
-from accounting_analytics.review_grid.record import ReviewRecord
-from accounting_analytics.review_grid.saved_decisions import load_decisions, save_decisions
+from accounting_analytics.review_grid.record import KEY, OPEN, SKIPPED, ReviewRecord
 from accounting_analytics.review_grid.static_table import ONE_OF_BOTH, TABLE_OF_GRID, groups_table
 
 if TYPE_CHECKING:
@@ -31,7 +33,74 @@ if TYPE_CHECKING:
 
     from accounting_analytics.local_books import LocalBooks
     from accounting_analytics.recategorization import Plan
-    from accounting_analytics.review_grid.staged_decisions import Rows, StagedChange
+    from accounting_analytics.review_grid.record import Rows, StagedChange
+
+
+class SavedDecision(msgspec.Struct, frozen=True):
+    """Decision of one row: the id of its new category, or None where it is skipped."""
+
+    transaction_id: str
+    category_ledger_id: str
+    updated_category_ledger_id: str | None
+
+
+class SavedReview(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Content of a file of saved decisions."""
+
+    format: Literal["accounting_analytics.review/1"]
+    decisions: list[SavedDecision]
+
+
+def save_decisions(record: ReviewRecord, path: Path) -> None:
+    """Write all decisions to a file, completely or not at all."""
+    chosen = record.staged.chosen
+    decided = np.flatnonzero(chosen != OPEN)
+    keys = zip(*(record.rows.frame[name].iloc[decided] for name in KEY), strict=True)
+    decisions = [
+        SavedDecision(transaction_id, old, record.categories[number] if number >= 0 else None)
+        for (transaction_id, old), number in zip(keys, chosen[decided].tolist(), strict=True)
+    ]
+    content = msgspec.json.encode(SavedReview("accounting_analytics.review/1", decisions))
+    write_text(path, msgspec.json.format(content, indent=1).decode() + "\n")
+
+
+def load_decisions(record: ReviewRecord, path: Path) -> str:
+    """Stage the decisions of a file as one decision, which can be undone; return what was loaded and left out."""
+    saved = _read(path)
+    keys = zip(*(record.rows.frame[name].tolist() for name in KEY), strict=True)
+    row_of = {key: row for row, key in enumerate(keys)}
+    choices: dict[int, int] = {}
+    absent = refused = 0
+    for one in saved.decisions:
+        row = row_of.get((one.transaction_id, one.category_ledger_id))
+        number = (
+            SKIPPED if one.updated_category_ledger_id is None else record.numbers.get(one.updated_category_ledger_id)
+        )
+        if row is None:
+            absent += 1
+        elif number is None or not record.may_choose(row, number):
+            refused += 1
+        else:
+            choices[row] = number
+    rows = np.fromiter(choices, dtype=np.int64, count=len(choices))
+    numbers = np.fromiter(choices.values(), dtype=np.int32, count=len(choices))
+    record.staged.choose(rows, numbers, f"{len(rows):,} loaded decision(s)")
+    sentences = [f"{len(rows):,} of {len(saved.decisions):,} decision(s) of {path} are staged."]
+    if absent:
+        sentences.append(f"{absent:,} are of transactions that are not in the queue any more.")
+    if refused:
+        sentences.append(f"{refused:,} name a category that cannot be chosen for their transaction.")
+    return " ".join(sentences)
+
+
+def _read(path: Path) -> SavedReview:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=SavedReview)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}; review.save(path) writes one") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} holds no saved decisions: {error}; review.save(path) writes them") from error
+
 
 _MAX_ROWS = 50
 _UPDATED_AFTER = 0.2  # seconds

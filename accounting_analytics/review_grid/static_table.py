@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from accounting_analytics.money import from_minor_units
-from accounting_analytics.review_grid.staged_decisions import OPEN, SKIPPED
+from accounting_analytics.review_grid.record import OPEN, SKIPPED
 
 if TYPE_CHECKING:
-    from accounting_analytics.review_grid.record import ReviewRecord
-    from accounting_analytics.review_grid.rows import Group
+    from accounting_analytics.review_grid.record import Group, ReviewRecord
 
 LIVE_GRID = "accounting-analytics-review"
 """Class of the grid that a kernel answers."""

@@ -18,8 +18,7 @@ from accounting_analytics.review_grid.columns import columns_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accounting_analytics.review_grid.record import ReviewRecord
-    from accounting_analytics.review_grid.staged_decisions import Rows, StagedChange
+    from accounting_analytics.review_grid.record import ReviewRecord, Rows, StagedChange
 
 _SCRIPTS = ("staged_rows.js", "shown_rows.js", "category_box.js", "row_elements.js", "grid_parts.js", "review_grid.js")
 """Parts of the script, in this order; none imports anything."""

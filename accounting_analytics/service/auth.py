@@ -19,8 +19,7 @@ from accounting_analytics.atomic_files import remove_temporary_files, replace_fi
 from accounting_analytics.errors import ConfigurationError, InputError
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import INSTANCE_COLUMNS, Store, read_instance
-from accounting_analytics.service.wire.identifiers import check_text, is_valid_id
-from accounting_analytics.service.wire.stored_values import Instance, instant, now
+from accounting_analytics.service.wire.stored_values import Instance, check_text, instant, is_valid_id, now
 
 if TYPE_CHECKING:
     import datetime as dt

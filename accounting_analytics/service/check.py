@@ -28,9 +28,9 @@ from accounting_analytics.service.bookkeeping.ledgers import REQUIRED_LEDGERS
 from accounting_analytics.service.bookkeeping.post_entries import moved_cash_ledger
 from accounting_analytics.service.operations.recategorize_transaction import BY_USER
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.audit_rows import find_changed_rows
 from accounting_analytics.service.storage.database import STREAMED, database_of, id_batches
 from accounting_analytics.service.storage.store import Store, read_ledgers
+from accounting_analytics.service.storage.tables import find_changed_rows
 from accounting_analytics.service.wire.stored_values import (
     CHANGES,
     RECATEGORIZE_TRANSACTION,

@@ -28,7 +28,7 @@ from recompute import COLUMNS, ZONE, naive
 from statements import TYPES, pivot, read_ledgers
 
 import accounting_analytics as aa
-from accounting_analytics.books.scan import scan_files
+from accounting_analytics.books.queries import scan_files
 from accounting_analytics.load_metadata import StatedFrame
 
 if TYPE_CHECKING:

@@ -116,7 +116,7 @@ def _one_row():
 
 def test_another_version_is_named(folder):
     """Books of another version of the package are refused."""
-    from accounting_analytics.books.version_record import BooksRecord  # noqa: PLC0415 (only here)
+    from accounting_analytics.books.storage import BooksRecord  # noqa: PLC0415 (only here
 
     with pytest.raises(BooksError, match="were written by another version: sync into a new folder"):
         BooksRecord.of(aa.Books.open(folder)._version.commit.record | {"format": 99})

@@ -10,7 +10,7 @@ import pytest
 from posted_books import post_to
 
 import accounting_analytics as aa
-from accounting_analytics.books.version_record import MonthRecord
+from accounting_analytics.books.storage import MonthRecord
 from accounting_analytics.demo_company import DemoCompany
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports import verify_export

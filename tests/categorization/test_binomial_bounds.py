@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from accounting_analytics.categorization.binomial_bounds import (
+from accounting_analytics.categorization.payee_history import (
     is_at_least,
     lower_bound,
     smallest_count,

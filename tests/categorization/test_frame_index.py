@@ -5,7 +5,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.categorization.decision_file import write_groups, write_transactions
-from accounting_analytics.categorization.new_rule import add_rule
+from accounting_analytics.categorization.rules import add_rule
 
 RULES = """[[rule]]
 name = "coffee"

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.categorization.new_rule import add_rule
+from accounting_analytics.categorization.rules import add_rule
 from accounting_analytics.errors import FrameError, InputError, RulesError
 
 EXISTING = "# my rules\n\n[[rule]]\nname = 'tea'  # green\ncontains = 'tea'\ncategory = 'Sales'\n\n\n"

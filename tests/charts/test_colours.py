@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from accounting_analytics.charts import colours
+from accounting_analytics.charts import labels as colours
 
 # what people with a deficiency see of linear red, green and blue (Machado, Oliveira and Fernandes, 2009)
 VISIONS = {

@@ -7,7 +7,7 @@ import plotly.io
 import pytest
 
 from accounting_analytics import charts
-from accounting_analytics.charts.picture import _LAB_STYLE
+from accounting_analytics.charts.figure import _LAB_STYLE
 
 pytestmark = pytest.mark.browser
 PLACE = """(() => {

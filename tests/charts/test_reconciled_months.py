@@ -1,6 +1,7 @@
 """Heat map of differences by ledger and month: exact, each once, with ties shown as such."""
 
 import calendar
+import dataclasses
 import datetime as dt
 from decimal import Decimal
 
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 import accounting_analytics as aa
 from accounting_analytics import charts
 from accounting_analytics.errors import InputError
-from accounting_analytics.reconciliation import Comparison, differences_by_month
-from accounting_analytics.schemas import Differences, MonthlyDifferences
+from accounting_analytics.reconciliation import Comparison, Difference, differences_by_month
+from accounting_analytics.schemas import MonthlyDifferences
 
 OWN = ("net_cash_flow", "starting_balance", "ending_balance")
 OTHERS = ("line", "total_net_cash_flow", "ending_total_balance", "ending_cash_balance", "identity")
@@ -23,22 +24,18 @@ DIFFERENCES = st.dictionaries(st.tuples(st.sampled_from(OWN + OTHERS), st.sample
 
 def month(number, differences, *, as_decimals=True, **options):
     """Reconciliation of a month of 2025 with differences in cents by (what, ledger)."""
-    columns = {name: [""] * len(differences) for name in Differences.to_schema().columns}
-    columns |= {
-        "what": [what for what, _ in differences],
-        "ledger_id": [f"led_{ledger}" for _, ledger in differences],
-        "ledger_name": [f"Ledger {ledger}" for _, ledger in differences],
-        "reported": [None] * len(differences),
-        "recomputed": [None] * len(differences),
-        "role": ["cause"] * len(differences),
-        "local_date": [None] * len(differences),
-        "difference": [Decimal(units).scaleb(-2) for units in differences.values()],
-    }
+    rows = tuple(
+        Difference(
+            what, f"led_{ledger}", None, None, Decimal(units).scaleb(-2), None, "", ledger_name=f"Ledger {ledger}"
+        )
+        for (what, ledger), units in differences.items()
+    )
     last = calendar.monthrange(2025, number)[1]
     return aa.Reconciliation(
         aa.Period(dt.date(2025, number, 1), dt.date(2025, number, last), "UTC"),
-        Differences.from_columns(columns, as_decimals=as_decimals),
+        rows,
         (Comparison("line", 1, 0, **options),),
+        as_decimals=as_decimals,
     )
 
 
@@ -136,7 +133,7 @@ def test_all_months_tie(left, text):
 def test_names_are_not_markup():
     """A name with markup is escaped in labels and hover texts."""
     one = month(1, {("net_cash_flow", "a"): 100})
-    one.differences["ledger_name"] = "<b>\nRent"
+    one = dataclasses.replace(one, rows=tuple(row._replace(ledger_name="<b>\nRent") for row in one.rows))
     figure = charts.reconciled_months([one])
     assert figure.layout.annotations[0].text == "&lt;b&gt; Rent"
     assert figure.data[0].customdata[0][0][1] == "&lt;b&gt; Rent, Jan 2025"

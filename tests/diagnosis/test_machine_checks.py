@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from accounting_analytics.diagnosis import Part, machine_checks
+from accounting_analytics.diagnosis import Part
+from accounting_analytics.diagnosis import service_checks as machine_checks
 from accounting_analytics.diagnosis.findings import run_check
 
 

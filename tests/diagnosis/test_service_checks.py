@@ -11,8 +11,8 @@ from accounting_analytics.diagnosis import Diagnosis
 from accounting_analytics.diagnosis.books_sample import BooksReader, find_last_months
 from accounting_analytics.diagnosis.checkup import check_service_and_books
 from accounting_analytics.diagnosis.service_checks import FirstResponse, check_reachable
+from accounting_analytics.service.web.app import ServiceOptions
 from accounting_analytics.service.web.server import running
-from accounting_analytics.service.web.service_options import ServiceOptions
 
 PERIOD = aa.Period.of("2025-01-01", "2025-02-10")
 

@@ -10,7 +10,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports import excel_workbook
+from accounting_analytics.exports import writers as excel_workbook
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from naive_statements import NaiveBooks, NaiveLedger, NaiveLine
 
 import accounting_analytics as aa
 from accounting_analytics.errors import FrameError, IncompleteLoadError, InputError
-from accounting_analytics.hledger.accounts import account_names
+from accounting_analytics.hledger.journal import account_names
 from accounting_analytics.ledger_tree import LedgerTree
 
 NOON = dt.datetime(2025, 1, 31, 12, tzinfo=dt.UTC)

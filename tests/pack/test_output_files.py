@@ -11,13 +11,13 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics import atomic_files
 from accounting_analytics.errors import EmptyPeriodError, InputError
-from accounting_analytics.pack.output_files import OutputFiles, pack_name
+from accounting_analytics.pack.written_pack import OutputFiles, pack_name
 
 OLD = {".html": b"old page", ".pdf": b"old paper", ".xlsx": b"old sheets"}
 NEW = {".html": b"new page", ".pdf": b"new paper", ".xlsx": b"new sheets"}
 PROGRAM = """
 import os, pathlib, signal, sys
-from accounting_analytics.pack.output_files import OutputFiles
+from accounting_analytics.pack.written_pack import OutputFiles
 
 folder, name, at = sys.argv[1:]
 steps = 0

@@ -10,7 +10,7 @@ from accounting_analytics.client.connect import Presentation
 from accounting_analytics.pack.loaded_books import load_books
 from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
 from accounting_analytics.pack.pack_columns import PackPeriods
-from accounting_analytics.pack.pdf import find_browser, print_pdf
+from accounting_analytics.pack.written_pack import find_browser, print_pdf
 
 pytestmark = pytest.mark.browser
 PAYLOAD = "</script></style><img src=x onerror=\"document.title='owned'\">'\"${1}{{7*7}}\\"

@@ -9,7 +9,7 @@ from alterations import ALTERATIONS, CALCULATED, alter
 from small_packs import PLAIN_NAMES, UNUSUAL_NAMES, make_books, page_html, write_pack
 
 from accounting_analytics.pack_verification import check_script
-from accounting_analytics.pack_verification.shown_text import FigureValue, read_shown, value_text
+from accounting_analytics.pack_verification.page_data import FigureValue, read_shown, value_text
 
 pytestmark = [
     pytest.mark.browser,

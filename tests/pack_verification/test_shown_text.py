@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting_analytics.pack_verification.shown_text import FigureValue, agrees, divide, read_shown, value_text
+from accounting_analytics.pack_verification.page_data import FigureValue, agrees, divide, read_shown, value_text
 
 
 @pytest.mark.parametrize(

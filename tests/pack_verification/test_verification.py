@@ -16,7 +16,7 @@ from small_packs import PLAIN_NAMES, UNUSUAL_NAMES, make_books, page_html, recor
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
 from accounting_analytics.pack_verification import pack_data
-from accounting_analytics.pack_verification.pack_data import MAX_ENTRIES_BYTES
+from accounting_analytics.pack_verification.page_data import MAX_ENTRIES_BYTES
 
 OTHER = "0123456789abcdef" * 4
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)

@@ -7,8 +7,7 @@ from decimal import Decimal
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.reconciliation import Comparison
-from accounting_analytics.schemas import Differences
+from accounting_analytics.reconciliation import Comparison, Difference
 
 HOSTILE = "<img src=x onerror=alert(1)>\x1b[31m\u202e"
 
@@ -18,20 +17,12 @@ def make_result():
     """Return a function that makes a result with some differing lines."""
 
     def make(count, *, name="Rent", **options):
-        differences = Differences.from_columns(
-            {name: [None] * count for name in Differences.dtypes()}
-            | {
-                "role": ["cause"] * count,
-                "what": ["line"] * count,
-                "ledger_id": ["led_1"] * count,
-                "ledger_name": [name] * count,
-                "line_id": [f"le_{number}" for number in range(count)],
-                "journal_entry_id": ["je_1"] * count,
-                "reported": [Decimal("1234567.89")] * count,
-                "recomputed": [None] * count,
-                "difference": [Decimal("1234567.89")] * count,
-                "explanation": ["the recomputed report does not contain this line"] * count,
-            }
+        explanation = "the recomputed report does not contain this line"
+        differences = tuple(
+            Difference(
+                "line", "led_1", f"le_{number}", "je_1", Decimal("1234567.89"), None, explanation, ledger_name=name
+            )
+            for number in range(count)
         )
         comparisons = (Comparison("starting_cash_balance", 1, 0, independent=False), Comparison("line", 90, count))
         return aa.Reconciliation(aa.Period.of("2025-01-01", "2025-01-31", "UTC"), differences, comparisons, **options)

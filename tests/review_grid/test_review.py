@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 import accounting_analytics as aa
 from accounting_analytics.errors import FrameError, InputError, PlanError, RulesError
-from accounting_analytics.review_grid.record import ReviewRecord
-from accounting_analytics.review_grid.rows import NONE
-from accounting_analytics.review_grid.staged_decisions import OPEN, SKIPPED, StagedDecisions
+from accounting_analytics.review_grid.record import NONE, OPEN, SKIPPED, ReviewRecord, StagedDecisions
 from accounting_analytics.schemas import Proposals
 
 RULES = Path(__file__).parents[2] / "data" / "rules.toml"

@@ -24,9 +24,8 @@ from accounting_analytics.errors import InputError, OperationRefusedError
 from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
 from accounting_analytics.service.operations.list_line_entries import Cursor, page_tokens
 from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.app import create_app
+from accounting_analytics.service.web.app import ServiceOptions, create_app
 from accounting_analytics.service.web.server import RunningService
-from accounting_analytics.service.web.service_options import ServiceOptions
 from accounting_analytics.service.wire.requests import ListLineEntriesQuery, parse_query
 from accounting_analytics.service.wire.response_models import Error, error_response, json_response, unauthorized
 from accounting_analytics.service.wire.stored_values import microseconds

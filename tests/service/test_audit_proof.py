@@ -15,7 +15,7 @@ from accounting_analytics.service.bookkeeping.ledgers import rename_ledger
 from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.imports.import_books import import_books
-from accounting_analytics.service.storage import audit_rows
+from accounting_analytics.service.storage import tables as audit_rows
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 

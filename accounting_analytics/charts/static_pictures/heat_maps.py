@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accounting_analytics.charts.colours import BALANCE_COLOUR, INK, MUTED, OUTFLOW_COLOUR, RULE, cell_opacity
+from accounting_analytics.charts.labels import BALANCE_COLOUR, INK, MUTED, OUTFLOW_COLOUR, RULE, cell_opacity
 from accounting_analytics.charts.static_pictures.canvas import SMALL, fitted, text_width
 from accounting_analytics.charts.static_pictures.sheet import draw_labels, plain, sizes
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from accounting_analytics.charts.static_pictures.canvas import Canvas
 
-_WIDE = 560
+_WIDE_CELL = 560
 _WIDE_ROW, _NARROW_ROW, _CELL = 26, 42, 22
-_NAMES = 0.3
+_CELL_NAMES = 0.3
 
 
 def draw_heat_map(canvas: Canvas, figure: go.Figure, top: float) -> float:
@@ -26,8 +26,8 @@ def draw_heat_map(canvas: Canvas, figure: go.Figure, top: float) -> float:
     amounts = {(one.x, one.y): plain(one.text) for one in figure.layout.annotations if one.name == "amount"}
     ties = [((column, row), text) for row, texts in enumerate(trace.text or []) for column, text in enumerate(texts)]
     amounts = {**dict(one for one in ties if one[1]), **amounts}
-    is_wide = canvas.width >= _WIDE
-    left = min(max(map(text_width, names)), canvas.width * _NAMES) + 12 if is_wide else 0.0
+    is_wide = canvas.width >= _WIDE_CELL
+    left = min(max(map(text_width, names)), canvas.width * _CELL_NAMES) + 12 if is_wide else 0.0
     width, height = (canvas.width - left) / len(columns), _WIDE_ROW if is_wide else _NARROW_ROW
     fits = all(text_width(text, SMALL - 1) <= width - 2 for text in amounts.values())
     for row, (name, values) in enumerate(zip(names, trace.z, strict=True)):

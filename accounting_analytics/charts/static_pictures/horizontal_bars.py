@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accounting_analytics.charts.colours import INK
+from accounting_analytics.charts.labels import INK
 from accounting_analytics.charts.static_pictures.canvas import fitted, text_width
 from accounting_analytics.charts.static_pictures.rows import BAR, row_places
 from accounting_analytics.charts.static_pictures.sheet import amount_scale, labels_of, plain, sizes

@@ -6,7 +6,7 @@ import datetime as dt
 import math
 from typing import TYPE_CHECKING, Any
 
-from accounting_analytics.charts.colours import GROUND, INK, MUTED
+from accounting_analytics.charts.labels import GROUND, INK, MUTED
 from accounting_analytics.charts.static_pictures.canvas import SMALL, Canvas, text_width
 from accounting_analytics.charts.static_pictures.sheet import (
     DASHES,

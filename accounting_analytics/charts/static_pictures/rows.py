@@ -16,7 +16,7 @@ BAR = 14
 _WIDE = 560
 """From this width on, names and amounts are beside their bars instead of above."""
 _WIDE_ROW, _NARROW_ROW = 27, 38
-_GAP = 14
+_ROW_GAP = 14
 _NAMES = 0.36
 """Part of a sheet that names take at most."""
 
@@ -44,7 +44,7 @@ def row_places(canvas: Canvas, labels: Sequence[str], texts: Sequence[str], top:
     tops = [top + height * (number + 1) - BAR - below for number in range(len(labels))]
     bottom = top + height * len(labels)
     if not is_wide:
-        return RowPlaces(is_wide, 0.0, float(canvas.width), tops, canvas.width - _GAP, bottom)
-    left = min(max(text_width(label) for label in labels), canvas.width * _NAMES) + _GAP
-    right = canvas.width - max(text_width(text, bold=True) for text in texts) - _GAP
-    return RowPlaces(is_wide, left, right, tops, left - _GAP + 1, bottom)
+        return RowPlaces(is_wide, 0.0, float(canvas.width), tops, canvas.width - _ROW_GAP, bottom)
+    left = min(max(text_width(label) for label in labels), canvas.width * _NAMES) + _ROW_GAP
+    right = canvas.width - max(text_width(text, bold=True) for text in texts) - _ROW_GAP
+    return RowPlaces(is_wide, left, right, tops, left - _ROW_GAP + 1, bottom)

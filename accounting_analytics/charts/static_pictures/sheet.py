@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from matplotlib.ticker import MaxNLocator
 
-from accounting_analytics.charts.colours import INK, MUTED, RULE
+from accounting_analytics.charts.labels import INK, MUTED, RULE
 from accounting_analytics.charts.static_pictures.canvas import NORMAL, SMALL, Canvas, text_width
 
 if TYPE_CHECKING:

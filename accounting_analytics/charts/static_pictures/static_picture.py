@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Literal, overload
 import plotly.graph_objects as go
 
 from accounting_analytics.arguments import require_type
-from accounting_analytics.charts.colours import CLASSES, ON_DARK
+from accounting_analytics.charts.labels import CLASSES, ON_DARK
 from accounting_analytics.charts.static_pictures.bars import draw_bars
-from accounting_analytics.charts.static_pictures.canvas import Canvas
+from accounting_analytics.charts.static_pictures.canvas import Canvas, page_element
 from accounting_analytics.charts.static_pictures.heat_maps import draw_heat_map
 from accounting_analytics.charts.static_pictures.horizontal_bars import draw_horizontal_bars
 from accounting_analytics.charts.static_pictures.lines import draw_lines
 from accounting_analytics.charts.static_pictures.sheet import draw_head, draw_message, message_of, plain
-from accounting_analytics.charts.static_pictures.svg import page_element
 from accounting_analytics.charts.static_pictures.waterfalls import draw_waterfall
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote

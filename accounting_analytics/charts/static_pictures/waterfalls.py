@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from accounting_analytics.charts.colours import INK, MUTED, RULE
+from accounting_analytics.charts.labels import INK, MUTED, RULE
 from accounting_analytics.charts.static_pictures.canvas import SMALL, Canvas, fitted, text_width
 from accounting_analytics.charts.static_pictures.rows import BAR, row_places
 from accounting_analytics.charts.static_pictures.sheet import (

@@ -105,8 +105,7 @@ def pack(
     flow is not proven, which the first page says, or the period is empty.
     """
     from accounting_analytics.pack.monthly_pack import PageOptions
-    from accounting_analytics.pack.output_files import OutputFiles, pack_name
-    from accounting_analytics.pack.written_pack import write_pack
+    from accounting_analytics.pack.written_pack import OutputFiles, pack_name, write_pack
 
     _refuse_arguments(unexpected or [])
     _refuse_secrets(
@@ -159,8 +158,7 @@ def _choose_formats(profile: str | None, mail_to: list[str], *, pdf: bool, mail:
     from accounting_analytics.client.connect import load_settings
     from accounting_analytics.extras import import_extra
     from accounting_analytics.pack.mail import parse_address
-    from accounting_analytics.pack.pdf import find_browser
-    from accounting_analytics.pack.written_pack import PackFormats
+    from accounting_analytics.pack.written_pack import PackFormats, find_browser
 
     if excel:
         import_extra("xlsxwriter", "excel", "a workbook")

@@ -202,7 +202,7 @@ def _load_and_propose(
 
 def _print_proposals(rows: pd.DataFrame, summary: str, zone: str, limit: int | None) -> None:
     """Print proposals, or items of a plan, without the ids of decided groups, which are wider than their column."""
-    from accounting_analytics.categorization.decided_by_hand import BY_HAND
+    from accounting_analytics.categorization.choices import BY_HAND
 
     short = rows.assign(rule=rows["rule"].mask(rows["rule"].str.startswith(BY_HAND), BY_HAND))
     print_transactions(short, _COLUMNS, summary=summary, time_zone=zone, limit=limit)

@@ -107,7 +107,7 @@ def append_rule(
 
     The rule has its merchant, direction and account. The rest of the file stays as it is. The books do not change.
     """
-    from accounting_analytics.categorization.new_rule import add_rule
+    from accounting_analytics.categorization.rules import add_rule
 
     options = LoadOptions(checkpoint, dry_run=False, as_json=False)
     given = DayOptions(start_date, end_date, period)

@@ -60,8 +60,8 @@ def serve(
     import logging
 
     from accounting_analytics.service.web.access_log import show_access_log
+    from accounting_analytics.service.web.app import ServiceOptions
     from accounting_analytics.service.web.server import serve as serve_books
-    from accounting_analytics.service.web.service_options import ServiceOptions
 
     logging.raiseExceptions = False  # a log on a full disk loses lines, and gets no traceback when there is space again
     if access_log:

@@ -18,8 +18,7 @@ from accounting_analytics.service.bookkeeping.ledgers import REQUIRED_LEDGERS, a
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.sqlite import beside
 from accounting_analytics.service.storage.store import Store, find_instance, read_instance
-from accounting_analytics.service.wire.identifiers import check_header_id, check_text, new_id
-from accounting_analytics.service.wire.stored_values import Instance, now
+from accounting_analytics.service.wire.stored_values import Instance, check_header_id, check_text, new_id, now
 
 if TYPE_CHECKING:
     import datetime as dt

@@ -24,15 +24,17 @@ from accounting_analytics.errors import InputError, OperationRefusedError
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import quote
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.audit_rows import LOCAL, NewAuditRow, record
 from accounting_analytics.service.storage.store import Store, read_instance, read_ledgers
-from accounting_analytics.service.wire.identifiers import check_id, check_text, new_id
+from accounting_analytics.service.storage.tables import LOCAL, NewAuditRow, record
 from accounting_analytics.service.wire.stored_values import (
     CREATE_LEDGER,
     RENAME_LEDGER,
     Instance,
     StoredLedger,
+    check_id,
+    check_text,
     instant,
+    new_id,
     now,
 )
 

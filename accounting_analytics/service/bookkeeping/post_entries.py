@@ -21,15 +21,18 @@ from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError, PostingRefusedError
 from accounting_analytics.money import format_amount, from_minor_units
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.audit_rows import NewAuditRow, record
 from accounting_analytics.service.storage.database import database_of, id_batches
 from accounting_analytics.service.storage.store import Store, read_instance, read_ledgers
-from accounting_analytics.service.wire.identifiers import check_id, check_text, derived_id, new_ids
+from accounting_analytics.service.storage.tables import NewAuditRow, record
 from accounting_analytics.service.wire.stored_values import (
     POST_ENTRIES,
     Instance,
     StoredLedger,
+    check_id,
+    check_text,
+    derived_id,
     microseconds,
+    new_ids,
     to_units,
 )
 

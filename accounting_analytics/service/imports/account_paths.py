@@ -22,7 +22,7 @@ from accounting_analytics.chart_of_accounts import (
 from accounting_analytics.ledger_names import PATH_SEPARATOR
 from accounting_analytics.messages import join_ids
 from accounting_analytics.service.bookkeeping.ledgers import FIRST_DIGIT, NewLedger, names_of_ledgers
-from accounting_analytics.service.wire.identifiers import new_id
+from accounting_analytics.service.wire.stored_values import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

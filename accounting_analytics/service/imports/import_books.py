@@ -39,8 +39,7 @@ from accounting_analytics.service.imports.known_entries import SERIES, compare_w
 from accounting_analytics.service.imports.line_table import read_line_table
 from accounting_analytics.service.imports.parsed_books import ImportOptions, ParsedBooks
 from accounting_analytics.service.storage.store import Store, read_instance, read_ledgers
-from accounting_analytics.service.wire.identifiers import instance_suffix
-from accounting_analytics.service.wire.stored_values import IMPORT_BOOKS, Instance, StoredLedger
+from accounting_analytics.service.wire.stored_values import IMPORT_BOOKS, Instance, StoredLedger, instance_suffix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -20,10 +20,10 @@ from accounting_analytics.service.bookkeeping.post_entries import AS_POSTED, New
 from accounting_analytics.service.imports.account_paths import path_id
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.database import id_batches
-from accounting_analytics.service.wire.identifiers import instance_suffix
 from accounting_analytics.service.wire.stored_values import (
     IMPORT_BOOKS,
     Instance,
+    instance_suffix,
     instant,
     microseconds,
     to_units,

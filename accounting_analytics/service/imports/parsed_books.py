@@ -18,7 +18,7 @@ from accounting_analytics.money import DEFAULT_SCALE, EXACT, format_amount
 from accounting_analytics.periods import as_utc, local_date, zone
 from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction
 from accounting_analytics.service.imports.account_paths import AccountMapping, map_accounts
-from accounting_analytics.service.wire.identifiers import check_id
+from accounting_analytics.service.wire.stored_values import check_id
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence

@@ -11,8 +11,7 @@ from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service.operations.line_entry_records import COLUMNS, LineEntryRow, transaction_of_line
 from accounting_analytics.service.operations.resource_lookup import find_ledger, refuse_unknown
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.audit_rows import NewAuditRow, record
-from accounting_analytics.service.wire.identifiers import is_valid_id
+from accounting_analytics.service.storage.tables import NewAuditRow, record
 from accounting_analytics.service.wire.requests import RecategorizeTransactionBody, refuse_value
 from accounting_analytics.service.wire.response_models import (
     CategorizedTransaction,
@@ -20,7 +19,13 @@ from accounting_analytics.service.wire.response_models import (
     NestedLedger,
     RecategorizedTransaction,
 )
-from accounting_analytics.service.wire.stored_values import RECATEGORIZE_TRANSACTION, AnyRow, Instance, StoredLedger
+from accounting_analytics.service.wire.stored_values import (
+    RECATEGORIZE_TRANSACTION,
+    AnyRow,
+    Instance,
+    StoredLedger,
+    is_valid_id,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

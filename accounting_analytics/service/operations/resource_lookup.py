@@ -11,10 +11,9 @@ from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.periods import LOCALTIME, Period
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import SELECT_LEDGERS
-from accounting_analytics.service.wire.identifiers import is_valid_id
 from accounting_analytics.service.wire.requests import PeriodQuery, refuse_value
 from accounting_analytics.service.wire.response_models import NestedLedger
-from accounting_analytics.service.wire.stored_values import Instance, StoredLedger
+from accounting_analytics.service.wire.stored_values import Instance, StoredLedger, is_valid_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,9 +1,11 @@
-"""The application: routes, authentication, one endpoint for each operation, and one response for each kind of error."""
+"""The service as a Starlette application, and its options."""
 
 from __future__ import annotations
 
+import ipaddress
 import logging
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +19,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from accounting_analytics.errors import OperationRefusedError
+from accounting_analytics.errors import ConfigurationError, OperationRefusedError
+from accounting_analytics.periods import zone
 from accounting_analytics.service import operations
 from accounting_analytics.service.auth import instance_of_token, token_key
 from accounting_analytics.service.web.access_log import AccessLog
 from accounting_analytics.service.web.openapi import INSTANCE_HEADER, openapi_document
 from accounting_analytics.service.web.rate_limits import RateLimits
 from accounting_analytics.service.web.request_body import check_json, read_body
-from accounting_analytics.service.web.service_options import ServiceOptions
 from accounting_analytics.service.wire.requests import (
     MODIFIED_BY,
     CashFlowReportQuery,
@@ -48,12 +50,86 @@ from accounting_analytics.service.wire.response_models import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from starlette.types import ASGIApp
 
     from accounting_analytics.service.storage.store import Store
     from accounting_analytics.service.wire.stored_values import Instance
+
+
+LOOPBACK = "127.0.0.1"
+_MAX_PORT = 65535
+_HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
+
+
+@dataclass(frozen=True)
+class ServiceOptions:
+    """How to run the service; every option has a default that is safe on this machine.
+
+    Parameters
+    ----------
+    host : str
+        Address to bind to; an address that other machines can reach needs `allow_remote`.
+    port : int
+        Port; 0 takes a free one.
+    allow_remote : bool
+        Whether other machines may reach the service.
+    public_hosts : sequence of str
+        Host names that requests may use, besides those of loopback.
+    localtime : str, optional
+        Time zone that ``localtime`` means in every instance, instead of the one it was created with.
+    requests_per_minute : int, optional
+        Requests per minute and instance; no limit if omitted.
+
+    Raises
+    ------
+    ConfigurationError
+        Other machines could reach the service, which is not allowed; or the port does not exist.
+    PeriodError
+        The time zone is unknown.
+    """
+
+    host: str = LOOPBACK
+    port: int = 0
+    allow_remote: bool = False
+    public_hosts: Sequence[str] = ()
+    localtime: str | None = None
+    requests_per_minute: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.is_remote and not self.allow_remote:
+            raise ConfigurationError(
+                f"host {self.host!r} can be reached by other machines, and this service uses plain HTTP: "
+                f"use {LOOPBACK}, or allow it with allow_remote (--allow-remote)"
+            )
+        for name in self.public_hosts:
+            if not _HOST_NAME.fullmatch(name):
+                raise ConfigurationError(
+                    f"public host {name!r} must be a bare host name such as 'books.example.org', without scheme, port "
+                    "or path"
+                )
+        if not 0 <= self.port <= _MAX_PORT:
+            raise ConfigurationError(
+                f"port {self.port} does not exist; use a port from 0 (any free one) to {_MAX_PORT}"
+            )
+        if self.localtime is not None:
+            zone(self.localtime)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether other machines can reach the host."""
+        try:
+            return self.host != "localhost" and not ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return True
+
+    @property
+    def allowed_hosts(self) -> list[str]:
+        """Host names that requests may use: any one if other machines can reach the host, unless some are public."""
+        if self.is_remote and not self.public_hosts:
+            return ["*"]
+        return ["localhost", LOOPBACK, "[::1]", self.host, *self.public_hosts]
 
 
 _DEFAULTS = ServiceOptions()

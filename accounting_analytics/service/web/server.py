@@ -17,8 +17,7 @@ from accounting_analytics.service.bookkeeping.instances import create_first_inst
 from accounting_analytics.service.storage.database import database_of
 from accounting_analytics.service.storage.sqlite import beside
 from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.app import create_app
-from accounting_analytics.service.web.service_options import ServiceOptions
+from accounting_analytics.service.web.app import ServiceOptions, create_app
 
 if TYPE_CHECKING:
     import asyncio

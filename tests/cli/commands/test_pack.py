@@ -13,7 +13,7 @@ from email.policy import default
 
 import pytest
 
-from accounting_analytics.pack.output_files import OutputFiles
+from accounting_analytics.pack.written_pack import OutputFiles
 
 JANUARY = ("--period", "2025-01", "--output", "packs")
 NAME = "harbor-lane_2025-01"

@@ -8,7 +8,7 @@ from accounting_analytics.errors import PeriodError
 from accounting_analytics.service.bookkeeping.audit_log import ChangeFilter, list_changes
 from accounting_analytics.service.bookkeeping.ledgers import rename_ledger
 from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
-from accounting_analytics.service.storage import audit_rows
+from accounting_analytics.service.storage import tables as audit_rows
 from accounting_analytics.service.wire.stored_values import CHANGES, microseconds
 
 

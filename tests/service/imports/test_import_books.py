@@ -11,7 +11,7 @@ from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_l
 from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.wire.identifiers import instance_suffix
+from accounting_analytics.service.wire.stored_values import instance_suffix
 
 DATA = Path(__file__).parents[3] / "data"
 HEADER = "entry_id,datetime,entry_description,ledger,debit_credit,amount"

@@ -17,9 +17,8 @@ from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.app import create_app
+from accounting_analytics.service.web.app import ServiceOptions, create_app
 from accounting_analytics.service.web.server import RunningService, running
-from accounting_analytics.service.web.service_options import ServiceOptions
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
 

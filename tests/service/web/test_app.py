@@ -14,9 +14,9 @@ from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.bookkeeping.post_entries import NewTag, NewTransaction
 from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.web.app import ServiceOptions
 from accounting_analytics.service.web.request_body import MAX_BODY
 from accounting_analytics.service.web.server import running
-from accounting_analytics.service.web.service_options import ServiceOptions
 
 BEARER = 'Bearer realm="accounting-analytics"'
 ERROR = {"message", "data", "display_message", "error_code"}

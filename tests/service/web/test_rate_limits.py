@@ -9,9 +9,9 @@ from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.web.app import ServiceOptions
 from accounting_analytics.service.web.rate_limits import DOCUMENTED_RATE, RateLimits
 from accounting_analytics.service.web.server import running
-from accounting_analytics.service.web.service_options import ServiceOptions
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
 HEADERS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")

@@ -20,8 +20,8 @@ from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError, 
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.web.app import ServiceOptions
 from accounting_analytics.service.web.server import running, serve
-from accounting_analytics.service.web.service_options import ServiceOptions
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
 
@@ -135,8 +135,8 @@ def test_serve(tmp_path, how):
     """A new database gets an instance and a token file; the printed lines suffice, and do not show the token."""
     database = tmp_path / "my books.db"
     code = (
-        "import sys; from accounting_analytics.service.web import server, service_options; "
-        "server.serve(sys.argv[1], service_options.ServiceOptions(localtime=sys.argv[2]))"
+        "import sys; from accounting_analytics.service.web import app, server; "
+        "server.serve(sys.argv[1], app.ServiceOptions(localtime=sys.argv[2]))"
     )
     process = subprocess.Popen(  # noqa: S603 (our own program)
         [sys.executable, "-u", "-W", "error", "-c", code, str(database), "America/New_York"],

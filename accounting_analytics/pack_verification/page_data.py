@@ -1,4 +1,4 @@
-"""The data of a pack: its record and its entries, written as elements of the page and read back with limits."""
+"""What the page of a pack has: its elements, the texts of its figures, its record and its entries, read with limits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import gzip
 import json
 import re
 import zlib
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
 
 import msgspec
 
@@ -17,7 +19,89 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.messages import printable, quote, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+
+_WITHOUT_END = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
+_SPACE = " \t\n"
+
+
+@dataclass(frozen=True)
+class PageElement:
+    """An element of the page.
+
+    Attributes
+    ----------
+    name : str
+        Its name in lower case.
+    attributes : dict
+        Its attributes.
+    line : int
+        Line of the page where it begins.
+    parent : PageElement or None
+        The element around it.
+    pieces : list of str
+        Its own text, without that of the elements in it.
+    """
+
+    name: str
+    attributes: dict[str, str]
+    line: int
+    parent: PageElement | None
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def own_text(self) -> str:
+        """Own text without white space at its ends."""
+        return "".join(self.pieces).strip(_SPACE)
+
+    def with_parents(self) -> Iterator[PageElement]:
+        """Iterate over the element and those around it."""
+        element: PageElement | None = self
+        while element is not None:
+            yield element
+            element = element.parent
+
+    def nearest(self, attribute: str) -> str:
+        """Value of an attribute of the nearest element that has it; empty without one."""
+        return next((one.attributes[attribute] for one in self.with_parents() if attribute in one.attributes), "")
+
+
+def read_page(text: str) -> list[PageElement]:
+    """All elements of a page in their order."""
+    reader = _PageReader()
+    reader.feed(text)
+    reader.close()
+    return reader.elements
+
+
+class _PageReader(HTMLParser):
+    """Collects elements with their texts."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[PageElement] = []
+        self._open: list[PageElement] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin an element."""
+        attributes = {name: value or "" for name, value in attrs}
+        element = PageElement(tag, attributes, self.getpos()[0], self._open[-1] if self._open else None)
+        self.elements.append(element)
+        if tag not in _WITHOUT_END:
+            self._open.append(element)
+
+    def handle_endtag(self, tag: str) -> None:
+        """End the element that began last with this name, and all in it."""
+        if any(element.name == tag for element in self._open):
+            while self._open.pop().name != tag:
+                pass
+
+    def handle_data(self, data: str) -> None:
+        """Add text to the element that is open."""
+        if self._open:
+            self._open[-1].pieces.append(data)
+
 
 RECORD_ID, ENTRIES_ID = "pack-record", "pack-entries"
 MAX_ENTRIES_BYTES = 200_000_000
@@ -215,3 +299,56 @@ def _refuse_number(text: str) -> NoReturn:
 
 def _refuse(what: str, problem: str) -> NoReturn:
     raise InputError(f"the {what} of the pack cannot be read: {shorten(printable(problem), limit=200)}") from None
+
+
+_NUMBER = re.compile(r"(\()?([+\u2212-])?([0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]+)?)(%)?(\))?")
+_SPACES = " \t\n\N{NO-BREAK SPACE}"
+NOT_KNOWN = "not known"
+ZERO = "\N{EN DASH}"
+
+
+class FigureValue(NamedTuple):
+    """An exact value: `units` of the last of its fraction digits, of an amount, a count or a percentage."""
+
+    units: int
+    digits: int
+    is_percent: bool = False
+
+
+def divide(units: int, divisor: int) -> int:
+    """Quotient as an integer, rounded half to even."""
+    if divisor < 0:
+        units, divisor = -units, -divisor
+    quotient, rest = divmod(units, divisor)
+    return quotient + (2 * rest > divisor or (2 * rest == divisor and quotient % 2 == 1))
+
+
+def value_text(value: FigureValue | None, *, form: str = "") -> str:
+    """Text that a figure has to have: a minus sign before negative ones, all of its fraction digits."""
+    if value is None:
+        return NOT_KNOWN
+    units, digits, is_percent = value
+    negative = units < 0 and form != "magnitude"
+    whole = str(abs(units)).zfill(digits + 1)
+    end = len(whole) - digits
+    fraction = f".{whole[end:]}" if digits else ""
+    return f"{'-' if negative else ''}{int(whole[:end]):,}{fraction}{'%' if is_percent else ''}"
+
+
+def read_shown(text: str) -> str | None:
+    """Text that a page shows, written as `value_text` writes it; None where it is not a figure."""
+    text = text.strip(_SPACES)
+    if text in {NOT_KNOWN, ZERO}:
+        return text
+    found = _NUMBER.fullmatch(text)
+    if not found or (found[1] is None) != (found[5] is None) or (found[1] and found[2]):
+        return None
+    is_negative = found[1] or found[2] not in {None, "+"}
+    return f"{'-' if is_negative else ''}{found[3]}{found[4] or ''}"
+
+
+def agrees(shown: str | None, expected: str) -> bool:
+    """Whether a shown text is the expected one; zeros may be a dash."""
+    if shown == ZERO:
+        return expected != NOT_KNOWN and not re.search("[1-9]", expected)
+    return shown == expected

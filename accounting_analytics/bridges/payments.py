@@ -1,16 +1,126 @@
-"""Why the payments of a payee differ between two periods: one cause each, and the payments that it is about."""
+"""Payments behind a bridge: lines by category and payee, and what changed between two sides of them."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from accounting_analytics.categorization.merchants import merchants
+from accounting_analytics.column_conversion import exact_amounts
+from accounting_analytics.money import to_minor_units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Hashable, Sequence
 
+    import numpy.typing as npt
+
+    from accounting_analytics.ledger_names import LedgerNames
     from accounting_analytics.periods import Period
+
+
+class BridgedLines(NamedTuple):
+    """Lines of both sides, those before negated.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        The lines, with ``figure_amount``.
+    is_after : array of bool
+        Which side each line is of.
+    steps : array of int
+        Rank of the step that each line is part of; -1 where nothing changed.
+    before_units, after_units : int
+        The bridged total of each side.
+    """
+
+    frame: pd.DataFrame
+    is_after: npt.NDArray[np.bool_]
+    steps: npt.NDArray[np.int64]
+    before_units: int
+    after_units: int
+
+
+class SideLines(NamedTuple):
+    """Lines of one side: as they are, their exact units in the bridged total, and the payee of each."""
+
+    frame: pd.DataFrame
+    units: list[int]
+    payees: list[str]
+
+    @classmethod
+    def of_entries(cls, entries: pd.DataFrame, sign: int, payees: dict[str, str], scale: int) -> SideLines:
+        """Read lines whose ``figure_amount`` counts in the total with a sign."""
+        exact = exact_amounts(entries["figure_amount"], scale, entries["id"]).column
+        units = [sign * to_minor_units(one, scale) for one in exact]
+        return cls(entries, units, [payees.get(one, "") for one in entry_ids(entries)])
+
+    def payments(self, keys: Sequence[Hashable]) -> dict[Any, tuple[Payment, ...]]:
+        """Payments by key, one key for each line: the lines of a journal entry together, in order of their days."""
+        found: dict[Hashable, dict[str, list[Any]]] = {}
+        days = self.frame["local_date"].dt.date
+        for key, entry, day, units in zip(keys, entry_ids(self.frame), days, self.units, strict=True):
+            payment = found.setdefault(key, {}).setdefault(entry, [day, 0])
+            payment[0] = min(payment[0], day)
+            payment[1] += units
+        return {
+            key: tuple(sorted((Payment(one, day, units) for one, (day, units) in of_key.items()), key=_in_order))
+            for key, of_key in found.items()
+        }
+
+    def entry_units(self) -> dict[str, int]:
+        """Sum of the lines of each journal entry."""
+        sums: dict[str, int] = {}
+        for entry, units in zip(entry_ids(self.frame), self.units, strict=True):
+            sums[entry] = sums.get(entry, 0) + units
+        return sums
+
+
+def _in_order(payment: Payment) -> tuple[Any, ...]:
+    return payment.date, payment.units, payment.entry_id
+
+
+def entry_ids(lines: pd.DataFrame) -> list[str]:
+    """Journal entry of each line; of a line that names none, the line itself."""
+    entries = lines["journal_entry_id"].astype(object)
+    return list(entries.where(entries.notna(), lines["id"].astype(object)))
+
+
+def payees_of_entries(lines: pd.DataFrame, cash: Collection[str]) -> dict[str, str]:
+    """Payee of each journal entry: the merchant of its transaction, else of its own description; empty without text.
+
+    Of several transactions that on a cash ledger counts, and of these the one whose line has the first id.
+    """
+    texts: dict[str, str] = {}
+    is_cash = lines["ledger_id"].isin(list(cash)).to_numpy(dtype=bool)
+    ordered = lines.assign(_other=~is_cash).sort_values(["_other", "id"], kind="stable")
+    for name in ("transaction_description", "journal_entry_description"):
+        if name not in ordered:
+            continue
+        given = ordered[name].astype(object)
+        for entry, text in zip(entry_ids(ordered), given.where(given.notna(), ""), strict=True):
+            if str(text).strip():
+                texts.setdefault(entry, str(text))
+    return dict(zip(texts, merchants(texts.values()), strict=True))
+
+
+def join_sides(sides: Sequence[SideLines], ranks: Sequence[Sequence[int]]) -> BridgedLines:
+    """Lines of both sides, with the step that each belongs to."""
+    before, after = sides
+    frame = pd.concat([before.frame, after.frame], ignore_index=True)
+    frame.attrs = dict(after.frame.attrs)
+    return BridgedLines(
+        frame,
+        np.repeat([False, True], [len(before.frame), len(after.frame)]),
+        np.array([rank for of_side in ranks for rank in of_side], dtype=np.int64),
+        sum(before.units),
+        sum(after.units),
+    )
+
 
 NEW, GONE, EARLIER, LATER = "new payee", "gone", "earlier", "later"
 MORE, FEWER, LARGER, SMALLER, OTHER_AMOUNTS = (
@@ -189,3 +299,63 @@ def _unmatched(
             return None
         row -= 1
     return sorted([*left, *range(skipped)])
+
+
+class BridgeStep(NamedTuple):
+    """The change of a payee in a category.
+
+    Attributes
+    ----------
+    key : str
+        Ledger id and payee, separated by ``|``: finds the figure in the bridge.
+    ledger_id, category : str
+        The category.
+    payee : str
+        The payee, in upper case; empty for entries without text.
+    cause : Cause
+        Why it changed, and the payments that it is about.
+    before, after : tuple of Payment
+        The payments of each side.
+    is_expense : bool or None
+        Whether the category is an expense or a revenue, of a step between two income statements.
+    is_deduction : bool
+        Whether a payment reduces what its journal entry pays or receives as a whole, as taxes withheld from wages do.
+    """
+
+    key: str
+    ledger_id: str
+    category: str
+    payee: str
+    cause: Cause
+    before: tuple[Payment, ...]
+    after: tuple[Payment, ...]
+    is_expense: bool | None = None
+    is_deduction: bool = False
+
+    @property
+    def before_units(self) -> int:
+        """What the payments before sum to."""
+        return sum(one.units for one in self.before)
+
+    @property
+    def after_units(self) -> int:
+        """What the payments after sum to."""
+        return sum(one.units for one in self.after)
+
+    @property
+    def units(self) -> int:
+        """The change."""
+        return self.after_units - self.before_units
+
+    @property
+    def label(self) -> str:
+        """Category and payee; of all smaller changes together, how many there are."""
+        if not self.ledger_id:
+            return self.category
+        return f"{self.category}: {self.payee or 'without text'}"
+
+
+def category_name(names: LedgerNames, ledger_id: str) -> str:
+    """Name of a ledger, or its path where another has the name too."""
+    name = names.name(ledger_id)
+    return names.path(ledger_id) if len(names.matches(name)) > 1 else name

@@ -1,38 +1,218 @@
-"""Step lines of the balance of each cash account, and of all together, by day."""
+"""Step lines of cash by day: of a report, and of the accounts of a statement."""
 
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections import defaultdict
+from decimal import localcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.arguments import require_type
-from accounting_analytics.charts.category_flows import check_largest
-from accounting_analytics.charts.colours import ACCOUNT_COLOURS, DASHES, INK, OTHERS_COLOUR
-from accounting_analytics.charts.day_lines import DayLine, draw_day_lines, mark_lowest_and_end
-from accounting_analytics.charts.figure import add_message, day_remarks, table_subtitle, titled_figure, unit_text
-from accounting_analytics.charts.labels import escaped, short_labels
-from accounting_analytics.charts.mark_table import MAX_LINES, MarkTableBuilder, TableLine
-from accounting_analytics.charts.time_axis import time_steps
+from accounting_analytics.cash_flow_report import require_report
+from accounting_analytics.charts.category_charts import check_largest
+from accounting_analytics.charts.figure import (
+    DAY,
+    add_message,
+    day_remarks,
+    first_known_day,
+    known_remarks,
+    local_dates,
+    mark_data,
+    mark_sizes,
+    new_figure,
+    require_lines,
+    require_untagged,
+    table_subtitle,
+    titled_figure,
+    unit_text,
+)
+from accounting_analytics.charts.labels import (
+    ACCOUNT_COLOURS,
+    BALANCE_COLOUR,
+    DASHES,
+    GROUND,
+    INK,
+    OTHERS_COLOUR,
+    amount_label,
+    escaped,
+    short_labels,
+)
+from accounting_analytics.charts.mark_table import MAX_LINES, MarkTableBuilder, TableLine, report_lines
+from accounting_analytics.charts.time_axis import draw_day_axis, time_steps
 from accounting_analytics.column_conversion import exact_amounts
 from accounting_analytics.errors import InputError
 from accounting_analytics.figures import KEY_SEPARATOR, Figure, text_of
 from accounting_analytics.messages import quote
-from accounting_analytics.money import from_minor_units, to_minor_units
+from accounting_analytics.money import EXACT, format_amount, from_minor_units, sum_by_key, to_minor_units
 from accounting_analytics.periods import Period, zone
+from accounting_analytics.report_figures import BALANCE, NET
 from accounting_analytics.selections import Selection, Span
 from accounting_analytics.statements import Statement
 from accounting_analytics.statements.line_sums import LineSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from decimal import Decimal
 
     import pandas as pd
+    import plotly.graph_objects as go
 
-    from accounting_analytics.charts.picture import Picture
+    from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.charts.figure import Picture
     from accounting_analytics.figure_tables import FigureCell, FigureTable
     from accounting_analytics.statements.statement_figures import StatementFigures
+
+
+LABEL_MARGIN = 0.14
+"""Part of an axis that is left free for the label of its outermost mark."""
+_NEAR_END = 0.25
+_NOON = dt.time(12)
+
+
+class DayLine(NamedTuple):
+    """A balance by day: keys and exact amounts, which are None before the books; its colour, dash and width."""
+
+    name: str
+    keys: Sequence[str]
+    amounts: Sequence[Decimal | None]
+    colour: str
+    dash: str = "solid"
+    width: float = 2
+
+
+def draw_day_lines(
+    figure: go.Figure, period: Period, days: Sequence[dt.date], lines: Sequence[DayLine], *, unit: str
+) -> None:
+    """Draw lines whose level over the width of a day is the balance at its end, so that it is found anywhere there."""
+    labels = [f"{day}" for day in days]
+    for line in lines:
+        is_point = sum(amount is not None for amount in line.amounts) == 1
+        figure.add_scatter(
+            x=days,
+            xperiod=DAY,
+            xperiodalignment="middle",
+            y=mark_sizes(line.amounts),
+            name=line.name,
+            mode="markers" if is_point else "lines",
+            line={"color": line.colour, "width": line.width, "shape": "hvh", "dash": line.dash},
+            marker={"color": line.colour, "size": 9},
+            connectgaps=False,
+            **{**mark_data(line.keys, labels, line.amounts), "hovertemplate": "%{customdata[2]}"},
+        )
+    draw_day_axis(figure, period)
+    known = [float(amount) for line in lines for amount in line.amounts if amount is not None]
+    low, high = min([0.0, *known]), max([0.0, *known])
+    room = (high - low) * LABEL_MARGIN or 1.0
+    figure.update_layout(hovermode="x unified")
+    figure.update_yaxes(range=[low - room, high + room], title={"text": unit})
+
+
+def mark_lowest_and_end(figure: go.Figure, days: Sequence[dt.date], line: DayLine) -> None:
+    """Mark two days of a line, with labels on a ground, because the line may cross them."""
+    known = [(at, amount) for at, amount in enumerate(line.amounts) if amount is not None]
+    if not known:
+        return
+    end, at_end = known[-1]
+    lowest, least = min(known, key=lambda one: one[1])
+    marks = {lowest: f"lowest {amount_label(least)}"} if least < at_end else {}
+    marks[end] = f"{'end' if marks or len(known) == 1 else 'end, lowest'} {amount_label(at_end)}"
+    amounts = [line.amounts[at] for at in marks]
+    figure.add_scatter(
+        x=[days[at] for at in marks],
+        xperiod=DAY,
+        xperiodalignment="middle",
+        y=mark_sizes(amounts),
+        mode="markers",
+        marker={"color": line.colour, "size": 9, "symbol": ["triangle-down", "circle"][-len(marks) :]},
+        text=list(marks.values()),
+        cliponaxis=False,
+        showlegend=False,
+        **{**mark_data([line.keys[at] for at in marks], [f"{days[at]}" for at in marks], amounts), "hovertemplate": ""},
+        hoverinfo="skip",
+    )
+    for at, text in marks.items():
+        figure.add_annotation(
+            text=text,
+            x=dt.datetime.combine(days[at], _NOON),
+            y=float(line.amounts[at] or 0),
+            xanchor=_anchor(at / len(days)) if len(days) > 1 else "center",
+            yshift=16 if at == end else -16,
+            showarrow=False,
+            bgcolor=GROUND,
+            borderpad=1,
+            font={"size": 12, "color": INK},
+        )
+
+
+def _anchor(position: float) -> str:
+    """Side of a label that is at its mark, between 0 and 1 on the axis, so that it does not leave the chart."""
+    if position < _NEAR_END:
+        return "left"
+    return "right" if position > 1 - _NEAR_END else "center"
+
+
+_TITLE = "Cash balance at the end of each day"
+
+
+def running_balance(report: CashFlowReport, *, currency: str | None = None) -> Picture:
+    """Step line of the cash balance at the end of each day.
+
+    Parameters
+    ----------
+    report : CashFlowReport
+        A report without tags. Days are local to its time zone. The line of a report that does not tie need not end at
+        its ending balance, which the subtitle then names. If it starts at zero, it is drawn from its first line on.
+    currency : str, optional
+        Written at the axis.
+
+    Raises
+    ------
+    InputError
+        `report` is not a report, is filtered by tags, or has no lines although cash moved.
+    PeriodError
+        The report is in the service's ``localtime``, which is not known here.
+    """
+    require_report(report, "report")
+    require_untagged(report, "running balance")
+    require_lines(report, "running balance")
+    given, report = report, report.exact()
+    first = first_known_day(report)
+    days = [first + dt.timedelta(days=offset) for offset in range((report.period.end_date - first).days + 1)]
+    by_day = sum_by_key(zip(local_dates(report), report.lines["amount"], strict=True))
+    sums = report.exact_sums()
+    with localcontext(EXACT):
+        balances = list(itertools.accumulate((by_day[day] for day in days), initial=sums.starting_cash_balance))[1:]
+    ending = format_amount(sums.ending_cash_balance)
+    gap = [] if balances[-1] == sums.ending_cash_balance else [f"the report ends at {ending}"]
+    figure = new_figure(report, _TITLE, *known_remarks(report), *gap)
+    keys = [f"{BALANCE}{KEY_SEPARATOR}{day}" for day in days]
+    line = DayLine("Cash balance", keys, balances, BALANCE_COLOUR)
+    draw_day_lines(figure, report.period, days, [line], unit=unit_text(currency))
+    mark_lowest_and_end(figure, days, line)
+    figure.update_layout(showlegend=False)
+    table = _balance_table(report, dict(zip(days, balances, strict=True)), table_subtitle(figure, unit_text(currency)))
+    return figure.with_marks(table, given.__getitem__)
+
+
+def _balance_table(report: CashFlowReport, balances: dict[dt.date, Decimal], subtitle: str) -> FigureTable:
+    """Make the table of what each week, month or quarter moved, and of the balance at its end."""
+    table = MarkTableBuilder(["Net cash flow", "Balance at the end"], report_lines(report), report.scale)
+    before = report.exact_sums().starting_cash_balance
+    for step in time_steps(report.period, None).steps:
+        first, last = step.period.start_date, step.period.end_date
+        if last not in balances:
+            continue
+        with localcontext(EXACT):
+            net = balances[last] - before
+        flow = table.sum(f"{NET}{KEY_SEPARATOR}{step.key}", net, table.series, (f"{first}", f"{last}"))
+        terms = [("+", f"Balance before {first}", text_of(before)), ("+", f"Net cash flow, {step.label}", text_of(net))]
+        end = table.derived(f"{BALANCE}{KEY_SEPARATOR}{last}", text_of(balances[last]), terms)
+        table.row(step.label, [flow, end])
+        before = balances[last]
+    return table.build(_TITLE, subtitle)
+
 
 _DAY = dt.timedelta(days=1)
 _TOTAL, _OTHERS = "total", "others"
