@@ -8,7 +8,6 @@ one query, whatever days they are of; the lines of a period are collected for ev
 from __future__ import annotations
 
 import operator
-from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import narwhals as nw
@@ -36,7 +35,7 @@ from accounting_analytics.money import (
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -101,10 +100,7 @@ class _Intervals(NamedTuple):
         """Return the number of the interval of a line."""
         instant = nw.col("datetime")
         passed = [(instant >= end).cast(nw.Int32) for end in self.ends] or [instant.is_null().cast(nw.Int32)]
-        while len(passed) > 1:  # in pairs: engines and Python nest only so many operations
-            last = passed[-1:] if len(passed) % 2 else []
-            passed = [one + other for one, other in zip(passed[::2], passed[1::2], strict=False)] + last
-        return passed[0]
+        return _combined(operator.add, passed)
 
     def by_column(self, rows: Iterable[tuple[_Ledger, int, int]]) -> tuple[dict[_Ledger, int], ...]:
         """Sum the units of ledgers and intervals in the columns that these belong to."""
@@ -390,7 +386,16 @@ def is_within(days: Days) -> nw.Expr:
     """Whether the instant of a line is in one of some intervals."""
     instant = nw.col("datetime")
     inside = [(instant >= start) if end is None else (instant >= start) & (instant < end) for start, end in days]
-    return reduce(operator.or_, inside) if inside else _no_row("datetime")
+    return _combined(operator.or_, inside) if inside else _no_row("datetime")
+
+
+def _combined(combine: Callable[[nw.Expr, nw.Expr], nw.Expr], expressions: list[nw.Expr]) -> nw.Expr:
+    """Combine expressions in pairs: engines and Python nest only so many operations."""
+    while len(expressions) > 1:
+        last = expressions[-1:] if len(expressions) % 2 else []
+        pairs = zip(expressions[::2], expressions[1::2], strict=False)
+        expressions = [*(combine(one, other) for one, other in pairs), *last]
+    return expressions[0]
 
 
 def is_on(ledger_ids: Collection[str]) -> nw.Expr:

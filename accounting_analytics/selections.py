@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accounting_analytics.periods import Interval, Period
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from accounting_analytics.exact_sums import Days
 
@@ -53,6 +53,21 @@ class Selection(NamedTuple):
 def units_of(selections: Sequence[Selection], sums: Mapping[Span, Mapping[str, int]]) -> int:
     """Units of the selected lines, from the sums of spans by ledger."""
     return sum(part.factor * sums[part.span].get(one, 0) for part in selections for one in part.ledger_ids)
+
+
+def joined(spans: Iterable[Span]) -> list[Span]:
+    """Join the days of spans that overlap or touch, cash flow or not."""
+    found: list[Span] = []
+    for span in sorted({span._replace(is_flow=False) for span in spans}, key=lambda span: span.first or dt.date.min):
+        if found and (span.first is None or span.first <= _day_after(found[-1].last)):
+            found[-1] = found[-1]._replace(last=max(found[-1].last, span.last))
+        else:
+            found.append(span)
+    return found
+
+
+def _day_after(day: dt.date) -> dt.date:
+    return day if day == dt.date.max else day + _DAY
 
 
 def simplified(selections: Sequence[Selection]) -> list[Selection]:

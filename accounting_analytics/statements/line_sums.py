@@ -27,7 +27,7 @@ from accounting_analytics.load_metadata import (
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import format_amount, from_minor_units, pandas_dtype, to_minor_units
 from accounting_analytics.periods import Period, local_date, zone
-from accounting_analytics.selections import Span, simplified
+from accounting_analytics.selections import Span, joined, simplified
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -240,8 +240,7 @@ class LineSource:
         self, spans: Collection[Span], ledger_ids: Collection[str], names: LedgerNames, limit: int
     ) -> list[ShownLine] | None:
         """Return the lines of some ledgers and days in the order of time, if they are not more than `limit`."""
-        first = None if any(span.first is None for span in spans) else min(span.first for span in spans if span.first)
-        within = is_within(Span(first, max(span.last for span in spans)).intervals(self.time_zone))
+        within = is_within(tuple(one for span in joined(spans) for one in span.intervals(self.time_zone)))
         on_ledgers = within & is_on(ledger_ids)
         chosen = self.exact.lines.filter(on_ledgers)
         if collect(chosen.select(count=nw.len()))["count"][0].as_py() > limit:

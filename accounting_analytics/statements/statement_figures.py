@@ -111,48 +111,48 @@ class StatementFigures:
             Figure,
             f"{row.key}{KEY_SEPARATOR}{column.key}",
             f"{row.label}, {column.label}",
+            terms=of,
+            signs=signs,
             scale=self.source.scale,
             as_decimals=self.source.as_decimals,
         )
         if none := self._why_none(row, column):
-            return make(None, f"it is not known: {none}", of, signs, "none")
+            return make(None, f"it is not known: {none}", kind="none")
         why = self._why_unknown(row, column)
         if not why and any(one.units is None for one in of):
             why = "a figure that it is made of is not known"
         if why:
-            return make(None, f"it is not known: {why}", of, signs)
+            return make(None, f"it is not known: {why}")
         if column.terms:
-            return self._quotient(make, column, of, signs)
+            return self._quotient(make, column, of)
         if terms:
             return self._total(make, column, terms)
         return self._sum(make, row, column)
 
-    def _quotient(
-        self, make: Callable[..., Figure], column: StatementColumn, terms: tuple[Figure, ...], signs: tuple[str, ...]
-    ) -> Figure:
+    def _quotient(self, make: Callable[..., Figure], column: StatementColumn, terms: Sequence[Figure]) -> Figure:
         """Average of columns, or percentage of two figures that are known."""
         values = [int(one.units or 0) for one in terms]
         if column.kind == "average":
             units = int(_divide(sum(values), len(values), Decimal(1)))
             made_of = f"the average of {len(terms)} columns, rounded to {self.source.scale} digits"
-            return make(units, made_of, terms, signs, "average")
+            return make(units, made_of, kind="average")
         this, base = values
         if column.kind == "share":
             whole = self.layout.by_key[self.layout.share_of].label.lower()
             percent = _divide(100 * this, base, _PERCENT_DIGITS) if base else None
             made_of = f"percent of {whole}" if base else "it is not known: the whole is zero"
-            return make(percent, made_of, terms, signs, "share")
+            return make(percent, made_of, kind="share")
         percent = _divide(100 * (this - base), abs(base), _PERCENT_DIGITS) if base else None
         made_of = "the change in percent of the earlier amount without its sign"
         made_of = made_of if base else "it is not known: the earlier amount is zero"
-        return make(percent, made_of, terms, signs, "change_pct")
+        return make(percent, made_of, kind="change_pct")
 
     def _total(
         self, make: Callable[..., Figure], column: StatementColumn, terms: Sequence[tuple[str, Figure]]
     ) -> Figure:
         """Sum of figures that are known; it has their lines, where each of them has its own."""
         factors = [-1 if sign == "-" else 1 for sign, _ in terms]
-        of = tuple(one for _, one in terms)
+        of = [one for _, one in terms]
         units = sum(factor * int(one.units or 0) for factor, one in zip(factors, of, strict=True))
         names = (f"{sign} {one.label.removesuffix(f', {column.label}')}" for sign, one in terms)
         selections = [
@@ -162,8 +162,7 @@ class StatementFigures:
         ]
         load = partial(self.source.entries, selections, units) if all(one.is_additive for one in of) else None
         made_of = f"calculated: {' '.join(names).removeprefix('+ ')}"
-        signs = tuple(sign for sign, _ in terms)
-        return make(units, made_of, of, signs, selections=selections if load else (), _load_entries=load)
+        return make(units, made_of, selections=selections if load else (), _load_entries=load)
 
     def _sum(self, make: Callable[..., Figure], row: Row, column: StatementColumn) -> Figure:
         """Sum of line entries, and of what was supplied or reported instead of them."""
@@ -187,7 +186,8 @@ class StatementFigures:
                 label=f"{label}: movement since {self.rules.since}",
             ),
         )
-        return make(starting + moved, "the supplied starting balance and the movement since", terms, ("+", "+"))
+        made_of = "the supplied starting balance and the movement since"
+        return make(starting + moved, made_of, terms=terms, signs=("+", "+"))
 
     def _terms(self, row: Row, column: StatementColumn) -> list[tuple[str, Figure]]:
         """Figures that a figure is made of, with their signs; none of a sum of lines."""

@@ -225,6 +225,17 @@ def test_what_cannot_be_written_is_refused(books, tmp_path, monkeypatch):
     assert file.read_text() == "before"
 
 
+def test_lines_between_the_columns_take_no_rows(books, tmp_path, monkeypatch):
+    """Entries of two months far apart need the rows that they have, not those of the days between."""
+    lines, ledgers, _ = books
+    statement = aa.income_statement(lines, ledgers, columns=["2025-02", "2026-05"], time_zone="America/New_York")
+    statement.to_excel(tmp_path / "statement.xlsx")
+    rows = openpyxl.load_workbook(tmp_path / "statement.xlsx")["Entries"].max_row
+    monkeypatch.setattr(workbook, "MAX_ROWS", rows)
+    statement.to_excel(tmp_path / "again.xlsx")
+    assert openpyxl.load_workbook(tmp_path / "again.xlsx")["Entries"].max_row == rows
+
+
 def test_a_report_without_lines_has_no_entries(books, tmp_path):
     """The workbook of a report that was recomputed without its lines says so."""
     lines, ledgers, _ = books
