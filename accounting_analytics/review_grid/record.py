@@ -1,4 +1,4 @@
-"""The record of a review: its rows in groups, what is staged and undone, its effect, and what the grid is told."""
+"""The record of a review: its rows in groups, the staged decisions with undo and redo, and their effect."""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ class LineSource:
             opposing = stated.split(LIST_SEPARATOR) if stated else [one for one in ledger_ids if one != ledger_id]
             return is_flow, ", ".join(map(names.name, opposing))
 
-        days = local_days(frame["datetime"], self.time_zone).to_numpy().astype("datetime64[D]")
+        days = local_midnights(frame["datetime"], self.time_zone).to_numpy().astype("datetime64[D]")
         found = []
         for ledger_id, day, text, stated, entry, line_id in zip(
             frame["ledger_id"].tolist(),
@@ -283,7 +283,7 @@ class LineSource:
         amounts = exact_amounts(lines["signed_amount"], self.scale, lines["id"]).column
         amounts = negated(amounts) if part.factor < 0 else amounts
         lines["figure_amount"] = amounts if self.as_decimals else in_floats(amounts)
-        lines["local_date"] = local_days(lines["datetime"], self.time_zone)
+        lines["local_date"] = local_midnights(lines["datetime"], self.time_zone)
         return lines.sort_values(["datetime", "id"], kind="stable")
 
     def _rows(self, chosen: nw.Expr, touching: nw.Expr | None = None) -> pd.DataFrame:
@@ -381,7 +381,7 @@ class ReportSource:
             return None
         columns = (
             lines["ledger_id"].astype(object),
-            local_days(lines["datetime"], self.report.period.time_zone).dt.strftime("%Y-%m-%d"),
+            local_midnights(lines["datetime"], self.report.period.time_zone).dt.strftime("%Y-%m-%d"),
             _texts(lines, "journal_entry_description"),
             _texts(lines, "cash_flow_ledger_name"),
             lines["amount"],
@@ -393,7 +393,7 @@ class ReportSource:
         ]
 
 
-def local_days(instants: pd.Series[Any], time_zone: str) -> pd.Series[Any]:
+def local_midnights(instants: pd.Series[Any], time_zone: str) -> pd.Series[Any]:
     """Local day of each instant, as a naive midnight."""
     days: pd.Series[Any] = instants.dt.tz_convert(zone(time_zone)).dt.tz_localize(None).dt.normalize()
     return days.astype("datetime64[us]")
