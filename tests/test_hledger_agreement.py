@@ -33,6 +33,7 @@ from hledger_journals import (
     require,
     run,
 )
+from long_cases import also_long
 
 import accounting_analytics as aa
 from accounting_analytics.errors import ImportRefusedError
@@ -58,7 +59,7 @@ class Case(NamedTuple):
     line_entries: pd.DataFrame
 
 
-@pytest.fixture(scope="module", params=CASES, ids=str)
+@pytest.fixture(scope="module", params=["card as cash", *also_long("bank only")], ids=str)
 def case(request, posted_books, tmp_path_factory):
     """Generate books, write them as a journal, import it, and serve the result."""
     require("beancount", importlib.util.find_spec("beancount"))

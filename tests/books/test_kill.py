@@ -85,7 +85,7 @@ def test_killed_at_any_step(tmp_path, serve, start, fork_server, soak_count):
         start(whole, "sync", service, at=10**9)
         steps = int(fork_server.wait().stdout)
         assert steps > 30
-        for number in range(soak_count(100, 5)):
+        for number in range(soak_count(100, 3)):
             if number % 4 == 0:
                 shutil.rmtree(folder, ignore_errors=True)  # a first load is killed too
             else:

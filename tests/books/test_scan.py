@@ -6,6 +6,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 from deltalake import DeltaTable
+from long_cases import also_long
 
 import accounting_analytics as aa
 from accounting_analytics.errors import BooksError, InputError
@@ -14,7 +15,11 @@ from accounting_analytics.statements import line_sums
 
 YEAR = ("2026-01-01", "2026-05-31")
 MAY = ("2026-05-01", "2026-05-31")
-ENGINES = ["polars", "duckdb", "pyarrow", pytest.param("pyspark", marks=[pytest.mark.spark, pytest.mark.long])]
+ENGINES = [
+    "duckdb",
+    *also_long("polars", "pyarrow"),
+    pytest.param("pyspark", marks=[pytest.mark.spark, pytest.mark.long]),
+]
 STATEMENTS = (aa.cash_flow_statement, aa.income_statement, aa.balance_sheet, aa.trial_balance)
 
 

@@ -463,7 +463,7 @@ def test_killed_run_loses_and_repeats_nothing(books, many, fork_server, tmp_path
 
     A new journal sends those; each transaction changes once.
     """
-    kills = soak_count(40)
+    kills = soak_count(40, fewer=2)
     plan = many(40 * kills)
     killed = []
     for kill in range(kills):

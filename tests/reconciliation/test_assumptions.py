@@ -185,7 +185,7 @@ def check(kind, seed):
 @pytest.mark.parametrize("kind", PLANTED)
 def test_a_planted_error_is_named(kind, soak_count):
     """Each kind of error is named with its entry, and no other assumption is claimed that does not fit exactly."""
-    for seed in range(soak_count(100, 3)):
+    for seed in range(soak_count(100, 2)):
         assert check(kind, seed).endswith("."), seed
 
 
@@ -193,7 +193,7 @@ def test_a_planted_error_is_named(kind, soak_count):
 @pytest.mark.parametrize("kind", OF_ENTRIES)
 def test_an_error_in_entries_is_named_by_them(kind, soak_count):
     """Where no assumption explains the report, the causes are lines of the entries with the error."""
-    for seed in range(soak_count(100, 3)):
+    for seed in range(soak_count(100, 2)):
         books = make_books(seed)
         error = OF_ENTRIES[kind](books, random.Random(seed))  # noqa: S311 (reproducible books, no secret)
         outcome = reconciled(books, error.report)
@@ -206,7 +206,7 @@ def test_an_error_in_entries_is_named_by_them(kind, soak_count):
 @pytest.mark.parametrize("kind", OF_BALANCES)
 def test_an_error_in_balances_is_named_by_its_ledgers(kind, soak_count):
     """Where only balances differ, the causes are cash ledgers, and the amount is said to be unexplained."""
-    for seed in range(soak_count(100, 3)):
+    for seed in range(soak_count(100, 2)):
         books = make_books(seed)
         error = OF_BALANCES[kind](books, random.Random(seed))  # noqa: S311 (reproducible books, no secret)
         outcome = reconciled(books, error.report)
@@ -220,7 +220,7 @@ def test_an_error_in_balances_is_named_by_its_ledgers(kind, soak_count):
 @pytest.mark.soak
 def test_clean_books_raise_no_alarm(soak_count):
     """Books without an error tie, and nothing is assumed about them."""
-    for seed in range(1000, 1000 + soak_count(300, 10)):
+    for seed in range(1000, 1000 + soak_count(300, 5)):
         books = make_books(seed)
         outcome = reconciled(books, naive_report(books))
         assert outcome.ties, seed

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from grid_page import GRID, GridPage
+from long_cases import also_long
 
 import accounting_analytics as aa
 
@@ -235,7 +236,7 @@ def test_texts_of_the_books_do_not_run(hostile):
     assert hostile.browser.evaluate(FOREIGN) == []
 
 
-@pytest.mark.parametrize("look", [{}, {"scheme": "dark"}, {"width": 800}, {"width": 800, "scheme": "dark"}])
+@pytest.mark.parametrize("look", [{"scheme": "dark"}, {"width": 800}, *also_long({}, {"width": 800, "scheme": "dark"})])
 def test_the_grid_is_accessible(page, review, look):
     """Nothing serious is found by axe-core in either colours, at 800 pixels, and with the list of categories open."""
     review.accept("uber-1")

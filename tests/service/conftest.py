@@ -310,11 +310,14 @@ def books(make_books):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leave requests and attacks on PostgreSQL to the long counts: what reads them is the same on both databases."""
-    for item in items:
+    """Leave to the long counts on PostgreSQL requests and attacks, and all but one case of each other test."""
+    seen = set()
+    for item in (item for item in items if item.get_closest_marker("postgresql")):
         on_the_web = item.path.parent.name == "web" or item.path.stem == "test_interface_requests"
-        if on_the_web and item.get_closest_marker("postgresql"):
+        test = item.path, item.originalname
+        if on_the_web or test in seen:
             item.add_marker(pytest.mark.long)
+        seen.add(test)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])

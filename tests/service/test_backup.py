@@ -216,7 +216,7 @@ def test_killed_during_a_restore(path, tmp_path, kill_after, soak_count):
     with Store.open(path) as store:
         create_instance(store, NewInstance(id="later"))
     former = path.read_bytes()
-    for number in range(soak_count(50)):
+    for number in range(soak_count(50, fewer=2)):
         path.write_bytes(former)
         kill_after(0.02 * (number % 25), RESTORE, path, backup)
         assert instances_of(path) in ({"books", "others"}, {"books", "others", "later"})

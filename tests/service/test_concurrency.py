@@ -200,7 +200,7 @@ def test_parallel_operations(database, start_service, make_own_books, soak_count
     with Store.open(database) as store:
         create_instance(store)
     service = start_service(database)
-    total, seed = soak_count(10_000, fewer=400), 1
+    total, seed = soak_count(10_000, fewer=200), 1
     with make_own_books(database, service.base_url) as books:
         traffic = Traffic(books)
         steps = iter(range(total))

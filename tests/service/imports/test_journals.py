@@ -11,7 +11,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from long_cases import also_long
 
 from accounting_analytics.errors import ConfigurationError, ImportRefusedError
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance, instance_to_fill
@@ -250,7 +249,8 @@ def test_beancount_problems(read):
     ]
 
 
-@pytest.mark.parametrize("seed", [1, *also_long(2, 3)])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_example_of_beancount(tmp_path, seed):
     """Of beancount's example, sums by account and month are those of bean-query, but for the remainder of rounding."""
     file = tmp_path / "example.beancount"
