@@ -178,18 +178,19 @@ class CashFlowReport(Result):
 
     def __getitem__(self, name: str) -> Figure:
         """Figure of a ledger (its total), by id or unique name, or of a sum: ``report["Net cash flow"]``."""
-        return self._figures().figure(name)
+        return self.figures.figure(name)
 
     def row(self, name: str, *, own: bool = False) -> dict[str, Figure]:
         """Figure of a row by its column, of which a report has one: the total of a ledger, or its `own` amount."""
-        return {f"{self.period.start_date}/{self.period.end_date}": self._figures().figure(name, own=own)}
+        return {f"{self.period.start_date}/{self.period.end_date}": self.figures.figure(name, own=own)}
 
     def entries_of(self, ledger_ids: Collection[str], exact: Decimal) -> pd.DataFrame:
         """Lines of some ledgers, which sum to an amount."""
-        return self._figures().entries_of(ledger_ids, exact)
+        return self.figures.entries_of(ledger_ids, exact)
 
-    def _figures(self) -> ReportFigures:
-        """Return what the figures are made of."""
+    @property
+    def figures(self) -> ReportFigures:
+        """All figures, and what they are made from: what other results are built on."""
         exact, sums = self.exact(), self.exact_sums()
         return ReportFigures(
             self.period,

@@ -8,9 +8,10 @@ A key is the id of a ledger (its total), ``own:`` and an id (without its descend
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,8 +21,8 @@ from accounting_analytics.errors import IncompleteLoadError, InputError
 from accounting_analytics.figures import KEY_SEPARATOR, OWN, Figure, checked_entries, find_row
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import quote
-from accounting_analytics.money import EXACT, exact_sum, to_minor_units
-from accounting_analytics.periods import Period, zone
+from accounting_analytics.money import EXACT, exact_sum, from_minor_units, to_minor_units
+from accounting_analytics.periods import LOCALTIME, Period, zone
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -47,7 +48,8 @@ _OF_DAYS = (INFLOW, OUTFLOW, NET, BALANCE)
 _BELOW = "a report does not say which ledgers are below it: cash_flow_statement(report, ledgers) has them"
 
 
-class ReportFigures(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ReportFigures:
     """The parts of a report that its figures are made of.
 
     Attributes
@@ -80,10 +82,31 @@ class ReportFigures(NamedTuple):
     as_decimals: bool
     totals_only: bool
 
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Names of the ledgers by id."""
+        return dict(zip(self.ledgers["ledger_id"], self.ledgers["name"], strict=True))
+
+    @cached_property
+    def days(self) -> npt.NDArray[np.datetime64]:
+        """Local day of each line."""
+        instants = self.lines["datetime"].dt.tz_convert(zone(self.period.time_zone))
+        days: npt.NDArray[np.datetime64] = instants.dt.tz_localize(None).to_numpy().astype("datetime64[D]")
+        return days
+
+    @cached_property
+    def units(self) -> npt.NDArray[Any]:
+        """Units of each line, positive into cash."""
+        return np.array([to_minor_units(one, self.scale) for one in self.amounts], dtype=object)
+
+    @cached_property
+    def _rows(self) -> LedgerNames:
+        return LedgerNames({**_SUMS, **self.names}, Hierarchy({}))
+
     def figure(self, name: str, *, own: bool = False) -> Figure:
         """Figure of a key, or of the name of a ledger or a sum."""
-        ledgers = dict(zip(self.ledgers["ledger_id"], self.ledgers["name"], strict=True))
-        names = LedgerNames({**_SUMS, **ledgers}, Hierarchy({}))
+        ledgers = self.names
+        names = self._rows
         if isinstance(name, str) and name not in names:
             parts = name.split(KEY_SEPARATOR)
             ids = [part.removeprefix(OWN) for part in parts if part.startswith(OWN)]
@@ -149,12 +172,10 @@ class ReportFigures(NamedTuple):
             made_of = "the starting cash balance and the net cash flow since"
             balance = exact_sum([self.starting, flows.exact() or Decimal(0)])
             return self._made(key, label, balance, made_of, [self._sum(STARTING), flows])
-        dates = self.lines["datetime"].dt.tz_convert(zone(self.period.time_zone)).dt.date.to_numpy()
-        chosen, amounts = (dates >= first) & (dates <= last), self.amounts.to_numpy(dtype=object)
-        chosen &= ~self._of_ledgers(without)
+        chosen = (self.days >= np.datetime64(first)) & (self.days <= np.datetime64(last)) & ~self._of_ledgers(without)
         if name != NET:
-            chosen &= amounts > 0 if name == INFLOW else amounts < 0
-        return self._of_lines(key, label, chosen, exact_sum(amounts[chosen]))
+            chosen &= self.units > 0 if name == INFLOW else self.units < 0
+        return self._of_lines(key, label, chosen, from_minor_units(sum(self.units[chosen].tolist()), self.scale))
 
     def _of_lines(self, key: str, label: str, chosen: npt.NDArray[np.bool_], exact: Decimal) -> Figure:
         """Figure of some of the lines."""
@@ -181,6 +202,8 @@ class ReportFigures(NamedTuple):
             )
         lines = self.lines[chosen].reset_index(drop=True)
         entries = lines.assign(figure_amount=lines["amount"])
+        if self.period.time_zone != LOCALTIME:
+            entries["local_date"] = self.days[chosen].astype("datetime64[us]")
         return checked_entries(entries, to_minor_units(exact, self.scale), self.scale)
 
     def _of_ledgers(self, ledger_ids: Collection[str]) -> npt.NDArray[np.bool_]:

@@ -47,7 +47,10 @@ WRONG_CALLS = [
     (lambda: aa.charts.outflow_heat_map(LINES), "statement is of type DataFrame, not Statement; pass what"),
     (lambda: aa.charts.uncategorized_share(None), "statement is of type NoneType, not Statement; pass what"),
     (lambda: aa.charts.top_payees(REPORT), "column is of type CashFlowReport, not ChosenColumn; pass statement.column"),
-    (lambda: aa.charts.static_picture(REPORT), "figure is of type CashFlowReport, not Figure; pass what a function of"),
+    (
+        lambda: aa.charts.static_picture(REPORT),
+        "figure is of type CashFlowReport, not Picture; pass what a function of",
+    ),
     (lambda: aa.charts.running_balance(LINES), f"report is of type DataFrame, {REPORT_HINT}"),
     (lambda: aa.charts.waterfall(None), f"report is of type NoneType, {REPORT_HINT}"),
     (lambda: aa.check_completeness(REPORT), f"line_entries is of type CashFlowReport, {LINES_HINT}"),

@@ -114,7 +114,18 @@ def bridge_periods(before: ChosenColumn, after: ChosenColumn, edge_days: int, la
     unit = "cash" if bridged.measure == "flow" else "net income"
     words = BridgeWords(total.label, *labels, unit, source.scale)
     shown = shown_steps(tuple(steps), largest)
-    return Bridge(total.label, *labels, shown, source.scale, source.time_zone, source.notes, words, tuple(steps), lines)
+    return Bridge(
+        total.label,
+        *labels,
+        shown,
+        source.scale,
+        source.time_zone,
+        before.statement.currency,
+        source.notes,
+        words,
+        tuple(steps),
+        lines,
+    )
 
 
 def _checked(before: ChosenColumn, after: ChosenColumn) -> tuple[StatementFigures, Row, LineSource]:

@@ -61,6 +61,8 @@ class Bridge(Result):
         Fraction digits of the amounts.
     time_zone : str
         Zone that days are counted in.
+    currency : str or None
+        What the caller of the statement named.
     notes : tuple of str
         Remarks for the reader.
     """
@@ -71,6 +73,7 @@ class Bridge(Result):
     steps: tuple[BridgeStep, ...]
     scale: int
     time_zone: str
+    currency: str | None
     notes: tuple[str, ...]
     _words: BridgeWords
     _all: tuple[BridgeStep, ...]

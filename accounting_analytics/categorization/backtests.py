@@ -136,7 +136,7 @@ def backtest(
     Backtest
         ``frame`` has for each month how many transactions and how much money suggestions cover, how many were right,
         with the one-sided bounds of 95 % confidence, and the same for the last category of the payee, which has no
-        threshold. :func:`charts.backtest <accounting_analytics.charts.backtest>` draws it.
+        threshold.
 
     Raises
     ------
@@ -149,8 +149,7 @@ def backtest(
     --------
     ::
 
-        tested = backtest(line_entries, ledgers)
-        charts.backtest(tested)
+        backtest(line_entries, ledgers).frame
     """
     lines, chart = lines_of(history), ledgers_of(history, ledgers)
     require_type(chart, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")

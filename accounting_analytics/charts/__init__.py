@@ -1,23 +1,23 @@
 """Charts: each function takes a report, statement, bridge or reconciled months, and returns a Plotly figure.
 
 Each mark has the key of its figure, first in its ``customdata``: ``figure.mark(key).entries`` are the lines behind it.
-Below a chart JupyterLab shows its table, folded; ``figure.table_html()`` is the table for other pages, and
-:func:`static_picture` draws the chart without a browser.
+Below a chart JupyterLab shows its table, folded, where a press on a mark unfolds its figure; ``figure.table_html()`` is
+the table for other pages, and :func:`static_picture` draws the chart without a browser.
 
 The figures have no button that sends their amounts to another service. Plotly adds one ("Share chart...") to every
 other figure; ``figure.update_layout(modebar_remove="sendChartToCloud")`` removes it.
 """
 
-from accounting_analytics.charts.balance_charts import balances, running_balance
-from accounting_analytics.charts.bridge import bridge
-from accounting_analytics.charts.category_charts import outflow_heat_map, outflows_by_category
-from accounting_analytics.charts.figure import Picture
-from accounting_analytics.charts.inflow_outflow import inflow_outflow
-from accounting_analytics.charts.reconciled_months import reconciled_months
-from accounting_analytics.charts.static_pictures import static_picture
-from accounting_analytics.charts.top_payees import top_payees
-from accounting_analytics.charts.uncategorized_share import uncategorized_share
-from accounting_analytics.charts.waterfall import waterfall
+from accounting_analytics.charts.cash_charts import balances, bridge, inflow_outflow, running_balance, waterfall
+from accounting_analytics.charts.category_charts import (
+    outflow_heat_map,
+    outflows_by_category,
+    top_payees,
+    uncategorized_share,
+)
+from accounting_analytics.charts.check_charts import reconciled_months
+from accounting_analytics.charts.matplotlib_charts import static_picture
+from accounting_analytics.charts.plotly_charts import Picture
 
 __all__ = [
     "Picture",

@@ -1,203 +1,67 @@
-"""Outflows by category and column: stacked bars, and a heat map."""
+"""Charts of what was paid: by category, by payee, and the share that has no category yet."""
 
 from __future__ import annotations
 
-from decimal import Decimal
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from accounting_analytics.arguments import require_type
-from accounting_analytics.charts.figure import (
-    add_message,
-    day_remarks,
-    mark_data,
-    mark_sizes,
-    table_subtitle,
-    titled_figure,
-    unit_text,
-)
+from accounting_analytics.bridges.payments import payees_of_entries
 from accounting_analytics.charts.labels import (
     ACCOUNT_COLOURS,
-    GROUND,
-    INK,
     OTHERS_COLOUR,
     OUTFLOW_COLOUR,
-    PATTERNS,
-    cell_opacity,
+    amount_label,
     compact_amount,
-    escaped,
-    pattern,
     short_labels,
 )
-from accounting_analytics.charts.mark_table import MAX_LINES, MarkTableBuilder, TableLine
-from accounting_analytics.charts.time_axis import draw_column_axis
+from accounting_analytics.charts.marks import (
+    ChartMarks,
+    Place,
+    Series,
+    chart_table,
+    check_largest,
+    day_remarks,
+    entries_behind,
+    no_such_mark,
+    period_place,
+    sums_of,
+    unit_text,
+)
+from accounting_analytics.charts.plotly_charts import Picture
+from accounting_analytics.column_conversion import exact_amounts
 from accounting_analytics.errors import InputError
-from accounting_analytics.figures import KEY_SEPARATOR, Figure
+from accounting_analytics.figures import KEY_SEPARATOR, Figure, checked_entries
 from accounting_analytics.messages import quote
-from accounting_analytics.money import exact_sum, format_amount
+from accounting_analytics.money import EXACT, exact_sum, to_minor_units
 from accounting_analytics.statements import Statement
+from accounting_analytics.statements.line_sums import LineSource
+from accounting_analytics.statements.page import MAX_LINES, lines_behind
+from accounting_analytics.statements.statement import ChosenColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from accounting_analytics.charts.figure import Picture
+    import pandas as pd
+
+    from accounting_analytics.charts.marks import Rows
     from accounting_analytics.figure_tables import FigureTable
-    from accounting_analytics.selections import Span
     from accounting_analytics.statements.columns import StatementColumn
     from accounting_analytics.statements.rows import Row
     from accounting_analytics.statements.statement_figures import StatementFigures
 
-
-TRANSFERS = "transfers"
+_TRANSFERS = "transfers"
 """Section of transfers between own accounts, which are neither in nor out."""
 _OTHERS = "others"
+_NOTHING_PAID = "Nothing was paid in this period"
+_WITHOUT_TRANSFERS = "without transfers between own accounts"
+_TITLE = "Paid by category"
+_OF_FLOWS = "the sum of line entries of entries that touch cash, credits less debits"
 
 
-class FlowCategory(NamedTuple):
-    """A category: its key, its name, the rows of the statement that it sums, and its flow in each column."""
-
-    key: str
-    name: str
-    rows: Sequence[Row]
-    amounts: Sequence[Decimal | None]
-
-    @property
-    def total(self) -> Decimal:
-        """Sum over the columns whose amounts are known."""
-        return exact_sum(one for one in self.amounts if one is not None)
-
-
-class CategoryFlows(NamedTuple):
-    """The categories of a statement and its periods."""
-
-    figures: StatementFigures
-    columns: Sequence[StatementColumn]
-    categories: Sequence[FlowCategory]
-
-    @classmethod
-    def of_statement(cls, statement: Statement, chart: str) -> CategoryFlows:
-        """Read the own flows of every ledger, but of transfers between own accounts."""
-        figures = figures_of(statement, chart)
-        columns = [one for one in statement.columns if one.kind == "period"]
-        rows = flow_rows(figures)
-        made = [
-            FlowCategory(
-                row.key,
-                row.label.removesuffix(" (own)"),
-                [row],
-                [figures.figure(row.key, one.key).exact() for one in columns],
-            )
-            for row in rows
-        ]
-        return cls(figures, columns, made)
-
-    def largest_outflows(self, largest: int) -> list[FlowCategory]:
-        """Categories with a net outflow, the largest first, and one for all others of them."""
-        check_largest(largest)
-        paid = sorted((one for one in self.categories if one.total < 0), key=lambda one: (one.total, one.key))
-        own, rest = paid[:largest], paid[largest:]
-        if len(rest) > 1:
-            sums = [
-                None if None in amounts else exact_sum(one for one in amounts if one is not None)
-                for amounts in zip(*(one.amounts for one in rest), strict=True)
-            ]
-            name = f"{len(rest)} other categories"
-            own.append(FlowCategory(_OTHERS, name, [row for one in rest for row in one.rows], sums))
-        else:
-            own += rest
-        return own
-
-    def labels(self, categories: Sequence[FlowCategory]) -> list[str]:
-        """Names of categories, short and different."""
-        return short_labels([one.name for one in categories])
-
-    def figure(self, categories: Sequence[FlowCategory], key: str) -> Figure:
-        """Figure of a category in a column, whose entries are those of its ledgers."""
-        name, _, column_key = key.rpartition(KEY_SEPARATOR)
-        found = [one for one in categories if one.key == name]
-        column = self.figures.columns.by_key.get(column_key)
-        if not found or column is None:
-            raise InputError(f"no mark of the chart has the key {quote(key)}")
-        (category,) = found
-        exact = category.amounts[[one.key for one in self.columns].index(column_key)]
-        if exact is None:
-            return self.figures.figure(category.rows[0].key, column_key)
-        parts = [part for row in category.rows for part in self.figures.selections(row, column)]
-        units = sum(self.figures.units(row, column) for row in category.rows)
-        source = self.figures.source
-        return Figure(
-            key,
-            f"{category.name}, {column.label}",
-            units,
-            "the sum of line entries of entries that touch cash, credits less debits",
-            scale=source.scale,
-            as_decimals=source.as_decimals,
-            _load_entries=partial(source.entries, parts, units),
-        )
-
-    def lines(self, categories: Sequence[FlowCategory]) -> list[TableLine] | None:
-        """Lines behind categories, for a table of marks."""
-        rows = [row for one in categories for row in one.rows]
-        spans = [span for column in self.columns for _, span in self.figures.spans("flow", column)]
-        known = [one for one in spans if one not in self.figures.unknown and not one.is_empty]
-        return flow_lines(self.figures, rows, known)
-
-
-def figures_of(statement: Statement, chart: str) -> StatementFigures:
-    """Figures of a cash flow statement; any other argument is refused."""
-    hint = "pass what cash_flow_statement(...) returns"
-    require_type(statement, Statement, "statement", hint)
-    figures = statement.figures
-    if not any(row.measure == "flow" for row in figures.layout.by_key.values()):
-        raise InputError(f"{chart} needs a cash flow statement, not {quote(statement.title)}; {hint}")
-    return figures
-
-
-def check_largest(largest: int) -> None:
-    """Refuse a count that is not a positive whole number."""
-    if not isinstance(largest, int) or largest < 1:
-        raise InputError(f"largest must be a whole number of at least 1, not {quote(largest)}")
-
-
-def flow_rows(figures: StatementFigures) -> list[Row]:
-    """Own flows of ledgers, but of transfers between own accounts."""
-    rows = figures.layout.by_key.values()
-    return [one for one in rows if one.measure == "flow" and figures.is_own(one) and one.section != TRANSFERS]
-
-
-def flow_lines(figures: StatementFigures, rows: Sequence[Row], spans: Sequence[Span]) -> list[TableLine] | None:
-    """Cash flow lines of rows, positive into cash; None if a page cannot carry them."""
-    ledger_ids = {ledger_id for row in rows for ledger_id in row.ledger_ids}
-    if not spans or not ledger_ids:
-        return []
-    found = figures.source.shown_lines(spans, ledger_ids, figures.ledgers, MAX_LINES)
-    if found is None:
-        return None
-    return [
-        TableLine(
-            (line.ledger_id, "in" if line.units < 0 else "out"),
-            figures.ledgers.name(line.ledger_id),
-            line.day,
-            line.description,
-            line.opposing,
-            -line.units,
-        )
-        for line in found
-        if line.is_flow
-    ]
-
-
-def column_days(column: StatementColumn) -> tuple[str, str]:
-    """First and last day of a column."""
-    ((_, period),) = column.periods
-    return period.start_date.isoformat(), period.end_date.isoformat()
-
-
-_GAP, _WIDEST_BAR = 0.25, 0.12
-TITLE = "Paid by category"
-
-
-def outflows_by_category(statement: Statement, *, largest: int = 6) -> Picture:
+def outflows_by_category(statement: Statement, *, largest: int = 6, currency: str | None = None) -> Picture:
     """Stacked bars of the categories that most was paid for, by column of a cash flow statement.
 
     Parameters
@@ -206,6 +70,8 @@ def outflows_by_category(statement: Statement, *, largest: int = 6) -> Picture:
         As :func:`~accounting_analytics.cash_flow_statement` returns it. Its periods are the bars.
     largest : int
         How many categories have a colour of their own, at most 6; the others share one.
+    currency : str, optional
+        Written at the axis; by default that of the statement.
 
     Returns
     -------
@@ -218,81 +84,24 @@ def outflows_by_category(statement: Statement, *, largest: int = 6) -> Picture:
     InputError
         `statement` is not a cash flow statement, or `largest` is not from 1 to 6.
     """
-    flows = CategoryFlows.of_statement(statement, "a chart of categories")
+    flows = _CategoryFlows.of_statement(statement)
+    check_largest(largest, len(ACCOUNT_COLOURS))
     categories = flows.largest_outflows(largest)
-    if largest > len(ACCOUNT_COLOURS):
-        raise InputError(f"largest must be at most {len(ACCOUNT_COLOURS)}, as many as there are colours, not {largest}")
-    figure = titled_figure(TITLE, *remarks(flows, statement))
-    labels = flows.labels(categories)
-    for place, (category, label) in enumerate(zip(categories, labels, strict=True)):
-        is_rest = place >= largest
-        colour = OTHERS_COLOUR if is_rest else ACCOUNT_COLOURS[place]
-        shape = "" if is_rest else PATTERNS[place]
-        keys = [f"{category.key}{KEY_SEPARATOR}{column.key}" for column in flows.columns]
-        paid = [None if one is None else one.copy_negate() + 0 for one in category.amounts]
-        data = mark_data(keys, [column.label for column in flows.columns], category.amounts)
-        figure.add_bar(
-            x=list(range(len(flows.columns))),
-            y=mark_sizes(paid),
-            name=escaped(label),
-            marker={"color": colour, "pattern": pattern(shape), "line": {"color": GROUND, "width": 0.5}},
-            **{**data, "hovertemplate": f"{escaped(label)}, %{{customdata[1]}}<br>%{{customdata[2]}}<extra></extra>"},
+    series = [
+        Series(
+            name=label,
+            keys=[one.key for one in category.figures],
+            amounts=[one.exact() for one in category.figures],
+            colour=OTHERS_COLOUR if place >= largest else ACCOUNT_COLOURS[place],
+            number=0 if place >= largest else place,
+            factor=-1,
         )
-    draw_column_axis(figure, flows.columns)
-    gap = max(_GAP, 1 - len(flows.columns) * _WIDEST_BAR)
-    rows_of_legend = len(categories) * 20
-    figure.update_layout(
-        barmode="relative",
-        bargap=gap,
-        showlegend=True,
-        legend={"orientation": "v", "y": -0.16, "yanchor": "top", "traceorder": "normal"},
-        height=440 + rows_of_legend,
-        margin={"t": figure.layout.margin.t - 20},
-    )
-    figure.update_yaxes(title_text=unit_text(statement.currency))
-    if not categories:
-        add_message(figure, "Nothing was paid in this period")
-        figure.update_layout(showlegend=False)
-        figure.update_yaxes(range=[0, 1], showticklabels=False)
-    table = categories_table(flows, categories, table_subtitle(figure, unit_text(statement.currency)))
-    return figure.with_marks(table, partial(flows.figure, categories))
-
-
-def remarks(flows: CategoryFlows, statement: Statement) -> list[str]:
-    """Days, and what is left out of a chart of outflows."""
-    received = sum(one.total > 0 for one in flows.categories)
-    first, last = (column_days(flows.columns[at])[at] for at in (0, -1))
-    return [
-        *day_remarks(first, last, statement.time_zone),
-        "less what came back",
-        "without transfers between own accounts",
-        *([f"{received} categor{'y' if received == 1 else 'ies'} with net inflow not drawn"] if received else []),
+        for place, (category, label) in enumerate(_labelled(categories))
     ]
+    return flows.picture("columns", categories, series, currency)
 
 
-def categories_table(flows: CategoryFlows, categories: Sequence[FlowCategory], subtitle: str) -> FigureTable:
-    """Make the table of the categories: a row for each column of the statement, as it is drawn."""
-    names = [one.name for one in categories]
-    table = MarkTableBuilder(names, flows.lines(categories), flows.figures.source.scale)
-    ledgers = [{ledger_id for row in one.rows for ledger_id in row.ledger_ids} for one in categories]
-    of_category = [[one for one in table.series if one[0] in ids] for ids in ledgers]
-    for place, column in enumerate(flows.columns):
-        cells = [
-            table.sum(
-                f"{category.key}{KEY_SEPARATOR}{column.key}", category.amounts[place], series, column_days(column)
-            )
-            for category, series in zip(categories, of_category, strict=True)
-        ]
-        table.row(column.label, cells)
-    return table.build(TITLE, subtitle)
-
-
-_MAX_LEVEL, _MAX_UPRIGHT = 9, 30
-"""Columns up to which amounts are written level, and upright, in their cells."""
-_LABEL_HEIGHT, _ROW_HEIGHT, _UPRIGHT_HEIGHT = 22, 24, 42
-
-
-def outflow_heat_map(statement: Statement, *, largest: int = 12) -> Picture:
+def outflow_heat_map(statement: Statement, *, largest: int = 12, currency: str | None = None) -> Picture:
     """Heat map of the categories that most was paid for: a row for each, a column for each of the statement.
 
     The deeper the colour, the more was paid; the amounts are written in the cells where they have room.
@@ -303,6 +112,8 @@ def outflow_heat_map(statement: Statement, *, largest: int = 12) -> Picture:
         As :func:`~accounting_analytics.cash_flow_statement` returns it.
     largest : int
         How many categories have a row of their own; the others share one.
+    currency : str, optional
+        Named in the subtitle; by default that of the statement.
 
     Returns
     -------
@@ -314,67 +125,443 @@ def outflow_heat_map(statement: Statement, *, largest: int = 12) -> Picture:
     InputError
         `statement` is not a cash flow statement, or `largest` is not a positive whole number.
     """
-    flows = CategoryFlows.of_statement(statement, "a chart of categories")
+    flows = _CategoryFlows.of_statement(statement)
+    check_largest(largest)
     categories = flows.largest_outflows(largest)
-    figure = titled_figure(TITLE, *remarks(flows, statement), unit_text(statement.currency))
-    labels = flows.labels(categories)
-    paid = [[None if one is None else one.copy_negate() + 0 for one in category.amounts] for category in categories]
-    own = paid[:largest]  # all others together would make these pale
-    most = max((one for row in own for one in row if one is not None), default=Decimal(0)) or Decimal(1)
-    count = len(flows.columns)
-    if categories:
-        figure.add_heatmap(
-            x=list(range(count)),
-            y=list(range(len(categories))),
-            z=[mark_sizes(row) for row in paid],
-            zmin=0,
-            zmax=float(most),
-            colorscale=[[0, _colour(0.0)], [1, _colour(1.0)]],
-            showscale=False,
-            xgap=1,
-            ygap=_LABEL_HEIGHT,
-            customdata=[
-                [
-                    [
-                        f"{category.key}{KEY_SEPARATOR}{column.key}",
-                        f"{escaped(label)}, {column.label}",
-                        "not known" if amount is None else format_amount(amount),
-                    ]
-                    for column, amount in zip(flows.columns, category.amounts, strict=True)
-                ]
-                for category, label in zip(categories, labels, strict=True)
-            ],
-            hovertemplate="%{customdata[1]}<br>%{customdata[2]}<extra></extra>",
+    series = []
+    for category, label in _labelled(categories):
+        amounts = [one.exact() for one in category.figures]
+        shown = ["?" if one is None else compact_amount(one.copy_negate()) if one else "" for one in amounts]
+        keys = [one.key for one in category.figures]
+        series.append(Series(name=label, keys=keys, amounts=amounts, colour=OUTFLOW_COLOUR, factor=-1, shown=shown))
+    own = [-amount for one in series[:largest] for amount in one.amounts if amount]  # all others would make these pale
+    return flows.picture("cells", categories, series, currency, full=max([*own, Decimal(0)]) or Decimal(1))
+
+
+def top_payees(column: ChosenColumn, *, largest: int = 10, currency: str | None = None) -> Picture:
+    """Bars of the payees that most was paid to in a column of a cash flow statement.
+
+    Parameters
+    ----------
+    column : ChosenColumn
+        As ``cash_flow_statement(lines, ledgers, ...).column("2026-05")`` returns it.
+    largest : int
+        How many payees have a bar of their own; the others share one.
+    currency : str, optional
+        Written at the axis; by default that of the statement.
+
+    Returns
+    -------
+    Picture
+        Payees are named as in :func:`~accounting_analytics.bridge`. What came back from a payee is subtracted;
+        transfers between own accounts are left out. A bar is as long as its figure, which is negative.
+
+    Raises
+    ------
+    InputError
+        `column` is not a period of a cash flow statement made from line entries, or `largest` is not a positive whole
+        number.
+    """
+    check_largest(largest)
+    payees = _Payees.of_column(column)
+    shown = payees.largest(largest)
+    statement = column.statement
+    unit = unit_text(currency or statement.currency)
+    ((_, period),) = column.column.periods
+    days = day_remarks(period.start_date, period.end_date, statement.time_zone)
+    remarks = [*days, "less what came back", _WITHOUT_TRANSFERS]
+    amounts = [one.amount for one in shown]
+    series = Series(
+        name="Paid",
+        keys=[one.key for one in shown],
+        amounts=amounts,
+        colour=OUTFLOW_COLOUR,
+        factor=-1,
+        shown=[amount_label(one.copy_negate()) for one in amounts],
+    )
+    return Picture.of(
+        ChartMarks(
+            title="Top payees",
+            remarks=remarks,
+            unit=unit,
+            kind="rows",
+            places=[Place(label) for label in short_labels([one.name for one in shown], 34)],
+            series=[series],
+            message="" if shown else _NOTHING_PAID,
+            find=partial(payees.figure, shown),
+            table=partial(payees.table, shown, [*remarks, unit]),
         )
-    texts: list[dict[str, Any]] = []
-    for y, (label, row) in enumerate(zip(labels, paid, strict=True)):
-        at = {"x": 0, "xref": "paper", "xanchor": "left", "y": y - 0.5, "yanchor": "middle"}
-        texts.append({"text": escaped(label), "showarrow": False, "borderpad": 0, "font": {"color": INK}, **at})
-        texts += [
-            {
-                "x": x,
-                "y": y,
-                "text": "?" if amount is None else compact_amount(amount) if amount else "",
-                "textangle": 0 if count <= _MAX_LEVEL else -90,
-                "showarrow": False,
-                "name": "amount",
-                "font": {"size": 11, "color": INK},
-            }
-            for x, amount in enumerate(row if count <= _MAX_UPRIGHT else [])
+    )
+
+
+def uncategorized_share(statement: Statement, *, currency: str | None = None) -> Picture:
+    """Line of the share of cash in and out that has no category, by column of a cash flow statement.
+
+    Parameters
+    ----------
+    statement : Statement
+        As :func:`~accounting_analytics.cash_flow_statement` returns it. Its periods are the points.
+    currency : str, optional
+        Named above the table of the chart; by default that of the statement.
+
+    Returns
+    -------
+    Picture
+        The uncategorized inflow and outflow of a period, in percent of the net flows of all categories, each without
+        its sign. A period in which no cash moved has no point. Transfers between own accounts are left out.
+
+    Raises
+    ------
+    InputError
+        `statement` is not a cash flow statement.
+    """
+    shares = _Shares.of_statement(statement)
+    figures = [shares.share(column) for column in shares.columns]
+    remarks = [*_days(statement, shares.columns), _WITHOUT_TRANSFERS]
+    if not any(one.section == _UNCATEGORIZED for one in shares.rows):
+        remarks.append("no uncategorized ledger in the statement")
+    percents = [one.exact() for one in figures]
+    series = Series(
+        name="Without a category",
+        keys=[one.key for one in figures],
+        amounts=percents,
+        colour=OUTFLOW_COLOUR,
+        is_line=True,
+        width=2,
+        suffix="%",
+        unknown="no cash moved",
+        shown=_last_only([None if one is None else f"{one}%" for one in percents]),
+    )
+    subtitle = [*remarks, unit_text(currency or statement.currency)]
+    return Picture.of(
+        ChartMarks(
+            title=_SHARE_TITLE,
+            remarks=remarks,
+            unit="% of cash in and out",
+            kind="columns",
+            places=[period_place(column) for column in shares.columns],
+            series=[series],
+            message="" if any(one is not None for one in percents) else "No cash moved in this period",
+            find=shares.figure,
+            table=partial(shares.table, subtitle),
+        )
+    )
+
+
+def flows_of(statement: Statement) -> StatementFigures:
+    """Figures of a cash flow statement; any other argument is refused."""
+    hint = "pass what cash_flow_statement(...) returns"
+    require_type(statement, Statement, "statement", hint)
+    figures = statement.figures
+    if not any(row.measure == "flow" for row in figures.layout.by_key.values()):
+        raise InputError(f"a chart of categories needs a cash flow statement, not {quote(statement.title)}; {hint}")
+    return figures
+
+
+def _flow_rows(figures: StatementFigures) -> list[Row]:
+    """Own flows of ledgers, but of transfers between own accounts."""
+    rows = figures.layout.by_key.values()
+    return [one for one in rows if one.measure == "flow" and figures.is_own(one) and one.section != _TRANSFERS]
+
+
+def _periods(figures: StatementFigures) -> list[StatementColumn]:
+    return [one for one in figures.columns.shown if one.kind == "period"]
+
+
+def _days(statement: Statement, columns: Sequence[StatementColumn]) -> list[str]:
+    """First and last day of the columns, and their zone."""
+    ((_, first),), ((_, last),) = columns[0].periods, columns[-1].periods
+    return day_remarks(first.start_date, last.end_date, statement.time_zone)
+
+
+def _last_only(texts: Sequence[str | None]) -> list[str]:
+    """Leave the last text that there is, in its place."""
+    last = max((at for at, text in enumerate(texts) if text is not None), default=-1)
+    return [text or "" if at == last else "" for at, text in enumerate(texts)]
+
+
+class _Category(NamedTuple):
+    """A category: its name, and its flow in each column."""
+
+    name: str
+    figures: Sequence[Figure]
+
+    @property
+    def units(self) -> int:
+        """Sum over the columns whose amounts are known."""
+        return sum(int(one.units or 0) for one in self.figures)
+
+
+def _labelled(categories: Sequence[_Category]) -> list[tuple[_Category, str]]:
+    return list(zip(categories, short_labels([one.name for one in categories]), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class _CategoryFlows:
+    """The categories of a statement and its periods."""
+
+    statement: Statement
+    columns: Sequence[StatementColumn]
+    categories: Sequence[_Category]
+
+    @classmethod
+    def of_statement(cls, statement: Statement) -> _CategoryFlows:
+        """Read the own flows of every ledger, but of transfers between own accounts."""
+        figures = flows_of(statement)
+        columns = _periods(figures)
+        made = [
+            _Category(row.label.removesuffix(" (own)"), [figures.figure(row.key, one.key) for one in columns])
+            for row in _flow_rows(figures)
         ]
-    figure.update_layout(annotations=texts)  # all together: Plotly copies those that are there for each that is added
-    draw_column_axis(figure, flows.columns)
-    figure.update_yaxes(visible=False, range=[len(categories) - 0.5, -0.8], fixedrange=True)
-    height = _LABEL_HEIGHT + (_ROW_HEIGHT if count <= _MAX_LEVEL or count > _MAX_UPRIGHT else _UPRIGHT_HEIGHT)
-    top = figure.layout.margin.t - 20
-    figure.update_layout(height=top + 60 + height * max(len(categories), 2), margin={"t": top})
-    if not categories:
-        add_message(figure, "Nothing was paid in this period")
-    table = categories_table(flows, categories, table_subtitle(figure, unit_text(statement.currency)))
-    return figure.with_marks(table, partial(flows.figure, categories))
+        return cls(statement, columns, made)
+
+    def largest_outflows(self, largest: int) -> list[_Category]:
+        """Categories with a net outflow, the largest first, and one for all others of them."""
+        paid = sorted(
+            (one for one in self.categories if one.units < 0), key=lambda one: (one.units, one.figures[0].key)
+        )
+        own, rest = paid[:largest], paid[largest:]
+        if len(rest) <= 1:
+            return paid
+        by_column = zip(self.columns, zip(*(one.figures for one in rest), strict=True), strict=True)
+        others = [self._sum(of_column, column) for column, of_column in by_column]
+        return [*own, _Category(f"{len(rest)} other categories", others)]
+
+    def _sum(self, figures: Sequence[Figure], column: StatementColumn) -> Figure:
+        """Sum of categories in a column."""
+        key, label = f"{_OTHERS}{KEY_SEPARATOR}{column.key}", f"{len(figures)} other categories, {column.label}"
+        if unknown := [one for one in figures if one.units is None]:
+            return Figure(key, label, None, unknown[0].calculation)
+        source = self.statement.figures.source
+        units = sum(int(one.units or 0) for one in figures)
+        selections = [part for one in figures for part in one.selections]
+        return Figure(
+            key,
+            label,
+            units,
+            _OF_FLOWS,
+            scale=source.scale,
+            as_decimals=source.as_decimals,
+            selections=selections,
+            _load_entries=partial(source.entries, selections, units),
+        )
+
+    def picture(
+        self,
+        kind: Literal["columns", "cells"],
+        categories: Sequence[_Category],
+        series: Sequence[Series],
+        currency: str | None,
+        full: Decimal = Decimal(1),
+    ) -> Picture:
+        """Draw the categories by column."""
+        received = sum(one.units > 0 for one in self.categories)
+        count = f"{received} categor{'y' if received == 1 else 'ies'}"
+        unit = unit_text(currency or self.statement.currency)
+        remarks = [
+            *_days(self.statement, self.columns),
+            "less what came back",
+            _WITHOUT_TRANSFERS,
+            *([f"{count} with net inflow not drawn"] if received else []),
+        ]
+        of_unit = [unit] if kind == "cells" else []  # which have no axis of amounts
+        return Picture.of(
+            ChartMarks(
+                title=_TITLE,
+                remarks=[*remarks, *of_unit],
+                unit=unit,
+                kind=kind,
+                places=[period_place(column) for column in self.columns],
+                series=series,
+                message="" if categories else _NOTHING_PAID,
+                full=full,
+                find=partial(self.figure, categories),
+                table=partial(self.table, categories, [*remarks, unit]),
+            )
+        )
+
+    def figure(self, categories: Sequence[_Category], key: str) -> Figure:
+        """Figure of a category in a column."""
+        return _found((one for category in categories for one in category.figures), key)
+
+    def table(self, categories: Sequence[_Category], subtitle: Sequence[str]) -> FigureTable:
+        """Make the table of the categories: a row for each column of the statement, as it is drawn."""
+        figures = self.statement.figures
+        rows = [(column.label, [one.figures[place] for one in categories]) for place, column in enumerate(self.columns)]
+        return _statement_table(figures, _TITLE, subtitle, [one.name for one in categories], rows)
 
 
-def _colour(part: float) -> str:
-    """Colour of a share of the most: nothing of it on the ground, so that it suits light and dark pages."""
-    channels = (int(OUTFLOW_COLOUR[place : place + 2], 16) for place in (1, 3, 5))
-    return f"rgba({','.join(map(str, channels))},{cell_opacity(part)})"
+def _found(figures: Iterable[Figure], key: str) -> Figure:
+    """Figure of a key."""
+    found = next((one for one in figures if one.key == key), None)
+    if found is None:
+        raise no_such_mark(key)
+    return found
+
+
+def _statement_table(
+    figures: StatementFigures, title: str, subtitle: Sequence[str], heads: Sequence[str], rows: Rows
+) -> FigureTable:
+    """Make a table of figures that are sums of lines of a statement, or made of such."""
+    lines = lines_behind(figures, sums_of(rows), MAX_LINES)
+    return chart_table(title, subtitle, heads, rows, lines, scale=figures.source.scale, name=figures.ledgers.name)
+
+
+_PAYEE, _WITHOUT_TEXT = "payee:", "Without text"
+
+
+class _Payee(NamedTuple):
+    """A payee: its key and name, the places of its lines, and what they sum to."""
+
+    key: str
+    name: str
+    places: Sequence[int]
+    amount: Decimal
+
+
+@dataclass(frozen=True, eq=False)
+class _Payees:
+    """The cash flow lines of a column, and the payee of each; amounts are positive into cash."""
+
+    column: ChosenColumn
+    lines: pd.DataFrame
+    amounts: Sequence[Decimal]
+    payees: Sequence[str]
+
+    @classmethod
+    def of_column(cls, column: ChosenColumn) -> _Payees:
+        """Read the cash flow lines of a column, but of transfers."""
+        hint = "pass statement.column(...) of a cash_flow_statement made from line entries"
+        require_type(column, ChosenColumn, "column", hint)
+        figures = column.statement.figures
+        rows, source = _flow_rows(figures), figures.source
+        if column.column.kind != "period" or not rows or not isinstance(source, LineSource):
+            raise InputError(f"column is not a period of a cash flow statement made from line entries; {hint}")
+        parts = [part for row in rows for part in figures.selections(row, column.column)]
+        lines = figures.entries([parts[0]._replace(ledger_ids=[one for part in parts for one in part.ledger_ids])])
+        amounts = list(exact_amounts(lines["figure_amount"], source.scale, lines["id"]).column)
+        (span,) = {part.span for part in parts}
+        of_entry = payees_of_entries(source.lines(span._replace(is_flow=False)), source.cash)
+        return cls(column, lines, amounts, [of_entry.get(one, "") for one in lines["journal_entry_id"].astype(object)])
+
+    def largest(self, largest: int) -> list[_Payee]:
+        """Payees with a net outflow, the largest first, and one for all others of them."""
+        places: dict[str, list[int]] = {}
+        for place, payee in enumerate(self.payees):
+            places.setdefault(payee, []).append(place)
+        made = [
+            _Payee(f"{_PAYEE}{name}", name or _WITHOUT_TEXT, at, exact_sum(self.amounts[one] for one in at))
+            for name, at in places.items()
+        ]
+        paid = sorted((one for one in made if one.amount < 0), key=lambda one: (one.amount, one.name))
+        own, rest = paid[:largest], paid[largest:]
+        if len(rest) <= 1:
+            return paid
+        at = sorted(place for one in rest for place in one.places)
+        return [*own, _Payee(_OTHERS, f"{len(rest):,} others", at, exact_sum(one.amount for one in rest))]
+
+    def figure(self, payees: Sequence[_Payee], key: str) -> Figure:
+        """Figure of a payee."""
+        payee = next((one for one in payees if one.key == key), None)
+        if payee is None:
+            raise no_such_mark(key)
+        source = self.column.statement.figures.source
+        units = to_minor_units(payee.amount, source.scale)
+        return Figure(
+            key,
+            f"{payee.name}, {self.column.column.label}",
+            units,
+            _OF_FLOWS,
+            scale=source.scale,
+            as_decimals=source.as_decimals,
+            _load_entries=partial(self._entries, payee.places, units),
+        )
+
+    def _entries(self, places: Sequence[int], units: int) -> pd.DataFrame:
+        entries = self.lines.iloc[list(places)].reset_index(drop=True)
+        return checked_entries(entries, units, self.column.statement.scale)
+
+    def table(self, payees: Sequence[_Payee], subtitle: Sequence[str]) -> FigureTable:
+        """Make the table of the payees, as they are drawn."""
+        figures = self.column.statement.figures
+        rows = [(one.name, [self.figure(payees, one.key)]) for one in payees]
+        lines = entries_behind(rows)
+        scale, name = figures.source.scale, figures.ledgers.name
+        return chart_table("Top payees", subtitle, ["Paid"], rows, lines, scale=scale, name=name)
+
+
+_SHARE, _UNCATEGORIZED, _ALL = "uncategorized_share", "uncategorized", "in_and_out"
+_SHARE_NAMES = {_UNCATEGORIZED: "Uncategorized", _ALL: "All categories"}
+_SHARE_TITLE = "Share without a category"
+_DIGITS = Decimal("0.1")
+
+
+@dataclass(frozen=True, eq=False)
+class _Shares:
+    """Cash in and out by column, each category without its sign: of the uncategorized ledgers, and of all."""
+
+    figures: StatementFigures
+    columns: Sequence[StatementColumn]
+    rows: Sequence[Row]
+
+    @classmethod
+    def of_statement(cls, statement: Statement) -> _Shares:
+        """Read the flows of a statement."""
+        figures = flows_of(statement)
+        return cls(figures, _periods(figures), _flow_rows(figures))
+
+    def size(self, name: str, column: StatementColumn) -> Figure:
+        """Sum of the uncategorized, or of all, without their signs."""
+        key, label = f"{name}{KEY_SEPARATOR}{column.key}", f"{_SHARE_NAMES[name]}, in and out, {column.label}"
+        of = [
+            self.figures.figure(row.key, column.key)
+            for row in self.rows
+            if name == _ALL or row.section == _UNCATEGORIZED
+        ]
+        if any(one.units is None for one in of):
+            return Figure(key, label, None, "lines of these days were not loaded")
+        source = self.figures.source
+        units = sum(abs(int(one.units or 0)) for one in of)
+        selections = [
+            part._replace(factor=-part.factor if int(one.units or 0) < 0 else part.factor)
+            for one in of
+            for part in one.selections
+        ]
+        return Figure(
+            key,
+            label,
+            units,
+            "the sum of line entries",
+            scale=source.scale,
+            as_decimals=source.as_decimals,
+            selections=selections,
+            _load_entries=partial(source.entries, selections, units) if selections else None,
+        )
+
+    def share(self, column: StatementColumn) -> Figure:
+        """Percent of a column without a category; none where nothing is known or no cash moved."""
+        part, whole = (self.size(name, column) for name in _SHARE_NAMES)
+        key, label = f"{_SHARE}{KEY_SEPARATOR}{column.key}", f"{_SHARE_TITLE}, {column.label}"
+        if part.units is None or not whole.units:
+            return Figure(key, label, None, "no cash moved", kind="none")
+        with localcontext(EXACT) as context:
+            context.clear_traps()
+            percent = (Decimal(100 * part.units) / Decimal(whole.units)).quantize(_DIGITS, ROUND_HALF_EVEN)
+        made_of = "percent of cash in and out, each category without its sign"
+        return Figure(key, label, percent, made_of, (part, whole), ("+", "/"), "share", as_decimals=part.as_decimals)
+
+    def figure(self, key: str) -> Figure:
+        """Figure of a mark, or of one of its terms."""
+        name, _, column_key = key.rpartition(KEY_SEPARATOR)
+        column = next((one for one in self.columns if one.key == column_key), None)
+        if name not in {_SHARE, *_SHARE_NAMES} or column is None:
+            raise no_such_mark(key)
+        return self.share(column) if name == _SHARE else self.size(name, column)
+
+    def table(self, subtitle: Sequence[str]) -> FigureTable:
+        """Make the table of the shares, and of what they are shares of."""
+        rows = [
+            (column.label, [*(self.size(name, column) for name in _SHARE_NAMES), self.share(column)])
+            for column in self.columns
+        ]
+        return _statement_table(self.figures, _SHARE_TITLE, subtitle, [*_SHARE_NAMES.values(), "Share"], rows)

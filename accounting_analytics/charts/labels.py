@@ -1,14 +1,13 @@
-"""Colours and labels of charts, on light and dark pages.
+"""Colours and texts of charts, on light and dark pages.
 
 Colours are far enough apart for people with colour vision deficiencies; no meaning is shown by colour alone.
 """
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from accounting_analytics.messages import printable
 
@@ -40,32 +39,13 @@ ON_DARK = {
     BALANCE_COLOUR: "#7db7f0",
 }
 """Colour on a dark page of each colour that has another there."""
-CLASSES = {
-    INK: "ink",
-    MUTED: "muted",
-    RULE: "rule",
-    GROUND: "ground",
-    INFLOW_COLOUR: "inflow",
-    OUTFLOW_COLOUR: "outflow",
-    BALANCE_COLOUR: "balance",
-}
-"""Class of the elements of a picture that have such a colour."""
-
-
-def pattern(shape: str) -> dict[str, Any]:
-    """Lines of the ground over the colour of a bar."""
-    return {"shape": shape, "fillmode": "overlay", "fgcolor": GROUND, "fgopacity": 1, "size": 7, "solidity": 0.2}
+COLOUR_NAMES = dict(zip(ON_DARK, ("ink", "muted", "rule", "ground", "inflow", "outflow", "balance"), strict=True))
+"""Names of these colours in the style of a page."""
 
 
 def cell_opacity(part: float) -> float:
-    """Opacity of a cell by its part of the largest; text in ink can be read on all, on light and dark pages."""
-    return round(0.05 + 0.55 * part, 2)
-
-
-def rgb_text(colour: str) -> str:
-    """Colour as browsers write it in styles: ``rgb(27, 31, 36)``."""
-    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
-    return f"rgb({red}, {green}, {blue})"
+    """Opacity of a cell by its part of the full colour; text in ink can be read on all, on light and dark pages."""
+    return round(0.05 + 0.55 * min(part, 1.0), 2)
 
 
 MAX_LABEL_LENGTH = 28
@@ -100,11 +80,6 @@ def shortened(name: str, limit: int = MAX_LABEL_LENGTH) -> str:
     return f"{text[: limit - 1 - end].rstrip()}…{text[len(text) - end :].lstrip()}"
 
 
-def escaped(text: str) -> str:
-    """Text from the books on one line, without markup."""
-    return html.escape(printable(text, " "), quote=False)
-
-
 def amount_label(amount: Decimal, *, sign: bool = False) -> str:
     """Amount to be written beside its mark: in whole units, and with all digits where it is small."""
     shown = amount if 0 < abs(amount) < _SMALL else amount.quantize(Decimal(1))
@@ -125,3 +100,9 @@ def compact_amount(amount: Decimal) -> str:
             shown = (amount / unit).quantize(digits)
             return f"{shown.normalize():f}{letter}".replace("-", "\N{MINUS SIGN}")
     return f"{amount.quantize(Decimal(1)):f}".replace("-", "\N{MINUS SIGN}")
+
+
+def tick_text(amount: float) -> str:
+    """Amount of an axis: 25k, 1.5M."""
+    unit, letter = next((one for one in _UNITS if abs(amount) >= one[0]), (1, ""))
+    return f"{amount / unit:,.10g}{letter}".replace("-", "\N{MINUS SIGN}")

@@ -1,6 +1,6 @@
 """Tables of figures in HTML: a tree of rows under heads of columns, where a press on a figure unfolds its entries."""
 
-from accounting_analytics.figure_tables.line_table import LineTable, Range, ShownLine
+from accounting_analytics.figure_tables.line_table import EntryTable, LineTable, ShownLine
 from accounting_analytics.figure_tables.table import (
     MAX_ENTRIES_BYTES,
     EntriesData,
@@ -8,24 +8,30 @@ from accounting_analytics.figure_tables.table import (
     FigureRow,
     FigureTable,
     TableHead,
+    cell_of,
+    entries_of,
     figure_table_html,
     figure_table_script,
     figure_table_style,
     shared_figure_table_html,
+    split_key,
 )
 
 __all__ = [
     "MAX_ENTRIES_BYTES",
     "EntriesData",
+    "EntryTable",
     "FigureCell",
     "FigureRow",
     "FigureTable",
     "LineTable",
-    "Range",
     "ShownLine",
     "TableHead",
+    "cell_of",
+    "entries_of",
     "figure_table_html",
     "figure_table_script",
     "figure_table_style",
     "shared_figure_table_html",
+    "split_key",
 ]

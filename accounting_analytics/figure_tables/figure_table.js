@@ -245,12 +245,33 @@
     addEventListener("keydown", press, true); // before JupyterLab, where Enter begins to edit the cell
   };
 
+  // Below a chart of Plotly a press on a mark unfolds its figure: the chart is the last one before the table.
+  const watchChart = (details, left = 80) => {
+    const isBefore = (one) => one.compareDocumentPosition(details) & Node.DOCUMENT_POSITION_FOLLOWING;
+    const chart = [...document.querySelectorAll(".js-plotly-plot")].filter(isBefore).pop();
+    if (!chart?.on) {
+      if (left) setTimeout(watchChart, 250, details, left - 1);
+      return;
+    }
+    chart.on("plotly_click", ({ points }) => {
+      const [key] = points[0].customdata;
+      const figures = [...details.querySelectorAll("[data-key]")];
+      const button = figures.find(({ dataset }) => [key, `${key}|`].includes(dataset.key))?.querySelector("button");
+      if (!button) return;
+      details.open = true;
+      if (button.getAttribute("aria-expanded") !== "true") button.click();
+      button.scrollIntoView({ block: "center" });
+    });
+  };
+
   const prepare = (root) => {
     const json = root.querySelector("script[type='application/json']");
     const data = json && JSON.parse(json.textContent);
     root.classList.add("ready");
     root.querySelectorAll("tr.entries").forEach((row) => row.remove());
     if (root.querySelector("table")) watchLabels(root);
+    const details = root.closest(".accounting-analytics-marks");
+    if (details) watchChart(details);
     takeColours(root);
     const isShared = root.matches("[data-table]");
     if (!data && !isShared) return;

@@ -1,17 +1,22 @@
-"""`LineTable`: the lines that a page or a workbook shows, numbered so that a figure sums a few ranges of them."""
+"""The lines that a page or a workbook shows, numbered so that a figure sums a few ranges of them."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from itertools import accumulate, groupby
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import accumulate, count, groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from accounting_analytics.column_conversion import exact_amounts
 from accounting_analytics.errors import BooksDoNotTieError
+from accounting_analytics.money import to_minor_units
 from accounting_analytics.selections import simplified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator
 
+    import pandas as pd
+
+    from accounting_analytics.figures import Figure
     from accounting_analytics.selections import Selection
 
 Range = tuple[int, int, int]
@@ -76,8 +81,9 @@ class LineTable:
             self._runs[run] = (start, days)
             start += len(days)
 
-    def ranges(self, selections: Sequence[Selection], units: int) -> list[Range]:
-        """Find the lines of selections, which sum to `units`."""
+    def ranges(self, figure: Figure) -> list[Range]:
+        """Find the lines of a figure with selections, which sum to it."""
+        selections, units = figure.selections, figure.units or 0
         found = [one for part in simplified(selections) for one in self._ranges(part)] if selections else []
         total = sum(sign * (self._sums[last + 1] - self._sums[first]) for sign, first, last in found)
         if total != units:
@@ -96,3 +102,66 @@ class LineTable:
                 begin, end = bisect_left(days, first), bisect_right(days, last)
                 if begin < end:
                     yield part.factor, start + begin, start + end - 1
+
+
+class EntryTable:
+    """Lines of figures that have no selections, such as those of a payee: by the figures that have them, then by day.
+
+    Parameters
+    ----------
+    figures : iterable of Figure
+        Sums of line entries, which are read once.
+    """
+
+    def __init__(self, figures: Iterable[Figure]) -> None:
+        found: dict[tuple[Any, ...], ShownLine] = {}
+        users: dict[tuple[Any, ...], list[int]] = {}
+        self._signs: dict[str, dict[tuple[Any, ...], int]] = {}
+        self.names: dict[str, str] = {}
+        for number, figure in enumerate(figures):
+            signs = self._signs[figure.key] = {}
+            entries = figure.entries
+            self.names |= dict(zip(entries["ledger_id"], _texts(entries, "ledger_name", "ledger_id"), strict=True))
+            for key, line in _keyed_lines(entries, figure.scale):
+                first = found.setdefault(key, line)
+                signs[key] = 1 if line.units == first.units else -1
+                users.setdefault(key, []).append(number)
+        order = sorted(found, key=lambda key: (users[key], found[key].day))
+        self._numbers = {key: number for number, key in enumerate(order)}
+        self.lines = [found[key] for key in order]
+
+    def ranges(self, figure: Figure) -> list[Range]:
+        """Find the lines of one of the figures."""
+        numbered = sorted((self._numbers[key], sign) for key, sign in self._signs[figure.key].items())
+        runs: list[Range] = []
+        for number, sign in numbered:
+            if runs and runs[-1][0] == sign and runs[-1][2] == number - 1:
+                runs[-1] = (sign, runs[-1][1], number)
+            else:
+                runs.append((sign, number, number))
+        return runs
+
+
+def _keyed_lines(entries: pd.DataFrame, scale: int) -> Iterator[tuple[tuple[Any, ...], ShownLine]]:
+    """Lines of a figure, each with what finds it among those of another one: a report may name one id several times."""
+    ids = entries["id" if "id" in entries else "line_id"].astype(object)
+    amounts = exact_amounts(entries["figure_amount"], scale, ids).column
+    days = entries["local_date"].dt.strftime("%Y-%m-%d") if "local_date" in entries else [""] * len(entries)
+    texts, others = (
+        _texts(entries, "journal_entry_description", "description"),
+        _texts(entries, "cash_flow_ledger_name"),
+    )
+    seen: dict[tuple[str, str, int], count[int]] = {}
+    columns = (ids, entries["ledger_id"].astype(object), days, texts, others, amounts)
+    for line_id, ledger_id, day, text, opposing, amount in zip(*columns, strict=True):
+        units = to_minor_units(amount, scale)
+        key = (line_id, ledger_id, abs(units))
+        line = ShownLine(ledger_id, day, True, text, opposing, units, line_id)  # noqa: FBT003 (its field says it)
+        yield (*key, next(seen.setdefault(key, count()))), line
+
+
+def _texts(entries: pd.DataFrame, *names: str) -> list[str]:
+    """Texts of the first of some columns that the entries have; empty where there is none."""
+    found = next((entries[name] for name in names if name in entries), None)
+    texts = [""] * len(entries) if found is None else found.astype(object).tolist()
+    return [text if isinstance(text, str) else "" for text in texts]

@@ -8,13 +8,18 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from accounting_analytics.errors import BooksDoNotTieError
+from accounting_analytics.figures import KEY_SEPARATOR, NOT_KNOWN, ZERO
 from accounting_analytics.html_tables import NOT_TYPESET, TABLE_STYLE
 from accounting_analytics.messages import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from accounting_analytics.figure_tables.line_table import Range
+    from accounting_analytics.figure_tables.line_table import EntryTable, LineTable, Range
+    from accounting_analytics.figures import Figure
+
+    NumberedLines = LineTable | EntryTable
 
 
 MAX_ENTRIES_BYTES = 300_000
@@ -117,6 +122,52 @@ class FigureCell(NamedTuple):
     text: str
     key: str = ""
     mark: str = ""
+
+
+def cell_of(figure: Figure, mark: str = "", *, has_lines: bool = True) -> FigureCell:
+    """Cell of a figure, which can be pressed where something is behind it; of zero, where this is lines."""
+    text, key = figure.text, KEY_SEPARATOR.join(split_key(figure.key))
+    if text in {"", NOT_KNOWN}:
+        return FigureCell(text, mark="unknown" if text else "")
+    if text == ZERO:
+        return FigureCell(text, key if has_lines else "", "zero")
+    return FigureCell(text, key if figure.is_additive or figure.terms else "", mark)
+
+
+def split_key(key: str) -> tuple[str, str]:
+    """Row and column of the key of a figure, as the script of tables separates them."""
+    row, separator, column = key.rpartition(KEY_SEPARATOR)
+    return (row, column) if separator else (key, "")
+
+
+def entries_of(
+    lines: NumberedLines | None,
+    sums: Iterable[Figure],
+    made: Iterable[Figure],
+    *,
+    scale: int,
+    name: Callable[[str], str],
+    call: str,
+) -> EntriesData:
+    """Collect what is behind figures: of sums the ranges of lines, of those that are made of others the terms.
+
+    Without lines, or where these have changed since, a press shows the call that says so.
+    """
+    ranges: dict[str, dict[str, list[Range]]] = {}
+    try:
+        if lines is not None:
+            for figure in sums:
+                row, column = split_key(figure.key)
+                ranges.setdefault(row, {})[column] = lines.ranges(figure)
+    except BooksDoNotTieError:
+        lines, ranges = None, {}
+    ledgers: dict[str, int] = {}
+    carried = [
+        (ledgers.setdefault(line.ledger_id, len(ledgers)), line.day, line.description, line.opposing, line.units)
+        for line in ([] if lines is None else lines.lines)
+    ]
+    terms = {KEY_SEPARATOR.join(split_key(one.key)): terms for one in made if (terms := one.signed_terms())}
+    return EntriesData(scale, [name(one) for one in ledgers], carried, ranges, terms, call)
 
 
 class FigureRow(NamedTuple):

@@ -11,7 +11,7 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup, escape
 
-from accounting_analytics.charts.static_pictures import PICTURE_STYLE
+from accounting_analytics.charts.matplotlib_charts import PICTURE_STYLE
 from accounting_analytics.errors import InputError
 from accounting_analytics.figure_tables import figure_table_script, figure_table_style, shared_figure_table_html
 from accounting_analytics.html_tables import html_table

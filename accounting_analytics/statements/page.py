@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accounting_analytics.errors import BooksDoNotTieError
-from accounting_analytics.figure_tables import EntriesData, FigureCell, FigureRow, FigureTable, LineTable, TableHead
-from accounting_analytics.figures import KEY_SEPARATOR, NOT_KNOWN, ZERO
+from accounting_analytics.figure_tables import FigureRow, FigureTable, LineTable, TableHead, cell_of, entries_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accounting_analytics.figure_tables import Range
+    from accounting_analytics.figure_tables import EntriesData, FigureCell
     from accounting_analytics.figures import Figure
     from accounting_analytics.statements.columns import StatementColumn
     from accounting_analytics.statements.rows import Row
     from accounting_analytics.statements.statement_figures import StatementFigures
 
-_MAX_LINES = 9_000
+MAX_LINES = 9_000
+"""Lines that a page carries; above it, a press on a figure shows the call that gives them."""
 _CHANGES = ("change", "change_pct")
 
 
@@ -40,19 +39,11 @@ def figure_table(
 
 
 def _cell(figures: StatementFigures, row: Row, column: StatementColumn) -> FigureCell:
-    figure = figures.figure(row.key, column.key)
-    text = figure.text
-    if not text:
-        return FigureCell("")
-    if text == NOT_KNOWN:
-        return FigureCell(text, mark="unknown")
-    if text == ZERO:
-        return FigureCell(text, figure.key if figures.has_lines(figure) else "", "zero")
-    mark = ""
+    figure, mark = figures.figure(row.key, column.key), ""
     if column.kind in _CHANGES and row.favourable:
         is_more = (figure.units or 0) > 0
         mark = "favourable" if is_more == (row.favourable > 0) else "unfavourable"
-    return FigureCell(text, figure.key, mark)
+    return cell_of(figure, mark, has_lines=figures.has_lines(figure))
 
 
 def _entries(figures: StatementFigures) -> EntriesData:
@@ -63,27 +54,13 @@ def _entries(figures: StatementFigures) -> EntriesData:
     sums = [
         one for key in flows or shown for one in shown[key] if one.selections and not one.terms
     ]  # without balances beside flows
-    ranges: dict[str, dict[str, list[Range]]] = {}
-    try:
-        lines = lines_behind(figures, sums, _MAX_LINES)
-        if lines is not None:
-            for figure in sums:
-                row, _, column = figure.key.rpartition(KEY_SEPARATOR)
-                ranges.setdefault(row, {})[column] = lines.ranges(figure.selections, int(figure.units or 0))
-    except BooksDoNotTieError:  # the caller has changed the frame; .entries says so
-        lines, ranges = None, {}
-    ledgers: dict[str, int] = {}
-    carried = [
-        (ledgers.setdefault(line.ledger_id, len(ledgers)), line.day, line.description, line.opposing, line.units)
-        for line in ([] if lines is None else lines.lines)
-    ]
-    return EntriesData(
-        figures.source.scale,
-        [figures.ledgers.name(one) for one in ledgers],
-        carried,
-        ranges,
-        {one.key: terms for of_row in shown.values() for one in of_row if (terms := one.signed_terms())},
-        "statement[{row!r}, {column!r}].entries",
+    return entries_of(
+        lines_behind(figures, sums, MAX_LINES),
+        sums,
+        (one for of_row in shown.values() for one in of_row),
+        scale=figures.source.scale,
+        name=figures.ledgers.name,
+        call="statement[{row!r}, {column!r}].entries",
     )
 
 

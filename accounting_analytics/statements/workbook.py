@@ -203,7 +203,7 @@ def list_entries(figures: StatementFigures, heading: Heading) -> StatementEntrie
                 "make the statement of fewer days, or use to_csv; nothing was written"
             )
         for figure in summed:
-            for _, first, last in table.ranges(figure.selections, int(figure.units or 0)):
+            for _, first, last in table.ranges(figure):
                 row, _, column = figure.key.rpartition(KEY_SEPARATOR)
                 ranges[row, column] = (len(lines) + first, len(lines) + last)
         lines.extend(line._replace(units=sign * line.units) for line in table.lines)

@@ -106,7 +106,7 @@ def test_figures_of_tables_unfold_to_what_they_show(chart, make_report, lines):
     """The lines or terms that a press on a figure shows sum to it."""
     many = [(f"Ledger {number}", f"-{number}.01", lines[0][2]) for number in range(1, 13)]
     picture = chart(make_report([*lines, *many], start="10.00"))
-    figures = list(unfolded(picture._table))
+    figures = list(unfolded(picture.chart.table()))
     assert len(figures) > 2
     for text, units in figures:
         assert amount_of(text) == units

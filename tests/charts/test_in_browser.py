@@ -7,13 +7,17 @@ import plotly.io
 import pytest
 
 from accounting_analytics import charts
-from accounting_analytics.charts.figure import _LAB_STYLE
+from accounting_analytics.charts.plotly_charts import LAB_STYLE
 
 pytestmark = pytest.mark.browser
 PLACE = """(() => {
   const chart = document.querySelector('.js-plotly-plot'), {xaxis, yaxis} = chart._fullLayout;
   const box = chart.getBoundingClientRect();
   return [box.x + xaxis._offset + xaxis.d2p('%s'), box.y + yaxis._offset + yaxis._length / 2];
+})()"""
+BAR = """(() => {
+  const box = document.querySelector('.js-plotly-plot .barlayer .point path').getBoundingClientRect();
+  return [box.x + box.width / 2, box.y + box.height / 2];
 })()"""
 COLOURS = """[...document.querySelectorAll('.js-plotly-plot %s')].map(one => getComputedStyle(one).fill)"""
 
@@ -23,7 +27,7 @@ def page(make_report, lines, tmp_path):
     """Return the address of a page with the balance of a report, as the output of a cell in JupyterLab is."""
     figure = charts.running_balance(make_report(lines, start="10.00"))
     chart = plotly.io.to_html(figure, include_plotlyjs=True, full_html=False)
-    style = f"<style>.jp-OutputArea {{ margin: 0 1rem }} {_LAB_STYLE}</style>"
+    style = f"<style>.jp-OutputArea {{ margin: 0 1rem }} {LAB_STYLE}</style>"
     table = f'<div class="accounting-analytics-chart">{figure.table_html()}</div>'
     path = tmp_path / "page.html"
     path.write_text(
@@ -79,3 +83,20 @@ def test_the_table_below_a_chart_unfolds(browser, page):
     browser.click("document.querySelector('td[data-key^=net_cash_flow] button')")
     browser.wait_until("document.querySelector('tr.entries table')")
     assert "2 entries600.10" in browser.evaluate("document.querySelector('tr.entries').textContent")
+
+
+def test_a_press_on_a_bar_unfolds_its_figure(browser, make_report, lines, tmp_path):
+    """The table below the chart opens at the figure of the bar, with the lines behind it."""
+    figure = charts.inflow_outflow(make_report(lines))
+    chart = plotly.io.to_html(figure, include_plotlyjs=True, full_html=False)
+    path = tmp_path / "page.html"
+    path.write_text(f'<!DOCTYPE html><meta charset="utf-8">{chart}{figure.table_html()}', encoding="utf-8")
+    browser.open(path.as_uri())
+    x, y = browser.evaluate(BAR)
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    browser.wait_until("document.querySelector('.hoverlayer text')")
+    for event in ("mousePressed", "mouseReleased"):
+        browser.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
+    browser.wait_until("document.querySelector('tr.entries table')")
+    assert "15 to 31 Jan 2025, Inflow" in browser.evaluate("document.querySelector('tr.entries').textContent")
+    assert "1,000.10" in browser.evaluate("document.querySelector('tr.entries').textContent")

@@ -63,7 +63,7 @@ def test_marks_are_figures_that_unfold(name, ledgers, entries):
         if figure.is_additive:
             entries_sum = sum(map(Decimal, map(str, figure.entries["figure_amount"])), Decimal(0))
             assert entries_sum == figure.exact()
-    for text, units in unfolded(picture._table):
+    for text, units in unfolded(picture.chart.table()):
         assert amount_of(text) == units
 
 
@@ -128,7 +128,7 @@ def test_supplied_starting_balances_are_terms(ledgers):
     statement = statement_of(entries, ledgers, books_start=None, starting_balances=balances)
     picture = charts.balances(statement)
     assert picture.mark("bank|2025-02-10").exact() == Decimal("50.00")
-    assert ("50.00", Decimal("50.00")) in list(unfolded(picture._table))
+    assert ("50.00", Decimal("50.00")) in list(unfolded(picture.chart.table()))
 
 
 def test_many_accounts_and_long_names(ledgers):
@@ -145,7 +145,7 @@ def test_many_accounts_and_long_names(ledgers):
     assert names[-1] == "188 other categories"
     assert len(set(names)) == len(names) == 13
     assert max(map(len, names)) <= 28
-    assert [row.label for row in picture._table.rows] == ["Jan 2025", "Feb 2025", "Mar 2025"]
+    assert [row.label for row in picture.chart.table().rows] == ["Jan 2025", "Feb 2025", "Mar 2025"]
 
 
 def test_a_picture_keeps_its_table(ledgers):
@@ -157,7 +157,7 @@ def test_a_picture_keeps_its_table(ledgers):
         assert copied.mark("own:rent|2025-02").exact() == Decimal("-10.00")
         assert copied.mark("own:rent", "2025-02").exact() == Decimal("-10.00")
         html = copied.table_html()
-        assert html.startswith("<details><summary>")
+        assert html.startswith('<details class="accounting-analytics-marks"><summary>')
         assert "<img" not in html
         assert 'data-key="own:rent|2025-02"' in html
     assert "<img" not in picture.to_json()

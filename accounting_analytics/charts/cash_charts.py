@@ -1,0 +1,612 @@
+"""Charts of cash: in and out, from one balance to another, and balances by day."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections import defaultdict
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import pandas as pd
+
+from accounting_analytics.arguments import require_type
+from accounting_analytics.bridges import Bridge
+from accounting_analytics.bridges.result import AFTER, BEFORE, CHANGE
+from accounting_analytics.cash_flow_report import require_report
+from accounting_analytics.chart_of_accounts import RequiredLedger, required_ledger
+from accounting_analytics.charts.labels import (
+    ACCOUNT_COLOURS,
+    BALANCE_COLOUR,
+    INFLOW_COLOUR,
+    INK,
+    OTHERS_COLOUR,
+    OUTFLOW_COLOUR,
+    short_labels,
+)
+from accounting_analytics.charts.marks import (
+    ChartMarks,
+    Place,
+    Series,
+    chart_table,
+    check_largest,
+    day_remarks,
+    entries_behind,
+    no_such_mark,
+    period_place,
+    step_series,
+    sums_of,
+    unit_text,
+)
+from accounting_analytics.charts.plotly_charts import Picture
+from accounting_analytics.column_conversion import exact_amounts
+from accounting_analytics.errors import InputError
+from accounting_analytics.figures import KEY_SEPARATOR, OWN, Figure
+from accounting_analytics.messages import join_ids, quote
+from accounting_analytics.money import format_amount, from_minor_units, to_minor_units
+from accounting_analytics.periods import Period, zone
+from accounting_analytics.report_figures import BALANCE, ENDING, INFLOW, NET, OUTFLOW, STARTING, UNEXPLAINED, WITHOUT
+from accounting_analytics.selections import Selection, Span
+from accounting_analytics.statements import Statement
+from accounting_analytics.statements.columns import split_period
+from accounting_analytics.statements.line_sums import LineSource
+from accounting_analytics.statements.page import MAX_LINES, lines_behind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.charts.marks import Rows
+    from accounting_analytics.figure_tables import FigureTable
+    from accounting_analytics.report_figures import ReportFigures
+    from accounting_analytics.statements.columns import StatementColumn
+    from accounting_analytics.statements.statement_figures import StatementFigures
+
+PeriodUnit = Literal["week", "month", "quarter"]
+_UNITS = ("week", "month", "quarter")
+_MAX_DAYS_OF_WEEKS, _MAX_DAYS_OF_MONTHS = 62, 1_100
+_DAY = dt.timedelta(days=1)
+_TOTAL, _OTHERS = "total", "others"
+_WIDE, _NARROW = 2, 1.25
+
+
+def inflow_outflow(
+    report: CashFlowReport,
+    *,
+    by: PeriodUnit | None = None,
+    ledgers: pd.DataFrame | None = None,
+    tag_names: Mapping[str, str] | None = None,
+    currency: str | None = None,
+) -> Picture:
+    """Bars of cash in and cash out by week, month or quarter, with a line for the net.
+
+    Parameters
+    ----------
+    report : CashFlowReport
+        Periods are local to the report's time zone; the first and last may be cut. Those before the first line of a
+        report that starts at zero are not drawn.
+    by : {"week", "month", "quarter"}, optional
+        By default weeks up to two months, months up to three years, and quarters of longer periods.
+    ledgers : DataFrame, optional
+        :class:`~accounting_analytics.schemas.Ledgers`, in which the ledger of transfers between own accounts is found,
+        so that these count neither as inflow nor as outflow. Transfers within one journal entry never do.
+    tag_names : mapping of str to str, optional
+        Names of tags by id, for a report that was filtered by tags.
+    currency : str, optional
+        Written at the axis.
+
+    Returns
+    -------
+    Picture
+        Inflows point up, outflows point down and are hatched, the net is a line with markers.
+
+    Raises
+    ------
+    InputError
+        `report` is not a report, or has no lines although cash moved, or `by` is none of the three.
+    PeriodError
+        The report is in the service's ``localtime``, which is not known here.
+    """
+    require_report(report, "report")
+    _require_lines(report, "chart of inflow and outflow")
+    unit, steps = time_steps(report.period, by)
+    figures = report.figures
+    shown = [step for step in steps if step.periods[0][1].end_date >= _first_known_day(figures)]
+    transfers = _transfer_ledgers(ledgers)
+    without = "".join(f"{KEY_SEPARATOR}{WITHOUT}{one}" for one in transfers)
+    made = {
+        name: [figures.figure(f"{name}{KEY_SEPARATOR}{step.key}{without}") for step in shown]
+        for name in (INFLOW, OUTFLOW, NET)
+    }
+    colours = {INFLOW: INFLOW_COLOUR, OUTFLOW: OUTFLOW_COLOUR, NET: INK}
+    heads = {INFLOW: "Inflow", OUTFLOW: "Outflow", NET: "Net"}
+    series = [
+        Series(
+            name=heads[name],
+            keys=[one.key for one in of_name],
+            amounts=[one.exact() for one in of_name],
+            colour=colours[name],
+            is_line=name == NET,
+            number=int(name == OUTFLOW),
+        )
+        for name, of_name in made.items()
+    ]
+    remarks = [
+        *_report_remarks(report, figures),
+        _transfer_remark(ledgers, transfers),
+        *_tag_remarks(report, tag_names or {}),
+    ]
+    title = f"Cash in and out by {unit}"
+    rows = [(step.label, of_step) for step, *of_step in zip(shown, *made.values(), strict=True)]
+    subtitle = [*remarks, unit_text(currency)]
+    is_moved = any(one.units for of_name in made.values() for one in of_name) or len(report.lines)
+    return Picture.of(
+        ChartMarks(
+            title=title,
+            remarks=remarks,
+            unit=unit_text(currency),
+            kind="columns",
+            places=[period_place(step) for step in shown],
+            series=series,
+            message="" if is_moved else "No cash moved in this period",
+            find=report.__getitem__,
+            table=partial(_report_table, figures, title, subtitle, list(heads.values()), rows),
+        )
+    )
+
+
+def waterfall(report: CashFlowReport, *, largest: int = 10, currency: str | None = None) -> Picture:
+    """Waterfall from the starting to the ending cash balance, with a step for each of the largest ledgers.
+
+    Parameters
+    ----------
+    report : CashFlowReport
+        A report without tags: the flows of a tagged report do not lead from one balance to the other. In a report that
+        does not tie, the amount that its flows do not explain is a step of its own.
+    largest : int
+        How many ledgers get a step of their own, by absolute net cash flow; the others share one step.
+    currency : str, optional
+        Written at the axis.
+
+    Raises
+    ------
+    InputError
+        `report` is not a report or is filtered by tags, or `largest` is not a positive whole number.
+    """
+    require_report(report, "report")
+    _require_untagged(report, "waterfall")
+    check_largest(largest)
+    figures = report.figures
+    steps = [
+        (STARTING, f"Start {report.period.start_date}"),
+        *_waterfall_steps(figures, largest),
+        *([(UNEXPLAINED, "Not explained by the flows")] if figures.figure(UNEXPLAINED).units else []),
+        (ENDING, f"End {report.period.end_date}"),
+    ]
+    rows = [(label, [figures.figure(key)]) for key, label in steps]
+    title, remarks = "From starting to ending cash", _report_remarks(report, figures, with_first_day=False)
+    subtitle = [*remarks, unit_text(currency)]
+    table = partial(_report_table, figures, title, subtitle, ["Amount"], rows, ends_in_total=True)
+    unit = unit_text(currency)
+    return Picture.of(
+        ChartMarks(title=title, remarks=remarks, unit=unit, find=report.__getitem__, table=table, **_steps(rows))
+    )
+
+
+def bridge(bridge: Bridge, *, currency: str | None = None) -> Picture:
+    """Waterfall of a bridge: its total before, its steps in their order, its total after.
+
+    Parameters
+    ----------
+    bridge : Bridge
+        As :func:`~accounting_analytics.bridge` returns it; its `largest` decides how many steps there are.
+    currency : str, optional
+        Written at the axis; by default that of the statement.
+
+    Raises
+    ------
+    InputError
+        `bridge` is not a bridge.
+    """
+    if not isinstance(bridge, Bridge):
+        raise InputError(f"bridge must be a Bridge, as bridge() returns it, not {type(bridge).__name__}")
+    currency = currency or bridge.currency
+    rows = [
+        (bridge.before, [bridge[BEFORE]]),
+        *((step.label, [bridge[step.key]]) for step in bridge.steps),
+        (bridge.after, [bridge[AFTER]]),
+    ]
+    remarks = [f"{bridge.before} to {bridge.after}", f"days in {bridge.time_zone}"]
+    table = partial(_bridge_table, bridge, [*remarks, unit_text(currency)])
+    unit = unit_text(currency)
+    return Picture.of(
+        ChartMarks(title=bridge.title, remarks=remarks, unit=unit, find=bridge.__getitem__, table=table, **_steps(rows))
+    )
+
+
+def running_balance(report: CashFlowReport, *, currency: str | None = None) -> Picture:
+    """Step line of the cash balance at the end of each day.
+
+    Parameters
+    ----------
+    report : CashFlowReport
+        A report without tags. Days are local to its time zone. The line of a report that does not tie need not end at
+        its ending balance, which the subtitle then names. If it starts at zero, it is drawn from its first line on.
+    currency : str, optional
+        Written at the axis.
+
+    Raises
+    ------
+    InputError
+        `report` is not a report, is filtered by tags, or has no lines although cash moved.
+    PeriodError
+        The report is in the service's ``localtime``, which is not known here.
+    """
+    require_report(report, "report")
+    _require_untagged(report, "running balance")
+    _require_lines(report, "running balance")
+    figures, sums, scale = report.figures, report.exact_sums(), report.scale
+    days = _days(_first_known_day(figures), report.period.end_date)
+    moved: dict[dt.date, int] = defaultdict(int)
+    for day, units in zip(figures.days.tolist(), figures.units, strict=True):
+        moved[day] += units
+    start = to_minor_units(sums.starting_cash_balance, scale)
+    balances = list(itertools.accumulate((moved[day] for day in days), initial=start))[1:]
+    series = Series(
+        name="Cash balance",
+        keys=[f"{BALANCE}{KEY_SEPARATOR}{day}" for day in days],
+        amounts=[from_minor_units(one, scale) for one in balances],
+        colour=BALANCE_COLOUR,
+        is_line=True,
+        width=_WIDE,
+    )
+    ending = sums.ending_cash_balance
+    gap = [] if series.amounts[-1] == ending else [f"the report ends at {format_amount(ending)}"]
+    title, remarks = "Cash balance at the end of each day", [*_report_remarks(report, figures), *gap]
+    return Picture.of(
+        ChartMarks(
+            title=title,
+            remarks=remarks,
+            unit=unit_text(currency),
+            kind="days",
+            places=[Place(f"{day}") for day in days],
+            series=[series],
+            period=report.period,
+            find=report.__getitem__,
+            table=partial(_balance_table, figures, title, [*remarks, unit_text(currency)], days[0]),
+        )
+    )
+
+
+def balances(statement: Statement, *, largest: int = 5, currency: str | None = None) -> Picture:
+    """Step lines of the balance of each cash account at the end of each day, and of all of them together.
+
+    Parameters
+    ----------
+    statement : Statement
+        A statement made from line entries, such as :func:`~accounting_analytics.cash_flow_statement` with
+        ``books_start=``; its periods are drawn. If its lines do not reach back to the beginning of the books, what is
+        drawn is the movement since their first day, and the title says so.
+    largest : int
+        How many accounts have a line of their own, by their largest balance, at most 6; the others share one.
+    currency : str, optional
+        Written at the axis; by default that of the statement.
+
+    Returns
+    -------
+    Picture
+        Days before the first of the lines, and after the last, have no balance. Balances of cards are negative.
+
+    Raises
+    ------
+    InputError
+        `statement` is not a statement made from line entries, or `largest` is not from 1 to 6.
+    """
+    require_type(statement, Statement, "statement", "pass what cash_flow_statement(lines, ledgers, ...) returns")
+    check_largest(largest, len(ACCOUNT_COLOURS))
+    source = statement.figures.source
+    if not isinstance(source, LineSource):
+        raise InputError(
+            "balances by account need a statement from line entries, and this one is from a report, which has no "
+            "lines of its accounts; running_balance(report) draws their total"
+        )
+    daily = _DailyBalances(statement.figures, source)
+    accounts = daily.accounts(largest)
+    rules, period = statement.figures.rules, daily.period
+    is_movement = rules.is_movement and statement.figures.starting is None
+    title = f"Movement of cash since {rules.since}" if is_movement else "Cash balances by account"
+    unknown = sum(units is None for units in accounts[-1].units)
+    missing = [f"{unknown:,} {'day' if unknown == 1 else 'days'} without loaded lines are not drawn"] if unknown else []
+    remarks = [*day_remarks(period.start_date, period.end_date, statement.time_zone), *missing]
+    names = short_labels([one.name for one in accounts])
+    unit = unit_text(currency or statement.currency)
+    return Picture.of(
+        ChartMarks(
+            title=title,
+            remarks=remarks,
+            unit=unit,
+            kind="days",
+            places=[Place(f"{day}") for day in daily.days],
+            series=[
+                daily.series(account, name, at) for at, (account, name) in enumerate(zip(accounts, names, strict=True))
+            ],
+            period=period,
+            message="No lines of these days were loaded" if unknown == len(daily.days) else "",
+            find=partial(daily.figure, accounts),
+            table=partial(daily.table, accounts, title, [*remarks, unit]),
+        )
+    )
+
+
+def time_steps(period: Period, unit: PeriodUnit | None) -> tuple[PeriodUnit, list[StatementColumn]]:
+    """Split a period: as asked, or into weeks, months or quarters by its length; the first and last may be cut."""
+    if unit is not None and unit not in _UNITS:
+        raise InputError(f"by must be week, month or quarter, or None to choose by the length, not {quote(unit)}")
+    if unit is None:
+        unit = "week" if period.days <= _MAX_DAYS_OF_WEEKS else "month"
+        unit = "quarter" if period.days > _MAX_DAYS_OF_MONTHS else unit
+    return unit, split_period(period, _weeks(period) if unit == "week" else unit, 1)
+
+
+def _weeks(period: Period) -> list[Period]:
+    """Weeks from Monday to Sunday, cut at the ends of the period."""
+    weeks, first = [], period.start_date
+    while first <= period.end_date:
+        days_left = min(6 - first.weekday(), (period.end_date - first).days)
+        weeks.append(Period(first, first + days_left * _DAY, period.time_zone))
+        if weeks[-1].end_date == period.end_date:
+            break
+        first = weeks[-1].end_date + _DAY
+    return weeks
+
+
+def _days(first: dt.date, last: dt.date) -> list[dt.date]:
+    return [first + offset * _DAY for offset in range((last - first).days + 1)]
+
+
+def _report_remarks(report: CashFlowReport, figures: ReportFigures, *, with_first_day: bool = True) -> list[str]:
+    """Days of a report, their zone, what limits it, and the day before which it has nothing."""
+    period = report.period
+    first = _first_known_day(figures) if with_first_day else period.start_date
+    return [
+        *day_remarks(period.start_date, period.end_date, period.time_zone),
+        *(["PARTIAL: lines are missing"] if report.partial else []),
+        *(["starting balance supplied, not summed"] if report.anchored else []),
+        *([f"nothing before {first}"] if first > period.start_date else []),
+    ]
+
+
+def _tag_remarks(report: CashFlowReport, tag_names: Mapping[str, str]) -> list[str]:
+    """Name the tags that a report was filtered by."""
+    names = [tag_names.get(one, one) for one in report.tag_ids]
+    return [f"only lines tagged {join_ids(names, limit=1)}"] if names else []
+
+
+def _first_known_day(figures: ReportFigures) -> dt.date:
+    """First day that a report has anything of: of one that starts at zero, the day of its first line."""
+    if figures.starting or not len(figures.days):
+        return figures.period.start_date
+    first: dt.date = max(figures.days.min().item(), figures.period.start_date)
+    return first
+
+
+def _require_untagged(report: CashFlowReport, chart: str) -> None:
+    """Refuse a report filtered by tags for a chart that needs balances."""
+    if report.tag_ids:
+        raise InputError(f"a {chart} needs balances, and tags do not filter those; load the report without tag_ids")
+
+
+def _require_lines(report: CashFlowReport, chart: str) -> None:
+    """Refuse a report whose ledgers moved cash, but which has no lines, for a chart that draws them."""
+    if report.totals_only or (report.lines.empty and (report.ledgers["net_cash_flow"] != 0).any()):
+        raise InputError(
+            f"a {chart} needs the lines of the report, and this one has none; "
+            + ("recompute it with lines=True" if report.origin == "recomputed" else "recompute it from line entries")
+        )
+
+
+def _transfer_ledgers(ledgers: pd.DataFrame | None) -> list[str]:
+    """Find the ledgers of transfers between own accounts."""
+    if ledgers is None:
+        return []
+    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+    known = ledgers[ledgers["is_required"].fillna(value=False).astype(bool)]
+    columns = (known[name] for name in ("id", "is_required", "sub_type", "debit_credit"))
+    return sorted(
+        ledger_id
+        for ledger_id, is_required, sub_type, side in zip(*columns, strict=True)
+        if required_ledger(is_required=bool(is_required), sub_type=sub_type, debit_credit=side)
+        == RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS
+    )
+
+
+def _transfer_remark(ledgers: pd.DataFrame | None, transfers: list[str]) -> str:
+    if ledgers is None:
+        return "transfers through a ledger of their own are counted: pass ledgers to leave them out"
+    return "without transfers between own accounts" if transfers else "there is no ledger of transfers"
+
+
+def _steps(rows: Rows) -> dict[str, Any]:
+    """Places and marks of a waterfall over one figure of each row."""
+    labels = short_labels([label for label, _ in rows])
+    series = step_series([(figure.key, figure.exact() or Decimal(0)) for _, (figure,) in rows])
+    return {"kind": "steps", "places": [Place(label) for label in labels], "series": [series]}
+
+
+def _waterfall_steps(figures: ReportFigures, largest: int) -> list[tuple[str, str]]:
+    """Key and label of the ledgers with the largest flows, inflows first, and of all others together."""
+    ledgers = figures.ledgers[figures.ledgers["net_cash_flow"] != 0]
+    flows = dict(zip(ledgers["ledger_id"], ledgers["net_cash_flow"], strict=True))
+    ranked = sorted(flows, key=lambda one: -abs(flows[one]))
+    own = sorted(ranked[:largest], key=lambda one: -flows[one])
+    steps = [(f"{OWN}{one}", figures.names[one]) for one in own]
+    if rest := ranked[largest:]:
+        key = KEY_SEPARATOR.join(f"{OWN}{one}" for one in rest)
+        steps.append((key, f"{len(rest)} other ledger{'s' if len(rest) > 1 else ''}"))
+    return steps
+
+
+def _bridge_table(bridge: Bridge, subtitle: Sequence[str]) -> FigureTable:
+    """Make the table of both sides and the change of each step."""
+    sides = [(step.label, bridge.sides(step.key)) for step in bridge.steps]
+    rows = [(label, [one.before, one.after, one.change]) for label, one in sides]
+    rows.append((bridge.title, [bridge[BEFORE], bridge[AFTER], bridge[CHANGE]]))
+    heads = [bridge.before, bridge.after, "Change"]
+    lines = entries_behind(rows)
+    return chart_table(bridge.title, subtitle, heads, rows, lines, scale=bridge.scale, ends_in_total=True)
+
+
+def _balance_table(figures: ReportFigures, title: str, subtitle: Sequence[str], first: dt.date) -> FigureTable:
+    """Make the table of what each week, month or quarter moved, and of the balance at its end."""
+    _, steps = time_steps(figures.period, None)
+    rows = [
+        (
+            step.label,
+            [
+                figures.figure(f"{NET}{KEY_SEPARATOR}{step.key}"),
+                figures.figure(f"{BALANCE}{KEY_SEPARATOR}{step.periods[0][1].end_date}"),
+            ],
+        )
+        for step in steps
+        if step.periods[0][1].end_date >= first
+    ]
+    heads = ["Net cash flow", "Balance at the end"]
+    return _report_table(figures, title, subtitle, heads, rows)
+
+
+def _report_table(
+    figures: ReportFigures, title: str, subtitle: Sequence[str], heads: Sequence[str], rows: Rows, **options: bool
+) -> FigureTable:
+    """Make a table of figures of a report."""
+    lines = entries_behind(rows)
+    return chart_table(
+        title, subtitle, heads, rows, lines, scale=figures.scale, name=figures.names.__getitem__, **options
+    )
+
+
+class _Account(NamedTuple):
+    """A line of the chart: its key and name, its ledgers, and its balance in units at the end of each day."""
+
+    key: str
+    name: str
+    ledger_ids: tuple[str, ...]
+    units: Sequence[int | None]
+
+
+@dataclass(frozen=True, eq=False)
+class _DailyBalances:
+    """The balance of each cash ledger of a statement at the end of each of its days."""
+
+    statement_figures: StatementFigures
+    source: LineSource
+
+    @cached_property
+    def period(self) -> Period:
+        """The days of the periods of the statement, and those between them."""
+        columns = self.statement_figures.columns.shown
+        periods = [period for column in columns if column.kind == "period" for _, period in column.periods]
+        first, last = min(one.start_date for one in periods), max(one.end_date for one in periods)
+        return Period(first, last, self.source.time_zone)
+
+    @cached_property
+    def days(self) -> list[dt.date]:
+        """Each of the days."""
+        return _days(self.period.start_date, self.period.end_date)
+
+    @cached_property
+    def units(self) -> dict[str, list[int | None]]:
+        """Units of each cash ledger at the end of each day; None where they are not known."""
+        figures, source = self.statement_figures, self.source
+        lines = source.lines(Span(figures.rules.since, self.period.end_date))
+        local = lines["datetime"].dt.tz_convert(zone(source.time_zone)).dt.date
+        moved: dict[str, dict[dt.date, int]] = defaultdict(lambda: defaultdict(int))
+        of_cash = lines["ledger_id"].isin(list(source.cash))
+        amounts = exact_amounts(lines["signed_amount"], source.scale, lines["id"]).column
+        for ledger_id, day, amount in zip(lines["ledger_id"][of_cash], local[of_cash], amounts[of_cash], strict=True):
+            moved[ledger_id][day] += to_minor_units(amount, source.scale)
+        since = figures.rules.since or source.books_start or min(local, default=source.loaded.start_date)
+        until = source.loaded.end_date if source.states_days else self.period.end_date
+        found = {}
+        for ledger_id in source.cash:
+            of_ledger = moved[ledger_id]
+            start = (figures.starting or {}).get(ledger_id, 0)
+            start += sum(one for day, one in of_ledger.items() if day < self.days[0])
+            sums = itertools.accumulate((of_ledger.get(day, 0) for day in self.days), initial=start)
+            ends = zip(self.days, list(sums)[1:], strict=True)
+            found[ledger_id] = [units if since <= day <= until else None for day, units in ends]
+        return found
+
+    def accounts(self, largest: int) -> list[_Account]:
+        """Accounts that had a balance, the largest first, all others together, and the total, last."""
+        sizes = {one: max((abs(units or 0) for units in row), default=0) for one, row in self.units.items()}
+        moved = [one for one in sorted(sizes, key=lambda one: (-sizes[one], one)) if sizes[one]]
+        own, rest = moved[:largest], moved[largest:]
+        if len(rest) == 1:
+            own, rest = moved, []
+        names = self.statement_figures.ledgers
+        made = [_Account(one, names.name(one), (one,), self.units[one]) for one in own]
+        if rest:
+            made.append(self._sum(_OTHERS, f"{len(rest)} other accounts", rest))
+        return [*made, self._sum(_TOTAL, "All cash accounts", list(self.units))]
+
+    def _sum(self, key: str, name: str, ledger_ids: Sequence[str]) -> _Account:
+        rows = [self.units[one] for one in ledger_ids]
+        sums = [None if None in units else sum(one or 0 for one in units) for units in zip(*rows, strict=True)]
+        return _Account(key, name, tuple(ledger_ids), sums or [None] * len(self.days))
+
+    def series(self, account: _Account, name: str, number: int) -> Series:
+        """Line of an account."""
+        is_total = account.key == _TOTAL
+        scale = self.source.scale
+        return Series(
+            name=name,
+            keys=[f"{account.key}{KEY_SEPARATOR}{day}" for day in self.days],
+            amounts=[None if units is None else from_minor_units(units, scale) for units in account.units],
+            colour=INK if is_total else OTHERS_COLOUR if account.key == _OTHERS else ACCOUNT_COLOURS[number],
+            is_line=True,
+            number=0 if is_total else number,
+            width=_WIDE if is_total else _NARROW,
+        )
+
+    def figure(self, accounts: Iterable[_Account], key: str) -> Figure:
+        """Balance of an account at the end of a day: all its lines up to it, and what it started with."""
+        name, _, text = key.rpartition(KEY_SEPARATOR)
+        account = next((one for one in accounts if one.key == name), None)
+        day = next((one for one in self.days if str(one) == text), None)
+        if account is None or day is None:
+            raise no_such_mark(key)
+        figures, source = self.statement_figures, self.source
+        units, label = account.units[self.days.index(day)], f"{account.name}, end of {day}"
+        if units is None:
+            return Figure(key, label, None, f"it is not known: lines of {day} were not loaded")
+        make = partial(Figure, scale=source.scale, as_decimals=source.as_decimals)
+        start = sum((figures.starting or {}).get(one, 0) for one in account.ledger_ids)
+        selections = [Selection(1, Span(figures.rules.since, day), account.ledger_ids)]
+        load = partial(source.entries, selections, units - start)
+        moved = "the sum of its line entries up to the day, debits less credits"
+        if figures.starting is None:
+            return make(key, label, units, moved, selections=selections, _load_entries=load)
+        terms = (
+            make(f"{key}: start", f"{label}: starting balance", start, "it was supplied as starting_balances"),
+            make(
+                f"{key}: moved",
+                f"{label}: movement since {figures.rules.since}",
+                units - start,
+                moved,
+                _load_entries=load,
+            ),
+        )
+        return make(key, label, units, "the supplied starting balance and the movement since", terms, ("+", "+"))
+
+    def table(self, accounts: Sequence[_Account], title: str, subtitle: Sequence[str]) -> FigureTable:
+        """Make the table of the balances at the end of each week, month or quarter."""
+        ends = [step.periods[0][1].end_date for step in time_steps(self.period, None)[1]]
+        rows = [
+            (f"{day}", [self.figure(accounts, f"{one.key}{KEY_SEPARATOR}{day}") for one in accounts]) for day in ends
+        ]
+        figures = self.statement_figures
+        lines = lines_behind(figures, sums_of(rows), MAX_LINES)
+        heads = [one.name for one in accounts]
+        return chart_table(title, subtitle, heads, rows, lines, scale=self.source.scale, name=figures.ledgers.name)

@@ -1,0 +1,277 @@
+"""A chart as marks of figures: what the functions of ``charts`` make, and what is drawn in notebooks and as pictures.
+
+The figures of marks are exact; only the size of a mark is a float. Names are those of the books, without any escaping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from accounting_analytics.charts.labels import BALANCE_COLOUR, amount_label
+from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError, InputError
+from accounting_analytics.figure_tables import (
+    EntryTable,
+    FigureRow,
+    FigureTable,
+    TableHead,
+    cell_of,
+    entries_of,
+    split_key,
+)
+from accounting_analytics.figures import Figure
+from accounting_analytics.messages import quote
+from accounting_analytics.money import format_amount
+from accounting_analytics.statements.page import MAX_LINES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from accounting_analytics.figure_tables.table import NumberedLines
+    from accounting_analytics.periods import Period
+    from accounting_analytics.statements.columns import StatementColumn
+
+ChartKind = Literal["columns", "days", "steps", "rows", "cells"]
+"""Bars and lines by period, step lines by day, a waterfall, bars from zero with names, and cells of a heat map."""
+
+
+class Place(NamedTuple):
+    """Where marks are: a period, day or row; beside an axis its name without its year, and the year."""
+
+    label: str
+    name: str = ""
+    year: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """Marks of one name, one at each place of a chart.
+
+    Attributes
+    ----------
+    name : str
+        What they are of.
+    keys : sequence of str
+        Key of the figure of each.
+    amounts : sequence of Decimal or None
+        Exact amount of each; None where it is not known.
+    colour : str
+        Colour; of cells, that of positive sizes.
+    is_line : bool
+        Whether they are points of a line instead of bars.
+    number : int
+        Which pattern or dash they have beside their colour.
+    width : float
+        Of a line.
+    factor : int
+        -1 where payments are drawn without their minus sign.
+    shown : sequence of str
+        Texts written at the marks.
+    suffix : str
+        After the amounts, such as a percent sign.
+    unknown : str
+        Text of an amount that is not known.
+    """
+
+    name: str
+    keys: Sequence[str]
+    amounts: Sequence[Decimal | None]
+    colour: str
+    is_line: bool = False
+    number: int = 0
+    width: float = 1.5
+    factor: int = 1
+    shown: Sequence[str] = ()
+    suffix: str = ""
+    unknown: str = "not known"
+
+    @property
+    def sizes(self) -> list[float | None]:
+        """Sizes of the marks."""
+        return [None if one is None else float(self.factor * one) for one in self.amounts]
+
+    @property
+    def texts(self) -> list[str]:
+        """Amounts with all digits."""
+        return [self.unknown if one is None else f"{format_amount(one)}{self.suffix}" for one in self.amounts]
+
+    def labelled_days(self) -> list[tuple[int, str, bool]]:
+        """Places and texts of the lowest and the last amount that are known, and whether it is the lowest."""
+        known = [(at, amount) for at, amount in enumerate(self.amounts) if amount is not None]
+        if not known:
+            return []
+        end, at_end = known[-1]
+        lowest, least = min(known, key=lambda one: one[1])
+        low = [(lowest, f"lowest {amount_label(least)}", True)] if least < at_end else []
+        name = "end" if low or len(known) == 1 else "end, lowest"
+        return [*low, (end, f"{name} {amount_label(at_end)}", False)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChartMarks:
+    """A chart.
+
+    Attributes
+    ----------
+    title : str
+        What it shows.
+    remarks : sequence of str
+        Days, zone, and what is left out.
+    unit : str
+        What its amounts are counted in.
+    kind : str
+        How it is drawn.
+    places : sequence of Place
+        The places along its axis, or its rows.
+    series : sequence of Series
+        Its marks; of cells, one series is a row.
+    period : Period or None
+        Days of an axis of days.
+    message : str
+        A sentence in the place of marks.
+    full : Decimal
+        Amount of the full colour of cells.
+    opposite_colour : str
+        Colour of negative cells; without it they have none.
+    find : callable or None
+        Finds the figure of a mark by its key.
+    table : callable or None
+        Makes the table of the marks.
+    """
+
+    title: str
+    remarks: Sequence[str]
+    unit: str
+    kind: ChartKind
+    places: Sequence[Place]
+    series: Sequence[Series]
+    period: Period | None = None
+    message: str = ""
+    full: Decimal = field(default=Decimal(1))
+    opposite_colour: str = ""
+    find: Callable[[str], Figure] | None = None
+    table: Callable[[], FigureTable] | None = None
+
+    @property
+    def words(self) -> str:
+        """Title and remarks, for people who hear a page."""
+        return ", ".join([self.title, *self.remarks])
+
+
+def period_place(column: StatementColumn) -> Place:
+    """Place of a period: month, quarter or first day without the year, and the year."""
+    ((_, period),) = column.periods
+    first, last = period.start_date, period.end_date
+    if first == last or (last - first).days < 7:  # noqa: PLR2004 (a week, which may be cut)
+        return Place(column.label, f"{first.day} {first:%b}", f"{first.year}")
+    if (first.year, first.month) == (last.year, last.month):
+        return Place(column.label, f"{first:%b}", f"{first.year}")
+    before, _, year = column.label.rpartition(" ")
+    if before.startswith("Q") and year:
+        return Place(column.label, before, year)
+    return Place(column.label, f"{first:%b}", f"{first.year}") if before else Place(column.label, column.label)
+
+
+_PERIODS_BETWEEN = {"Q1": (1, 2, 4, 8, 20, 40), "Jan": (1, 2, 3, 4, 6, 12, 24, 60, 120)}
+"""Quarters and months from one label to the next."""
+
+
+def labelled_places(places: Sequence[Place], most: int) -> list[tuple[int, str]]:
+    """Places that are labelled, at most so many, and their texts: the year is on a second line, where it changes."""
+    needed = -(-len(places) // max(most, 1))
+    starts = [(at, place.name) for at, place in enumerate(places) if place.name in _PERIODS_BETWEEN]
+    steps = _PERIODS_BETWEEN[starts[0][1]] if starts else ()
+    every = next((one for one in steps if one >= needed), max(needed, 1))
+    first = starts[0][0] % every if starts else 0
+    labels, shown_year = [], ""
+    for at in range(first, len(places), every):
+        place = places[at]
+        labels.append((at, place.name if place.year in {"", shown_year} else f"{place.name}\n{place.year}"))
+        shown_year = place.year
+    return labels
+
+
+def step_series(marks: Sequence[tuple[str, Decimal]], *, colour: str = BALANCE_COLOUR) -> Series:
+    """Bars of a waterfall by key and amount: from the first, over those between, to the last, which they sum to."""
+    keys, amounts = zip(*marks, strict=True)
+    texts = [amount_label(one, sign=0 < at < len(marks) - 1) for at, one in enumerate(amounts)]
+    return Series(name="Amount", keys=keys, amounts=amounts, colour=colour, shown=texts)
+
+
+Rows = Sequence[tuple[str, Sequence[Figure]]]
+"""Labelled rows of figures."""
+
+
+def chart_table(
+    title: str,
+    subtitle: Sequence[str],
+    heads: Sequence[str],
+    rows: Rows,
+    lines: NumberedLines | None,
+    *,
+    scale: int,
+    name: Callable[[str], str] | None = None,
+    ends_in_total: bool = False,
+) -> FigureTable:
+    """Make the table of the figures of a chart, with the lines behind them; `name` is that of a ledger."""
+    figures = [one for _, row in rows for one in row]
+    names = lines.names if isinstance(lines, EntryTable) else {}
+    entries = entries_of(
+        lines,
+        sums_of(rows),
+        figures,
+        scale=scale,
+        name=name or (lambda ledger_id: names.get(ledger_id, ledger_id)),
+        call="figure.mark({row!r}, {column!r}).entries",
+    )
+
+    def has_lines(figure: Figure) -> bool:
+        row, column = split_key(figure.key)
+        return bool(figure.terms) or bool(entries.figures.get(row, {}).get(column))
+
+    made = [
+        FigureRow(label, 0, "ledger", [cell_of(one, has_lines=has_lines(one)) for one in row]) for label, row in rows
+    ]
+    if ends_in_total:
+        made[-1] = made[-1]._replace(kind="total")
+    named = [TableHead(head, is_comparison=False) for head in heads]
+    return FigureTable(title, " \N{MIDDLE DOT} ".join(subtitle), named, made, (), entries)
+
+
+def sums_of(rows: Rows) -> list[Figure]:
+    """Figures of rows that are sums of line entries."""
+    return [one for _, row in rows for one in row if one.is_additive and not one.terms]
+
+
+def entries_behind(rows: Rows) -> EntryTable | None:
+    """Line entries of the sums of rows; None where there are too many, none, or where they have changed since."""
+    try:
+        table = EntryTable(sums_of(rows))
+    except (BooksDoNotTieError, IncompleteLoadError):
+        return None
+    return table if len(table.lines) <= MAX_LINES else None
+
+
+def check_largest(largest: int, most: int | None = None) -> None:
+    """Refuse a count that is not a positive whole number, or more than there are colours."""
+    if isinstance(largest, bool) or not isinstance(largest, int) or largest < 1:
+        raise InputError(f"largest must be a whole number of at least 1, not {quote(largest)}")
+    if most is not None and largest > most:
+        raise InputError(f"largest must be at most {most}, as many as there are colours, not {largest}")
+
+
+def no_such_mark(key: str) -> InputError:
+    """Error for a key that no mark has."""
+    return InputError(f"no mark of the chart has the key {quote(key)}")
+
+
+def day_remarks(first: object, last: object, time_zone: str) -> list[str]:
+    """Days of a chart, and their zone."""
+    return [f"{first}" if first == last else f"{first} to {last}", f"days in {time_zone}"]
+
+
+def unit_text(currency: str | None) -> str:
+    """Text of an axis: the currency of its amounts."""
+    return currency or "amounts in the currency of the books"
