@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -182,6 +183,28 @@ def text_of(value: Decimal | None, *, is_percent: bool = False) -> str:
         return ZERO
     text = f"{abs(value):,}%" if is_percent else format_amount(abs(value))
     return f"({text})" if value < 0 else text
+
+
+def figure_of_entries(
+    key: str, label: str, entries: pd.DataFrame, *, scale: int, as_decimals: bool, calculation: str = "line entries"
+) -> Figure:
+    """Return the figure of line entries with their ``figure_amount``."""
+    exact = total(exact_amounts(entries["figure_amount"], scale, entries["id"]).column)
+    rows = entries.reset_index(drop=True)
+    units = to_minor_units(exact, scale)
+    text = f"the sum of {calculation}"
+    return Figure(key, label, units, text, scale=scale, as_decimals=as_decimals, _load_entries=rows.copy)
+
+
+def figure_of_terms(key: str, label: str, terms: Sequence[tuple[str, Figure]]) -> Figure:
+    """Return a figure that adds (``+``) and subtracts (``-``) others; not known where one of them is not."""
+    signs, of = zip(*terms, strict=True)
+    calculation = " ".join(f"{sign} {one.label}" for sign, one in terms).removeprefix("+ ")
+    make = partial(Figure, key, label, scale=of[0].scale, as_decimals=of[0].as_decimals, terms=of, signs=signs)
+    if any(one.units is None for one in of):
+        return make(None, "it is not known: a figure that it is made of is not known")
+    units = sum((-1 if sign == "-" else 1) * int(one.units or 0) for sign, one in terms)
+    return make(units, f"calculated: {calculation}")
 
 
 _IN_ROWS = "give the id, unique name or path of one of its rows (in .rows)"

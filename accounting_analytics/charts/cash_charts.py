@@ -7,7 +7,7 @@ import itertools
 from collections import defaultdict
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pandas as pd
@@ -41,16 +41,15 @@ from accounting_analytics.charts.marks import (
     unit_text,
 )
 from accounting_analytics.charts.plotly_charts import Picture
-from accounting_analytics.column_conversion import exact_amounts
 from accounting_analytics.errors import InputError
 from accounting_analytics.figures import KEY_SEPARATOR, OWN, Figure
 from accounting_analytics.messages import join_ids, quote
 from accounting_analytics.money import format_amount, from_minor_units, to_minor_units
-from accounting_analytics.periods import Period, zone
+from accounting_analytics.periods import Period
 from accounting_analytics.report_figures import BALANCE, ENDING, INFLOW, NET, OUTFLOW, STARTING, UNEXPLAINED, WITHOUT
-from accounting_analytics.selections import Selection, Span
 from accounting_analytics.statements import Statement
 from accounting_analytics.statements.columns import split_period
+from accounting_analytics.statements.daily_balances import DailyBalances
 from accounting_analytics.statements.line_sums import LineSource
 from accounting_analytics.statements.page import MAX_LINES, lines_behind
 
@@ -62,7 +61,6 @@ if TYPE_CHECKING:
     from accounting_analytics.figure_tables import FigureTable
     from accounting_analytics.report_figures import ReportFigures
     from accounting_analytics.statements.columns import StatementColumn
-    from accounting_analytics.statements.statement_figures import StatementFigures
 
 PeriodUnit = Literal["week", "month", "quarter"]
 _UNITS = ("week", "month", "quarter")
@@ -306,16 +304,10 @@ def balances(statement: Statement, *, largest: int = 5, currency: str | None = N
     """
     require_type(statement, Statement, "statement", "pass what cash_flow_statement(lines, ledgers, ...) returns")
     check_largest(largest, len(ACCOUNT_COLOURS))
-    source = statement.figures.source
-    if not isinstance(source, LineSource):
-        raise InputError(
-            "balances by account need a statement from line entries, and this one is from a report, which has no "
-            "lines of its accounts; running_balance(report) draws their total"
-        )
-    daily = _DailyBalances(statement.figures, source)
-    accounts = daily.accounts(largest)
-    rules, period = statement.figures.rules, daily.period
-    is_movement = rules.is_movement and statement.figures.starting is None
+    balances = _AccountBalances.of_statement(statement)
+    accounts, daily = balances.accounts(largest), balances.daily
+    rules, period = daily.figures.rules, daily.period
+    is_movement = rules.is_movement and daily.figures.starting is None
     title = f"Movement of cash since {rules.since}" if is_movement else "Cash balances by account"
     unknown = sum(units is None for units in accounts[-1].units)
     missing = [f"{unknown:,} {'day' if unknown == 1 else 'days'} without loaded lines are not drawn"] if unknown else []
@@ -330,12 +322,13 @@ def balances(statement: Statement, *, largest: int = 5, currency: str | None = N
             kind="days",
             places=[Place(f"{day}") for day in daily.days],
             series=[
-                daily.series(account, name, at) for at, (account, name) in enumerate(zip(accounts, names, strict=True))
+                balances.series(account, name, at)
+                for at, (account, name) in enumerate(zip(accounts, names, strict=True))
             ],
             period=period,
             message="No lines of these days were loaded" if unknown == len(daily.days) else "",
-            find=partial(daily.figure, accounts),
-            table=partial(daily.table, accounts, title, [*remarks, unit]),
+            find=partial(balances.figure, accounts),
+            table=partial(balances.table, accounts, title, [*remarks, unit]),
         )
     )
 
@@ -496,73 +489,50 @@ class _Account(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _DailyBalances:
-    """The balance of each cash ledger of a statement at the end of each of its days."""
+class _AccountBalances:
+    """The accounts of a chart of balances."""
 
-    statement_figures: StatementFigures
-    source: LineSource
+    daily: DailyBalances
 
-    @cached_property
-    def period(self) -> Period:
-        """The days of the periods of the statement, and those between them."""
-        columns = self.statement_figures.columns.shown
-        periods = [period for column in columns if column.kind == "period" for _, period in column.periods]
+    @classmethod
+    def of_statement(cls, statement: Statement) -> _AccountBalances:
+        """Read the days of the periods of a statement, and those between them."""
+        figures, source = statement.figures, statement.figures.source
+        if not isinstance(source, LineSource):
+            raise InputError(
+                "balances by account need a statement from line entries, and this one is from a report, which has no "
+                "lines of its accounts; running_balance(report) draws their total"
+            )
+        columns = [one for one in figures.columns.shown if one.kind == "period"]
+        periods = [period for column in columns for _, period in column.periods]
         first, last = min(one.start_date for one in periods), max(one.end_date for one in periods)
-        return Period(first, last, self.source.time_zone)
-
-    @cached_property
-    def days(self) -> list[dt.date]:
-        """Each of the days."""
-        return _days(self.period.start_date, self.period.end_date)
-
-    @cached_property
-    def units(self) -> dict[str, list[int | None]]:
-        """Units of each cash ledger at the end of each day; None where they are not known."""
-        figures, source = self.statement_figures, self.source
-        lines = source.lines(Span(figures.rules.since, self.period.end_date))
-        local = lines["datetime"].dt.tz_convert(zone(source.time_zone)).dt.date
-        moved: dict[str, dict[dt.date, int]] = defaultdict(lambda: defaultdict(int))
-        of_cash = lines["ledger_id"].isin(list(source.cash))
-        amounts = exact_amounts(lines["signed_amount"], source.scale, lines["id"]).column
-        for ledger_id, day, amount in zip(lines["ledger_id"][of_cash], local[of_cash], amounts[of_cash], strict=True):
-            moved[ledger_id][day] += to_minor_units(amount, source.scale)
-        since = figures.rules.since or source.books_start or min(local, default=source.loaded.start_date)
-        until = source.loaded.end_date if source.states_days else self.period.end_date
-        found = {}
-        for ledger_id in source.cash:
-            of_ledger = moved[ledger_id]
-            start = (figures.starting or {}).get(ledger_id, 0)
-            start += sum(one for day, one in of_ledger.items() if day < self.days[0])
-            sums = itertools.accumulate((of_ledger.get(day, 0) for day in self.days), initial=start)
-            ends = zip(self.days, list(sums)[1:], strict=True)
-            found[ledger_id] = [units if since <= day <= until else None for day, units in ends]
-        return found
+        return cls(DailyBalances(figures, source, Period(first, last, statement.time_zone)))
 
     def accounts(self, largest: int) -> list[_Account]:
         """Accounts that had a balance, the largest first, all others together, and the total, last."""
-        sizes = {one: max((abs(units or 0) for units in row), default=0) for one, row in self.units.items()}
+        units, names = self.daily.units, self.daily.figures.ledgers
+        sizes = {one: max(abs(units) for units in row[1:]) for one, row in units.items()}
         moved = [one for one in sorted(sizes, key=lambda one: (-sizes[one], one)) if sizes[one]]
         own, rest = moved[:largest], moved[largest:]
         if len(rest) == 1:
             own, rest = moved, []
-        names = self.statement_figures.ledgers
-        made = [_Account(one, names.name(one), (one,), self.units[one]) for one in own]
+        made = [self._account(one, names.name(one), [one]) for one in own]
         if rest:
-            made.append(self._sum(_OTHERS, f"{len(rest)} other accounts", rest))
-        return [*made, self._sum(_TOTAL, "All cash accounts", list(self.units))]
+            made.append(self._account(_OTHERS, f"{len(rest)} other accounts", rest))
+        return [*made, self._account(_TOTAL, "All cash accounts", list(units))]
 
-    def _sum(self, key: str, name: str, ledger_ids: Sequence[str]) -> _Account:
-        rows = [self.units[one] for one in ledger_ids]
-        sums = [None if None in units else sum(one or 0 for one in units) for units in zip(*rows, strict=True)]
-        return _Account(key, name, tuple(ledger_ids), sums or [None] * len(self.days))
+    def _account(self, key: str, name: str, ledger_ids: Sequence[str]) -> _Account:
+        days = zip(self.daily.days, self.daily.total(ledger_ids)[1:], strict=True)
+        units = [one if self.daily.is_known(day) else None for day, one in days]
+        return _Account(key, name, tuple(ledger_ids), units)
 
     def series(self, account: _Account, name: str, number: int) -> Series:
         """Line of an account."""
         is_total = account.key == _TOTAL
-        scale = self.source.scale
+        scale = self.daily.source.scale
         return Series(
             name=name,
-            keys=[f"{account.key}{KEY_SEPARATOR}{day}" for day in self.days],
+            keys=[f"{account.key}{KEY_SEPARATOR}{day}" for day in self.daily.days],
             amounts=[None if units is None else from_minor_units(units, scale) for units in account.units],
             colour=INK if is_total else OTHERS_COLOUR if account.key == _OTHERS else ACCOUNT_COLOURS[number],
             is_line=True,
@@ -571,42 +541,24 @@ class _DailyBalances:
         )
 
     def figure(self, accounts: Iterable[_Account], key: str) -> Figure:
-        """Balance of an account at the end of a day: all its lines up to it, and what it started with."""
+        """Balance of an account at the end of a day."""
         name, _, text = key.rpartition(KEY_SEPARATOR)
         account = next((one for one in accounts if one.key == name), None)
-        day = next((one for one in self.days if str(one) == text), None)
+        day = next((one for one in self.daily.days if str(one) == text), None)
         if account is None or day is None:
             raise no_such_mark(key)
-        figures, source = self.statement_figures, self.source
-        units, label = account.units[self.days.index(day)], f"{account.name}, end of {day}"
-        if units is None:
+        label = f"{account.name}, end of {day}"
+        if not self.daily.is_known(day):
             return Figure(key, label, None, f"it is not known: lines of {day} were not loaded")
-        make = partial(Figure, scale=source.scale, as_decimals=source.as_decimals)
-        start = sum((figures.starting or {}).get(one, 0) for one in account.ledger_ids)
-        selections = [Selection(1, Span(figures.rules.since, day), account.ledger_ids)]
-        load = partial(source.entries, selections, units - start)
-        moved = "the sum of its line entries up to the day, debits less credits"
-        if figures.starting is None:
-            return make(key, label, units, moved, selections=selections, _load_entries=load)
-        terms = (
-            make(f"{key}: start", f"{label}: starting balance", start, "it was supplied as starting_balances"),
-            make(
-                f"{key}: moved",
-                f"{label}: movement since {figures.rules.since}",
-                units - start,
-                moved,
-                _load_entries=load,
-            ),
-        )
-        return make(key, label, units, "the supplied starting balance and the movement since", terms, ("+", "+"))
+        return self.daily.figure(key, label, account.ledger_ids, day)
 
     def table(self, accounts: Sequence[_Account], title: str, subtitle: Sequence[str]) -> FigureTable:
         """Make the table of the balances at the end of each week, month or quarter."""
-        ends = [step.periods[0][1].end_date for step in time_steps(self.period, None)[1]]
+        ends = [step.periods[0][1].end_date for step in time_steps(self.daily.period, None)[1]]
         rows = [
             (f"{day}", [self.figure(accounts, f"{one.key}{KEY_SEPARATOR}{day}") for one in accounts]) for day in ends
         ]
-        figures = self.statement_figures
+        figures, heads = self.daily.figures, [one.name for one in accounts]
         lines = lines_behind(figures, sums_of(rows), MAX_LINES)
-        heads = [one.name for one in accounts]
-        return chart_table(title, subtitle, heads, rows, lines, scale=self.source.scale, name=figures.ledgers.name)
+        scale = self.daily.source.scale
+        return chart_table(title, subtitle, heads, rows, lines, scale=scale, name=figures.ledgers.name)

@@ -7,6 +7,8 @@ from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import pandas as pd
+
 from accounting_analytics.arguments import require_type
 from accounting_analytics.bridges.payments import payees_of_entries
 from accounting_analytics.charts.labels import (
@@ -31,11 +33,11 @@ from accounting_analytics.charts.marks import (
     unit_text,
 )
 from accounting_analytics.charts.plotly_charts import Picture
-from accounting_analytics.column_conversion import exact_amounts
 from accounting_analytics.errors import InputError
-from accounting_analytics.figures import KEY_SEPARATOR, Figure, checked_entries
+from accounting_analytics.figures import KEY_SEPARATOR, Figure, figure_of_entries
 from accounting_analytics.messages import quote
-from accounting_analytics.money import EXACT, exact_sum, to_minor_units
+from accounting_analytics.money import EXACT
+from accounting_analytics.selections import Span
 from accounting_analytics.statements import Statement
 from accounting_analytics.statements.line_sums import LineSource
 from accounting_analytics.statements.page import MAX_LINES, lines_behind
@@ -44,21 +46,17 @@ from accounting_analytics.statements.statement import ChosenColumn
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import pandas as pd
-
     from accounting_analytics.charts.marks import Rows
     from accounting_analytics.figure_tables import FigureTable
     from accounting_analytics.statements.columns import StatementColumn
     from accounting_analytics.statements.rows import Row
     from accounting_analytics.statements.statement_figures import StatementFigures
 
-_TRANSFERS = "transfers"
-"""Section of transfers between own accounts, which are neither in nor out."""
 _OTHERS = "others"
 _NOTHING_PAID = "Nothing was paid in this period"
 _WITHOUT_TRANSFERS = "without transfers between own accounts"
 _TITLE = "Paid by category"
-_OF_FLOWS = "the sum of line entries of entries that touch cash, credits less debits"
+_OF_FLOWS = "line entries of entries that touch cash, credits less debits"
 
 
 def outflows_by_category(statement: Statement, *, largest: int = 6, currency: str | None = None) -> Picture:
@@ -163,17 +161,16 @@ def top_payees(column: ChosenColumn, *, largest: int = 10, currency: str | None 
         number.
     """
     check_largest(largest)
-    payees = _Payees.of_column(column)
-    shown = payees.largest(largest)
+    payees = _payees(column, largest)
     statement = column.statement
     unit = unit_text(currency or statement.currency)
     ((_, period),) = column.column.periods
     days = day_remarks(period.start_date, period.end_date, statement.time_zone)
     remarks = [*days, "less what came back", _WITHOUT_TRANSFERS]
-    amounts = [one.amount for one in shown]
+    amounts = [figure.exact() or Decimal(0) for _, figure in payees]
     series = Series(
         name="Paid",
-        keys=[one.key for one in shown],
+        keys=[figure.key for _, figure in payees],
         amounts=amounts,
         colour=OUTFLOW_COLOUR,
         factor=-1,
@@ -185,11 +182,11 @@ def top_payees(column: ChosenColumn, *, largest: int = 10, currency: str | None 
             remarks=remarks,
             unit=unit,
             kind="rows",
-            places=[Place(label) for label in short_labels([one.name for one in shown], 34)],
+            places=[Place(label) for label in short_labels([name for name, _ in payees], 34)],
             series=[series],
-            message="" if shown else _NOTHING_PAID,
-            find=partial(payees.figure, shown),
-            table=partial(payees.table, shown, [*remarks, unit]),
+            message="" if payees else _NOTHING_PAID,
+            find=partial(_found, [figure for _, figure in payees]),
+            table=partial(_payees_table, column, [(name, [one]) for name, one in payees], [*remarks, unit]),
         )
     )
 
@@ -258,12 +255,6 @@ def flows_of(statement: Statement) -> StatementFigures:
     return figures
 
 
-def _flow_rows(figures: StatementFigures) -> list[Row]:
-    """Own flows of ledgers, but of transfers between own accounts."""
-    rows = figures.layout.by_key.values()
-    return [one for one in rows if one.measure == "flow" and figures.is_own(one) and one.section != _TRANSFERS]
-
-
 def _periods(figures: StatementFigures) -> list[StatementColumn]:
     return [one for one in figures.columns.shown if one.kind == "period"]
 
@@ -311,7 +302,7 @@ class _CategoryFlows:
         columns = _periods(figures)
         made = [
             _Category(row.label.removesuffix(" (own)"), [figures.figure(row.key, one.key) for one in columns])
-            for row in _flow_rows(figures)
+            for row in figures.flow_rows()
         ]
         return cls(statement, columns, made)
 
@@ -339,7 +330,7 @@ class _CategoryFlows:
             key,
             label,
             units,
-            _OF_FLOWS,
+            f"the sum of {_OF_FLOWS}",
             scale=source.scale,
             as_decimals=source.as_decimals,
             selections=selections,
@@ -391,6 +382,11 @@ class _CategoryFlows:
         return _statement_table(figures, _TITLE, subtitle, [one.name for one in categories], rows)
 
 
+def _span(column: StatementColumn) -> Span:
+    ((_, period),) = column.periods
+    return Span(period.start_date, period.end_date)
+
+
 def _found(figures: Iterable[Figure], key: str) -> Figure:
     """Figure of a key."""
     found = next((one for one in figures if one.key == key), None)
@@ -410,84 +406,41 @@ def _statement_table(
 _PAYEE, _WITHOUT_TEXT = "payee:", "Without text"
 
 
-class _Payee(NamedTuple):
-    """A payee: its key and name, the places of its lines, and what they sum to."""
+def _payees(column: ChosenColumn, largest: int) -> list[tuple[str, Figure]]:
+    """Name and figure of the payees with a net outflow, the largest first, and of all others of them."""
+    hint = "pass statement.column(...) of a cash_flow_statement made from line entries"
+    require_type(column, ChosenColumn, "column", hint)
+    figures = column.statement.figures
+    source, rows = figures.source, figures.flow_rows()
+    if column.column.kind != "period" or not rows or not isinstance(source, LineSource):
+        raise InputError(f"column is not a period of a cash flow statement made from line entries; {hint}")
+    lines = figures.flow_entries(rows, column.column)
+    if lines is None:
+        raise InputError(f"the lines of {column.column.label} were not loaded")
+    of_entry = payees_of_entries(source.lines(_span(column.column)), source.cash)
+    payees = pd.Series([of_entry.get(one, "") for one in lines["journal_entry_id"].astype(object)], index=lines.index)
 
-    key: str
-    name: str
-    places: Sequence[int]
-    amount: Decimal
+    def make(key: str, name: str, chosen: pd.Series[bool]) -> tuple[str, Figure]:
+        label = f"{name}, {column.column.label}"
+        made = partial(figure_of_entries, scale=source.scale, as_decimals=source.as_decimals, calculation=_OF_FLOWS)
+        return name, made(key, label, lines[chosen])
+
+    made = [make(f"{_PAYEE}{name}", name or _WITHOUT_TEXT, payees == name) for name in dict.fromkeys(payees)]
+    paid = sorted(
+        ((name, one) for name, one in made if (one.units or 0) < 0), key=lambda pair: (pair[1].units, pair[0])
+    )
+    own, rest = paid[:largest], paid[largest:]
+    if len(rest) <= 1:
+        return paid
+    names = [figure.key.removeprefix(_PAYEE) for _, figure in rest]
+    return [*own, make(_OTHERS, f"{len(rest):,} others", payees.isin(names))]
 
 
-@dataclass(frozen=True, eq=False)
-class _Payees:
-    """The cash flow lines of a column, and the payee of each; amounts are positive into cash."""
-
-    column: ChosenColumn
-    lines: pd.DataFrame
-    amounts: Sequence[Decimal]
-    payees: Sequence[str]
-
-    @classmethod
-    def of_column(cls, column: ChosenColumn) -> _Payees:
-        """Read the cash flow lines of a column, but of transfers."""
-        hint = "pass statement.column(...) of a cash_flow_statement made from line entries"
-        require_type(column, ChosenColumn, "column", hint)
-        figures = column.statement.figures
-        rows, source = _flow_rows(figures), figures.source
-        if column.column.kind != "period" or not rows or not isinstance(source, LineSource):
-            raise InputError(f"column is not a period of a cash flow statement made from line entries; {hint}")
-        parts = [part for row in rows for part in figures.selections(row, column.column)]
-        lines = figures.entries([parts[0]._replace(ledger_ids=[one for part in parts for one in part.ledger_ids])])
-        amounts = list(exact_amounts(lines["figure_amount"], source.scale, lines["id"]).column)
-        (span,) = {part.span for part in parts}
-        of_entry = payees_of_entries(source.lines(span._replace(is_flow=False)), source.cash)
-        return cls(column, lines, amounts, [of_entry.get(one, "") for one in lines["journal_entry_id"].astype(object)])
-
-    def largest(self, largest: int) -> list[_Payee]:
-        """Payees with a net outflow, the largest first, and one for all others of them."""
-        places: dict[str, list[int]] = {}
-        for place, payee in enumerate(self.payees):
-            places.setdefault(payee, []).append(place)
-        made = [
-            _Payee(f"{_PAYEE}{name}", name or _WITHOUT_TEXT, at, exact_sum(self.amounts[one] for one in at))
-            for name, at in places.items()
-        ]
-        paid = sorted((one for one in made if one.amount < 0), key=lambda one: (one.amount, one.name))
-        own, rest = paid[:largest], paid[largest:]
-        if len(rest) <= 1:
-            return paid
-        at = sorted(place for one in rest for place in one.places)
-        return [*own, _Payee(_OTHERS, f"{len(rest):,} others", at, exact_sum(one.amount for one in rest))]
-
-    def figure(self, payees: Sequence[_Payee], key: str) -> Figure:
-        """Figure of a payee."""
-        payee = next((one for one in payees if one.key == key), None)
-        if payee is None:
-            raise no_such_mark(key)
-        source = self.column.statement.figures.source
-        units = to_minor_units(payee.amount, source.scale)
-        return Figure(
-            key,
-            f"{payee.name}, {self.column.column.label}",
-            units,
-            _OF_FLOWS,
-            scale=source.scale,
-            as_decimals=source.as_decimals,
-            _load_entries=partial(self._entries, payee.places, units),
-        )
-
-    def _entries(self, places: Sequence[int], units: int) -> pd.DataFrame:
-        entries = self.lines.iloc[list(places)].reset_index(drop=True)
-        return checked_entries(entries, units, self.column.statement.scale)
-
-    def table(self, payees: Sequence[_Payee], subtitle: Sequence[str]) -> FigureTable:
-        """Make the table of the payees, as they are drawn."""
-        figures = self.column.statement.figures
-        rows = [(one.name, [self.figure(payees, one.key)]) for one in payees]
-        lines = entries_behind(rows)
-        scale, name = figures.source.scale, figures.ledgers.name
-        return chart_table("Top payees", subtitle, ["Paid"], rows, lines, scale=scale, name=name)
+def _payees_table(column: ChosenColumn, rows: Rows, subtitle: Sequence[str]) -> FigureTable:
+    """Make the table of the payees, as they are drawn."""
+    figures, lines = column.statement.figures, entries_behind(rows)
+    scale, name = figures.source.scale, figures.ledgers.name
+    return chart_table("Top payees", subtitle, ["Paid"], rows, lines, scale=scale, name=name)
 
 
 _SHARE, _UNCATEGORIZED, _ALL = "uncategorized_share", "uncategorized", "in_and_out"
@@ -508,7 +461,7 @@ class _Shares:
     def of_statement(cls, statement: Statement) -> _Shares:
         """Read the flows of a statement."""
         figures = flows_of(statement)
-        return cls(figures, _periods(figures), _flow_rows(figures))
+        return cls(figures, _periods(figures), figures.flow_rows())
 
     def size(self, name: str, column: StatementColumn) -> Figure:
         """Sum of the uncategorized, or of all, without their signs."""

@@ -35,7 +35,6 @@
   // The entries of a figure that sums lines, with the sign they are summed with, by day; undefined where the page does
   // not have them.
   const entriesOf = (data, key) => {
-    if (data.page) return packEntriesOf(data, key);
     const [row, column] = splitKey(key);
     const ranges = own(data.figures, row)?.[data.columns.indexOf(column)];
     if (!ranges) return undefined;
@@ -45,66 +44,6 @@
       found.push(...data.lines.slice(first, last + 1).map((line) => entryOf(data, line, sign)));
     }
     return found.sort((one, other) => (one.day < other.day ? -1 : one.day > other.day ? 1 : 0));
-  };
-
-  const packEntriesOf = (data, key) => {
-    const entry = (line, factor) => entryOf(data, [line[0], line[1], ...line.slice(3)], factor);
-    const numbered = own(data.numbers, key);
-    if (numbered) return numbered.flatMap(([factor, numbers]) => numbers.map((one) => entry(data.lines[one], factor)));
-    const [row, column] = splitKey(key);
-    const [rowFactor, measure, ledgers] = own(data.rows, row) ?? [];
-    const spans = own(own(data.days, measure), column);
-    if (!spans) return undefined;
-    const chosen = new Set(ledgers);
-    const found = [];
-    for (const line of data.lines) {
-      if (!chosen.has(line[0]) || (measure === "flow" && !line[2])) continue;
-      const day = data.dates[line[1]];
-      let factor = 0;
-      for (const [spanFactor, first, last] of spans) if (first <= day && day <= last) factor += rowFactor * spanFactor;
-      if (factor) found.push(entry(line, factor));
-    }
-    return found;
-  };
-
-  // Tables with names share the data of their page; its entries are read when they are needed first.
-  const inflated = async (text) => {
-    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
-  };
-  let pageData;
-  const readPage = async () => {
-    const text = (id) => document.getElementById(id).textContent;
-    const [record, labels] = [JSON.parse(text("pack-record")), JSON.parse(text("pack-labels"))];
-    return { scale: record.scale, tables: record.tables, labels, entries: await inflated(text("pack-entries")) };
-  };
-  const tableNamed = (page, name) => {
-    const { rows, days, lines: numbers, terms, stated } = own(page.tables, name);
-    return { ...page.entries, scale: page.scale, rows, days, numbers, derived: terms ?? {}, stated, name, page };
-  };
-
-  const unitsOf = (data, key) => {
-    const stated = own(data.stated, key);
-    if (stated !== undefined) return BigInt(stated);
-    const parts = own(data.derived, key);
-    const entries = parts ? [] : (entriesOf(data, key) ?? []);
-    const sum = entries.reduce((total, entry) => total + entry.amount, 0n);
-    return (parts ?? []).reduce((total, [sign, part]) => {
-      return sign === "-" ? total - unitsOf(data, part) : total + unitsOf(data, part);
-    }, sum);
-  };
-  const labelOf = (data, key) => {
-    const [row, column] = splitKey(key);
-    const { labels, heads } = own(data.page.labels, data.name) ?? {};
-    return [own(labels, row), own(heads, column)].filter(Boolean).join(", ");
-  };
-
-  // Sign, label and text of what a derived figure is made of.
-  const termsOf = (data, key) => {
-    if (!data.page) return own(data.terms, key);
-    return own(data.derived, key)?.map(([sign, part]) => {
-      return [sign, labelOf(data, part), amountText(unitsOf(data, part), data.scale)];
-    });
   };
 
   const filledRow = (cells) => {
@@ -169,19 +108,31 @@
   const detailsOf = (data, figure) => {
     const { key } = figure.dataset;
     const [row, column] = splitKey(key);
-    const title = data.page ? labelOf(data, key) : headsOf(figure.closest("td"));
+    const title = headsOf(figure.closest("td"));
     const details = element("div");
-    const terms = termsOf(data, key);
+    const terms = own(data.terms, key);
     const entries = terms ? undefined : entriesOf(data, key);
-    const text = data.page ? amountText(unitsOf(data, key), data.scale) : figure.querySelector("button").textContent;
-    if (terms) details.append(termsTable(title, terms, text));
-    if (entries) details.append(entriesTable(title, entries, data.scale, data.page ? MAX_SHOWN_IN_PAGE : MAX_SHOWN));
+    if (terms) details.append(termsTable(title, terms, figure.querySelector("button").textContent));
+    if (entries) details.append(entriesTable(title, entries, data.scale, MAX_SHOWN));
     if (data.call && !terms && (!entries || entries.length > MAX_SHOWN)) {
       const call = data.call.replace("{row!r}", () => JSON.stringify(row)).replace("{column!r}", () => JSON.stringify(column));
       const line = element("p", "note", "All entries: ");
       line.append(element("code", "", call));
       details.append(line);
     }
+    return details;
+  };
+
+  // The same of a page that has its figures once, for all of its tables.
+  const sharedDetailsOf = (figures, table, key) => {
+    const text = (part) => {
+      const units = figures.units(table, part);
+      return units === null ? "not known" : amountText(units, figures.scale);
+    };
+    const details = element("div");
+    const terms = figures.terms(table, key)?.map(([sign, part]) => [sign, figures.label(table, part), text(part)]);
+    const title = figures.label(table, key);
+    details.append(terms ? termsTable(title, terms, text(key)) : entriesTable(title, figures.entries(table, key), figures.scale, MAX_SHOWN_IN_PAGE));
     return details;
   };
 
@@ -209,9 +160,8 @@
     button.setAttribute("aria-expanded", "true");
     if (data) return unfold(row, detailsOf(data, figure));
     try {
-      pageData ??= readPage();
-      const name = figure.closest("[data-table]").dataset.table;
-      const details = detailsOf(tableNamed(await pageData, name), figure);
+      const figures = await window.accountingAnalyticsPack();
+      const details = sharedDetailsOf(figures, figure.closest("[data-table]").dataset.table, figure.dataset.key);
       if (button.getAttribute("aria-expanded") === "true") unfold(row, details);
     } catch {
       unfold(row, element("p", "note", "This browser cannot read the entries that this page carries."));

@@ -27,7 +27,7 @@ class ShownLine(NamedTuple):
     """A line as people read it.
 
     `day` is its local day; `is_flow` whether its entry touches cash, and its ledger is not cash; `units` are signed,
-    debits positive; `opposing` names the other ledgers of its entry.
+    debits positive; `opposing` names the other ledgers of its entry, and `entry` is the id of that.
     """
 
     ledger_id: str
@@ -37,6 +37,7 @@ class ShownLine(NamedTuple):
     opposing: str
     units: int
     id: str
+    entry: str = ""
 
 
 class LineTable:

@@ -211,8 +211,7 @@ def figure_table_html(table: FigureTable) -> str:
 def shared_figure_table_html(table: FigureTable, name: str) -> str:
     """Write a table that finds what is behind its figures in the data of its page, by its name.
 
-    The page has style and script once, and its data in three elements of JSON: ``pack-record`` (rows, days, terms and
-    lines of each table), ``pack-entries`` (gzip, base64) and ``pack-labels`` (texts of rows and columns of each table).
+    The page has style and script once, and ``window.accountingAnalyticsPack()`` gives its figures.
     """
     return _markup(table, name)
 

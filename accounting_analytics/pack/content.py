@@ -2,44 +2,29 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.load_metadata import known_ledgers_claim
-from accounting_analytics.pack import (
-    cash_accounts,
-    cash_bridge,
-    changes,
-    key_figures,
-    payees,
-    reported_cash,
-    uncategorized,
-)
-from accounting_analytics.pack.key_figures import KeyStatements, flows_without_transfers, lowest_in
-from accounting_analytics.pack.pack_tables import PackLines, PackRow, page_spans, statement_table
+from accounting_analytics.pack import sections
+from accounting_analytics.pack.pack_lines import PackLines
+from accounting_analytics.pack.pack_tables import PackTable, statement_table
 from accounting_analytics.pack.pictures import make_pictures
 from accounting_analytics.pack.sentences import SentenceFacts, SentenceWriter
 from accounting_analytics.statements import balance_sheet, cash_flow_statement, income_statement
 from accounting_analytics.statements.line_sums import LineSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from accounting_analytics.bridges import Bridge
     from accounting_analytics.figures import Figure
     from accounting_analytics.pack.loaded_books import LoadedBooks
     from accounting_analytics.pack.pack_columns import PackPeriods
-    from accounting_analytics.pack.pack_tables import PackTable
     from accounting_analytics.pack.pictures import PackPicture
     from accounting_analytics.pack.sentences import Sentence
     from accounting_analytics.statements import Statement
     from accounting_analytics.statements.statement_figures import StatementFigures
-
-
-_DAY = dt.timedelta(days=1)
 
 
 class PackStatements(NamedTuple):
@@ -72,26 +57,6 @@ def make_statements(
         balance_sheet(books.lines, **history, columns=periods.balance_columns()),
         cash_flow(columns=periods.key_columns()),
     )
-
-
-def collect_entries(statements: PackStatements, last: dt.date) -> PackLines:
-    """Collect the lines from the first day that a figure begins or ends with, to the last."""
-    balance, cash = statements.balance.figures, statements.compared.figures
-    source = _line_source(balance)
-    edges = [day for statement in statements for day in _first_days(statement.figures)]
-    days = max(min(edges), min(source.loaded.start_date, last)), last
-    return PackLines(source, _line_source(cash).cash, balance.ledgers, days, cash.starting)
-
-
-def _first_days(figures: StatementFigures) -> Iterator[dt.date]:
-    """First day of each span of days, and the day after one that is a balance."""
-    measures = {row.measure for row in figures.layout.by_key.values() if not row.terms}
-    for column in figures.columns.by_key.values():
-        for measure in measures:
-            spans = zip(figures.spans(measure, column), page_spans(figures, measure, column), strict=True)
-            for (_, span), (_, first, _) in spans:
-                if span not in figures.unknown and not span.is_empty:
-                    yield span.first if first and span.first is not None else span.last + _DAY
 
 
 def _line_source(figures: StatementFigures) -> LineSource:
@@ -151,52 +116,45 @@ class PackContent(NamedTuple):
 def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None, company: str | None) -> PackContent:
     """Make all parts of a pack."""
     statements = make_statements(books, periods, currency, company)
-    entries = collect_entries(statements, periods.this.end_date)
-    key_table = key_figures.key_figures_table(KeyStatements(statements.compared, statements.income), entries)
-    bridge = cash_bridge.make_bridge(statements.compared, periods)
-    section = statements.compared.figures.layout.by_key.get("uncategorized")
-    row = PackRow(-1, "flow", section.ledger_ids) if section is not None else None
-    queue = uncategorized.uncategorized_entries(entries, row, periods.this)
-    lowest = lowest_in(statements.compared, entries, periods.key)
+    figures = statements.compared.figures
+    cash = sections.CashLines(statements.compared, _line_source(figures))
+    key_table = sections.key_figures(cash, statements.income)
+    bridge = sections.make_bridge(statements.compared, periods)
+    queue = sections.open_entries(cash, periods.key)
     facts = SentenceFacts(
         periods,
         key_table,
         bridge,
-        lowest,
-        row,
+        sections.lowest_day(cash, cash.column(periods.key)),
+        cash,
         len(queue),
         _suspense(statements.balance),
         statements.balance.since,
         _undecided(statements.income, periods.key),
     )
-    writer = SentenceWriter(facts, entries)
+    writer = SentenceWriter(facts)
     sentences, undecided_sentence = writer.sentences(), writer.undecided()
-    tables = [key_table, writer.table()]
-    for name, statement in (
-        ("income", statements.income),
-        ("cash_flow", statements.cash_flow),
-        ("balance", statements.balance),
-    ):
-        tables.append(statement_table(name, statement, entries, statement.title, ()))
-    if bridge is not None:
-        tables.append(cash_bridge.cash_bridge_table(bridge, statements.compared, entries, periods))
-    figures = statements.compared.figures
-    if "ending_cash_balance" in figures.layout.by_key:
-        ((_, since, _),) = page_spans(figures, "balance", figures.columns.by_key[periods.key])
-        tables.append(cash_accounts.cash_accounts_table(entries, since, periods.this))
-        tables.append(cash_accounts.cash_by_day_table(entries, since, periods.this))
-    tables.append(payees.payees_table(entries, flows_without_transfers(figures), periods))
-    tables.append(uncategorized.uncategorized_table(queue, entries))
-    tables.append(cash_accounts.flows_table(entries, flows_without_transfers(figures), periods.months))
-    if books.drift is not None:
-        tables.append(changes.changes_table(books.drift, entries))
-    if (reported := reported_cash.reported_cash_table(books.compared, statements.compared, entries)) is not None:
-        tables.append(reported)
+    has_balances = "ending_cash_balance" in figures.layout.by_key
+    tables = [
+        key_table,
+        writer.table(),
+        statement_table("income", statements.income),
+        statement_table("cash_flow", statements.cash_flow),
+        statement_table("balance", statements.balance),
+        None if bridge is None else sections.cash_bridge(bridge, cash, periods),
+        sections.cash_accounts(cash, periods.this) if has_balances else None,
+        sections.cash_by_day(cash, periods.this) if has_balances else None,
+        sections.top_payees(cash, periods),
+        sections.uncategorized(queue, cash),
+        sections.flows_by_month(cash, statements.cash_flow, periods.months),
+        None if books.drift is None else sections.changes(books.drift),
+        sections.reported_cash(books.compared, cash),
+    ]
     proven, reasons = _verdict(books)
     return PackContent(
         statements,
-        entries,
-        {one.name: one for one in tables},
+        PackLines(statements.compared.figures, cash.source, periods.first_day, periods.this.end_date),
+        {one.name: one for one in tables if one is not None},
         sentences,
         bridge,
         proven,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections import defaultdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,6 @@ SECTIONS = (
 )
 """The sections of a pack in their order."""
 _FOLDER = Path(__file__).parent
-_HTML_IN_SCRIPT = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
 _IN_CSS_TEXT = str.maketrans({character: f"\\{ord(character):x} " for character in "\\\"'<>&\n"})
 
 
@@ -91,7 +90,7 @@ class PackPage:
 
     def __init__(self, pack: MonthlyPack) -> None:
         self._pack = pack
-        self._used: set[str] = set()
+        self._shown: dict[str, set[str]] = defaultdict(set)
 
     def functions(self) -> Mapping[str, Callable[..., Any]]:
         """Return the functions of templates by name."""
@@ -112,15 +111,16 @@ class PackPage:
 
     def table(self, name: str) -> Markup:
         """Table of figures, which unfold."""
-        self._used.add(name)
-        return Markup(shared_figure_table_html(self._pack.content.tables[name].table, name))  # noqa: S704 (escaped there)
+        table = self._pack.content.tables[name]
+        self._shown[name] |= {key for key, _ in table.shown()}
+        return Markup(shared_figure_table_html(table.table, name))  # noqa: S704 (escaped there)
 
     def amounts(self, sentence: Sentence) -> Markup:
         """Sentence whose amounts are figures."""
         return Markup("").join(self._amount(part) if isinstance(part, Amount) else _typed(part) for part in sentence)
 
     def _amount(self, amount: Amount) -> Markup:
-        self._used.add(amount.table)
+        self._shown[amount.table].add(amount.key)
         form = Markup(' data-form="magnitude"') if amount.is_size else ""
         return Markup('<span data-table="{}" data-key="{}"{}>{}</span>').format(
             amount.table, amount.key, form, amount.text
@@ -161,24 +161,23 @@ class PackPage:
         return Markup(f"{figure_table_style()}<style>\n{variable}{own}{PICTURE_STYLE}\n{check_style()}</style>")  # noqa: S704 (escaped above)
 
     def data(self) -> Markup:
-        """Record, entries and labels of the tables that are on the page."""
-        pack, tables = self._pack, self._pack.content.tables
-        record = {
+        """Facts, lines, and what the page states about the figures that are on it."""
+        pack, content = self._pack, self._pack.content
+        facts = {
             "format": 1,
             "company": printable(pack.company or ""),
             "currency": printable(pack.currency or ""),
-            "scale": pack.content.entries.scale,
+            "scale": content.entries.scale,
             "start_date": str(pack.period.start_date),
             "end_date": str(pack.period.end_date),
             "time_zone": pack.period.time_zone,
             "created_at": pack.created_at,
             "verdict": pack.proof,
-            "tables": {name: table.record.content() for name, table in tables.items() if name in self._used},
         }
-        labels = {name: table.record.texts() for name, table in tables.items() if name in self._used}
-        text = json.dumps(labels, ensure_ascii=False, separators=(",", ":")).translate(_HTML_IN_SCRIPT)
-        elements = pack_data(record, pack.content.entries.content())
-        return Markup(f'{elements}<script type="application/json" id="pack-labels">{text}</script>')  # noqa: S704 (escaped)
+        tables = {
+            name: content.entries.table_content(content.tables[name], shown) for name, shown in self._shown.items()
+        }
+        return Markup(pack_data({**facts, **content.entries.content(), "tables": tables}))  # noqa: S704 (escaped there)
 
 
 def _plain_table(frame: pd.DataFrame) -> Markup:

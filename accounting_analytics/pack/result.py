@@ -14,8 +14,8 @@ from accounting_analytics.atomic_files import write_text
 from accounting_analytics.errors import InputError
 from accounting_analytics.figures import KEY_SEPARATOR
 from accounting_analytics.messages import quote
-from accounting_analytics.pack import key_figures
 from accounting_analytics.pack.pictures import IN_MAIL
+from accounting_analytics.pack.sections import KEY_FIGURES
 from accounting_analytics.pack.sentences import plain
 from accounting_analytics.pack.workbook import WorkbookTexts, write_pack_workbook
 from accounting_analytics.results import Result, ResultPart
@@ -118,7 +118,7 @@ class MonthlyPack(Result):
     @property
     def key_figures(self) -> tuple[tuple[str, str, str], ...]:
         """Label, amount and comparison of each key figure."""
-        table = self.content.tables[key_figures.NAME].table
+        table = self.content.tables[KEY_FIGURES].table
         heads = [head.text for head in table.heads]
         return tuple(
             (

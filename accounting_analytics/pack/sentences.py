@@ -7,12 +7,11 @@ import secrets
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.errors import InputError
 from accounting_analytics.figures import KEY_SEPARATOR, NOT_KNOWN
 from accounting_analytics.messages import printable
 from accounting_analytics.money import format_amount
-from accounting_analytics.pack import cash_bridge, key_figures
-from accounting_analytics.pack.pack_tables import TableBuilder
+from accounting_analytics.pack.pack_tables import PackTable, make_table
+from accounting_analytics.pack.sections import BRIDGE, KEY_FIGURES, SENTENCES, bridge_key, sides
 from accounting_analytics.periods import day_label
 
 if TYPE_CHECKING:
@@ -21,11 +20,9 @@ if TYPE_CHECKING:
 
     from accounting_analytics.bridges import Bridge
     from accounting_analytics.figures import Figure
-    from accounting_analytics.pack.key_figures import LowestDay
     from accounting_analytics.pack.pack_columns import PackPeriods
-    from accounting_analytics.pack.pack_tables import PackLines, PackRow, PackTable
+    from accounting_analytics.pack.sections import CashLines
 
-NAME = "sentences"
 _STEPS = 2
 
 
@@ -52,8 +49,8 @@ class SentenceFacts(NamedTuple):
     periods: PackPeriods
     key_figures: PackTable
     bridge: Bridge | None
-    lowest: LowestDay | None
-    uncategorized: PackRow | None
+    lowest: dt.date | None
+    cash: CashLines
     uncategorized_count: int
     suspense: Figure | None
     suspense_since: dt.date | None
@@ -63,12 +60,11 @@ class SentenceFacts(NamedTuple):
 class SentenceWriter:
     """Writes at most five sentences; amounts are marks in a text until it is whole, and then figures again."""
 
-    def __init__(self, facts: SentenceFacts, entries: PackLines) -> None:
-        self._facts, self._entries = facts, entries
+    def __init__(self, facts: SentenceFacts) -> None:
+        self._facts = facts
         self._mark = secrets.token_hex(8)
         self._amounts: list[Amount] = []
-        self._table = TableBuilder(NAME, entries, {})
-        self._table.head(facts.periods.key, facts.periods.label)
+        self._own: dict[str, Figure] = {}
 
     def sentences(self) -> list[Sentence]:
         """Cash, the largest reasons, net income, and what has no category, or else the lowest cash."""
@@ -90,7 +86,7 @@ class SentenceWriter:
 
     def table(self) -> PackTable:
         """Figures that only the sentences name."""
-        return self._table.build("")
+        return make_table(SENTENCES, "", (), ())._replace(figures=self._own)
 
     def _cash(self) -> str:
         change, ending = self._key("net_cash_flow"), self._key("cash_at_end")
@@ -119,16 +115,14 @@ class SentenceWriter:
 
     def _uncategorized(self) -> str:
         facts, key = self._facts, self._facts.periods.key
-        if facts.uncategorized is None or not facts.uncategorized_count:
+        if not facts.uncategorized_count:
             return ""
-        amounts, this = [], facts.periods.this
-        for measure, factor in (("inflow", -1), ("outflow", 1)):
-            row = facts.uncategorized._replace(factor=factor, measure=measure)
-            name = f"uncategorized_{measure}"
-            self._table.row(name, f"Not categorized, {measure}", ())
-            spans = [(1, this.start_date.isoformat(), this.end_date.isoformat())]
-            self._table.sum_of_lines(name, key, self._entries.matching(row, spans))
-            amounts.append(self._write(self._table.figure(f"{name}{KEY_SEPARATOR}{key}"), NAME))
+        amounts = []
+        for name, lines in zip(("inflow", "outflow"), sides(facts.cash.uncategorized(key)), strict=True):
+            figure_key = f"uncategorized_{name}{KEY_SEPARATOR}{key}"
+            figure = facts.cash.figure(figure_key, f"Not categorized, {name}, {self._label()}", lines)
+            self._own[figure_key] = figure
+            amounts.append(self._write(figure, SENTENCES, is_size=True))
         noun = "transaction has" if facts.uncategorized_count == 1 else "transactions have"
         in_all = ""
         if facts.suspense is not None and facts.suspense.exact():
@@ -140,20 +134,18 @@ class SentenceWriter:
         lowest = self._key("lowest_cash", " lowest")
         if lowest is None or self._facts.lowest is None:
             return ""
-        return f"Cash was lowest at the end of {day_label(self._facts.lowest.day)}: {self._write(lowest)}."
+        return f"Cash was lowest at the end of {day_label(self._facts.lowest)}: {self._write(lowest)}."
 
     def _label(self, suffix: str = "") -> str:
         """Heading of a period."""
-        return self._facts.key_figures.record.heads[f"{self._facts.periods.key}{suffix}"]
+        return self._facts.cash.column(f"{self._facts.periods.key}{suffix}").label
 
     def _key(self, row: str, suffix: str = "") -> Figure | None:
         """Key figure; None where it is not known."""
-        try:
-            return self._facts.key_figures.figure(f"{row}{KEY_SEPARATOR}{self._facts.periods.key}{suffix}")
-        except InputError:
-            return None
+        figure = self._facts.key_figures.figures.get(f"{row}{KEY_SEPARATOR}{self._facts.periods.key}{suffix}")
+        return None if figure is None or figure.units is None else figure
 
-    def _write(self, figure: Figure, table: str = key_figures.NAME, *, is_size: bool = False) -> str:
+    def _write(self, figure: Figure, table: str = KEY_FIGURES, *, is_size: bool = False) -> str:
         """Mark of an amount."""
         exact = figure.exact()
         text = NOT_KNOWN if exact is None else format_amount(exact.copy_abs() if is_size else exact)
@@ -162,8 +154,8 @@ class SentenceWriter:
 
     def _write_step(self, figure: Figure, *, is_size: bool) -> str:
         """Mark of an amount of the bridge."""
-        mark = self._write(figure, cash_bridge.NAME, is_size=is_size)
-        self._amounts[-1] = self._amounts[-1]._replace(key=cash_bridge.table_key(figure.key))
+        mark = self._write(figure, BRIDGE, is_size=is_size)
+        self._amounts[-1] = self._amounts[-1]._replace(key=bridge_key(figure.key))
         return mark
 
     def _split(self, text: str) -> Sentence:

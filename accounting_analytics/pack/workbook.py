@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.messages import printable
 from accounting_analytics.money import fits_float
-from accounting_analytics.pack.key_figures import NAME as KEY_FIGURES
 from accounting_analytics.pack.pictures import IN_MAIL
+from accounting_analytics.pack.sections import KEY_FIGURES
 from accounting_analytics.pack.sentences import plain
 from accounting_analytics.sheets.writer import new_workbook, workbook_text
 from accounting_analytics.statements.workbook import (

@@ -1,4 +1,4 @@
-"""What the page of a pack has: its elements, the texts of its figures, its record and its entries, read with limits."""
+"""What the page of a pack has: its elements, the texts of its figures, and its data, read with limits."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import gzip
 import json
 import re
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import msgspec
 
@@ -19,7 +20,7 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.messages import printable, quote, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 
 _WITHOUT_END = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
@@ -42,6 +43,8 @@ class PageElement:
         The element around it.
     pieces : list of str
         Its own text, without that of the elements in it.
+    beside : list of str
+        The text that runs up to it, and the text that runs on after it.
     """
 
     name: str
@@ -49,6 +52,7 @@ class PageElement:
     line: int
     parent: PageElement | None
     pieces: list[str] = field(default_factory=list)
+    beside: list[str] = field(default_factory=list)
 
     @property
     def own_text(self) -> str:
@@ -75,6 +79,12 @@ def read_page(text: str) -> list[PageElement]:
     return reader.elements
 
 
+_RUNS_ON = frozenset(
+    {"a", "abbr", "b", "bdi", "bdo", "code", "em", "i", "mark", "s", "small", "span", "strong", "u", "wbr"}
+)
+"""Elements whose text is in one run with the text around them."""
+
+
 class _PageReader(HTMLParser):
     """Collects elements with their texts."""
 
@@ -82,11 +92,15 @@ class _PageReader(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.elements: list[PageElement] = []
         self._open: list[PageElement] = []
+        self._run = ""
+        self._ended: list[PageElement] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin an element."""
         attributes = {name: value or "" for name, value in attrs}
-        element = PageElement(tag, attributes, self.getpos()[0], self._open[-1] if self._open else None)
+        self._break_run(tag)
+        parent = self._open[-1] if self._open else None
+        element = PageElement(tag, attributes, self.getpos()[0], parent, beside=[self._run[-_BESIDE:], ""])
         self.elements.append(element)
         if tag not in _WITHOUT_END:
             self._open.append(element)
@@ -94,90 +108,89 @@ class _PageReader(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         """End the element that began last with this name, and all in it."""
         if any(element.name == tag for element in self._open):
-            while self._open.pop().name != tag:
+            while (ended := self._open.pop()).name != tag:
                 pass
+            self._ended.append(ended)
+        self._break_run(tag)
 
     def handle_data(self, data: str) -> None:
-        """Add text to the element that is open."""
+        """Add text to the element that is open, and to the run of text."""
         if self._open:
             self._open[-1].pieces.append(data)
+        self._run += data
+        for element in self._ended:
+            element.beside[1] += data[:_BESIDE]
+        self._ended = [one for one in self._ended if len(one.beside[1]) < _BESIDE]
+
+    def _break_run(self, tag: str) -> None:
+        if tag not in _RUNS_ON:
+            self._run, self._ended = "", []
 
 
-RECORD_ID, ENTRIES_ID = "pack-record", "pack-entries"
-MAX_ENTRIES_BYTES = 200_000_000
-"""Size up to which entries are decompressed; 50,000 entries take about 5 MB."""
+_BESIDE = 3
+"""Characters beside a figure that could be read as part of it."""
+DATA_ID = "pack-data"
+MAX_DATA_BYTES = 200_000_000
+"""Size up to which the data of a page are decompressed; 50,000 entries take about 5 MB."""
 _EXACT_IN_JSON = 2**53
 _LARGE_UNITS = re.compile(r"-?[1-9][0-9]{15,39}")
-_HTML_IN_SCRIPT = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
-_Read = TypeVar("_Read", bound=msgspec.Struct)
 
 
-class RecordedRow(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """A row of additive figures."""
+class SelectedLines(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """Lines of some ledgers and days that a figure adds or subtracts: all, or those of cash flow."""
 
     factor: int
-    measure: str
+    is_flow: Literal[0, 1]
+    first: str
+    last: str
     ledgers: list[int]
 
 
-class RecordedDays(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """Days that a column adds or subtracts."""
+class SumFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="sum"):
+    """A figure that is the sum of selected lines."""
 
-    factor: int
-    first: str
-    last: str
-
-
-class RecordedTerm(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """A part of a derived figure: a figure of its table, or a number to divide by."""
-
-    sign: Literal["+", "-", "/", "/abs", "/count"]
-    key: str | int
+    label: str
+    parts: list[SelectedLines]
 
 
-class RecordedLines(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """Lines that a figure adds with a factor."""
+class ListFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="lines"):
+    """A figure that is the sum of listed lines: sign, first and last number of each run."""
 
-    factor: int
-    lines: list[int]
-
-
-class ShownCells(msgspec.Struct, forbid_unknown_fields=True):
-    """Rows and columns whose figures are all on the page, except those that are `empty`."""
-
-    rows: list[str]
-    columns: list[str]
-    empty: list[str] = []
+    label: str
+    runs: list[tuple[int, int, int]]
 
 
-class RecordedTable(msgspec.Struct, forbid_unknown_fields=True):
-    """How the figures of a table are calculated."""
+class TermsFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="terms"):
+    """A figure that adds and subtracts others of its table."""
 
-    rows: dict[str, RecordedRow]
-    days: dict[str, dict[str, list[RecordedDays]]]
-    terms: dict[str, list[RecordedTerm]] = {}
-    lines: dict[str, list[RecordedLines]] = {}
-    stated: dict[str, int | str] = {}
-    unknown: list[str] = []
-    shown: ShownCells | None = None
+    label: str
+    terms: list[tuple[Literal["+", "-"], str]]
 
 
-class PackRecord(msgspec.Struct, forbid_unknown_fields=True):
-    """What a pack states about itself."""
+class StatedFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="stated"):
+    """An amount of elsewhere."""
 
-    format: Literal[1]
-    company: str
-    currency: str
-    scale: int
-    start_date: str
-    end_date: str
-    time_zone: str
-    created_at: str
-    verdict: Literal["cash flow proven", "cash flow not proven"]
-    tables: dict[str, RecordedTable]
+    label: str
+    units: int | str
 
 
-class PackLine(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
+class UnknownFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="unknown"):
+    """A figure that is shown as not known."""
+
+    label: str
+
+
+PageFigure = SumFigure | ListFigure | TermsFigure | StatedFigure | UnknownFigure
+
+
+class PageTable(msgspec.Struct, forbid_unknown_fields=True):
+    """The figures of a table; all are on the page but the hidden ones, of which others are made."""
+
+    figures: dict[str, PageFigure]
+    hidden: list[str]
+
+
+class PageLine(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
     """A line entry; `entry` is the number of its journal entry, or -1 where the pack does not have all of it."""
 
     ledger: int
@@ -189,49 +202,55 @@ class PackLine(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=F
     entry: int
 
 
-class PackEntries(msgspec.Struct, forbid_unknown_fields=True):
-    """The line entries of a pack, which refer to their ledgers, texts and days by position."""
+class PageData(msgspec.Struct, forbid_unknown_fields=True):
+    """What a page states about itself, its lines, which refer to ledgers, texts and days by number, and its figures."""
 
+    format: Literal[1]
+    company: str
+    currency: str
+    scale: int
+    start_date: str
+    end_date: str
+    time_zone: str
+    created_at: str
+    verdict: Literal["cash flow proven", "cash flow not proven"]
     ledgers: list[str]
     texts: list[str]
     dates: list[str]
-    lines: list[PackLine]
+    lines: list[PageLine]
+    tables: dict[str, PageTable]
 
 
-def pack_data(record: Mapping[str, Any], entries: Mapping[str, Any]) -> str:
-    """Write the record and the entries of a pack as the two elements of its page that the checks read."""
-    lines = [(*line[:5], _json_units(line[5]), line[6]) for line in entries["lines"]]
-    packed = base64.b64encode(gzip.compress(_json({**entries, "lines": lines}).encode(), mtime=0)).decode("ascii")
-    tables = {
-        name: {**table, "stated": {key: _json_units(units) for key, units in table.get("stated", {}).items()}}
-        for name, table in record["tables"].items()
-    }
-    stated = _json({**record, "tables": tables}).translate(_HTML_IN_SCRIPT)
-    return (
-        f'<script type="application/json" id="{RECORD_ID}">{stated}</script>\n'
-        f'<script type="text/plain" id="{ENTRIES_ID}">{packed}</script>\n'
-    )
+def pack_data(content: Mapping[str, Any]) -> str:
+    """Write the data of a pack as the element of its page that the checks read."""
+    text = json.dumps(_with_exact_units(content), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode("ascii")
+    return f'<script type="text/plain" id="{DATA_ID}">{packed}</script>\n'
 
 
-def read_record(text: str) -> PackRecord:
-    """Read the record of a pack."""
-    return _read(text, PackRecord, "record")
+def _with_exact_units(value: Any) -> Any:  # noqa: ANN401 (JSON)
+    """Content whose large numbers are texts, because another reader would round them."""
+    if isinstance(value, Mapping):
+        return {key: _with_exact_units(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_exact_units(one) for one in value]
+    return str(value) if isinstance(value, int) and abs(value) >= _EXACT_IN_JSON else value
 
 
-def read_entries(text: str) -> PackEntries:
-    """Read the entries of a pack, if they are not larger than a pack can be."""
-    entries = _read(_decompress(text), PackEntries, "entries")
-    limits = {"ledger": len(entries.ledgers), "date": len(entries.dates)}
-    limits |= dict.fromkeys(("text", "opposing"), len(entries.texts))
-    for number, line in enumerate(entries.lines):
+def read_data(text: str) -> PageData:
+    """Read the data of a page, if they are not larger than those of a pack can be."""
+    data = _read(_decompress(text))
+    limits = {"ledger": len(data.ledgers), "date": len(data.dates)}
+    limits |= dict.fromkeys(("text", "opposing"), len(data.texts))
+    for number, line in enumerate(data.lines):
         for name, limit in limits.items():
             if not 0 <= getattr(line, name) < limit:
-                _refuse("entries", f"line {number} refers to a {name} that does not exist")
+                _refuse(f"line {number} refers to a {name} that does not exist")
         line.units = read_units(line.units)
-    for day in entries.dates:
+    for day in data.dates:
         if day and not is_day(day):
-            _refuse("entries", f"{quote(day)} is not a day")
-    return entries
+            _refuse(f"{quote(day)} is not a day")
+    return data
 
 
 def read_units(units: int | str) -> int:
@@ -251,38 +270,29 @@ def is_day(text: str) -> bool:
         return False
 
 
-def _json_units(units: int) -> int | str:
-    """Units as JSON has them: text where another reader would round them."""
-    return units if abs(units) < _EXACT_IN_JSON else str(units)
-
-
-def _json(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
 def _decompress(text: str) -> str:
     """Text of base64 and gzip; what is damaged, cut, followed by more or too large is refused."""
     unpacker = zlib.decompressobj(wbits=31)
     try:
-        unpacked = unpacker.decompress(base64.b64decode(text, validate=True), MAX_ENTRIES_BYTES)
+        unpacked = unpacker.decompress(base64.b64decode(text, validate=True), MAX_DATA_BYTES)
         if unpacker.unconsumed_tail:
-            _refuse("entries", f"they are larger than {MAX_ENTRIES_BYTES:,} bytes")
+            _refuse(f"they are larger than {MAX_DATA_BYTES:,} bytes")
         if not unpacker.eof or unpacker.unused_data:
-            _refuse("entries", "they are cut, or something follows them")
+            _refuse("they are cut, or something follows them")
         return unpacked.decode()
     except (binascii.Error, zlib.error, ValueError) as error:
-        _refuse("entries", f"they are damaged: {error}")
+        _refuse(f"they are damaged: {error}")
 
 
-def _read(text: str, kind: type[_Read], what: str) -> _Read:
-    """Read JSON as a structure: no name twice, no number but integers, no other type than the stated."""
+def _read(text: str) -> PageData:
+    """Read JSON: no name twice, no number but integers, no other type than the stated."""
     try:
         content = json.loads(
             text, object_pairs_hook=_without_repeats, parse_float=_refuse_number, parse_constant=_refuse_number
         )
-        return msgspec.convert(content, kind, strict=True)
+        return msgspec.convert(content, PageData, strict=True)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
-        _refuse(what, str(error) or "its JSON is nested too deeply")
+        _refuse(str(error) or "their JSON is nested too deeply")
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -297,42 +307,25 @@ def _refuse_number(text: str) -> NoReturn:
     raise ValueError(f"{shorten(text)} is not an integer")
 
 
-def _refuse(what: str, problem: str) -> NoReturn:
-    raise InputError(f"the {what} of the pack cannot be read: {shorten(printable(problem), limit=200)}") from None
+def _refuse(problem: str) -> NoReturn:
+    raise InputError(f"the data of the pack cannot be read: {shorten(printable(problem), limit=200)}") from None
 
 
-_NUMBER = re.compile(r"(\()?([+\u2212-])?([0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]+)?)(%)?(\))?")
+_NUMBER = re.compile(r"(\()?([+\u2212-])?([0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]+)?)(\))?")
 _SPACES = " \t\n\N{NO-BREAK SPACE}"
 NOT_KNOWN = "not known"
 ZERO = "\N{EN DASH}"
 
 
-class FigureValue(NamedTuple):
-    """An exact value: `units` of the last of its fraction digits, of an amount, a count or a percentage."""
-
-    units: int
-    digits: int
-    is_percent: bool = False
-
-
-def divide(units: int, divisor: int) -> int:
-    """Quotient as an integer, rounded half to even."""
-    if divisor < 0:
-        units, divisor = -units, -divisor
-    quotient, rest = divmod(units, divisor)
-    return quotient + (2 * rest > divisor or (2 * rest == divisor and quotient % 2 == 1))
-
-
-def value_text(value: FigureValue | None, *, form: str = "") -> str:
+def value_text(units: int | None, scale: int, *, form: str = "") -> str:
     """Text that a figure has to have: a minus sign before negative ones, all of its fraction digits."""
-    if value is None:
+    if units is None:
         return NOT_KNOWN
-    units, digits, is_percent = value
     negative = units < 0 and form != "magnitude"
-    whole = str(abs(units)).zfill(digits + 1)
-    end = len(whole) - digits
-    fraction = f".{whole[end:]}" if digits else ""
-    return f"{'-' if negative else ''}{int(whole[:end]):,}{fraction}{'%' if is_percent else ''}"
+    whole = str(abs(units)).zfill(scale + 1)
+    end = len(whole) - scale
+    fraction = f".{whole[end:]}" if scale else ""
+    return f"{'-' if negative else ''}{int(whole[:end]):,}{fraction}"
 
 
 def read_shown(text: str) -> str | None:
@@ -341,10 +334,10 @@ def read_shown(text: str) -> str | None:
     if text in {NOT_KNOWN, ZERO}:
         return text
     found = _NUMBER.fullmatch(text)
-    if not found or (found[1] is None) != (found[5] is None) or (found[1] and found[2]):
+    if not found or (found[1] is None) != (found[4] is None) or (found[1] and found[2]):
         return None
     is_negative = found[1] or found[2] not in {None, "+"}
-    return f"{'-' if is_negative else ''}{found[3]}{found[4] or ''}"
+    return f"{'-' if is_negative else ''}{found[3]}"
 
 
 def agrees(shown: str | None, expected: str) -> bool:

@@ -54,7 +54,7 @@ class PackVerification(Result):
     path : Path
         The checked file.
     company, start_date, end_date, verdict : str
-        What its record states.
+        What its data state.
     fingerprint : str
         SHA-256 of the file, as ``sha256sum`` prints it.
     compared_with : str or None
@@ -62,7 +62,7 @@ class PackVerification(Result):
     figures : int
         Figures on the page that were recomputed from entries.
     stated : int
-        Amounts on the page that come from elsewhere, such as the service's report; compared with the record alone.
+        Amounts on the page that come from elsewhere, such as the service's report; compared with its data alone.
     entries : int
         Line entries in the page.
     unchecked : tuple of str
@@ -109,7 +109,9 @@ class PackVerification(Result):
                 "of the mail or the run's log, or pass it."
             )
         if self.stated:
-            notes.append(f"{self.stated:,} amount(s) of the service's report were compared with the record alone.")
+            notes.append(
+                f"{self.stated:,} amount(s) of the service's report were compared with the data of the page alone."
+            )
         if self.unchecked:
             shown = ", ".join(first_lines(self.unchecked, limit=5))
             notes.append(f"{len(self.unchecked):,} amount(s) on the page cannot be checked: {shown}.")

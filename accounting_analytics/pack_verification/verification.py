@@ -12,16 +12,17 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote
 from accounting_analytics.money import MAX_SCALE
 from accounting_analytics.pack_verification.checks import (
-    FigureLabels,
     Recomputation,
+    check_beside,
     check_days,
     check_facts,
     check_figures,
     check_journal_entries,
-    check_rows,
+    check_loads,
+    check_shown,
     unchecked_amounts,
 )
-from accounting_analytics.pack_verification.page_data import ENTRIES_ID, RECORD_ID, read_entries, read_page, read_record
+from accounting_analytics.pack_verification.page_data import DATA_ID, StatedFigure, read_data, read_page
 from accounting_analytics.pack_verification.result import PackFault, PackVerification
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def verify_pack(path: str | Path, *, fingerprint: str | None = None) -> PackVeri
         The HTML file.
     fingerprint : str, optional
         SHA-256 of the file, as ``sha256sum`` prints it, from the mail, the run's log or its sender. Without it, an
-        alteration is found only where figures and facts do not follow from the entries and the record in the page.
+        alteration is found only where figures and facts do not follow from the data in the page, or something loads.
 
     Returns
     -------
@@ -61,36 +62,40 @@ def verify_pack(path: str | Path, *, fingerprint: str | None = None) -> PackVeri
     file = to_path(path, "path")
     content = _read(file)
     text = _decode(content, file)
-    if f'id="{RECORD_ID}"' not in text:
-        raise InputError(f"{file} is not a pack: it has no record of its figures; give the HTML file that was sent")
+    if f'id="{DATA_ID}"' not in text:
+        raise InputError(f"{file} is not a pack: it has no data of its figures; give the HTML file that was sent")
     calculated = hashlib.sha256(content).hexdigest()
     page = read_page(text)
-    record, entries = read_record(_data(page, RECORD_ID)), read_entries(_data(page, ENTRIES_ID))
-    if not 0 <= record.scale <= MAX_SCALE:
-        raise InputError(f"the record of the pack cannot be read: its scale is {record.scale}")
-    figures = Recomputation(record, entries)
+    data = read_data(_data(page))
+    if not 0 <= data.scale <= MAX_SCALE:
+        raise InputError(f"the data of the pack cannot be read: their scale is {data.scale}")
+    figures = Recomputation(data)
     elements = [element for element in page if "data-key" in element.attributes]
-    stated = sum(figures.is_stated(one.nearest("data-table"), one.attributes["data-key"]) for one in elements)
+    recorded = {name: table.figures for name, table in data.tables.items()}
+    shown = [recorded.get(one.nearest("data-table"), {}).get(one.attributes["data-key"]) for one in elements]
+    stated = sum(isinstance(one, StatedFigure) for one in shown)
     faults = chain(
         _compare_fingerprints(given, calculated),
-        check_facts(page, record),
-        check_figures(elements, figures, FigureLabels(page)),
-        check_rows(elements, record),
-        check_days(record, entries),
-        check_journal_entries(entries),
+        check_facts(page, data),
+        check_figures(elements, figures, data.scale),
+        check_shown(elements, data),
+        check_beside(page),
+        check_loads(page),
+        check_days(data),
+        check_journal_entries(data),
     )
     return PackVerification(
         path=file,
-        company=record.company,
-        start_date=record.start_date,
-        end_date=record.end_date,
-        verdict=record.verdict,
+        company=data.company,
+        start_date=data.start_date,
+        end_date=data.end_date,
+        verdict=data.verdict,
         fingerprint=calculated,
         compared_with=given,
         figures=len(elements) - stated,
         stated=stated,
-        entries=len(entries.lines),
-        unchecked=unchecked_amounts(page, record.scale),
+        entries=len(data.lines),
+        unchecked=unchecked_amounts(page, data.scale),
         differences=tuple(faults),
     )
 
@@ -124,9 +129,11 @@ def _decode(content: bytes, file: Path) -> str:
         raise InputError(f"{file} is not a pack: it is not text in UTF-8; give the HTML file that was sent") from error
 
 
-def _data(page: Iterable[PageElement], name: str) -> str:
-    """Text of the one element of data with an id."""
-    found = [element for element in page if element.attributes.get("id") == name]
+def _data(page: Iterable[PageElement]) -> str:
+    """Text of the one element of data."""
+    found = [element for element in page if element.attributes.get("id") == DATA_ID]
     if len(found) != 1 or found[0].name != "script":
-        raise InputError(f"the data of the pack cannot be read: it has {len(found)} element(s) {name} instead of one")
+        raise InputError(
+            f"the data of the pack cannot be read: the page has {len(found)} elements of data instead of one"
+        )
     return "".join(found[0].pieces)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from accounting_analytics.statements.rows import Layout, Measure, Row
 
 _PERCENT_DIGITS = Decimal("0.1")
+TRANSFERS = "transfers"
+"""Section of transfers between own accounts, which are neither in nor out."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,18 @@ class StatementFigures:
         """Return the selected lines, with ``figure_amount``."""
         sums = self.source.sums({part.span for part in selections})
         return self.source.entries(selections, units_of(selections, sums))
+
+    def flow_entries(self, rows: Sequence[Row], column: StatementColumn) -> pd.DataFrame | None:
+        """Return the cash flow lines of rows in a period, positive into cash; None where these are not known."""
+        parts = [part for row in rows for part in self.selections(row, column)]
+        if not parts or any(part.span in self.unknown for part in parts):
+            return None
+        return self.entries([parts[0]._replace(ledger_ids=[one for part in parts for one in part.ledger_ids])])
+
+    def flow_rows(self) -> list[Row]:
+        """Return the own flows of ledgers, but of transfers between own accounts."""
+        rows = self.layout.by_key.values()
+        return [one for one in rows if one.measure == "flow" and self.is_own(one) and one.section != TRANSFERS]
 
     def has_lines(self, figure: Figure) -> bool:
         """Whether a figure that is a sum of line entries has any."""
@@ -187,7 +201,7 @@ class StatementFigures:
             ),
         )
         made_of = "the supplied starting balance and the movement since"
-        return make(starting + moved, made_of, terms=terms, signs=("+", "+"))
+        return make(starting + moved, made_of, terms=terms, signs=("+", "+"), selections=selections)
 
     def _terms(self, row: Row, column: StatementColumn) -> list[tuple[str, Figure]]:
         """Figures that a figure is made of, with their signs; none of a sum of lines."""

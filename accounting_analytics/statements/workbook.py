@@ -190,6 +190,7 @@ def list_entries(figures: StatementFigures, heading: Heading) -> StatementEntrie
         for column in figures.columns.shown
         if len(column.periods) == 1
     ]
+    leaves = [one for one in leaves if not one.terms]
     lines: list[ShownLine] = []
     ranges: dict[Key, tuple[int, int]] = {}
     for sign in (1, -1):

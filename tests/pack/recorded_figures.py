@@ -59,14 +59,13 @@ class PageReader(HTMLParser):
 
 
 class RecordedSums:
-    """Sums of the entries of a page by its record."""
+    """Sums of the entries of a page by what it states about its figures."""
 
     def __init__(self, data):
-        self.record = json.loads(data["pack-record"])
-        self.entries = json.loads(gzip.decompress(base64.b64decode(data["pack-entries"])))
+        self.data = json.loads(gzip.decompress(base64.b64decode(data["pack-data"])))
         self.lines = [
-            (ledger, self.entries["dates"][date], is_flow, int(units))
-            for ledger, date, is_flow, _, _, units, _ in self.entries["lines"]
+            (ledger, self.data["dates"][date], is_flow, int(units))
+            for ledger, date, is_flow, _, _, units, _ in self.data["lines"]
         ]
         self.of_ledger = {}
         for line in self.lines:
@@ -74,24 +73,25 @@ class RecordedSums:
 
     def units(self, table, key):
         """Recompute a figure in minor units; None where it is not known."""
-        recorded = self.record["tables"][table]
-        if key in recorded["unknown"]:
+        kind, _, *parts = self.data["tables"][table]["figures"][key]
+        if kind == "unknown":
             return None
-        if key in recorded["stated"]:
-            return int(recorded["stated"][key])
-        if key in recorded["lines"]:
-            return sum(factor * self.lines[one][3] for factor, numbers in recorded["lines"][key] for one in numbers)
-        if key in recorded["terms"]:
-            parts = [(sign, self.units(table, part)) for sign, part in recorded["terms"][key]]
-            return sum(-units if sign == "-" else units for sign, units in parts)
-        row, _, column = key.rpartition("|")
-        factor, measure, ledgers = recorded["rows"][row]
-        return factor * sum(
-            span_factor * units
-            for span_factor, first, last in recorded["days"][measure][column]
+        (parts,) = parts
+        if kind == "stated":
+            return int(parts)
+        if kind == "lines":
+            return sum(sign * line[3] for sign, first, last in parts for line in self.lines[first : last + 1])
+        if kind == "terms":
+            terms = [(sign, self.units(table, part)) for sign, part in parts]
+            return (
+                None if None in [one for _, one in terms] else sum(-one if sign == "-" else one for sign, one in terms)
+            )
+        return sum(
+            factor * units
+            for factor, of_flow, first, last, ledgers in parts
             for ledger in ledgers
             for _, day, is_flow, units in self.of_ledger.get(ledger, ())
-            if first <= day <= last and (is_flow or measure != "flow")
+            if first <= day <= last and (is_flow or not of_flow)
         )
 
 

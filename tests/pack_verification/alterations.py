@@ -6,7 +6,7 @@ import json
 import random
 import re
 
-ENTRIES = re.compile(r'(id="pack-entries"[^>]*>)([^<]*)')
+DATA = re.compile(r'(id="pack-data"[^>]*>)([^<]*)')
 FIGURE = re.compile(r"(data-key=[^>]*>)([^<]*?)([0-9]+)([^<0-9]*<)")
 
 
@@ -23,14 +23,14 @@ def figure(chance, text):
     return f"{text[: found.start(3)]}{other_digits(chance, found[3])}{text[found.end(3) :]}"
 
 
-def with_entries(change):
-    """Return an alteration of the entries in the page."""
+def with_data(change):
+    """Return an alteration of the data in the page."""
 
     def alter(chance, text):
-        packed = ENTRIES.search(text)
-        entries = json.loads(gzip.decompress(base64.b64decode(packed[2])))
-        change(chance, entries)
-        again = base64.b64encode(gzip.compress(json.dumps(entries, ensure_ascii=False).encode())).decode()
+        packed = DATA.search(text)
+        data = json.loads(gzip.decompress(base64.b64decode(packed[2])))
+        change(chance, data)
+        again = base64.b64encode(gzip.compress(json.dumps(data, ensure_ascii=False).encode())).decode()
         return f"{text[: packed.start(2)]}{again}{text[packed.end(2) :]}"
 
     return alter
@@ -61,6 +61,79 @@ def ledger(chance, entries):
     line[0] = chance.choice([number for number in range(len(entries["ledgers"])) if number != line[0]])
 
 
+def days_of_a_figure(_, data):
+    """Let the figure with the most lines begin with its last day."""
+
+    def lines_of(part):
+        _, is_flow, first, last, ledgers = part
+        chosen = (one for one in data["lines"] if one[0] in ledgers and (one[2] or not is_flow))
+        return sum(first <= data["dates"][one[1]] < last for one in chosen)
+
+    figures = [one for table in data["tables"].values() for one in table["figures"].values() if one[0] == "sum"]
+    part = max((part for one in figures for part in one[2] if part[2]), key=lines_of)
+    part[2] = part[3]
+
+
+def other_key(chance, text):
+    """Give a figure the key of another one of its table with another amount."""
+    found = chance.choice(list(re.finditer(r'data-table="income" data-key="([^"]+)">([^<]+)<', text)))
+    others = re.findall(r'data-table="income" data-key="([^"]+)">([^<]+)<', text)
+    key = chance.choice([key for key, amount in others if amount != found[2]])
+    return f"{text[: found.start(1)]}{key}{text[found.end(1) :]}"
+
+
+def refresh(_, text):
+    """Load another page after a minute."""
+    return text.replace("<head>", '<head><meta http-equiv="refresh" content="60;url=https://127.0.0.1/">', 1)
+
+
+def srcset(_, text):
+    """Load a picture."""
+    return text.replace("</main>", '<img alt="" srcset="https://127.0.0.1/a.png 2x"></main>', 1)
+
+
+def ping(_, text):
+    """Tell another server which link was pressed."""
+    return text.replace("</main>", '<a href="#x" ping="https://127.0.0.1/">more</a></main>', 1)
+
+
+def script_link(_, text):
+    """Run something when a link is pressed."""
+    return text.replace("</main>", '<a href="javascript:alert(1)">more</a></main>', 1)
+
+
+def other_script(_, text):
+    """Run another script."""
+    return text.replace("</main>", "<script>document.title = 1</script></main>", 1)
+
+
+def handler(_, text):
+    """Run something when a picture is pressed."""
+    return text.replace("<svg ", '<svg onclick="alert(1)" ', 1)
+
+
+def imported_style(_, text):
+    """Load a style sheet."""
+    return text.replace("</style>", "@import 'https://127.0.0.1/a.css';</style>", 1)
+
+
+def digit_before(_, text):
+    """Show a digit right before a figure in a sentence."""
+    return re.sub(r"(<(?:strong|span) data-table=[^>]*data-key=)", r"9\1", text, count=1)
+
+
+def digit_after(_, text):
+    """Show digits right after a figure in a sentence."""
+    return re.sub(
+        r"(<(?P<name>strong|span) data-table=[^>]*data-key=[^>]*>[^<]*</(?P=name)>)", r"\1,000", text, count=1
+    )
+
+
+def digit_in_cell(_, text):
+    """Show a digit beside the figure in its cell."""
+    return re.sub(r"(<td[^>]*data-key=[^>]*>)([^<]*)", r"\1<b>9 </b>\2", text, count=1)
+
+
 def names(chance, entries):
     """Swap the names of two ledgers."""
     one, other = chance.sample(range(len(entries["ledgers"])), 2)
@@ -75,9 +148,12 @@ def verdict(_, text):
 
 
 def verdict_everywhere(chance, text):
-    """State the opposite verdict in the record too."""
-    opposite = {'"cash flow proven"': '"cash flow not proven"', '"cash flow not proven"': '"cash flow proven"'}
-    return verdict(chance, re.sub(r'(?<="verdict":)"[a-z ]+"', lambda one: opposite[one[0]], text, count=1))
+    """State the opposite verdict in the data too."""
+
+    def change(_, data):
+        data["verdict"] = "cash flow not proven" if data["verdict"] == "cash flow proven" else "cash flow proven"
+
+    return verdict(chance, with_data(change)(chance, text))
 
 
 def hidden_row(chance, text):
@@ -111,11 +187,11 @@ def extra_row(chance, text):
 
 ALTERATIONS = {
     "figure": figure,
-    "amount": with_entries(amount),
-    "day": with_entries(day),
-    "dropped": with_entries(dropped),
-    "ledger": with_entries(ledger),
-    "names": with_entries(names),
+    "amount": with_data(amount),
+    "day": with_data(day),
+    "dropped": with_data(dropped),
+    "ledger": with_data(ledger),
+    "names": with_data(names),
     "verdict": verdict,
     "verdict everywhere": verdict_everywhere,
     "hidden row": hidden_row,
@@ -123,8 +199,24 @@ ALTERATIONS = {
     "picture": picture,
     "label": label,
     "extra row": extra_row,
+    "days of a figure": with_data(days_of_a_figure),
+    "other key": other_key,
+    "refresh": refresh,
+    "srcset": srcset,
+    "ping": ping,
+    "script link": script_link,
+    "other script": other_script,
+    "handler": handler,
+    "imported style": imported_style,
+    "digit before": digit_before,
+    "digit after": digit_after,
+    "digit in cell": digit_in_cell,
 }
-CALCULATED = ("figure", "amount", "day", "dropped", "ledger", "verdict")
+LOADING = ("refresh", "srcset", "ping", "script link", "other script", "handler", "imported style")
+"""Alterations that load or run something, which the check in the page does not look for."""
+BESIDE = ("digit before", "digit after", "digit in cell")
+"""Those that show digits beside a figure, which only verify_pack looks for."""
+CALCULATED = ("figure", "amount", "day", "dropped", "ledger", "verdict", "other key", "days of a figure")
 """Alterations that are found without any fingerprint."""
 
 

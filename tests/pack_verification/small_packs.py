@@ -3,7 +3,7 @@
 import datetime as dt
 import hashlib
 import random
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 from html import escape
 from typing import NamedTuple
 
@@ -95,28 +95,60 @@ def amount_text(units, scale):
     return "\N{EN DASH}" if not units else f"({text})" if units < 0 else text
 
 
-def percent_text(part, whole):
-    """Return a quotient as statements show it."""
-    if not whole:
-        return "not known"
-    value = (Decimal(100 * part) / Decimal(whole)).quantize(Decimal("0.1"), ROUND_HALF_EVEN)
-    return "\N{EN DASH}" if not value else f"({-value:,}%)" if value < 0 else f"{value:,}%"
-
-
 def escaped(text):
     """Return a text for the page, without control characters."""
     return escape(text.translate(PRINTABLE))
 
 
-def record_of(books):
-    """Return the record of a pack of some books."""
-    months = {key: [[1, *days]] for key, days in MONTHS.items()}
-    change = {"change": [[1, *MONTHS["2026-05"]], [-1, *MONTHS["2026-04"]]]}
-    columns = [*MONTHS, "change"]
-    rows = {"sales": [-1, "movement", [1]], "rent": [-1, "movement", [2]], "wages": [-1, "movement", [3]]}
-    keys = [f"{row}|{column}" for row in ("net",) for column in columns]
-    balance_days = {key: [[1, "", days[1]]] for key, days in MONTHS.items()}
+ROWS = {"sales": [1], "rent": [2], "wages": [3]}
+
+
+def figures_of(books):
+    """Return what the page states about each figure, by table and key."""
+    names = {**dict(zip(ROWS, books.ledgers[1:4], strict=True)), "net": "Net income"}
+    months = {"2026-04": "April", "2026-05": "May", "change": "Change"}
+    days = {key: [[1, *one]] for key, one in MONTHS.items()}
+    days["change"] = [*days["2026-05"], [-1, *MONTHS["2026-04"]]]
+    income = {
+        f"{row}|{column}": [
+            "sum", f"{names[row]}, {label}", [[-factor, 0, *one, ROWS[row]] for factor, *one in days[column]]
+        ]
+        for row in ROWS
+        for column, label in months.items()
+    }  # fmt: skip
+    for column, label in months.items():
+        income[f"net|{column}"] = ["terms", f"Net income, {label}", [["+", f"{row}|{column}"] for row in ROWS]]
+    balances = {
+        f"{row}|{month}": ["sum", f"{row}, {month}", [[factor, 0, "", last, [ledger]]]]
+        for row, factor, ledger in (("bank", 1, 0), ("equity", -1, 4))
+        for month, (_, last) in MONTHS.items()
+    }
     largest = max(range(len(books.lines)), key=lambda number: abs(books.lines[number][5]))
+    sentences = {
+        **{key: figure for key, figure in balances.items() if key.startswith("bank|")},
+        "net|2026-05": ["sum", "Net, May", [[-1, 1, START, END, [1, 2, 3]]]],
+        "cash|change": ["terms", "Cash", [["+", "bank|2026-05"], ["-", "bank|2026-04"]]],
+        "largest|line": ["lines", "Largest", [[1, largest, largest]]],
+        "reported|sales": ["stated", "Sales", -total(books, {1}, *MONTHS["2026-05"])],
+        "tax|2026-05": ["unknown", "Tax"],
+    }
+    for payee in range(4):
+        for month, one in MONTHS.items():
+            numbers = lines_of_payee(books, payee, *one)
+            sentences[f"payee{payee}|{month}"] = [
+                "lines",
+                f"Payee {payee}",
+                [[-1, number, number] for number in numbers],
+            ]
+    return {
+        "income": {"figures": income, "hidden": []},
+        "balances": {"figures": balances, "hidden": []},
+        "sentences": {"figures": sentences, "hidden": ["bank|2026-04", "bank|2026-05"]},
+    }
+
+
+def data_of(books):
+    """Return the data of a pack of some books."""
     return {
         "format": 1,
         "company": books.names["company"],
@@ -127,43 +159,9 @@ def record_of(books):
         "time_zone": "America/New_York",
         "created_at": "2026-06-01T06:00:00Z",
         "verdict": "cash flow proven",
-        "tables": {
-            "income": {
-                "rows": rows,
-                "days": {"movement": months | change},
-                "terms": {key: [["+", key.replace("net", row)] for row in rows] for key in keys}
-                | {f"{row}|pct": change_terms(row) for row in [*rows, "net"]},
-                "shown": {"rows": [*rows, "net"], "columns": [*columns, "pct"], "empty": ["wages|pct"]},
-            },
-            "balances": {
-                "rows": {"bank": [1, "balance", [0]], "equity": [-1, "balance", [4]]},
-                "days": {"balance": balance_days},
-                "shown": {"rows": ["bank", "equity"], "columns": [*MONTHS]},
-            },
-            "sentences": {
-                "rows": {**rows, "bank": [1, "balance", [0]], "net": [-1, "flow", [1, 2, 3]]},
-                "days": {"movement": months, "flow": months, "balance": balance_days},
-                "terms": {
-                    "cash|change": [["+", "bank|2026-05"], ["-", "bank|2026-04"]],
-                    "average|sales": [["+", f"sales|{key}"] for key in MONTHS] + [["/count", 2]],
-                    "share|rent": [["+", "rent|2026-05"], ["/", "net|2026-05"]],
-                },
-                "lines": {"largest|line": [[1, [largest]]]}
-                | {
-                    f"payee{payee}|{month}": [[-1, lines_of_payee(books, payee, *days)]]
-                    for payee in range(4)
-                    for month, days in MONTHS.items()
-                },
-                "stated": {"reported|sales": -total(books, {1}, *MONTHS["2026-05"])},
-                "unknown": ["tax|2026-05"],
-            },
-        },
+        **{name: getattr(books, name) for name in ("ledgers", "texts", "dates", "lines")},
+        "tables": figures_of(books),
     }
-
-
-def change_terms(row):
-    """Return the terms of a change in percent."""
-    return [["+", f"{row}|2026-05"], ["-", f"{row}|2026-04"], ["/abs", f"{row}|2026-04"]]
 
 
 def shown_figures(books):
@@ -178,8 +176,6 @@ def shown_figures(books):
         this, base = of_row["2026-05"], of_row["2026-04"]
         found += [Shown("income", f"{row}|{month}", amount_text(units, scale)) for month, units in of_row.items()]
         found.append(Shown("income", f"{row}|change", amount_text(this - base, scale)))
-        if row != "wages":
-            found.append(Shown("income", f"{row}|pct", percent_text(this - base, abs(base))))
     balances = {}
     for month, (_, last) in MONTHS.items():
         balances[month] = total(books, {0}, "", last)
@@ -192,22 +188,18 @@ def shown_figures(books):
     moved = balances["2026-05"] - balances["2026-04"]
     magnitude = f"{abs(Decimal(moved).scaleb(-scale)):,.{scale}f}"
     found.append(Shown("sentences", "cash|change", magnitude, ' data-form="magnitude"'))
-    average = int((Decimal(sum(sums["sales"].values())) / 2).quantize(Decimal(1), ROUND_HALF_EVEN))
     largest = max((line[5] for line in books.lines), key=abs)
     return [
         *found,
         Shown("sentences", "net|2026-05", amount_text(sums["net"]["2026-05"], scale)),
-        Shown("sentences", "average|sales", amount_text(average, scale)),
-        Shown("sentences", "share|rent", percent_text(sums["rent"]["2026-05"], sums["net"]["2026-05"])),
         Shown("sentences", "largest|line", amount_text(largest, scale).replace("(", "\u2212").replace(")", "")),
         Shown("sentences", "reported|sales", amount_text(sums["sales"]["2026-05"], scale)),
         Shown("sentences", "tax|2026-05", "not known"),
     ]
 
 
-def page_html(books, *, record=None, entries=None, figures=None):
+def page_html(books, *, data=None, figures=None):
     """Return the page."""
-    entries = entries or {name: getattr(books, name) for name in ("ledgers", "texts", "dates", "lines")}
     figures = figures or shown_figures(books)
     income = [one for one in figures if one.table == "income"]
     rows = "".join(
@@ -229,7 +221,7 @@ td {{ text-align: right }} tr:hover > th {{ color: inherit }}</style>
 <p><b data-field="company">{company}</b>, amounts in <span data-field="currency">USD</span>,
 <time data-field="start_date" datetime="{START}">1 May 2026</time> to <span data-field="end_date">{END}</span>,
 reconciliation: <strong data-field="verdict">cash flow proven</strong></p><!-- dropped -->
-<table><caption>Income</caption><thead><tr><td></td><th>April</th><th>May</th><th>Change</th><th>%</th></tr></thead>
+<table><caption>Income</caption><thead><tr><td></td><th>April</th><th>May</th><th>Change</th></tr></thead>
 <tbody>
 {rows}</tbody></table>
 {others}<ul>{typed}</ul>
@@ -237,8 +229,7 @@ reconciliation: <strong data-field="verdict">cash flow proven</strong></p><!-- d
 <clipPath id="c"><rect width="10" height="10"/></clipPath></defs>
 <g clip-path="url(#c)"><path d="M 0 0 L 5 7 L 10 3"/><use xlink:href="#c"/></g><text>&#160;Cash</text></svg>
 {check_section()}
-{pack_data(record or record_of(books), entries)}</main>
-<script type="module">document.querySelector("h1").append(document.createElement("button"))</script>
+{pack_data(data or data_of(books))}</main>
 </body>
 </html>
 """

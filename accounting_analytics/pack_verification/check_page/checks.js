@@ -1,36 +1,24 @@
 // Figures as text.
 
-const valueText = (value, form) => {
-  if (value === null) return NOT_KNOWN;
-  const { units, digits } = value;
-  const text = String(units < 0n ? -units : units).padStart(digits + 1, "0");
-  const end = text.length - digits;
+const valueText = (units, scale, form) => {
+  if (units === null) return NOT_KNOWN;
+  const text = String(units < 0n ? -units : units).padStart(scale + 1, "0");
+  const end = text.length - scale;
   const whole = text.slice(0, end).replace(/\B(?=(\d{3})+$)/g, ",");
-  const sign = units < 0n && form !== "magnitude" ? "-" : "";
-  return `${sign}${whole}${digits ? `.${text.slice(end)}` : ""}${value.isPercent ? "%" : ""}`;
+  return `${units < 0n && form !== "magnitude" ? "-" : ""}${whole}${scale ? `.${text.slice(end)}` : ""}`;
 };
 
 const readShown = (text) => {
   text = text.replace(/^[ \t\n\u00a0]+|[ \t\n\u00a0]+$/g, "");
   if (text === NOT_KNOWN || text === ZERO) return text;
-  const found = /^(\()?([+\u2212-])?([0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]+)?)(%)?(\))?$/.exec(text);
-  if (!found || Boolean(found[1]) !== Boolean(found[5]) || (found[1] && found[2])) return undefined;
+  const found = /^(\()?([+\u2212-])?([0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]+)?)(\))?$/.exec(text);
+  if (!found || Boolean(found[1]) !== Boolean(found[4]) || (found[1] && found[2])) return undefined;
   const isNegative = found[1] || (found[2] && found[2] !== "+");
-  return `${isNegative ? "-" : ""}${found[3]}${found[4] ?? ""}`;
+  return `${isNegative ? "-" : ""}${found[3]}`;
 };
 
 const agrees = (shown, expected) => (shown === ZERO ? expected !== NOT_KNOWN && !/[1-9]/.test(expected) : shown === expected);
 const ownText = (element) => trim([...element.childNodes].filter((node) => node.nodeType === TEXT).map((node) => node.data).join(""));
-const spaced = (node) => node?.textContent.replace(/\s+/g, " ").trim() ?? "";
-
-// What a figure of a table is, as its row and its column name it.
-const labelOf = (element) => {
-  const cell = element.closest("td");
-  const row = spaced(cell?.parentElement.querySelector("th"));
-  const column = spaced(cell?.closest("table").tHead?.rows[0]?.cells[cell.cellIndex]);
-  return [row, column].filter(Boolean).join(", ");
-};
-
 const tableOf = (element) => element.closest("[data-table]")?.dataset.table ?? "";
 
 // The checks: each returns what is not as it has to be.
@@ -40,75 +28,73 @@ const checkFigures = (elements, figures) => {
   for (const element of elements) {
     const { key, form = "" } = element.dataset;
     const [table, shown] = [tableOf(element), ownText(element)];
-    let expected;
+    let [label, expected] = [`${table}: ${key}`];
     try {
+      label = figures.label(table, key);
       if (!["", "magnitude"].includes(form)) refuse(`shown as ${form}`);
-      expected = valueText(figures.value(table, key), form);
+      expected = valueText(figures.units(table, key), figures.scale, form);
       if (agrees(readShown(shown), expected)) continue;
     } catch (error) {
       expected = `not possible: ${error.message}`;
     }
-    faults.push(fault("figure", labelOf(element) || `${table}: ${key}`, shown, expected, element));
+    faults.push(fault("figure", label, shown, expected, element));
   }
   return faults;
 };
 
-const checkRows = (elements, record) => {
-  const keys = new Map(Object.keys(record.tables).map((name) => [name, new Set()]));
+const checkShown = (elements, data) => {
+  const keys = new Map(Object.keys(data.tables).map((name) => [name, new Set()]));
   for (const element of elements) keys.get(tableOf(element))?.add(element.dataset.key);
-  return Object.entries(record.tables).filter(([, table]) => table.shown).flatMap(([name, { shown }]) => {
-    const expected = new Set(shown.rows.flatMap((row) => shown.columns.map((column) => `${row}|${column}`)));
-    const [empty, found] = [new Set(shown.empty), keys.get(name)];
-    const missing = [...expected].filter((key) => !found.has(key) && !empty.has(key));
-    const surplus = [...found].filter((key) => !expected.has(key) || empty.has(key));
+  return Object.entries(data.tables).flatMap(([name, { figures, hidden }]) => {
+    const found = keys.get(name);
+    const missing = Object.keys(figures).filter((key) => !found.has(key) && !hidden.includes(key));
+    const surplus = hidden.filter((key) => found.has(key));
     return [
-      ...missing.map((key) => fault("figure of the record", `${name}: ${key}`, "not on the page", "shown")),
-      ...surplus.map((key) => fault("figure on the page", `${name}: ${key}`, "shown", "not among those that the record shows")),
+      ...missing.map((key) => fault("figure of the page", `${name}: ${key}`, "not on the page", "shown")),
+      ...surplus.map((key) => fault("figure of the page", `${name}: ${key}`, "shown", "hidden")),
     ];
   });
 };
 
-const checkFacts = (record) => {
-  const missing = new Set(ALWAYS_SHOWN.filter((name) => record[name]));
+const checkFacts = (data) => {
+  const missing = new Set(ALWAYS_SHOWN.filter((name) => data[name]));
   const faults = [];
   for (const element of page.querySelectorAll("[data-field]")) {
     const name = element.dataset.field;
     missing.delete(name);
     const shown = element.localName === "time" ? element.getAttribute("datetime") : ownText(element);
-    const expected = FACTS.includes(name) ? record[name] : undefined;
+    const expected = FACTS.includes(name) ? data[name] : undefined;
     if (expected === undefined || shown !== trim(expected)) faults.push(fault(name, "the page", shown, expected ?? "no such fact", element));
   }
-  for (const name of missing) faults.push(fault(name, "the page", "not shown", record[name]));
+  for (const name of missing) faults.push(fault(name, "the page", "not shown", data[name]));
   return faults;
 };
 
 const isDay = (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text);
 
-const checkDays = (record, entries) => {
-  const { start_date: first, end_date: last } = record;
-  const faults = isDay(first) && isDay(last) && first <= last ? [] : [fault("period", "record", `${first} to ${last}`, "a first and a last day")];
-  for (const [name, table] of Object.entries(record.tables)) {
-    for (const [measure, columns] of Object.entries(table.days)) {
-      for (const [column, spans] of Object.entries(columns)) {
-        const isWrong = ([, from, to]) => !isDay(to) || (from && !isDay(from)) || to > last;
-        if (spans.some(isWrong)) faults.push(fault("days of a column", `${name}: ${measure} ${column}`, "", `to ${last} at the most`));
-      }
+const checkDays = (data) => {
+  const { start_date: first, end_date: last } = data;
+  const faults = isDay(first) && isDay(last) && first <= last ? [] : [fault("period", "the page", `${first} to ${last}`, "a first and a last day")];
+  for (const [name, table] of Object.entries(data.tables)) {
+    for (const [key, [kind, , parts]] of Object.entries(table.figures)) {
+      const isWrong = ([, , from, to]) => !isDay(to) || (from && !isDay(from)) || to > last;
+      if (kind === "sum" && parts.some(isWrong)) faults.push(fault("days of a figure", `${name}: ${key}`, "", `to ${last} at the most`));
     }
   }
-  const used = new Set(entries.lines.map((line) => line.day));
-  for (const day of entries.dates) if (day && !isDay(day)) faults.push(fault("day of an entry", "entries", day, "a day"));
+  const used = new Set(data.lines.map((line) => line.day));
+  for (const day of data.dates) if (day && !isDay(day)) faults.push(fault("day of an entry", "entries", day, "a day"));
   for (const day of used) if (day > last) faults.push(fault("day of an entry", "entries", day, `${last} at the latest`));
   const start = [...used].filter(Boolean).sort()[0] ?? last;
-  for (const text of new Set(entries.lines.filter((line) => !line.day).map((line) => entries.texts[line.text]))) {
+  for (const text of new Set(data.lines.filter((line) => !line.day).map((line) => data.texts[line.text]))) {
     const day = text.startsWith(OPENING) ? text.slice(OPENING.length) : "";
     if (!isDay(day) || day > start) faults.push(fault("opening balances", "entries", text, `${OPENING}${start}, or of a day before`));
   }
   return faults;
 };
 
-const checkJournalEntries = (entries) => {
+const checkJournalEntries = (data) => {
   const [sums, days, faults] = [new Map(), new Map(), []];
-  for (const { entry, units, day } of entries.lines) {
+  for (const { entry, units, day } of data.lines) {
     if (entry < 0) continue;
     sums.set(entry, (sums.get(entry) ?? 0n) + units);
     if (!days.has(entry)) days.set(entry, day);
@@ -126,18 +112,18 @@ const uncheckedAmounts = (scale) => {
 };
 
 const checkPage = async () => {
-  const { record, entries } = await readData();
+  const data = await readData();
   const elements = [...page.querySelectorAll("[data-key]")];
-  const figures = new Recomputation(record, entries);
-  const journalEntries = checkJournalEntries(entries);
-  const stated = elements.filter((element) => own(own(record.tables, tableOf(element))?.stated, element.dataset.key) !== undefined).length;
+  const figures = new Figures(data);
+  const journalEntries = checkJournalEntries(data);
+  const stated = elements.filter((element) => own(own(data.tables, tableOf(element))?.figures, element.dataset.key)?.[0] === "stated").length;
   const faults = [
-    ...checkFacts(record),
+    ...checkFacts(data),
     ...checkFigures(elements, figures),
-    ...checkRows(elements, record),
-    ...checkDays(record, entries),
+    ...checkShown(elements, data),
+    ...checkDays(data),
     ...journalEntries.faults,
   ];
-  const counts = { figures: elements.length - stated, stated, entries: entries.lines.length, journalEntries: journalEntries.count };
-  return { faults, counts, unchecked: uncheckedAmounts(record.scale) };
+  const counts = { figures: elements.length - stated, stated, entries: data.lines.length, journalEntries: journalEntries.count };
+  return { faults, counts, unchecked: uncheckedAmounts(data.scale) };
 };

@@ -2,7 +2,7 @@
 const page = document.documentElement.cloneNode(true); // before any other script changes it
 const elementsOnScreen = [...document.querySelectorAll("[data-key], [data-field]")];
 
-const MAX_ENTRIES_BYTES = 200_000_000;
+const MAX_DATA_BYTES = 200_000_000;
 const MAX_LISTED = 20;
 const FACTS = ["company", "currency", "start_date", "end_date", "time_zone", "created_at", "verdict"];
 const ALWAYS_SHOWN = ["company", "currency", "start_date", "end_date", "verdict"];
@@ -42,7 +42,7 @@ const unpacked = async (text) => {
   let size = 0;
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     size += part.value.length;
-    if (size > MAX_ENTRIES_BYTES) refuse("the entries are larger than any pack");
+    if (size > MAX_DATA_BYTES) refuse("the data are larger than those of any pack");
     pieces.push(decoder.decode(part.value, { stream: true }));
   }
   return pieces.join("") + decoder.decode();
@@ -53,20 +53,16 @@ const unitsOf = (units) => {
   return typeof units === "string" && /^-?[1-9][0-9]{15,39}$/.test(units) ? BigInt(units) : refuse(`${units} is not an amount in minor units`);
 };
 
-const dataOf = (id) => {
-  const found = page.querySelectorAll(`#${id}`);
-  return found.length === 1 && found[0].localName === "script" ? found[0].textContent : refuse(`the page has ${found.length} elements ${id} instead of one`);
-};
-
 const readData = async () => {
-  const record = readJson(dataOf("pack-record"));
-  const entries = readJson(await unpacked(dataOf("pack-entries")));
-  if (record.format !== 1 || !["cash flow proven", "cash flow not proven"].includes(record.verdict)) refuse("the record is of another format");
-  const { ledgers, dates, texts } = entries;
-  entries.lines = entries.lines.map(([ledger, date, isFlow, text, opposing, units, entry]) => {
+  const found = page.querySelectorAll("#pack-data");
+  if (found.length !== 1 || found[0].localName !== "script") refuse(`the page has ${found.length} elements of data instead of one`);
+  const data = readJson(await unpacked(found[0].textContent));
+  if (data.format !== 1 || !["cash flow proven", "cash flow not proven"].includes(data.verdict)) refuse("the data are of another format");
+  const { ledgers, dates, texts } = data;
+  data.lines = data.lines.map(([ledger, date, isFlow, text, opposing, units, entry]) => {
     const isKnown = [ledgers[ledger], dates[date], texts[text], texts[opposing]].every((one) => typeof one === "string");
-    if (!isKnown || ![0, 1].includes(isFlow) || !Number.isSafeInteger(entry)) refuse("a line of the entries is not one");
-    return { ledger, day: dates[date], isFlow, text, units: unitsOf(units), entry };
+    if (!isKnown || ![0, 1].includes(isFlow) || !Number.isSafeInteger(entry)) refuse("a line of the data is not one");
+    return { ledger, day: dates[date], isFlow, text, opposing, units: unitsOf(units), entry };
   });
-  return { record, entries };
+  return data;
 };

@@ -1,116 +1,77 @@
-// Figures, calculated from the entries in exact integers.
+// Figures, calculated from the lines of the page in exact integers; the tables of the page unfold what is behind them.
 
-const divide = (units, divisor) => {
-  if (divisor < 0n) return divide(-units, -divisor);
-  const rest = ((units % divisor) + divisor) % divisor;
-  const quotient = (units - rest) / divisor;
-  return quotient + (2n * rest > divisor || (2n * rest === divisor && quotient % 2n !== 0n) ? 1n : 0n);
-};
-
-const add = (sums, ledger, units) => sums.set(ledger, (sums.get(ledger) ?? 0n) + units);
-
-// Sum of lines by day and ledger.
-const sumDays = (lines) => {
-  const days = new Map();
-  for (const { day, ledger, units } of lines) {
-    if (!days.has(day)) days.set(day, new Map());
-    add(days.get(day), ledger, units);
-  }
-  return days;
-};
-
-class Recomputation {
+class Figures {
   #known = new Map();
-  #sums = new Map();
-  #daily;
+  #byLedger = new Map();
 
-  constructor(record, entries) {
-    this.record = record;
-    this.entries = entries;
-    this.#daily = [sumDays(entries.lines), sumDays(entries.lines.filter((line) => line.isFlow))];
+  constructor(data) {
+    Object.assign(this, { tables: data.tables, scale: data.scale, ledgers: data.ledgers, texts: data.texts, lines: data.lines });
+    for (const line of data.lines) {
+      if (!this.#byLedger.has(line.ledger)) this.#byLedger.set(line.ledger, []);
+      this.#byLedger.get(line.ledger).push(line);
+    }
   }
 
-  // The value of a figure; null where it is not known.
-  value(name, key) {
-    const place = JSON.stringify([name, key]);
+  // What the page states about a figure: its kind, its label, and its parts.
+  #stated(table, key) {
+    const { figures } = own(this.tables, table) ?? refuse(`the page states no table ${table}`);
+    return own(figures, key) ?? refuse("the page does not state how it is calculated");
+  }
+
+  kind(table, key) { return this.#stated(table, key)[0]; }
+  label(table, key) { return this.#stated(table, key)[1]; }
+
+  // Sign and key of what a figure is made of; undefined of one that is a sum of lines, or stated.
+  terms(table, key) {
+    const [kind, , parts] = this.#stated(table, key);
+    return kind === "terms" ? parts : undefined;
+  }
+
+  // The lines of a figure, each with its factor.
+  signedLines(table, key) {
+    const [kind, , parts] = this.#stated(table, key);
+    if (kind === "lines") return parts.flatMap(([sign, first, last]) => {
+      if (!(first >= 0 && first <= last && last < this.lines.length)) refuse("it refers to a line that does not exist");
+      return this.lines.slice(first, last + 1).map((line) => [sign, line]);
+    });
+    if (kind !== "sum") return [];
+    return parts.flatMap(([factor, isFlow, first, last, ledgers]) => {
+      if (ledgers.some((ledger) => this.ledgers[ledger] === undefined)) refuse("it refers to a ledger that does not exist");
+      const isOn = ({ day, isFlow: touchesCash }) => first <= day && day <= last && (touchesCash || !isFlow);
+      return [...new Set(ledgers)].flatMap((one) => (this.#byLedger.get(one) ?? []).filter(isOn).map((line) => [factor, line]));
+    });
+  }
+
+  // Its entries as people read them, by day.
+  entries(table, key) {
+    const found = this.signedLines(table, key).map(([factor, { day, text, ledger, opposing, units }]) => {
+      return { day, text: this.texts[text], ledger: this.ledgers[ledger], opposing: this.texts[opposing], amount: BigInt(factor) * units };
+    });
+    return found.sort((one, other) => (one.day < other.day ? -1 : one.day > other.day ? 1 : 0));
+  }
+
+  // Its exact units; null where it is not known.
+  units(table, key) {
+    const place = JSON.stringify([table, key]);
     if (!this.#known.has(place)) {
       this.#known.set(place, undefined);
-      this.#known.set(place, this.#calculate(name, key));
+      this.#known.set(place, this.#calculate(table, key));
     }
-    const value = this.#known.get(place);
-    return value === undefined ? refuse("it is made of itself, or of what cannot be calculated") : value;
+    const units = this.#known.get(place);
+    return units === undefined ? refuse("it is made of itself, or of what cannot be calculated") : units;
   }
 
-  #calculate(name, key) {
-    const table = own(this.record.tables, name) ?? refuse(`the record has no table ${name}`);
-    const { scale } = this.record;
-    if (table.unknown?.includes(key)) return null;
-    const stated = own(table.stated, key);
-    if (stated !== undefined) return { units: unitsOf(stated), digits: scale };
-    const parts = own(table.lines, key);
-    if (parts) return { units: this.#sumLines(parts), digits: scale };
-    const terms = own(table.terms, key);
-    return terms ? this.#combine(name, terms) : this.#sumRow(table, key);
-  }
-
-  #sumLines(parts) {
-    let total = 0n;
-    for (const [factor, numbers] of parts) {
-      for (const number of numbers) {
-        const line = this.entries.lines[number] ?? refuse("the record refers to a line that does not exist");
-        total += BigInt(factor) * line.units;
-      }
-    }
-    return total;
-  }
-
-  #combine(name, terms) {
-    let units = 0n, digits, isPercent = false;
-    for (const [number, [sign, key]] of terms.entries()) {
-      const isLast = number === terms.length - 1;
-      if (sign === "/count") {
-        if (!isLast || !Number.isSafeInteger(key)) refuse("the record divides by something else than a number at the end");
-        return key && digits !== undefined ? { units: divide(units, BigInt(key)), digits, isPercent } : null;
-      }
-      const value = this.value(name, key);
-      if (value === null) return null;
-      digits ??= value.digits;
-      if (value.digits !== digits) refuse("the record combines figures of different kinds");
-      isPercent ||= Boolean(value.isPercent);
-      if (sign === "/" || sign === "/abs") {
-        if (!isLast) refuse("the record divides before the end");
-        const size = sign === "/abs" && value.units < 0n ? -value.units : value.units;
-        return size ? { units: divide(1000n * units, size), digits: 1, isPercent: true } : null;
-      }
-      if (sign !== "+" && sign !== "-") refuse("the record has an unknown sign");
-      units += sign === "-" ? -value.units : value.units;
-    }
-    return digits === undefined ? refuse("the record adds no figures") : { units, digits, isPercent };
-  }
-
-  #sumRow(table, key) {
-    const end = key.lastIndexOf("|");
-    const row = own(table.rows, key.slice(0, end)) ?? refuse("the record does not describe how it is calculated");
-    const [factor, measure, ledgers] = row;
-    const spans = own(own(table.days, measure), key.slice(end + 1)) ?? refuse("the record does not describe how it is calculated");
-    if (ledgers.some((ledger) => this.entries.ledgers[ledger] === undefined)) refuse("the record refers to a ledger that does not exist");
-    let total = 0n;
-    for (const [spanFactor, first, last] of spans) {
-      const sums = this.#sumsByLedger(first, last, measure.startsWith("flow"));
-      for (const ledger of new Set(ledgers)) total += BigInt(factor * spanFactor) * (sums.get(ledger) ?? 0n);
-    }
-    return { units: total, digits: this.record.scale };
-  }
-
-  // Sum of the lines of some days by ledger.
-  #sumsByLedger(first, last, ofFlows) {
-    const place = `${first} ${last} ${ofFlows}`;
-    if (this.#sums.has(place)) return this.#sums.get(place);
-    const sums = new Map();
-    for (const [day, ledgers] of this.#daily[ofFlows ? 1 : 0]) {
-      if (first <= day && day <= last) for (const [ledger, units] of ledgers) add(sums, ledger, units);
-    }
-    this.#sums.set(place, sums);
-    return sums;
+  #calculate(table, key) {
+    const [kind, , parts] = this.#stated(table, key);
+    if (kind === "unknown") return null;
+    if (kind === "stated") return unitsOf(parts);
+    if (kind !== "terms") return this.signedLines(table, key).reduce((total, [factor, { units }]) => total + BigInt(factor) * units, 0n);
+    if (!parts.length || parts.some(([sign]) => !["+", "-"].includes(sign))) refuse("it is made of nothing, or with an unknown sign");
+    const terms = parts.map(([sign, part]) => [sign, this.units(table, part)]);
+    if (terms.some(([, units]) => units === null)) return null;
+    return terms.reduce((total, [sign, units]) => (sign === "-" ? total - units : total + units), 0n);
   }
 }
+
+let readFigures;
+window.accountingAnalyticsPack = () => (readFigures ??= readData().then((data) => new Figures(data)));

@@ -1,0 +1,152 @@
+"""The lines that the page of a pack carries, and what it states about each figure that they are behind."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+from accounting_analytics.column_conversion import exact_amounts
+from accounting_analytics.errors import BooksDoNotTieError
+from accounting_analytics.figure_tables import ShownLine
+from accounting_analytics.messages import printable
+from accounting_analytics.money import to_minor_units
+from accounting_analytics.selections import Span, simplified
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from accounting_analytics.figures import Figure
+    from accounting_analytics.pack.pack_tables import PackTable
+    from accounting_analytics.statements.line_sums import LineSource
+    from accounting_analytics.statements.statement_figures import StatementFigures
+
+_DAY = dt.timedelta(days=1)
+_MOST = 10**9
+_OPENING = ""
+"""Id of a balance, which is not a line entry."""
+
+
+class PackLines:
+    """The lines of a pack from a day on, numbered, and before them the balance of each ledger.
+
+    Parameters
+    ----------
+    figures : StatementFigures
+        A statement of the pack with its lines and supplied balances.
+    source : LineSource
+        Its lines.
+    first, last : date
+        First and last day of the lines; those before are one balance for each ledger.
+    """
+
+    def __init__(self, figures: StatementFigures, source: LineSource, first: dt.date, last: dt.date) -> None:
+        self._source, self._names, self.scale = source, figures.ledgers, source.scale
+        self._loaded, self._starting = source.loaded.start_date, figures.starting or {}
+        self.first = min(max(first, self._loaded), last)
+        ledgers = set(figures.ledgers.ids)
+        lines = source.shown_lines([Span(self.first, last)], ledgers, figures.ledgers, _MOST) or []
+        self._lines = [*self._balances(), *lines]
+        self._numbers = {line.id: number for number, line in enumerate(self._lines) if line.id != _OPENING}
+        self._ledgers = {
+            one: number for number, one in enumerate(dict.fromkeys(line.ledger_id for line in self._lines))
+        }
+
+    @property
+    def line_count(self) -> int:
+        """Number of lines, without balances."""
+        return len(self._numbers)
+
+    def _balances(self) -> list[ShownLine]:
+        """Balance of each ledger before the first day: of loaded lines, and supplied."""
+        before = Span(self._loaded, self.first - _DAY)
+        sums = {} if before.is_empty else self._source.sums({before})[before]
+        units = {one: sums.get(one, 0) + self._starting.get(one, 0) for one in {*sums, *self._starting}}
+        text = f"Balance before {self.first}"
+        return [
+            ShownLine(one, "", False, text, "", units[one], _OPENING, _OPENING)  # noqa: FBT003 (its field says it)
+            for one in sorted(units, key=self._names.path)
+            if units[one]
+        ]
+
+    def content(self) -> dict[str, Any]:
+        """Return what the page has: lines that refer to their ledgers, texts, days and journal entries by number."""
+        texts: dict[str, int] = {}
+        days: dict[str, int] = {}
+        entries: dict[str, int] = {}
+        lines = [
+            (
+                self._ledgers[one.ledger_id],
+                days.setdefault(one.day, len(days)),
+                int(one.is_flow),
+                *(texts.setdefault(printable(text), len(texts)) for text in (one.description, one.opposing)),
+                one.units,
+                entries.setdefault(one.entry, len(entries)) if one.id != _OPENING else -1,
+            )
+            for one in self._lines
+        ]
+        ledgers = [printable(self._names.name(one)) for one in self._ledgers]
+        return {"ledgers": ledgers, "texts": list(texts), "dates": list(days), "lines": lines}
+
+    def table_content(self, table: PackTable, shown: Collection[str]) -> dict[str, Any]:
+        """Return what the page states about a table: its shown figures, and those that they are made of."""
+        found: dict[str, Any] = {}
+        waiting = [table.figures[key] for key in sorted(shown)]
+        while waiting:
+            figure = waiting.pop()
+            if figure.key not in found:
+                terms = [one for one in figure.terms if one.key != figure.key]
+                found[figure.key] = self._stated(figure, table, terms)
+                waiting += terms
+        return {"figures": found, "hidden": [key for key in found if key not in shown]}
+
+    def _stated(self, figure: Figure, table: PackTable, terms: Iterable[Figure]) -> tuple[Any, ...]:
+        """Kind, label and parts of a figure: selected lines, other figures, listed lines, or nothing but an amount."""
+        label = printable(figure.label)
+        if figure.units is None:
+            return "unknown", label
+        if terms:
+            signs = {id(one): sign for sign, one in zip(figure.signs, figure.terms, strict=True)}
+            return "terms", label, [(signs[id(one)], one.key) for one in terms]
+        if figure.selections:
+            return "sum", label, self._selected(figure)
+        if figure.is_additive and not table.is_stated:
+            return "lines", label, self._listed(figure)
+        return "stated", label, figure.units
+
+    def _selected(self, figure: Figure) -> list[tuple[int, int, str, str, list[int]]]:
+        """Factor, cash flow or all, first day or none for all up to the last day, and ledgers of each selection."""
+        has_balances = not self._starting or bool(figure.terms)  # supplied ones are of figures that begin with them
+
+        def first(span: Span) -> str:
+            is_first = span.first is None or (has_balances and span.first <= self._loaded)
+            return "" if is_first or span.first is None else span.first.isoformat()
+
+        return [
+            (
+                part.factor,
+                int(part.span.is_flow),
+                first(part.span),
+                part.span.last.isoformat(),
+                sorted(self._ledgers[one] for one in part.ledger_ids if one in self._ledgers),
+            )
+            for part in simplified(figure.selections)
+        ]
+
+    def _listed(self, figure: Figure) -> list[tuple[int, int, int]]:
+        """Sign, first and last number of runs of the lines of a figure."""
+        entries = figure.entries
+        ids = entries["id"].astype(object)
+        if not set(ids) <= self._numbers.keys():
+            raise BooksDoNotTieError(f"{figure.label} has line entries that are not of the days of the pack")
+        amounts = exact_amounts(entries["figure_amount"], self.scale, ids).column
+        signed = []
+        for line_id, amount in zip(ids, amounts, strict=True):
+            number = self._numbers[line_id]
+            signed.append((number, 1 if to_minor_units(amount, self.scale) == self._lines[number].units else -1))
+        runs: list[tuple[int, int, int]] = []
+        for number, sign in sorted(signed):
+            if runs and runs[-1][0] == sign and runs[-1][2] == number - 1:
+                runs[-1] = (sign, runs[-1][1], number)
+            else:
+                runs.append((sign, number, number))
+        return runs
