@@ -27,10 +27,13 @@ from accounting_analytics.money import (
     to_decimals,
     to_floats,
 )
+from accounting_analytics.periods import zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from decimal import Decimal
+
+    from accounting_analytics.periods import ZoneLike
 
 LIST_SEPARATOR = "|"
 """Joins the ids of a list in a text column; empty text is an empty list, null is not known."""
@@ -287,3 +290,9 @@ def _not_amounts(column: pd.Series[Any]) -> str:
         f"column {column.name!r} holds {column.dtype}, not exact amounts: float64 of whole minor units, decimals, or "
         "integers (major units)"
     )
+
+
+def local_midnights(instants: pd.Series[Any], time_zone: ZoneLike) -> pd.Series[Any]:
+    """Local day of each instant, as a naive midnight."""
+    days: pd.Series[Any] = instants.dt.tz_convert(zone(time_zone)).dt.tz_localize(None).dt.normalize()
+    return days.astype(LOCAL_DATE)

@@ -320,6 +320,11 @@ class Period:
         return f"{self.start_date} to {self.end_date} ({self.time_zone})"
 
     @property
+    def month(self) -> str:
+        """Year and month of the first day: ``2026-01``."""
+        return self.start_date.isoformat()[:7]
+
+    @property
     def days(self) -> int:
         """Number of days, at least 1."""
         return (self.end_date - self.start_date).days + 1

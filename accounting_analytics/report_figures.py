@@ -17,12 +17,13 @@ import numpy as np
 import pandas as pd
 
 from accounting_analytics.chart_of_accounts import Hierarchy
+from accounting_analytics.column_conversion import local_midnights
 from accounting_analytics.errors import IncompleteLoadError, InputError
 from accounting_analytics.figures import KEY_SEPARATOR, OWN, Figure, checked_entries, find_row
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import quote
 from accounting_analytics.money import EXACT, exact_sum, from_minor_units, to_minor_units
-from accounting_analytics.periods import LOCALTIME, Period, zone
+from accounting_analytics.periods import LOCALTIME, Period
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -90,9 +91,8 @@ class ReportFigures:
     @cached_property
     def days(self) -> npt.NDArray[np.datetime64]:
         """Local day of each line."""
-        instants = self.lines["datetime"].dt.tz_convert(zone(self.period.time_zone))
-        days: npt.NDArray[np.datetime64] = instants.dt.tz_localize(None).to_numpy().astype("datetime64[D]")
-        return days
+        days = local_midnights(self.lines["datetime"], self.period.time_zone)
+        return days.to_numpy().astype("datetime64[D]")
 
     @cached_property
     def units(self) -> npt.NDArray[Any]:

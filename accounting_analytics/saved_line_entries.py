@@ -14,18 +14,18 @@ import pyarrow.parquet as pq
 from accounting_analytics.arguments import to_path
 from accounting_analytics.column_conversion import (
     BOOLEAN,
-    LOCAL_DATE,
     ExactColumn,
     decimal_scale,
     exact_amounts,
     find_scale,
     in_floats,
+    local_midnights,
     parse_amounts,
 )
 from accounting_analytics.errors import FrameError, InputError, with_context
 from accounting_analytics.load_metadata import noise_notes, stated_attrs, stated_scales
 from accounting_analytics.messages import join_ids, shorten
-from accounting_analytics.periods import choose_zone, zone
+from accounting_analytics.periods import choose_zone
 from accounting_analytics.schemas import LineEntries
 from accounting_analytics.sheets.cells import cell_text
 from accounting_analytics.sheets.reader import ERRORS, read_workbook
@@ -205,7 +205,6 @@ def _with_local_dates(frame: pd.DataFrame, time_zone: ZoneLike) -> pd.DataFrame:
     """Frame with the local date of each line in a zone."""
     chosen = choose_zone(time_zone)
     lines = LineEntries.checked(frame.drop(columns="local_date", errors="ignore"))
-    local = lines["datetime"].dt.tz_convert(zone(chosen.name)).dt.tz_localize(None)
-    lines["local_date"] = local.dt.normalize().astype(LOCAL_DATE)
+    lines["local_date"] = local_midnights(lines["datetime"], chosen.name)
     lines.attrs["notes"] = (*lines.attrs["notes"], *chosen.notes)
     return lines

@@ -245,7 +245,7 @@ def assert_one_value(request, whole, loaded, first):
 IS_SOAK = settings.get_profile("slow").max_examples > 10
 
 
-@settings(max_examples=2_000 if IS_SOAK else 6)
+@settings(max_examples=2_000 if IS_SOAK else 3)
 @example(drawn=ACCRUED, request=JUNE)
 @example(drawn=ACCRUED, request=JUNE._replace(last=dt.date(2025, 12, 31), columns="month"))
 @given(drawn=drawn_books(), request=requests())

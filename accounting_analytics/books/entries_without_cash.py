@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.books.storage import month_name
 from accounting_analytics.load_metadata import DayRange, merge_days
 from accounting_analytics.loader.windows import PAGE_SIZE
 from accounting_analytics.periods import Period
@@ -43,7 +42,7 @@ def touch_cash(lines: pa.Table, cash: Iterable[str]) -> pa.ChunkedArray:
 def count_lines(copy: WorkingCopy, months: Iterable[Period], cash: Sequence[str]) -> dict[str, Counter[str]]:
     """Count the lines of entries without cash by month and ledger."""
     counts = {}
-    for name in map(month_name, months):
+    for name in [month.month for month in months]:
         lines = copy.read(name).select(["ledger_id", "journal_entry_id"])
         counts[name] = Counter(lines.filter(pc.invert(touch_cash(lines, cash)))["ledger_id"].to_pylist())
     return counts
@@ -108,6 +107,6 @@ def _count_requests(
         lines: Counter[str] = Counter()
         for month in months:
             if first <= month.start_date <= last:
-                lines.update(counts[month_name(month)])
+                lines.update(counts[month.month])
         sums.append(lines)
     return {one: sum(max(1, ceil(lines[one] / PAGE_SIZE)) for lines in sums) for one in ledger_ids}

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from accounting_analytics.arguments import require_type, to_texts
 from accounting_analytics.books.entries_without_cash import touch_cash
 from accounting_analytics.books.queries import BooksQueries, exact_lines, line_frame, load_metadata, scan_files
-from accounting_analytics.books.storage import BooksFolder, month_name, table_schema
+from accounting_analytics.books.storage import BooksFolder, table_schema
 from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import InputError, PeriodError
@@ -213,7 +213,7 @@ class VersionReader(ABC):
         return {
             "base_url": record.base_url,
             "instance_id": record.instance_id,
-            "read_at": min(record.months[month_name(month)].read_at for month in days.months()),
+            "read_at": min(record.months[month.month].read_at for month in days.months()),
             "books_version": self.version,
             **reaches_back,
         }
@@ -221,7 +221,7 @@ class VersionReader(ABC):
     def line_table(self, period: Period) -> pa.Table:
         """Return the line entries of some days with exact amounts, for calculations."""
         days = self._require_days(period)
-        return lines_within(self._storage.read_lines(self._version, map(month_name, days.months())), days)
+        return lines_within(self._storage.read_lines(self._version, [month.month for month in days.months()]), days)
 
     def _require_days(self, period: Period) -> Period:
         """Return days within the books, in their zone."""
@@ -276,7 +276,7 @@ class VersionReader(ABC):
 
     def month_proofs(self, period: Period) -> dict[str, MonthProof]:
         """Return what is known of each month of some days: whether it agreed with the service's report, and when."""
-        months = map(month_name, self._require_days(period).months())
+        months = [month.month for month in self._require_days(period).months()]
         return {name: self._record.months[name].proof() for name in months}
 
     @property

@@ -191,11 +191,6 @@ def table_schema(scale: int) -> pa.Schema:
     return line_schema(frozenset(DEFAULT_EXPANSIONS), scale)
 
 
-def month_name(month: Period) -> str:
-    """Year and month as text: ``2026-01``."""
-    return month.start_date.isoformat()[:7]
-
-
 _STATED = ("required", "discovery", "notes")
 """What a chart of accounts states about itself, in its ``attrs``."""
 
@@ -292,7 +287,7 @@ class WorkingCopy:
     def replace(self, days: Period, lines: pa.Table, chosen: Choice | None = None) -> None:
         """Replace the lines of some days, all or those chosen; a month that stays the same keeps its file."""
         for month in days.months():
-            before = self.read(month_name(month))
+            before = self.read(month.month)
             replaced = are_within(before, days)
             if chosen is not None:
                 replaced = pc.and_(replaced, chosen(before))
@@ -301,7 +296,7 @@ class WorkingCopy:
     def add(self, days: Period, lines: pa.Table) -> None:
         """Add lines of ledgers that no month has yet."""
         for month in days.months():
-            name, new = month_name(month), lines_within(lines, month)
+            name, new = month.month, lines_within(lines, month)
             if new.num_rows or name not in self.parts:
                 before = self.read(name)
                 self._save(month, before, before, new)
@@ -320,7 +315,7 @@ class WorkingCopy:
 
     def _save(self, month: Period, before: pa.Table, kept: pa.Table, lines: pa.Table) -> None:
         """Write a month: lines that were just read, and those that are kept because they are not among them."""
-        name, new = month_name(month), lines_within(lines, month).cast(self._empty.schema)
+        name, new = month.month, lines_within(lines, month).cast(self._empty.schema)
         if name in self.parts:
             stayed = before["id"].filter(pc.invert(_are_in(before["id"], pa.array(self._arrived, pa.string()))))
             arrived = new["id"].filter(pc.invert(_are_in(new["id"], stayed)))

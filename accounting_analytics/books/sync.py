@@ -19,7 +19,7 @@ from accounting_analytics.books.comparison import ComparedMonth, compare_month, 
 from accounting_analytics.books.entries_without_cash import count_lines, plan_reading, touch_cash
 from accounting_analytics.books.first_load import FirstLoad, by_month, has_lines_before
 from accounting_analytics.books.month_completeness import find_incompleteness, find_open_entries
-from accounting_analytics.books.storage import MonthRecord, WorkingCopy, month_name
+from accounting_analytics.books.storage import MonthRecord, WorkingCopy
 from accounting_analytics.books.sync_result import require_same_books
 from accounting_analytics.chart_of_accounts import display_order
 from accounting_analytics.column_conversion import LIST_SEPARATOR
@@ -101,7 +101,7 @@ class BooksSync:
         by_age = sorted(self.months, key=lambda month: (self.months[month].read_at, month))
         due = set(by_age[: self._options.months_a_night])
         for month in self.period.months():
-            if month_name(month) in due:
+            if month.month in due:
                 self._read(month)
         if self._options.months_a_night > 0:
             self._read_entries_without_cash()
@@ -120,14 +120,14 @@ class BooksSync:
             self._add_ledgers(_opposing_ids(lines))
             self._without_cash.append((reading, lines))
             if len(reading.ledger_ids) == len(others):
-                self.entries_read |= {month_name(one) for one in reading.days.months()}
+                self.entries_read |= {one.month for one in reading.days.months()}
 
     def _cash_ledgers(self) -> list[str]:
         return list(self.ledgers.loc[self.ledgers["report_cash_flow"], "id"])
 
     def _take_entries_without_cash(self, month: Period) -> None:
         """Replace the lines of entries without cash that were read, if they are others now."""
-        cash, before = self._cash_ledgers(), self.copy.read(month_name(month))
+        cash, before = self._cash_ledgers(), self.copy.read(month.month)
         for reading, lines in self._without_cash:
             if not reading.days.covers(month):
                 continue
@@ -178,7 +178,7 @@ class BooksSync:
     def _note_read(self, days: Period) -> None:
         """Note that months were read whole."""
         for month in self.period.months():
-            name = month_name(month)
+            name = month.month
             if days.covers(month):
                 self.read_again.add(name)
             if days.covers(month) or name not in self.months:
@@ -242,10 +242,10 @@ class BooksSync:
         for _ in range(_MOST_COMPARISONS):
             self._compare_each(changed, starting)
             self.copy.remove_moved()
-            changed = [one for one in months if self.copy.parts[month_name(one)] != self._compared[month_name(one)]]
+            changed = [one for one in months if self.copy.parts[one.month] != self._compared[one.month]]
             if not changed:
                 return
-        for name in map(month_name, changed):
+        for name in [month.month for month in changed]:
             self.months[name] = msgspec.structs.replace(
                 self.months[name], ties=False, complete=False, problem=_UNSTABLE
             )
@@ -302,7 +302,7 @@ class BooksSync:
         starting: Any,  # noqa: ANN401 (balances)
     ) -> ComparedMonth:
         """Compare a month; if it differs, read the days that differ again, then all days, then the ledgers."""
-        name = month_name(month)
+        name = month.month
         if name not in self._compared:  # what was read since is newer
             self._take_entries_without_cash(month)
 
@@ -344,7 +344,7 @@ class BooksSync:
         """Read the other lines of entries that are not whole: those of their days, on the ledgers that they name."""
         read: set[str] = set()
         while True:  # another line of an entry may name further ledgers
-            lines = self.copy.read(month_name(month))
+            lines = self.copy.read(month.month)
             entries = find_open_entries(lines, month, self.scale)
             lines = lines.filter(pc.is_in(lines["journal_entry_id"], value_set=entries))
             named = {*lines["ledger_id"].to_pylist(), *_opposing_ids(lines)}
@@ -364,7 +364,7 @@ class BooksSync:
 
     def _find_problem(self, month: Period) -> str:
         """Why the journal entries of a month are not complete; empty where they are, as those of an unchanged month."""
-        name = month_name(month)
+        name = month.month
         if self.months[name].complete and self.copy.parts[name] == self._parts_before.get(name):
             return ""
         return find_incompleteness(self.copy.read(name), month, self.scale)

@@ -16,9 +16,10 @@ from accounting_analytics.categorization.category_ledgers import Categories
 from accounting_analytics.categorization.groups import group_queue
 from accounting_analytics.categorization.transaction_groups import with_groups
 from accounting_analytics.categorization.uncategorized_queue import exact_queue
+from accounting_analytics.column_conversion import local_midnights
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote
-from accounting_analytics.periods import LOCALTIME, zone
+from accounting_analytics.periods import LOCALTIME
 from accounting_analytics.schemas import Ledgers, Proposals, QueueGroups
 from accounting_analytics.sheets.cells import Invalid
 from accounting_analytics.sheets.reader import Column, Kind, read_table
@@ -205,8 +206,7 @@ def _choices(queue: pd.DataFrame, ledgers: pd.DataFrame | None) -> list[str]:
 
 def _dates(instants: pd.Series[Any], time_zone: str) -> pd.Series[Any]:
     """Local dates; the zone of the service is not known here, so ``localtime`` is UTC."""
-    tz = zone("UTC" if time_zone == LOCALTIME else time_zone)
-    dates: pd.Series[Any] = instants.dt.tz_convert(tz).dt.date
+    dates: pd.Series[Any] = local_midnights(instants, "UTC" if time_zone == LOCALTIME else time_zone).dt.date
     return dates
 
 

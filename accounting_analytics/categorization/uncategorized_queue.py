@@ -10,14 +10,21 @@ from accounting_analytics.arguments import require_type
 from accounting_analytics.categorization.category_ledgers import uncategorized_ledgers
 from accounting_analytics.categorization.transaction_groups import with_groups
 from accounting_analytics.chart_of_accounts import DebitCredit
-from accounting_analytics.column_conversion import LOCAL_DATE, convert, exact_frame, negated, split_lists
+from accounting_analytics.column_conversion import (
+    LOCAL_DATE,
+    convert,
+    exact_frame,
+    local_midnights,
+    negated,
+    split_lists,
+)
 from accounting_analytics.errors import FrameError
 from accounting_analytics.exact_sums import repeated_message, require_columns
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.load_metadata import attach_notes, read_load_metadata
 from accounting_analytics.local_books import ledgers_of, lines_of
 from accounting_analytics.messages import join_ids
-from accounting_analytics.periods import LOCALTIME, zone
+from accounting_analytics.periods import LOCALTIME
 from accounting_analytics.schemas import Ledgers, Queue
 
 if TYPE_CHECKING:
@@ -164,8 +171,7 @@ def _with_local_dates(line_entries: pd.DataFrame) -> pd.DataFrame:
     load = read_load_metadata(line_entries)
     if load is None or load["time_zone"] == LOCALTIME:
         return line_entries
-    local = line_entries["datetime"].dt.tz_convert(zone(load["time_zone"])).dt.tz_localize(None)
-    return line_entries.assign(local_date=local.dt.normalize().astype(LOCAL_DATE))
+    return line_entries.assign(local_date=local_midnights(line_entries["datetime"], load["time_zone"]))
 
 
 def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.DataFrame:

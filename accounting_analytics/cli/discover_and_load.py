@@ -10,6 +10,7 @@ import typer
 import accounting_analytics as aa
 from accounting_analytics.cli.output import print_message, print_notes
 from accounting_analytics.cli.parents_file import read_parents
+from accounting_analytics.column_conversion import local_midnights
 from accounting_analytics.errors import InputError, InvalidRequestError
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def load_queue_and_history(
     client: LedgerClient | aa.Books, days: Period, options: LoadOptions, *, only: list[str] | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Chart of accounts, the uncategorized transactions of some days, and the lines of the year before them too."""
-    from accounting_analytics.periods import LOCALTIME, Period, zone
+    from accounting_analytics.periods import LOCALTIME, Period
 
     start = days.start_date
     first = start.replace(year=max(start.year - 1, 1), day=1)
@@ -98,8 +99,8 @@ def load_queue_and_history(
         ledgers, lines = load_cash_lines(client, longer, options, only=only)
     except InvalidRequestError:  # some deployments refuse days before the start of the books
         ledgers, lines = load_cash_lines(client, days, options, only=only)
-    dates = lines["datetime"].dt.tz_convert(zone("UTC" if days.time_zone == LOCALTIME else days.time_zone)).dt.date
-    return ledgers, aa.uncategorized_queue(lines[dates >= days.start_date], ledgers), lines
+    dates = local_midnights(lines["datetime"], "UTC" if days.time_zone == LOCALTIME else days.time_zone)
+    return ledgers, aa.uncategorized_queue(lines[dates.dt.date >= days.start_date], ledgers), lines
 
 
 def load_cash_lines(

@@ -149,7 +149,7 @@ class ExportedBooks(NamedTuple):
     def lines_by_month(self) -> dict[str, int]:
         """Count the lines of each month of the period, also of those without any."""
         counts = {row["values"]: row["counts"] for row in self.lines["month"].value_counts().to_pylist()}
-        names = map(name_of_month, self.period.months())
+        names = (month.month for month in self.period.months())
         return {name: counts.get(name, 0) for name in names}
 
     def same_proofs(self, verdict: str, proven_at: dt.datetime | None = None) -> dict[str, MonthProof]:
@@ -198,11 +198,6 @@ def with_dates(table: pa.Table, period: Period) -> pa.Table:
     dates = local_dates(table["datetime"], period.time_zone)
     months = pc.utf8_slice_codeunits(dates.cast(pa.string()), 0, 7)
     return table.append_column("date", dates).append_column("month", months)
-
-
-def name_of_month(month: Period) -> str:
-    """Year and month as text: ``2026-01``."""
-    return month.start_date.isoformat()[:7]
 
 
 def local_dates(instants: pa.ChunkedArray, time_zone: str) -> pa.Array:

@@ -18,7 +18,7 @@ from pyarrow import csv as arrow_csv
 
 from accounting_analytics.atomic_files import replace_file, sync_folder
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.books import local_times, name_of_month
+from accounting_analytics.exports.books import local_times
 from accounting_analytics.exports.manifest import ExportedFile, Manifest, current_manifest, file_sha256
 from accounting_analytics.exports.questions import QUESTIONS, Question
 from accounting_analytics.exports.star_schema.star_database import text_literal
@@ -73,7 +73,7 @@ def _write_tables(folder: Path, star: StarDatabase, manifest: Manifest) -> Itera
     facts = [one for one in STAR_SCHEMA if one.is_partitioned]
     _keep(star, [table for table in facts if table.name in _BALANCES])
     for month in star.books.period.months():
-        name = name_of_month(month)
+        name = month.month
         star.show(month)
         _keep(star, [table for table in facts if table.name in _READ_BY_ANOTHER])
         for table in facts:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics import column_conversion
+from accounting_analytics.column_conversion import local_midnights
 from accounting_analytics.errors import ProtocolError
 from accounting_analytics.money import DEFAULT_SCALE, arrow_type
 from accounting_analytics.periods import LOCALTIME, Period, local_date, zone
@@ -102,8 +103,7 @@ def with_local_dates(table: pa.Table, time_zone: str) -> pa.Table:
     if time_zone == LOCALTIME:
         dates = pa.nulls(table.num_rows, LOCAL_DATE)
     else:
-        local = table["datetime"].to_pandas().dt.tz_convert(time_zone).dt.tz_localize(None)
-        dates = pa.array(local.dt.normalize(), LOCAL_DATE)
+        dates = pa.array(local_midnights(table["datetime"].to_pandas(), time_zone), LOCAL_DATE)
     return table.add_column(table.column_names.index("datetime") + 1, "local_date", dates)
 
 

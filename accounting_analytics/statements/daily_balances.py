@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from accounting_analytics.column_conversion import exact_amounts
+from accounting_analytics.column_conversion import exact_amounts, local_midnights
 from accounting_analytics.figures import Figure
 from accounting_analytics.money import to_minor_units
 from accounting_analytics.selections import Selection, Span
-from accounting_analytics.statements.line_sums import local_midnights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -11,7 +11,15 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from accounting_analytics.column_conversion import INSTANT, LIST_SEPARATOR, TEXT, exact_amounts, in_floats, negated
+from accounting_analytics.column_conversion import (
+    INSTANT,
+    LIST_SEPARATOR,
+    TEXT,
+    exact_amounts,
+    in_floats,
+    local_midnights,
+    negated,
+)
 from accounting_analytics.errors import IncompleteLoadError, InputError
 from accounting_analytics.exact_sums import ExactLines, collect, in_microseconds_utc, is_on, is_within, lines_of_entries
 from accounting_analytics.figure_tables import ShownLine
@@ -391,12 +399,6 @@ class ReportSource:
             ShownLine(ledger_id, day, True, text, opposing, -to_minor_units(amount, self.scale), line_id)  # noqa: FBT003
             for ledger_id, day, text, opposing, amount, line_id in zip(*columns, strict=True)
         ]
-
-
-def local_midnights(instants: pd.Series[Any], time_zone: str) -> pd.Series[Any]:
-    """Local day of each instant, as a naive midnight."""
-    days: pd.Series[Any] = instants.dt.tz_convert(zone(time_zone)).dt.tz_localize(None).dt.normalize()
-    return days.astype("datetime64[us]")
 
 
 def _texts(frame: pd.DataFrame, name: str, other: str = "") -> list[str]:

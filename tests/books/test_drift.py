@@ -427,6 +427,7 @@ def test_column_of_another_schema():
     assert list(compare(before, {})["2025-03|rent"].entries["id"]) == ["lin_1b"]
 
 
+@pytest.mark.long
 def test_recategorized_by_the_service():
     """What the service changes when a transaction is recategorized is one recategorized line."""
     may = aa.Period("2026-05-01", "2026-05-31", ZONE)

@@ -114,6 +114,7 @@ class DoubtfulBooks(aa.Books):
         return {**proofs, "2025-03": doubtful}
 
 
+@pytest.mark.long
 def test_months_that_do_not_agree_are_stated(company, tmp_path):
     """The verdict names the first month that does not agree, which has no time of proof and is partial."""
     manifest = aa.export(tmp_path / "out", line_entries=DoubtfulBooks.open(company.books.folder))
@@ -170,6 +171,7 @@ def test_other_formats_export_books_too(name, output, company, tmp_path):
     assert manifest.books_version == company.books.version
 
 
+@pytest.mark.long
 def test_books_as_they_were(company, tmp_path):
     """An earlier version is exported, and queried, as it was."""
     books, version = company.books, company.books.version

@@ -63,6 +63,7 @@ def test_groups_save_decisions(company_books, decision_count, load_queue):
 
 
 @pytest.mark.soak
+@pytest.mark.long
 def test_groups_save_decisions_of_a_whole_year(decision_count, load_queue, soak_count):
     """The more transactions a merchant has, the more a decision clears: 5,000 of them in `make soak`."""
     books, _, queue = load_queue(2, soak_count(5_000))

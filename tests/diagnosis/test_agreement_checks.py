@@ -26,6 +26,7 @@ def test_a_wrong_ending_balance(diagnose_books, failed_checks, distortion, books
     assert diagnosis.exit_code == 3
 
 
+@pytest.mark.long
 def test_a_wrong_start_of_a_month(diagnose_books, failed_checks, distortion, books, finding_of):
     """A month that does not start with the balances that the month before ends with is not what its lines make."""
 
@@ -86,6 +87,7 @@ def test_short_periods(diagnose_books, finding_of, start, end):
     assert finding_of(diagnosis, "months add up").verdict == ("ok" if start != end else "not checked")
 
 
+@pytest.mark.long
 def test_a_period_without_entries(diagnose_books, finding_of):
     """Without cash flow, checks of flows are not made, and say so."""
     diagnosis = diagnose_books(period=aa.Period.of("2024-01-01", "2024-02-29"))
@@ -95,6 +97,7 @@ def test_a_period_without_entries(diagnose_books, finding_of):
         assert finding_of(diagnosis, check).message.startswith("because")
 
 
+@pytest.mark.long
 def test_a_flow_on_the_wrong_ledger_everywhere(diagnose_books, failed_checks, distortion, books, finding_of):
     """Reports that all have rent on meals add up; the comparison with line entries fails."""
 
@@ -128,6 +131,7 @@ def test_a_missing_line(diagnose_books, failed_checks, distortion, books, findin
     assert "debits and credits differ by -1,250.00" in finding_of(diagnosis, "complete").message
 
 
+@pytest.mark.long
 def test_is_cashflow_ignored(diagnose_books, distortion, finding_of):
     """A service that ignores is_cashflow returns the same lines for true and false."""
 
@@ -151,6 +155,7 @@ def test_lines_lost_by_the_cash_filter(diagnose_books, distortion, books, findin
     assert "is among all only" in finding.message
 
 
+@pytest.mark.long
 def test_limit_ignored(diagnose_books, failed_checks, distortion, finding_of):
     """A page larger than the limit is named with both numbers."""
 
@@ -174,6 +179,7 @@ def test_a_line_lost_between_small_pages(diagnose_books, distortion, finding_of)
     assert "comes 0 time(s) in pages of 2, and once in one of 1,000" in finding.message
 
 
+@pytest.mark.long
 def test_wrong_opposing_ledgers(diagnose_books, distortion, books, finding_of):
     """A line with an opposing ledger outside its entry is named, with the ledgers of the entry."""
 
@@ -200,6 +206,7 @@ def test_expand_ignored(diagnose_books, failed_checks, distortion, finding_of):
     assert finding_of(diagnosis, "opposing ledgers").verdict == "not checked"
 
 
+@pytest.mark.long
 def test_parents_refused(diagnose_books, distortion, finding_of):
     """A deployment may refuse ledger.parent; the finding says how to pass the hierarchy."""
 
@@ -222,6 +229,7 @@ def test_tag_filter_ignored(diagnose_books, failed_checks, distortion, finding_o
     assert "in the report of tag" in finding_of(diagnosis, "tagged report").message
 
 
+@pytest.mark.long
 def test_larger_amounts_in_the_tagged_report(diagnose_books, distortion, finding_of):
     """A line with a larger amount in the report by tag is named with both amounts."""
 
@@ -237,6 +245,7 @@ def test_larger_amounts_in_the_tagged_report(diagnose_books, distortion, finding
     assert "-1,250.00 in the whole report" in finding.message
 
 
+@pytest.mark.long
 def test_reports_without_lines(diagnose_books, distortion):
     """Reports without lines are compared by ledger."""
 
@@ -247,6 +256,7 @@ def test_reports_without_lines(diagnose_books, distortion):
     assert diagnose_books(distortion(response=change_response)).failed == ()
 
 
+@pytest.mark.long
 def test_line_ids_of_the_cash_side(diagnose_books, distortion, books):
     """Reports with line ids of the cash side are compared by journal entry."""
     with books.connect() as client:

@@ -21,7 +21,7 @@ from accounting_analytics.categorization.category_ledgers import uncategorized_l
 from accounting_analytics.categorization.merchants import merchants
 from accounting_analytics.duckdb_settings import WITHOUT_EXTENSIONS
 from accounting_analytics.errors import FrameError
-from accounting_analytics.exports.books import arrow_table, lines_within, name_of_month, report_lines
+from accounting_analytics.exports.books import arrow_table, lines_within, report_lines
 from accounting_analytics.exports.star_schema.table_definitions import (
     DATE,
     DIGITS,
@@ -226,7 +226,7 @@ def _months(books: ExportedBooks, proofs: Mapping[str, MonthProof]) -> pa.Table:
     """Name, days and proof of each month of the period."""
     months = list(books.period.months())
     days = {name: pa.array([getattr(one, name) for one in months], DATE) for name in ("start_date", "end_date")}
-    names = list(map(name_of_month, months))
+    names = [month.month for month in months]
     stated = {
         field: pa.array([getattr(proofs[name], field) for name in names], dtype) for field, dtype in _PROOF.items()
     }

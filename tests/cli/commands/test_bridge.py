@@ -7,9 +7,8 @@ import pytest
 import accounting_analytics as aa
 
 
-@pytest.mark.parametrize(
-    ("against", "kind"), [("prior", "cash-flow"), pytest.param("prior-year", "income", marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("against", "kind"), [("prior", "cash-flow"), ("prior-year", "income")])
 def test_bridges_are_those_of_python(run, demo_company, against, kind):
     """The JSON is that of the function, from only the lines that the command loads; the text has the sentences."""
     arguments = ("bridge", "--period", "2026-05", "--against", against, "--statement", kind, "--largest", "4")
