@@ -1,6 +1,6 @@
 """Tables of figures in HTML: a tree of rows under heads of columns, where a press on a figure unfolds its entries."""
 
-from accounting_analytics.figure_tables.line_table import EntryTable, LineTable, ShownLine
+from accounting_analytics.figure_tables.line_table import EntryTable, LineTable, ShownLine, runs_of
 from accounting_analytics.figure_tables.table import (
     MAX_ENTRIES_BYTES,
     EntriesData,
@@ -32,6 +32,7 @@ __all__ = [
     "figure_table_html",
     "figure_table_script",
     "figure_table_style",
+    "runs_of",
     "shared_figure_table_html",
     "split_key",
 ]

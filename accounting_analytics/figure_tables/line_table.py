@@ -133,14 +133,18 @@ class EntryTable:
 
     def ranges(self, figure: Figure) -> list[Range]:
         """Find the lines of one of the figures."""
-        numbered = sorted((self._numbers[key], sign) for key, sign in self._signs[figure.key].items())
-        runs: list[Range] = []
-        for number, sign in numbered:
-            if runs and runs[-1][0] == sign and runs[-1][2] == number - 1:
-                runs[-1] = (sign, runs[-1][1], number)
-            else:
-                runs.append((sign, number, number))
-        return runs
+        return runs_of((self._numbers[key], sign) for key, sign in self._signs[figure.key].items())
+
+
+def runs_of(signed: Iterable[tuple[int, int]]) -> list[Range]:
+    """Join numbers that follow each other and have the same sign."""
+    runs: list[Range] = []
+    for number, sign in sorted(signed):
+        if runs and runs[-1][0] == sign and runs[-1][2] == number - 1:
+            runs[-1] = (sign, runs[-1][1], number)
+        else:
+            runs.append((sign, number, number))
+    return runs
 
 
 def _keyed_lines(entries: pd.DataFrame, scale: int) -> Iterator[tuple[tuple[Any, ...], ShownLine]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.column_conversion import exact_amounts
 from accounting_analytics.errors import BooksDoNotTieError
-from accounting_analytics.figure_tables import ShownLine
+from accounting_analytics.figure_tables import ShownLine, runs_of
 from accounting_analytics.messages import printable
 from accounting_analytics.money import to_minor_units
 from accounting_analytics.selections import Span, simplified
@@ -143,10 +143,4 @@ class PackLines:
         for line_id, amount in zip(ids, amounts, strict=True):
             number = self._numbers[line_id]
             signed.append((number, 1 if to_minor_units(amount, self.scale) == self._lines[number].units else -1))
-        runs: list[tuple[int, int, int]] = []
-        for number, sign in sorted(signed):
-            if runs and runs[-1][0] == sign and runs[-1][2] == number - 1:
-                runs[-1] = (sign, runs[-1][1], number)
-            else:
-                runs.append((sign, number, number))
-        return runs
+        return runs_of(signed)

@@ -342,12 +342,9 @@ def top_payees(cash: CashLines, periods: PackPeriods) -> PackTable:
 def _paid(cash: CashLines, column: StatementColumn, payees: dict[str, str]) -> pd.DataFrame | None:
     """Cash flow lines of a period, positive out of cash, with their payees; None where they are not known."""
     figures = cash.statement.figures
-    parts = [
-        part._replace(factor=-part.factor) for row in figures.flow_rows() for part in figures.selections(row, column)
-    ]
-    if not parts or any(part.span in figures.unknown for part in parts):
+    lines = figures.flow_entries(figures.flow_rows(), column, sign=-1)
+    if lines is None:
         return None
-    lines = figures.entries([parts[0]._replace(ledger_ids=[one for part in parts for one in part.ledger_ids])])
     return lines.assign(payee=[payees.get(one, "") for one in lines["journal_entry_id"].astype(object)])
 
 

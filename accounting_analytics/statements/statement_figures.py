@@ -102,12 +102,13 @@ class StatementFigures:
         sums = self.source.sums({part.span for part in selections})
         return self.source.entries(selections, units_of(selections, sums))
 
-    def flow_entries(self, rows: Sequence[Row], column: StatementColumn) -> pd.DataFrame | None:
-        """Return the cash flow lines of rows in a period, positive into cash; None where these are not known."""
+    def flow_entries(self, rows: Sequence[Row], column: StatementColumn, *, sign: int = 1) -> pd.DataFrame | None:
+        """Return the cash flow lines of rows in a period, positive into cash, or out of it with -1; None if unknown."""
         parts = [part for row in rows for part in self.selections(row, column)]
         if not parts or any(part.span in self.unknown for part in parts):
             return None
-        return self.entries([parts[0]._replace(ledger_ids=[one for part in parts for one in part.ledger_ids])])
+        ledger_ids = [one for part in parts for one in part.ledger_ids]
+        return self.entries([Selection(sign * parts[0].factor, parts[0].span, ledger_ids)])
 
     def flow_rows(self) -> list[Row]:
         """Return the own flows of ledgers, but of transfers between own accounts."""
