@@ -18,6 +18,7 @@ from accounting_analytics.column_conversion import (
     total,
 )
 from accounting_analytics.errors import AmountError
+from accounting_analytics.figure_tables import entries_behind, figure_table_html, table_of_figures
 from accounting_analytics.load_metadata import stated_scales
 from accounting_analytics.money import EXACT, exact_amount, format_amount, to_float
 from accounting_analytics.report_figures import ReportFigures
@@ -222,7 +223,26 @@ class CashFlowReport(Result):
         yield ResultPart(table=pd.DataFrame({"": names, "amount": amounts}))
         flows = zip(exact["name"], exact["net_cash_flow"], strict=True)
         ledgers = [f"- {name}: {format_amount(amount)}" for name, amount in flows]
-        yield ResultPart(ledgers, exact[["name", "net_cash_flow", "total_net_cash_flow"]], max_rows=None)
+        yield ResultPart(ledgers, html=self._ledgers_html)
+
+    def _ledgers_html(self) -> str:
+        """Write the flow of each ledger, whose lines unfold, and the total of those that have descendants."""
+        figures = self.figures
+        rows = []
+        for ledger_id, name in figures.names.items():
+            own, total = figures.figure(ledger_id, own=True), figures.figure(ledger_id)
+            rows.append((name, [own, total if total.terms else replace(total, _load_entries=None)]))
+        table = table_of_figures(
+            "Net cash flow by ledger",
+            [str(self.period)],
+            ["Net cash flow", "With descendants"],
+            rows,
+            None if self.totals_only else entries_behind(rows),
+            scale=self.scale,
+            call="report[{row!r}].entries",
+            name=figures.names.__getitem__,
+        )
+        return figure_table_html(table) if rows else ""
 
     def _content(self) -> dict[str, Any]:
         exact, sums = self.exact(), self.exact_sums()

@@ -16,7 +16,7 @@ from accounting_analytics.html_tables import TABLE_STYLE, html_table
 from accounting_analytics.messages import fit_terminal, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 MAX_HTML_ROWS = 50
 
@@ -34,12 +34,15 @@ class ResultPart(NamedTuple):
         Rows of the table that are shown; None shows all.
     rest : str
         What the rows of the table are, where some are not shown.
+    html : callable, optional
+        Writes the part in HTML, where it is a table of figures.
     """
 
     lines: Sequence[str] = ()
     table: pd.DataFrame | None = None
     max_rows: int | None = MAX_HTML_ROWS
     rest: str = "rows; .frame has all"
+    html: Callable[[], str] | None = None
 
 
 class Result(ABC):
@@ -87,6 +90,8 @@ class Result(ABC):
 
 
 def _part_html(part: ResultPart) -> str:
+    if part.html is not None:
+        return part.html()
     if part.table is None:
         return "".join(map(_paragraph, part.lines))
     return html_table(part.table, max_rows=part.max_rows, rest=part.rest) if len(part.table) else ""

@@ -26,6 +26,7 @@ from accounting_analytics.changed_lines import (
 )
 from accounting_analytics.chart_of_accounts import Hierarchy, LedgerType
 from accounting_analytics.column_conversion import in_floats
+from accounting_analytics.figure_tables import entries_behind, figure_table_html, table_of_figures
 from accounting_analytics.figures import KEY_SEPARATOR, Figure, checked_entries, find_row
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.loader.line_entries import to_line_frame
@@ -40,7 +41,7 @@ from accounting_analytics.money import (
     sum_by_key,
     to_minor_units,
 )
-from accounting_analytics.results import Result, ResultPart
+from accounting_analytics.results import MAX_HTML_ROWS, Result, ResultPart
 from accounting_analytics.schemas import EntryDrift, LedgerDrift
 
 if TYPE_CHECKING:
@@ -183,8 +184,28 @@ class Drift(Result):
             f"{one.month}  {one.ledger_name}: {format_amount(one.amount)}, {_count(one.entries, 'entry')}, {one.kind}"
             for one in self._changes
         ]
-        exact = self._to_table(as_decimals=True)
-        yield ResultPart(first_lines(texts), exact.drop(columns="ledger_id"), rest="changes; .frame has all")
+        yield ResultPart(first_lines(texts), html=self._changes_html)
+
+    def _changes_html(self) -> str:
+        """Write the changes of ledgers, whose lines unfold: those that were with the opposite sign."""
+        rows = [
+            (f"{one.month}  {one.ledger_name}, {one.kind}", [self._figure(one.keys(one.ledger_id)[2])])
+            for one in self._changes[:MAX_HTML_ROWS]
+        ]
+        if not rows:
+            return ""
+        table = table_of_figures(
+            "Changes of ledgers",
+            [f"{self.before} to {self.after}", f"months in {self.time_zone}"],
+            ["Change"],
+            rows,
+            entries_behind(rows),
+            scale=self.scale,
+            call='drift[{row!r} + "|" + {column!r}].entries',
+        )
+        more = len(self._changes) - len(rows)
+        notes = [f"{more:,} more changes; .frame has all"] if more else []
+        return figure_table_html(table._replace(notes=notes))
 
     def _content(self) -> dict[str, Any]:
         return {

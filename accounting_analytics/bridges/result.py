@@ -22,6 +22,7 @@ from accounting_analytics.bridges.sentences import (
 from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.column_conversion import exact_amounts, in_floats, is_decimal, negated
 from accounting_analytics.errors import InputError
+from accounting_analytics.figure_tables import entries_behind, figure_table_html, table_of_figures
 from accounting_analytics.figures import KEY_SEPARATOR, Figure, checked_entries, find_row
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import quote
@@ -29,11 +30,12 @@ from accounting_analytics.money import from_minor_units, pandas_dtype
 from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
     from accounting_analytics.bridges.payments import BridgedLines
+    from accounting_analytics.figure_tables import FigureTable
 
 BEFORE, AFTER, CHANGE = "before", "after", "change"
 _OTHERS = "smaller_changes"
@@ -140,8 +142,17 @@ class Bridge(Result):
 
     def _parts(self) -> Iterator[ResultPart]:
         yield ResultPart(self.sentences()[1:])
-        shown = self.frame[["label", "cause", "amount", "before", "after", "days"]]
-        yield ResultPart((), shown)
+        yield ResultPart(html=lambda: figure_table_html(self.table('bridge[{row!r} + "|" + {column!r}].entries')))
+
+    def table(self, call: str, subtitle: Sequence[str] = ()) -> FigureTable:
+        """Make the table of both sides and the change of each step; `call` gives the entries of a figure."""
+        sides = [(step.label, self.sides(step.key)) for step in self.steps]
+        rows = [(label, [one.before, one.after, one.change]) for label, one in sides]
+        rows.append((self.title, [self[BEFORE], self[AFTER], self[CHANGE]]))
+        heads = [self.before, self.after, "Change"]
+        return table_of_figures(
+            self.title, subtitle, heads, rows, entries_behind(rows), scale=self.scale, call=call, ends_in_total=True
+        )
 
     def _content(self) -> dict[str, Any]:
         amounts = {name: self[name].exact() for name in (BEFORE, AFTER, CHANGE)}

@@ -14,7 +14,7 @@ import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.bridges import Bridge
-from accounting_analytics.bridges.result import AFTER, BEFORE, CHANGE
+from accounting_analytics.bridges.result import AFTER, BEFORE
 from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.chart_of_accounts import RequiredLedger, required_ledger
 from accounting_analytics.charts.labels import (
@@ -27,21 +27,20 @@ from accounting_analytics.charts.labels import (
     short_labels,
 )
 from accounting_analytics.charts.marks import (
+    MARK_CALL,
     ChartMarks,
     Place,
     Series,
-    chart_table,
     check_largest,
     day_remarks,
-    entries_behind,
     no_such_mark,
     period_place,
     step_series,
-    sums_of,
     unit_text,
 )
 from accounting_analytics.charts.plotly_charts import Picture
 from accounting_analytics.errors import InputError
+from accounting_analytics.figure_tables import MAX_LINES, entries_behind, sums_of, table_of_figures
 from accounting_analytics.figures import KEY_SEPARATOR, OWN, Figure
 from accounting_analytics.messages import join_ids, quote
 from accounting_analytics.money import format_amount, from_minor_units, to_minor_units
@@ -51,14 +50,13 @@ from accounting_analytics.statements import Statement
 from accounting_analytics.statements.columns import split_period
 from accounting_analytics.statements.daily_balances import DailyBalances
 from accounting_analytics.statements.line_sums import LineSource
-from accounting_analytics.statements.page import MAX_LINES, lines_behind
+from accounting_analytics.statements.page import lines_behind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.charts.marks import Rows
-    from accounting_analytics.figure_tables import FigureTable
+    from accounting_analytics.figure_tables import FigureTable, Rows
     from accounting_analytics.report_figures import ReportFigures
     from accounting_analytics.statements.columns import StatementColumn
 
@@ -217,7 +215,7 @@ def bridge(bridge: Bridge, *, currency: str | None = None) -> Picture:
         (bridge.after, [bridge[AFTER]]),
     ]
     remarks = [f"{bridge.before} to {bridge.after}", f"days in {bridge.time_zone}"]
-    table = partial(_bridge_table, bridge, [*remarks, unit_text(currency)])
+    table = partial(bridge.table, MARK_CALL, [*remarks, unit_text(currency)])
     unit = unit_text(currency)
     return Picture.of(
         ChartMarks(title=bridge.title, remarks=remarks, unit=unit, find=bridge.__getitem__, table=table, **_steps(rows))
@@ -441,16 +439,6 @@ def _waterfall_steps(figures: ReportFigures, largest: int) -> list[tuple[str, st
     return steps
 
 
-def _bridge_table(bridge: Bridge, subtitle: Sequence[str]) -> FigureTable:
-    """Make the table of both sides and the change of each step."""
-    sides = [(step.label, bridge.sides(step.key)) for step in bridge.steps]
-    rows = [(label, [one.before, one.after, one.change]) for label, one in sides]
-    rows.append((bridge.title, [bridge[BEFORE], bridge[AFTER], bridge[CHANGE]]))
-    heads = [bridge.before, bridge.after, "Change"]
-    lines = entries_behind(rows)
-    return chart_table(bridge.title, subtitle, heads, rows, lines, scale=bridge.scale, ends_in_total=True)
-
-
 def _balance_table(figures: ReportFigures, title: str, subtitle: Sequence[str], first: dt.date) -> FigureTable:
     """Make the table of what each week, month or quarter moved, and of the balance at its end."""
     _, steps = time_steps(figures.period, None)
@@ -474,8 +462,16 @@ def _report_table(
 ) -> FigureTable:
     """Make a table of figures of a report."""
     lines = entries_behind(rows)
-    return chart_table(
-        title, subtitle, heads, rows, lines, scale=figures.scale, name=figures.names.__getitem__, **options
+    return table_of_figures(
+        title,
+        subtitle,
+        heads,
+        rows,
+        lines,
+        scale=figures.scale,
+        call=MARK_CALL,
+        name=figures.names.__getitem__,
+        **options,
     )
 
 
@@ -561,4 +557,6 @@ class _AccountBalances:
         figures, heads = self.daily.figures, [one.name for one in accounts]
         lines = lines_behind(figures, sums_of(rows), MAX_LINES)
         scale = self.daily.source.scale
-        return chart_table(title, subtitle, heads, rows, lines, scale=scale, name=figures.ledgers.name)
+        return table_of_figures(
+            title, subtitle, heads, rows, lines, scale=scale, call=MARK_CALL, name=figures.ledgers.name
+        )

@@ -20,34 +20,32 @@ from accounting_analytics.charts.labels import (
     short_labels,
 )
 from accounting_analytics.charts.marks import (
+    MARK_CALL,
     ChartMarks,
     Place,
     Series,
-    chart_table,
     check_largest,
     day_remarks,
-    entries_behind,
     no_such_mark,
     period_place,
-    sums_of,
     unit_text,
 )
 from accounting_analytics.charts.plotly_charts import Picture
 from accounting_analytics.errors import InputError
+from accounting_analytics.figure_tables import MAX_LINES, entries_behind, sums_of, table_of_figures
 from accounting_analytics.figures import KEY_SEPARATOR, Figure, figure_of_entries
 from accounting_analytics.messages import quote
 from accounting_analytics.money import EXACT
 from accounting_analytics.selections import Span
 from accounting_analytics.statements import Statement
 from accounting_analytics.statements.line_sums import LineSource
-from accounting_analytics.statements.page import MAX_LINES, lines_behind
+from accounting_analytics.statements.page import lines_behind
 from accounting_analytics.statements.statement import ChosenColumn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from accounting_analytics.charts.marks import Rows
-    from accounting_analytics.figure_tables import FigureTable
+    from accounting_analytics.figure_tables import FigureTable, Rows
     from accounting_analytics.statements.columns import StatementColumn
     from accounting_analytics.statements.rows import Row
     from accounting_analytics.statements.statement_figures import StatementFigures
@@ -400,7 +398,9 @@ def _statement_table(
 ) -> FigureTable:
     """Make a table of figures that are sums of lines of a statement, or made of such."""
     lines = lines_behind(figures, sums_of(rows), MAX_LINES)
-    return chart_table(title, subtitle, heads, rows, lines, scale=figures.source.scale, name=figures.ledgers.name)
+    return table_of_figures(
+        title, subtitle, heads, rows, lines, scale=figures.source.scale, call=MARK_CALL, name=figures.ledgers.name
+    )
 
 
 _PAYEE, _WITHOUT_TEXT = "payee:", "Without text"
@@ -440,7 +440,7 @@ def _payees_table(column: ChosenColumn, rows: Rows, subtitle: Sequence[str]) -> 
     """Make the table of the payees, as they are drawn."""
     figures, lines = column.statement.figures, entries_behind(rows)
     scale, name = figures.source.scale, figures.ledgers.name
-    return chart_table("Top payees", subtitle, ["Paid"], rows, lines, scale=scale, name=name)
+    return table_of_figures("Top payees", subtitle, ["Paid"], rows, lines, scale=scale, call=MARK_CALL, name=name)
 
 
 _SHARE, _UNCATEGORIZED, _ALL = "uncategorized_share", "uncategorized", "in_and_out"

@@ -5,36 +5,29 @@ The figures of marks are exact; only the size of a mark is a float. Names are th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from accounting_analytics.charts.labels import BALANCE_COLOUR, amount_label
-from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError, InputError
-from accounting_analytics.figure_tables import (
-    EntryTable,
-    FigureRow,
-    FigureTable,
-    TableHead,
-    cell_of,
-    entries_of,
-    split_key,
-)
-from accounting_analytics.figures import Figure
+from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote
 from accounting_analytics.money import format_amount
-from accounting_analytics.statements.page import MAX_LINES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from accounting_analytics.figure_tables.table import NumberedLines
+    from accounting_analytics.figure_tables import FigureTable
+    from accounting_analytics.figures import Figure
     from accounting_analytics.periods import Period
     from accounting_analytics.statements.columns import StatementColumn
 
 ChartKind = Literal["columns", "days", "steps", "rows", "cells"]
 """Bars and lines by period, step lines by day, a waterfall, bars from zero with names, and cells of a heat map."""
+
+
+MARK_CALL = "figure.mark({row!r}, {column!r}).entries"
+"""Call that gives the entries of a mark."""
 
 
 class Place(NamedTuple):
@@ -198,60 +191,6 @@ def step_series(marks: Sequence[tuple[str, Decimal]], *, colour: str = BALANCE_C
     keys, amounts = zip(*marks, strict=True)
     texts = [amount_label(one, sign=0 < at < len(marks) - 1) for at, one in enumerate(amounts)]
     return Series(name="Amount", keys=keys, amounts=amounts, colour=colour, shown=texts)
-
-
-Rows = Sequence[tuple[str, Sequence[Figure]]]
-"""Labelled rows of figures."""
-
-
-def chart_table(
-    title: str,
-    subtitle: Sequence[str],
-    heads: Sequence[str],
-    rows: Rows,
-    lines: NumberedLines | None,
-    *,
-    scale: int,
-    name: Callable[[str], str] | None = None,
-    ends_in_total: bool = False,
-) -> FigureTable:
-    """Make the table of the figures of a chart, with the lines behind them; `name` is that of a ledger."""
-    figures = [one for _, row in rows for one in row]
-    names = lines.names if isinstance(lines, EntryTable) else {}
-    entries = entries_of(
-        lines,
-        sums_of(rows),
-        figures,
-        scale=scale,
-        name=name or (lambda ledger_id: names.get(ledger_id, ledger_id)),
-        call="figure.mark({row!r}, {column!r}).entries",
-    )
-
-    def has_lines(figure: Figure) -> bool:
-        row, column = split_key(figure.key)
-        return bool(figure.terms) or bool(entries.figures.get(row, {}).get(column))
-
-    made = [
-        FigureRow(label, 0, "ledger", [cell_of(one, has_lines=has_lines(one)) for one in row]) for label, row in rows
-    ]
-    if ends_in_total:
-        made[-1] = made[-1]._replace(kind="total")
-    named = [TableHead(head, is_comparison=False) for head in heads]
-    return FigureTable(title, " \N{MIDDLE DOT} ".join(subtitle), named, made, (), entries)
-
-
-def sums_of(rows: Rows) -> list[Figure]:
-    """Figures of rows that are sums of line entries."""
-    return [one for _, row in rows for one in row if one.is_additive and not one.terms]
-
-
-def entries_behind(rows: Rows) -> EntryTable | None:
-    """Line entries of the sums of rows; None where there are too many, none, or where they have changed since."""
-    try:
-        table = EntryTable(sums_of(rows))
-    except (BooksDoNotTieError, IncompleteLoadError):
-        return None
-    return table if len(table.lines) <= MAX_LINES else None
 
 
 def check_largest(largest: int, most: int | None = None) -> None:

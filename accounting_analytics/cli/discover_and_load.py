@@ -10,7 +10,6 @@ import typer
 import accounting_analytics as aa
 from accounting_analytics.cli.output import print_message, print_notes
 from accounting_analytics.cli.parents_file import read_parents
-from accounting_analytics.column_conversion import local_midnights
 from accounting_analytics.errors import InputError, InvalidRequestError
 
 if TYPE_CHECKING:
@@ -88,6 +87,7 @@ def load_queue_and_history(
     client: LedgerClient | aa.Books, days: Period, options: LoadOptions, *, only: list[str] | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Chart of accounts, the uncategorized transactions of some days, and the lines of the year before them too."""
+    from accounting_analytics.column_conversion import local_midnights
     from accounting_analytics.periods import LOCALTIME, Period
 
     start = days.start_date

@@ -1,8 +1,10 @@
 """Tables of figures in HTML: a tree of rows under heads of columns, where a press on a figure unfolds its entries."""
 
 from accounting_analytics.figure_tables.line_table import EntryTable, LineTable, ShownLine, runs_of
+from accounting_analytics.figure_tables.rows_of_figures import Rows, entries_behind, sums_of, table_of_figures
 from accounting_analytics.figure_tables.table import (
     MAX_ENTRIES_BYTES,
+    MAX_LINES,
     EntriesData,
     FigureCell,
     FigureRow,
@@ -19,15 +21,18 @@ from accounting_analytics.figure_tables.table import (
 
 __all__ = [
     "MAX_ENTRIES_BYTES",
+    "MAX_LINES",
     "EntriesData",
     "EntryTable",
     "FigureCell",
     "FigureRow",
     "FigureTable",
     "LineTable",
+    "Rows",
     "ShownLine",
     "TableHead",
     "cell_of",
+    "entries_behind",
     "entries_of",
     "figure_table_html",
     "figure_table_script",
@@ -35,4 +40,6 @@ __all__ = [
     "runs_of",
     "shared_figure_table_html",
     "split_key",
+    "sums_of",
+    "table_of_figures",
 ]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     NumberedLines = LineTable | EntryTable
 
 
+MAX_LINES = 9_000
+"""Lines that a table carries; above it, a press on a figure shows the call that gives them."""
 MAX_ENTRIES_BYTES = 300_000
 """Size of the JSON up to which entries are in the page; above it, a press shows the call that gives them."""
 _EXACT_IN_JSON = 2**53

@@ -28,7 +28,7 @@ from accounting_analytics.statements.daily_balances import DailyBalances
 from accounting_analytics.statements.rows import NOT_CATEGORIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from accounting_analytics.books.drift import Drift
     from accounting_analytics.bridges import Bridge
@@ -79,6 +79,10 @@ class CashLines(NamedTuple):
         if entries is None:
             return Figure(key, label, None, "it is not known: lines of these days were not loaded", **options)
         return figure_of_entries(key, label, entries, **options)
+
+    def name(self, ledger_id: str) -> str:
+        """Name of a ledger."""
+        return self.statement.figures.ledgers.name(ledger_id)
 
     def units(self, entries: pd.DataFrame) -> int:
         """Sum of line entries in units."""
@@ -322,7 +326,7 @@ def top_payees(cash: CashLines, periods: PackPeriods) -> PackTable:
             made.append(cash.figure(f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}", chosen))
         return _payee_row(key, label, made, category)
 
-    rows = [row(f"payee:{one}", one, [one], _categories(this, one)) for one in shown]
+    rows = [row(f"payee:{one}", one, [one], _categories(cash, this, one)) for one in shown]
     rows += [row(_OTHERS, f"{len(others):,} others", others, "")] if others else []
     if rows:
         totals = []
@@ -356,9 +360,10 @@ def _payee_row(key: str, label: str, amounts: Sequence[Figure], category: str, k
     return PackRow(label, [this, before, change, year_before, category], kind)
 
 
-def _categories(lines: pd.DataFrame | None, payee: str) -> str:
+def _categories(cash: CashLines, lines: pd.DataFrame | None, payee: str) -> str:
     """Names of the ledgers of the lines of a payee."""
-    names = [] if lines is None else list(dict.fromkeys(lines.loc[lines["payee"] == payee, "ledger_name"]))
+    ids: Iterable[str] = [] if lines is None else lines.loc[lines["payee"] == payee, "ledger_id"].unique()
+    names = [cash.name(one) for one in ids]
     more = f" and {len(names) - _CATEGORIES} more" if len(names) > _CATEGORIES else ""
     return ", ".join(names[:_CATEGORIES]) + more
 
@@ -384,7 +389,7 @@ def open_entries(cash: CashLines, column_key: str) -> list[OpenEntry]:
     found = []
     for entry, own in lines.groupby(lines["journal_entry_id"].astype(object), sort=False):
         others = accounts.get(entry, of_cash.head(0))
-        names = ", ".join(dict.fromkeys(others["ledger_name"]))
+        names = ", ".join(map(cash.name, others["ledger_id"].unique()))
         found.append(OpenEntry(own, day_label(own["local_date"].iloc[0].date()), names, _text_of(others, own)))
     return sorted(found, key=lambda one: -abs(cash.units(one.lines)))
 

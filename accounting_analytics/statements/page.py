@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accounting_analytics.figure_tables import FigureRow, FigureTable, LineTable, TableHead, cell_of, entries_of
+from accounting_analytics.figure_tables import (
+    MAX_LINES,
+    FigureRow,
+    FigureTable,
+    LineTable,
+    TableHead,
+    cell_of,
+    entries_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +23,6 @@ if TYPE_CHECKING:
     from accounting_analytics.statements.rows import Row
     from accounting_analytics.statements.statement_figures import StatementFigures
 
-MAX_LINES = 9_000
-"""Lines that a page carries; above it, a press on a figure shows the call that gives them."""
 _CHANGES = ("change", "change_pct")
 
 
