@@ -18,7 +18,7 @@ from accounting_analytics.column_conversion import (
     total,
 )
 from accounting_analytics.errors import AmountError
-from accounting_analytics.figure_tables import entries_behind, figure_table_html, table_of_figures
+from accounting_analytics.figure_tables import MAX_LINES, LineTable, figure_table_html, table_of_figures
 from accounting_analytics.load_metadata import stated_scales
 from accounting_analytics.money import EXACT, exact_amount, format_amount, to_float
 from accounting_analytics.report_figures import ReportFigures
@@ -226,18 +226,20 @@ class CashFlowReport(Result):
         yield ResultPart(ledgers, html=self._ledgers_html)
 
     def _ledgers_html(self) -> str:
-        """Write the flow of each ledger, whose lines unfold, and the total of those that have descendants."""
+        """Write the flow of each ledger, whose lines unfold, and its total, which a report only states."""
         figures = self.figures
         rows = []
         for ledger_id, name in figures.names.items():
             own, total = figures.figure(ledger_id, own=True), figures.figure(ledger_id)
-            rows.append((name, [own, total if total.terms else replace(total, _load_entries=None)]))
+            rows.append((name, [own, replace(total, terms=(), signs=(), _load_entries=None)]))
+        selections = [part for _, (own, _) in rows for part in own.selections]
+        shown = figures.shown_lines(figures.names.keys(), MAX_LINES)
         table = table_of_figures(
             "Net cash flow by ledger",
             [str(self.period)],
             ["Net cash flow", "With descendants"],
             rows,
-            None if self.totals_only else entries_behind(rows),
+            None if shown is None else LineTable(shown, selections),
             scale=self.scale,
             call="report[{row!r}].entries",
             name=figures.names.__getitem__,

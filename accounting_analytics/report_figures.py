@@ -8,7 +8,7 @@ A key is the id of a ledger (its total), ``own:`` and an id (without its descend
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -19,11 +19,13 @@ import pandas as pd
 from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.column_conversion import local_midnights
 from accounting_analytics.errors import IncompleteLoadError, InputError
+from accounting_analytics.figure_tables import ShownLine
 from accounting_analytics.figures import KEY_SEPARATOR, OWN, Figure, checked_entries, find_row
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import quote
 from accounting_analytics.money import EXACT, exact_sum, from_minor_units, to_minor_units
 from accounting_analytics.periods import LOCALTIME, Period
+from accounting_analytics.selections import Selection, Span
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -135,7 +137,9 @@ class ReportFigures:
         name = f"{rows['name'].iloc[0]} (own)" if len(rows) == 1 else f"{len(rows)} other ledgers"
         key = KEY_SEPARATOR.join(f"{OWN}{one}" for one in ledger_ids)
         amount = exact_sum(rows["net_cash_flow"])
-        return self._of_lines(key, f"{name}, {self.period}", self._of_ledgers(ledger_ids), amount)
+        figure = self._of_lines(key, f"{name}, {self.period}", self._of_ledgers(ledger_ids), amount)
+        days = Span(self.period.start_date, self.period.end_date, is_flow=True)
+        return replace(figure, selections=[Selection(-1, days, tuple(ledger_ids))])
 
     def _sum(self, key: str) -> Figure:
         """One of the sums of the report."""
@@ -205,6 +209,25 @@ class ReportFigures:
         if self.period.time_zone != LOCALTIME:
             entries["local_date"] = self.days[chosen].astype("datetime64[us]")
         return checked_entries(entries, to_minor_units(exact, self.scale), self.scale)
+
+    def shown_lines(self, ledger_ids: Collection[str], limit: int) -> list[ShownLine] | None:
+        """Return the lines of some ledgers in the order of time, if the report has them and not more than `limit`."""
+        chosen = self._of_ledgers(ledger_ids)
+        if self.totals_only or chosen.sum() > limit:
+            return None
+        places = np.flatnonzero(chosen)
+        times = self.lines[["datetime", "line_id"]].iloc[places].reset_index(drop=True)
+        order = places[times.sort_values(["datetime", "line_id"], kind="stable").index]
+        names = ("ledger_id", "journal_entry_description", "cash_flow_ledger_name", "line_id", "journal_entry_id")
+        texts = [[text if isinstance(text, str) else "" for text in self.lines[name].iloc[order]] for name in names]
+        is_known = self.period.time_zone != LOCALTIME
+        days = np.datetime_as_string(self.days[order]).tolist() if is_known else [""] * len(order)
+        return [
+            ShownLine(ledger_id, day, True, text, opposing, -units, line_id, entry)  # noqa: FBT003 (its field says it)
+            for ledger_id, text, opposing, line_id, entry, day, units in zip(
+                *texts, days, self.units[order], strict=True
+            )
+        ]
 
     def _of_ledgers(self, ledger_ids: Collection[str]) -> npt.NDArray[np.bool_]:
         """Whether each line is of one of some ledgers."""

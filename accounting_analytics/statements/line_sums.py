@@ -381,24 +381,7 @@ class ReportSource:
         limit: int,
     ) -> list[ShownLine] | None:
         """Return the report's lines in the order of time, if it has them and not more than `limit`; none is of cash."""
-        if self.report.totals_only:
-            return None
-        lines = self.report.exact().lines
-        lines = lines[lines["ledger_id"].isin(ledger_ids)].sort_values(["datetime", "line_id"], kind="stable")
-        if len(lines) > limit:
-            return None
-        columns = (
-            lines["ledger_id"].astype(object),
-            local_midnights(lines["datetime"], self.report.period.time_zone).dt.strftime("%Y-%m-%d"),
-            _texts(lines, "journal_entry_description"),
-            _texts(lines, "cash_flow_ledger_name"),
-            lines["amount"],
-            lines["line_id"].astype(object),
-        )
-        return [
-            ShownLine(ledger_id, day, True, text, opposing, -to_minor_units(amount, self.scale), line_id)  # noqa: FBT003
-            for ledger_id, day, text, opposing, amount, line_id in zip(*columns, strict=True)
-        ]
+        return self.report.figures.shown_lines(ledger_ids, limit)
 
 
 def _texts(frame: pd.DataFrame, name: str, other: str = "") -> list[str]:

@@ -3,6 +3,7 @@
 import dataclasses
 import datetime as dt
 import json
+import re
 from collections import defaultdict
 from decimal import Decimal
 
@@ -342,6 +343,23 @@ def test_figures():
     assert set(LineEntries.dtypes()) <= set(cash.entries.columns)
     assert len(drift.lines) == 6
     assert drift.notes == drift.lines.attrs["notes"] == ("A note.",)
+
+
+def test_figures_unfold():
+    """In JupyterLab the amount of each change unfolds its lines, those of before with the opposite sign."""
+    before = ONE | {"ent_2": purchase(2, "rent", 500)}
+    drift = compare(before, {"ent_1": ONE["ent_1"].change("lin_1b", ledger="meals"), "ent_3": purchase(3, "rent", 700)})
+    page = drift._repr_html_()
+    data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)[1])
+    shown = re.findall(r'data-key="([^"]+)">([^<]+)<', page)
+    assert [key for key, _ in shown] == [f"{one.month}|{one.ledger_id}|{one.kind}" for one in drift.frame.itertuples()]
+    for key, text in shown:
+        row, _, column = key.rpartition("|")
+        flat = data["figures"][row][data["columns"].index(column)]
+        runs = zip(flat[::3], flat[1::3], flat[2::3], strict=True)
+        units = sum(sign * int(line[4]) for sign, first, last in runs for line in data["lines"][first : last + 1])
+        assert drift[key].exact() == Decimal(units).scaleb(-2)
+        assert text.strip("()") == f"{abs(drift[key].exact()):,}"
 
 
 def test_month_without_cash():
