@@ -45,7 +45,7 @@ from accounting_analytics.load_metadata import (
     zone_of_frame,
 )
 from accounting_analytics.local_books import ledgers_of, lines_of
-from accounting_analytics.messages import join_ids, quote
+from accounting_analytics.messages import count_of, join_ids, quote
 from accounting_analytics.money import (
     AMOUNT_FORMS,
     arrow_type,
@@ -252,7 +252,7 @@ def _describe_unbalanced(entry_ids: Collection[str]) -> str:
     if not entry_ids:
         return ""
     return (
-        f"{len(entry_ids)} journal entr{'y does' if len(entry_ids) == 1 else 'ies do'} not balance within the period "
+        f"{count_of(len(entry_ids), 'journal entry does', 'journal entries do')} not balance within the period "
         f"in the given line entries, so lines are missing: {join_ids(entry_ids)}; load all lines of the period's "
         "entries (every ledger, or is_cashflow=True on every ledger) and recompute"
     )
@@ -294,8 +294,8 @@ class _StartingBalances(NamedTuple):
         others = supplied.units.keys() - set(tree.cash)
         if others:
             raise FrameError(
-                f"starting_balances: {len(others)} ledger(s) do not report cash flow in ledgers: "
-                f"{join_ids(others)}; the balances and the chart of accounts disagree about what is cash"
+                f"starting_balances: {count_of(len(others), 'ledger does', 'ledgers do')} not report cash flow in "
+                f"ledgers: {join_ids(others)}; the balances and the chart of accounts disagree about what is cash"
             )
         missing = set(tree.cash) - supplied.units.keys()
         notes = [
@@ -313,7 +313,8 @@ def _known_start(line_entries: Any) -> dt.date | None:  # noqa: ANN401 (any fram
 
 
 def _without_balance(ledger_ids: Collection[str]) -> str:
-    return f"{len(ledger_ids)} cash ledger(s) have no supplied balance and start at zero: {join_ids(ledger_ids)}."
+    ledgers = count_of(len(ledger_ids), "cash ledger")
+    return f"{ledgers} without a supplied balance, taken to start at zero: {join_ids(ledger_ids)}."
 
 
 def _build_report(  # noqa: PLR0917 (the parts of a report)

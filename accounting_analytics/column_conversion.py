@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError, FrameError
 from accounting_analytics.load_metadata import books_notes, noise_notes, stated_scales
-from accounting_analytics.messages import join_ids
+from accounting_analytics.messages import count_of, join_ids
 from accounting_analytics.money import (
     DEFAULT_SCALE,
     PRECISION,
@@ -265,8 +265,8 @@ def _from_floats(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> Exa
     if floats.wrong.any():
         wrong = ids.to_numpy()[floats.wrong]
         raise AmountError(
-            f"column {column.name!r}: {len(wrong)} amount(s) are not whole minor units at scale {scale}, or too large "
-            f"for float64: {ids.name} {join_ids(wrong, limit=3)}; call .round({scale}) after arithmetic"
+            f"column {column.name!r}: {count_of(len(wrong), 'amount')} not in whole minor units at scale {scale}, or "
+            f"too large for float64: {ids.name} {join_ids(wrong, limit=3)}; call .round({scale}) after arithmetic"
         )
     decimals = to_decimals(floats.units, scale, absent=floats.absent)
     return ExactColumn(_decimal_series(decimals, column), int(floats.noisy.sum()))

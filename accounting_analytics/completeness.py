@@ -25,7 +25,7 @@ from accounting_analytics.load_metadata import (
     read_load_metadata,
 )
 from accounting_analytics.local_books import lines_of
-from accounting_analytics.messages import TERMINAL_WIDTH, join_ids
+from accounting_analytics.messages import TERMINAL_WIDTH, count_of, join_ids
 from accounting_analytics.money import format_amount
 from accounting_analytics.periods import Period
 from accounting_analytics.results import Result, ResultPart
@@ -134,7 +134,7 @@ class Certificate(Result):
             return f"NOT BALANCED: {self.not_balanced}, so a missing line would not be found; {counts}{changes}"
         if not self.problems.empty:
             first = _sentence(self._exact_problems(), 0)
-            return f"NOT COMPLETE: {len(self.problems):,} problem(s) in {counts}; first: {first}"
+            return f"NOT COMPLETE: {count_of(len(self.problems), 'problem')} in {counts}; first: {first}"
         if self.not_checked:
             return f"not checked: {self.not_checked}, so missing days and entries would not be found; {counts}"
         named = "every named line was loaded" if self.named_lines_checked else "no line ids to check"
@@ -317,9 +317,10 @@ def _describe_opposing_ledgers(line_entries: pd.DataFrame, metadata: Mapping[str
     if "opposing_ledger_ids" in line_entries:
         loaded = set(metadata.get("ledgers", line_entries["ledger_id"]))
         absent = set(split_lists(line_entries["opposing_ledger_ids"].drop_duplicates())) - loaded
-        verb = "ledger was" if len(loaded) == 1 else "ledgers were"
-        names = f"{len(absent):,} ledger(s) opposite ({join_ids(absent)})"
-        return f"{len(loaded):,} {verb} loaded without {names}" if absent else ""
+        were = count_of(len(loaded), "ledger was", "ledgers were")
+        return (
+            f"{were} loaded without {count_of(len(absent), 'ledger')} opposite ({join_ids(absent)})" if absent else ""
+        )
     entries = line_entries.groupby("journal_entry_id")
     ledgers, sums = entries["ledger_id"].agg(["min", "max"]), entries["signed_amount"].sum()
     if line_entries.empty or (ledgers["min"] != ledgers["max"]).any() or (sums == 0).any():

@@ -18,7 +18,7 @@ import pyarrow as pa
 from accounting_analytics.column_conversion import find_scale, is_decimal
 from accounting_analytics.errors import AmountError, FrameError
 from accounting_analytics.load_metadata import books_notes, native_frame, noise_notes, stated_scales
-from accounting_analytics.messages import join_ids
+from accounting_analytics.messages import count_of, join_ids
 from accounting_analytics.money import (
     MAX_INT64_SUM,
     MAX_NOISE_IN_UNITS,
@@ -548,7 +548,7 @@ def _units_on_engine(lines: Lines, scale: int, *, is_float: bool) -> tuple[Lines
 
 def _refuse_floats(count: int, ids: pa.ChunkedArray, scale: int) -> None:
     raise AmountError(
-        f"line_entries: {count} amount(s) in signed_amount are not whole minor units at scale {scale}, or "
+        f"line_entries: {count_of(count, 'amount')} in signed_amount not in whole minor units at scale {scale}, or "
         f"too large for float64: id {join_ids(ids.to_pylist())}; call .round({scale}) after arithmetic"
     )
 

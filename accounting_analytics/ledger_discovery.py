@@ -32,7 +32,7 @@ from accounting_analytics.load_metadata import Discovery
 from accounting_analytics.loader.load_request import requested_days
 from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT, WorkerPool, check_in_flight
 from accounting_analytics.local_books import LocalBooks, days_of_books, refuse_options
-from accounting_analytics.messages import join_ids, quote
+from accounting_analytics.messages import count_of, join_ids, quote
 from accounting_analytics.periods import LOCALTIME, Period, as_utc, local_date, zone
 from accounting_analytics.progress import progress_bar, show_notice
 from accounting_analytics.schemas import Ledgers
@@ -537,14 +537,14 @@ class _LedgerSearch:
         unknown = [ledger.name or ledger.id for ledger in self.found.values() if not ledger.parent_known]
         if unknown:
             yield (
-                f"The parent of {len(unknown)} ledger(s) is unknown, so totals over them may be too; give it as "
-                f"parents= (--parents): {join_ids(unknown)}."
+                f"The parent of {count_of(len(unknown), 'ledger')} is unknown, so totals over them may be too; give it "
+                f"as parents= (--parents): {join_ids(unknown)}."
             )
         without_lines = [ledger.name or ledger.id for ledger in self.found.values() if ledger.fields is None]
         if without_lines:
             yield (
-                f"{len(without_lines)} ledger(s) have no line, so side and sub_type are unknown, and the type where "
-                f"the parents do not show it: {join_ids(without_lines)}."
+                f"{count_of(len(without_lines), 'ledger has', 'ledgers have')} no line, so side and sub_type are "
+                f"unknown, and the type where the parents do not show it: {join_ids(without_lines)}."
             )
         unrecognised = [str(role) for role in RequiredLedger if role not in required]
         if unrecognised:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.errors import InputError
-from accounting_analytics.messages import quote
+from accounting_analytics.messages import count_of, quote
 
 if TYPE_CHECKING:
     from collections.abc import KeysView, Mapping
@@ -75,7 +75,7 @@ class LedgerNames:
         return len(self._names)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {len(self)} ledger(s)>"
+        return f"<{type(self).__name__}: {count_of(len(self), 'ledger')}>"
 
     @property
     def ids(self) -> KeysView[str]:

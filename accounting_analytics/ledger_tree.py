@@ -10,7 +10,7 @@ import narwhals as nw
 from accounting_analytics.chart_of_accounts import Hierarchy, display_order
 from accounting_analytics.errors import FrameError, HierarchyError
 from accounting_analytics.exact_sums import collect, is_on, is_within, null_message, require_columns, wrap
-from accounting_analytics.messages import join_ids
+from accounting_analytics.messages import count_of, join_ids
 from accounting_analytics.money import format_amount, from_minor_units
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class LedgerTree:
             known = [ledger_id for ledger_id in absent if ledger_id is not None]
             named = absent if describe is None or len(known) < len(absent) else describe(known)
             raise FrameError(
-                f"{len(absent)} ledger(s) of the line entries are not in ledgers: {join_ids(named)}; "
+                f"{count_of(len(absent), 'ledger')} of the line entries not in ledgers: {join_ids(named)}; "
                 "whether they report cash flow is not known, so no figure would be reliable"
             )
         in_use = self.names.keys() & {*ledger_ids, *self.cash}
@@ -98,8 +98,8 @@ class LedgerTree:
         parents = ancestors - self.names.keys()
         if parents:
             raise HierarchyError(
-                f"{len(parents)} parent ledger(s) are not in ledgers: {join_ids(parents)}; add them, or leave "
-                "the parents null with parent_known false"
+                f"{count_of(len(parents), 'parent ledger')} not in ledgers: "
+                f"{join_ids(parents)}; add them, or leave the parents null with parent_known false"
             )
 
     def trees(self, *own: Mapping[str, int]) -> Trees:
@@ -140,14 +140,14 @@ class LedgerTree:
         """Sentences on ledgers whose parents are not known."""
         if inferred := self.in_order(set().union(*(one.inferred for one in trees))):
             yield (
-                f"The hierarchy is inferred: the parents of {len(inferred)} ledger(s) are not known "
+                f"The hierarchy is inferred: the parents of {count_of(len(inferred), 'ledger')} are not known "
                 f"({self._listed(inferred)}), so each is taken for a root; ancestors may be missing from the list."
             )
         if unplaced := self.in_order(set().union(*(one.unplaced for one in trees))):
             yield (
-                f"The parents of {len(unplaced)} ledger(s) are not known ({self._listed(unplaced)}): totals that might "
-                "include them are left null, and their ancestors may be missing from the list; give them as parents= "
-                "of discover_ledgers."
+                f"The parents of {count_of(len(unplaced), 'ledger')} are not known ({self._listed(unplaced)}): totals "
+                "that might include them are left null, and their ancestors may be missing from the list; give them as "
+                "parents= of discover_ledgers."
             )
 
     def _listed(self, ledger_ids: Iterable[str]) -> str:
@@ -173,5 +173,5 @@ def describe_ledgers(
         ledger_id, count = row["ledger_id"], row["count"]
         name = f"{names[ledger_id]} ({ledger_id})" if ledger_id in names else ledger_id
         total = format_amount(from_minor_units(exact.to_units(row["units"]), exact.scale))
-        described.append(f"{name} with {count:,} line{' that sums' if count == 1 else 's that sum'} to {total}")
+        described.append(f"{name} with {count_of(count, 'line that sums', 'lines that sum')} to {total}")
     return described

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pyarrow as pa
 
-from accounting_analytics.messages import quote
+from accounting_analytics.messages import count_of, quote
 from accounting_analytics.periods import DayZone, Period, choose_zone, day_label
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from accounting_analytics.periods import ZoneLike
 
 LOAD_METADATA_KEY = b"accounting_analytics.load"
-NOISE_REMOVED = "amount(s) had float rounding noise, within 1e-6 of the exact value, which was removed"
+NOISE_REMOVED = ("amount", "had float rounding noise, within 1e-6 of the exact value, which was removed")
 CHARACTERS_REPLACED = (
-    "character(s) of texts were replaced: lone surrogates, which no text can hold, by U+FFFD, '|' in names of tags, "
-    "which separates them in a frame, by '\u00a6'"
+    "character",
+    "replaced in texts: lone surrogates by U+FFFD, '|' in names of tags, which separates them in a frame, by '\u00a6'",
 )
-"""Text of the note on how many there were."""
+"""Noun and text of the note on how many there were."""
 _HARMLESS_FILTER = ("is_cashflow", True)
 """Filter that leaves out only lines that no cash flow report needs."""
 _DAY = dt.timedelta(days=1)
@@ -178,14 +178,14 @@ def attach_notes(frame: pd.DataFrame, own: Iterable[str], *sources: Any) -> None
         frame.attrs[_BOOKS] = of_books
 
 
-def count_notes(*counts: tuple[int, str]) -> tuple[str, ...]:
-    """Write a note for each count that is not zero: ``3 line(s) were ...``."""
-    return tuple(f"{count} {text}." for count, text in counts if count)
+def count_notes(*counts: tuple[int, str, str]) -> tuple[str, ...]:
+    """Write a note for each count, of a noun, that is not zero: ``3 lines sent twice.``."""
+    return tuple(f"{count_of(count, noun)} {text}." for count, noun, text in counts if count)
 
 
 def noise_notes(noise_removed: int) -> tuple[str, ...]:
     """Write a note if amounts of a given frame or file had float rounding noise."""
-    return count_notes((noise_removed, "amount(s) had float rounding noise, which was removed"))
+    return count_notes((noise_removed, "amount", "had float rounding noise, which was removed"))
 
 
 class Discovery(NamedTuple):
@@ -304,14 +304,14 @@ def _after(day: dt.date) -> dt.date:
 def describe_gaps(gaps: Mapping[str, str]) -> Iterator[str]:
     """Describe the days of ledgers that none of several loads has, if there are any."""
     for ledger_id, days in list(gaps.items())[:1]:
-        yield f"{len(gaps)} ledger(s) have days that no load has (ledger {ledger_id}: {days})"
+        yield f"{count_of(len(gaps), 'ledger has', 'ledgers have')} days that no load has (ledger {ledger_id}: {days})"
 
 
 def _reasons(metadata: Mapping[str, Any], period: Period, changed: int, *, history: bool) -> Iterator[str]:
     if not metadata["complete"] and metadata["missing"]:
         ledgers = metadata["missing"]
-        first = next(iter(ledgers), "")
-        yield f"days of {len(ledgers)} ledger(s) could not be loaded (ledger {first}: {ledgers.get(first, '')})"
+        first, counted = next(iter(ledgers), ""), count_of(len(ledgers), "ledger")
+        yield f"days of {counted} could not be loaded (ledger {first}: {ledgers.get(first, '')})"
     gaps = {
         ledger_id: text
         for ledger_id, text in metadata.get("gaps", {}).items()

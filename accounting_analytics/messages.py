@@ -22,6 +22,16 @@ def join_ids(ids: Iterable[object], *, limit: int = _MAX_IDS) -> str:
     return ", ".join(texts[:limit]) + (f" and {more:,} more" if more > 0 else "")
 
 
+def count_of(number: int, one: str, many: str = "") -> str:
+    """Write a number of things: ``1 entry``, ``3 entries``; `many` is the plural where it is not formed so."""
+    return f"{number:,} {one if number == 1 else many or plural(one)}"
+
+
+def plural(noun: str) -> str:
+    """Plural of a noun: ``lines``, ``entries``."""
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+
+
 def first_lines(lines: Sequence[str], *, limit: int = _MAX_LISTED) -> list[str]:
     """First lines of a list, and a last one that counts the others."""
     more = len(lines) - limit

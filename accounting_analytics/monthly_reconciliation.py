@@ -15,6 +15,7 @@ from accounting_analytics.load_metadata import loaded_period, notes, read_load_m
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
 from accounting_analytics.loader.load_request import requested_days
 from accounting_analytics.local_books import refuse_books
+from accounting_analytics.messages import count_of
 from accounting_analytics.money import format_amount
 from accounting_analytics.periods import Period, parse_date, zone
 from accounting_analytics.progress import progress_bar
@@ -125,9 +126,9 @@ class MonthlyReconciliation(Result):
             untied = ", ".join(f"{month.period.start_date:%Y-%m}" for month in self.untied)
             hint = "; the books begin before books_start: give their first day, or leave it out"
             hint = hint if self.untied[0].without_history else ""
-            return f"{len(self.untied)} of {count} month(s) do not tie: {untied}{hint}"
+            return f"{len(self.untied)} of {count_of(count, 'month')} untied: {untied}{hint}"
         compared = "" if self.compared_everything else " in the figures compared"
-        return f"all {count} month(s) tie to the last digit{compared}"
+        return f"{'all ' if count > 1 else ''}{count_of(count, 'month ties', 'months tie')} to the last digit{compared}"
 
     def _parts(self) -> Iterator[ResultPart]:
         """Show one line per month."""
@@ -282,7 +283,7 @@ def reconcile_months(
 
 def _describe(row: Mapping[str, Any]) -> str:
     """Write a month as one line of text."""
-    verdict = "ties" if row["ties"] else f"{row['differences']} difference(s)"
+    verdict = "ties" if row["ties"] else count_of(row["differences"], "difference")
     return f"{row['start_date']} to {row['end_date']}  {verdict:18}  {format_amount(row['net_cash_flow']):>20}"
 
 

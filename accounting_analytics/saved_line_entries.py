@@ -24,7 +24,7 @@ from accounting_analytics.column_conversion import (
 )
 from accounting_analytics.errors import FrameError, InputError, with_context
 from accounting_analytics.load_metadata import noise_notes, stated_attrs, stated_scales
-from accounting_analytics.messages import join_ids, shorten
+from accounting_analytics.messages import count_of, join_ids, shorten
 from accounting_analytics.periods import choose_zone
 from accounting_analytics.schemas import LineEntries
 from accounting_analytics.sheets.cells import cell_text
@@ -98,7 +98,8 @@ def _counted(frame: pd.DataFrame, file: Path, expected_rows: int | None) -> pd.D
     """Frame with the expected number of rows, and a note where a CSV file is not known to be whole."""
     if expected_rows is not None and len(frame) != expected_rows:
         raise InputError(
-            f"it has {len(frame):,} row(s), and expected_rows is {expected_rows:,}: it was cut or is another file"
+            f"it has {count_of(len(frame), 'row')}, and expected_rows is {expected_rows:,}: it was cut or is another "
+            "file"
         )
     if file.suffix.lower() == ".csv" and (why := _may_be_cut(file, expected_rows)):
         frame.attrs["notes"] = (*frame.attrs.get("notes", ()), f"{file.name} is not known to be whole: {why}.")

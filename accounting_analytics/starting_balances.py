@@ -44,7 +44,7 @@ def read_balances(balances: pd.DataFrame | Mapping[str, Decimal], tree: LedgerTr
         raise FrameError(null_message("starting_balances", "cash_balance"))
     exact, noise_removed = convert(amounts, scale, ledger_ids)
     units = [to_minor_units(amount, scale) for amount in exact]
-    notes = count_notes((noise_removed, "supplied starting balance(s) had float rounding noise removed"))
+    notes = count_notes((noise_removed, "supplied starting balance", "had float rounding noise removed"))
     return SuppliedBalances(dict(zip(ledger_ids, units, strict=True)), notes)
 
 

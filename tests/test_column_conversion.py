@@ -157,7 +157,7 @@ def test_other_floats_are_refused_with_the_first_ids(wrong):
     with pytest.raises(AmountError) as caught:
         exact(given)
     message = str(caught.value)
-    assert message.startswith("column 'amount': 4 amount(s) are not whole minor units at scale 2, or too large")
+    assert message.startswith("column 'amount': 4 amounts not in whole minor units at scale 2, or too large")
     assert "id b, d, e and 1 more; call .round(2)" in message
 
 
@@ -212,7 +212,7 @@ def test_the_noise_of_all_columns_is_noted():
     """The note counts the noise of a frame once, and there is none without noise."""
     frame = pd.DataFrame({"id": ["a", "b"], "amount": [0.1 + 0.2, 1.0], "other": [1.0, 0.1 + 0.2]})
     noted = exact_frame(frame, ["amount", "other"], scale=2)
-    assert noted.notes == ("2 amount(s) had float rounding noise, which was removed.",)
+    assert noted.notes == ("2 amounts had float rounding noise, which was removed.",)
     assert exact_frame(frame.round(2), ["amount", "other"], scale=2).notes == ()
 
 

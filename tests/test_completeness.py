@@ -72,7 +72,7 @@ def test_a_missing_line_is_named():
     assert certificate.problems["journal_entry_id"].tolist() == ["e2", "e2"]
     assert certificate.problems["line_entry_id"].dropna().tolist() == ["d"]
     assert certificate.problems["difference"].dropna().tolist() == [7.01]
-    assert certificate.summary().startswith("NOT COMPLETE: 2 problem(s)")
+    assert certificate.summary().startswith("NOT COMPLETE: 2 problems")
 
 
 def test_a_cent_off_is_found_without_names():
@@ -156,7 +156,7 @@ def test_lines_that_appear_twice_are_found(loaded):
     assert not certificate.complete
     assert certificate.problems["line_entry_id"].tolist() == ["a", "b"]
     assert certificate.problems["problem"].tolist() == ["the line appears 2 times"] * 2
-    assert certificate.summary().startswith("NOT COMPLETE: 2 problem(s) in 6 lines of 2 journal entries; first: line a")
+    assert certificate.summary().startswith("NOT COMPLETE: 2 problems in 6 lines of 2 journal entries; first: line a")
 
 
 def test_what_was_verified_is_stated():
@@ -191,7 +191,7 @@ def test_ledgers_that_cannot_be_balanced_are_named_first(opposing):
     assert not certificate.complete
     assert first.startswith("NOT BALANCED: ")
     assert "so a missing line would not be found; 2 lines of 2 journal entries; no day changed" in first
-    assert ("without 3 ledger(s) opposite (rent, sales, taxes)" in first) is opposing
+    assert ("without 3 ledgers opposite (rent, sales, taxes)" in first) is opposing
     assert json.loads(certificate.to_json())["not_balanced"] in first
 
 

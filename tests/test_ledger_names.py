@@ -116,7 +116,7 @@ def test_name_and_path(names):
     """The name and the path of an id; a ledger outside the chart is written by its id."""
     assert (names.name("meals"), names.path("meals")) == ("Meals", "Expenses:Meals")
     assert (names.name("other"), names.path("other")) == ("other", "other")
-    assert repr(names) == "<LedgerNames: 9 ledger(s)>"
+    assert repr(names) == "<LedgerNames: 9 ledgers>"
 
 
 def test_from_frame(demo_company):

@@ -59,8 +59,8 @@ def test_a_tree_that_might_include_a_loose_ledger_has_no_total():
     trees = tree.trees(own)
     assert tree.totals(own, trees) == {"rent": None, "meals": 7, "sales": 9}
     inferred, unplaced = tree.notes(trees)
-    assert inferred.startswith("The hierarchy is inferred: the parents of 1 ledger(s) are not known (MEALS)")
-    assert unplaced.startswith("The parents of 1 ledger(s) are not known (MEALS): totals that might include them are")
+    assert inferred.startswith("The hierarchy is inferred: the parents of 1 ledger are not known (MEALS)")
+    assert unplaced.startswith("The parents of 1 ledger are not known (MEALS): totals that might include them are")
     alone = tree.trees({"meals": 7, "sales": 9})
     assert tree.totals({"meals": 7, "sales": 9}, alone) == {"meals": 7, "sales": 9}
     assert [note.split(":")[0] for note in tree.notes(alone)] == ["The hierarchy is inferred"]
@@ -69,8 +69,8 @@ def test_a_tree_that_might_include_a_loose_ledger_has_no_total():
 def test_ledgers_in_use_must_be_known():
     """A ledger of the lines, or a parent of it, that is not in the table is named."""
     tree = tree_of({"food": "expenses", "unused": "elsewhere"})
-    with pytest.raises(FrameError, match=r"1 ledger.s. of the line entries are not in ledgers: rent"):
+    with pytest.raises(FrameError, match="1 ledger of the line entries not in ledgers: rent"):
         tree.require(["rent"])
-    with pytest.raises(HierarchyError, match=r"1 parent ledger.s. are not in ledgers: expenses"):
+    with pytest.raises(HierarchyError, match="1 parent ledger not in ledgers: expenses"):
         tree.require(["food"])
     tree.require([])

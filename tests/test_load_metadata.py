@@ -104,7 +104,7 @@ def test_a_complete_load_misses_nothing():
     [
         (
             frame(complete=False, missing={"led_2": "2025-03-05/2025-03-06"}),
-            "days of 1 ledger(s) could not be loaded (ledger led_2: 2025-03-05/2025-03-06)",
+            "days of 1 ledger could not be loaded (ledger led_2: 2025-03-05/2025-03-06)",
         ),
         (frame(filters={"tag_ids": ["tag_1"]}), "only lines with tag_ids=['tag_1'] were loaded"),
         (frame(filters={"is_cashflow": False}), "only lines with is_cashflow=False were loaded"),
@@ -160,7 +160,7 @@ def test_rows_are_counted():
 
 def test_notes_of_zero_are_left_out():
     """Only counts above zero become notes."""
-    assert count_notes((3, "line(s) were repeated"), (0, "window(s) are missing")) == ("3 line(s) were repeated.",)
+    assert count_notes((3, "line", "sent twice"), (0, "window", "missing")) == ("3 lines sent twice.",)
 
 
 @given(days=RANGES, others=RANGES)

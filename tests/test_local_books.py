@@ -163,7 +163,10 @@ PLAN = aa.Plan(PlanItems.without_rows())
 REFUSED = [
     (lambda books: aa.load_line_entries(books, "a", *MARCH, checkpoint="x"), "checkpoint has no effect on local books"),
     (lambda books: aa.load_line_entries(books, "a", *MARCH, consistency="all"), "consistency has no effect on local"),
-    (lambda books: aa.load_line_entries(books, "a", *MARCH, expand=["ledger"]), "do not have the expansion(s) ledger"),
+    (
+        lambda books: aa.load_line_entries(books, "a", *MARCH, expand=["ledger"]),
+        "do not have what expand= asks for, ledger",
+    ),
     (lambda books: aa.load_line_entries(books, [], *MARCH), "no ledgers given"),
     (lambda books: aa.discover_ledgers(books, *MARCH, parents={"a": None}), "parents has no effect on local books"),
     (lambda books: aa.discover_ledgers(books, *MARCH, inflow_ledger_id="a"), "inflow_ledger_id has no effect on local"),

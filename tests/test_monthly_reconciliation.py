@@ -140,7 +140,7 @@ def test_an_error_is_found_in_its_month_only(distorted, loaded, change, books_st
     result, _ = distorted(in_month("2025-02-01", change), books_start=books_start, **loaded)
     assert untied_months(result) == ["2025-02"]
     assert list(result.frame["ties"]) == [True, False, True, True]
-    assert "1 of 4 month(s) do not tie: 2025-02" in result.summary()
+    assert "1 of 4 months untied: 2025-02" in result.summary()
     assert result.untied[0].explain() in result.explain()
 
 
@@ -236,7 +236,7 @@ def test_totals_of_deep_ledgers_are_compared(reconciled_deep):
     right = reconciled_deep({})
     assert right.ties
     assert right.compared_everything
-    assert right.summary().endswith("all 1 month(s) tie to the last digit; hierarchy inferred.")
+    assert right.summary().endswith("1 month ties to the last digit; hierarchy inferred.")
     wrong = reconciled_deep({}, response=add_thousand)
     assert not wrong.ties
     (month,) = wrong.untied
@@ -259,7 +259,7 @@ def test_parents_may_be_given(reconciled_deep):
     parents = {ids[child]: parent and ids[parent] for child, parent in pairs}
     given = reconciled_deep({"parents": parents}, status=hide_parents)
     assert given.compared_everything
-    assert given.summary().endswith("all 1 month(s) tie to the last digit.")
+    assert given.summary().endswith("1 month ties to the last digit.")
     wrong = reconciled_deep({"parents": parents}, status=hide_parents, response=add_thousand)
     assert len(wrong.untied[0].differences) == 8
     with pytest.raises(InputError, match="parents= to discover_ledgers"):

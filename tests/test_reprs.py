@@ -293,7 +293,7 @@ def test_reprs_say_what_is_there(demo_company):
     assert "-1,234,567,890.12 to Professional services" in repr(make_plan()).replace("\n  ", " ")
     assert repr(PERIOD) == "Period('2025-01-01', '2026-06-30', 'America/Argentina/ComodRivadavia')"
     assert repr(Rules((Rule("rent", "Rent", {"contains": "ACME"}),), "r.toml")) == (
-        "1 rule(s) of r.toml\n- rent: Rent, where contains ACME"
+        "1 rule of r.toml\n- rent: Rent, where contains ACME"
     )
     assert " ".join(repr(demo_company.client).split()) == (
         f"LedgerClient('{demo_company.base_url}', token='***', instance_id='harbor-lane', time_zone='America/New_York')"

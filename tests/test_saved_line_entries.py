@@ -109,7 +109,7 @@ def test_a_csv_file_that_was_cut(lines, tmp_path):
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
     cut = aa.read_line_entries(path)
     assert (len(cut), aa.notes(cut)) == (2, (NOT_WHOLE, ASSUMED))
-    with pytest.raises(InputError, match=r"has 2 row\(s\), and expected_rows is 3: it was cut .*; file .*lines\.csv"):
+    with pytest.raises(InputError, match=r"has 2 rows, and expected_rows is 3: it was cut .*; file .*lines\.csv"):
         aa.read_line_entries(path, expected_rows=3)
 
 
@@ -143,7 +143,7 @@ def test_csv_amounts_are_read_digit_by_digit(cells, tmp_path):
     assert (read.attrs["scale"], aa.notes(read)) == (10, (NOT_WHOLE,))
     noisy = frame.assign(amount=["0.30000000000000004", "1", "2"], signed_amount=["0.3", "1", "2"])
     read = aa.read_line_entries(saved(noisy, tmp_path / "lines.csv"))
-    assert aa.notes(read) == (NOT_WHOLE, ASSUMED, "1 amount(s) had float rounding noise, which was removed.")
+    assert aa.notes(read) == (NOT_WHOLE, ASSUMED, "1 amount had float rounding noise, which was removed.")
     for wrong, message in (("24.335", "does not fit 2"), ("1,000.00", "not an amount"), ("NaN", "not an amount")):
         saved(frame.assign(amount=["1", wrong, "2"]), tmp_path / "lines.csv")
         with pytest.raises(AmountError, match=rf"column 'amount', id lin_2: .*{message}.*; file .*lines.csv"):
@@ -211,7 +211,7 @@ def test_numbers_and_texts_of_excel(lines, tmp_path):
         frame = lines.assign(amount=column, signed_amount=column, transaction_amount=np.nan)
         read = aa.read_line_entries(saved(frame, tmp_path / f"{name}.xlsx"))
         assert read["amount"].tolist() == [0.3, 24.33, 5.0]
-        assert any("2 amount(s) had" in note for note in aa.notes(read)) == (name == "noise")
+        assert any("2 amounts had" in note for note in aa.notes(read)) == (name == "noise")
     saved(lines.assign(amount=[0.3, 24.335, 5.0]), tmp_path / "lines.xlsx")
     with pytest.raises(AmountError, match=r"id lin_2: amount 24\.335 does not fit 2 fraction digits; .*lines.xlsx"):
         aa.read_line_entries(tmp_path / "lines.xlsx")

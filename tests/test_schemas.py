@@ -216,8 +216,8 @@ def test_noise_of_arithmetic_is_removed_and_counted():
     noisy = frame.assign(amount=[0.1 + 0.2, 0.1, 0.2], signed_amount=[-0.1 - 0.2, 0.1, 0.2])
     table = LineEntries.checked(noisy)
     pd.testing.assert_frame_equal(table, frame)
-    assert table.attrs["notes"] == ("2 amount(s) had float rounding noise, which was removed.",)
-    with pytest.raises(AmountError, match=r"'amount': 1 amount\(s\) .* scale 2, .*: id le_2; call \.round\(2\)"):
+    assert table.attrs["notes"] == ("2 amounts had float rounding noise, which was removed.",)
+    with pytest.raises(AmountError, match=r"'amount': 1 amount .* scale 2, .*: id le_2; call \.round\(2\)"):
         LineEntries.checked(frame.assign(amount=[0.3, 24.335, 0.2]))
     with pytest.raises(AmountError, match="id le_1; call"):
         LineEntries.checked(frame.assign(amount=[np.inf, 0.1, 0.2]))
@@ -244,7 +244,7 @@ def test_the_scale_is_the_stated_one():
 def test_the_columns_and_attributes_of_a_frame_stay():
     """Checking changes no given frame, and the table states what the frame stated."""
     frame = line_entries()
-    frame.attrs |= {"notes": ("1 line(s) were repeated.",), "load": {"lines": 3}}
+    frame.attrs |= {"notes": ("1 line sent twice.",), "load": {"lines": 3}}
     given = frame.astype({"id": "category"})
     table = LineEntries.checked(given)
     assert table.attrs == frame.attrs

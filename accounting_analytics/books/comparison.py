@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.load_metadata import DayRange, merge_days
 from accounting_analytics.loader.line_tables import with_local_dates
+from accounting_analytics.messages import count_of
 from accounting_analytics.reconciliation import compare_reports
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def compare_month(
     if result.ties:
         return ComparedMonth(ties=True, problem="", ending_balances=recomputed.ending_balances, days=())
     ids = pa.array(result.differences["line_id"].dropna().unique(), pa.string())
-    problem = f"{len(result.differences)} difference(s); {result.differences['explanation'].iloc[0]}"
+    problem = f"{count_of(len(result.differences), 'difference')}; {result.differences['explanation'].iloc[0]}"
     days_that_differ = tuple(_days_of(ids, reported, lines))
     return ComparedMonth(ties=False, problem=problem, ending_balances=reported.ending_balances, days=days_that_differ)
 

@@ -31,7 +31,7 @@ from accounting_analytics.figures import KEY_SEPARATOR, Figure, checked_entries,
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.loader.line_entries import to_line_frame
 from accounting_analytics.loader.line_tables import lines_within, with_local_dates
-from accounting_analytics.messages import first_lines
+from accounting_analytics.messages import count_of, first_lines
 from accounting_analytics.money import (
     EXACT,
     fits_float,
@@ -174,14 +174,14 @@ class Drift(Result):
         if not self._changes:
             return f"No line changed between {self.before} and {self.after}."
         lines, entries, months = (
-            _count(pc.count_distinct(self._lines[name]).as_py(), noun)
+            count_of(pc.count_distinct(self._lines[name]).as_py(), noun)
             for name, noun in (("id", "line"), ("journal_entry_id", "journal entry"), (MONTH, "month"))
         )
         return f"Changes between {self.before} and {self.after}: {lines} of {entries} in {months}."
 
     def _parts(self) -> Iterator[ResultPart]:
         texts = [
-            f"{one.month}  {one.ledger_name}: {format_amount(one.amount)}, {_count(one.entries, 'entry')}, {one.kind}"
+            f"{one.month}  {one.ledger_name}: {format_amount(one.amount)}, {count_of(one.entries, 'entry')}, {one.kind}"
             for one in self._changes
         ]
         yield ResultPart(first_lines(texts), html=self._changes_html)
@@ -341,9 +341,3 @@ def _negated(lines: pa.Table, ledger_ids: Iterable[str]) -> pa.Table:
     chosen = pc.is_in(lines["ledger_id"], value_set=pa.array(sorted(ledger_ids), pa.string()))
     amounts = pc.if_else(chosen, pc.negate(lines[AMOUNT]), lines[AMOUNT])
     return lines.set_column(lines.column_names.index(AMOUNT), AMOUNT, amounts)
-
-
-def _count(number: int, noun: str) -> str:
-    """Write a number of things: ``1 entry``, ``3 entries``."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"

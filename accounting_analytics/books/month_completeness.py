@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from accounting_analytics.books.queries import exact_lines
 from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.exact_sums import ExactLines
-from accounting_analytics.messages import join_ids
+from accounting_analytics.messages import count_of, join_ids
 
 if TYPE_CHECKING:
     from accounting_analytics.periods import Period
@@ -21,11 +21,11 @@ def find_incompleteness(lines: pa.Table, month: Period, scale: int) -> str:
     counts = pc.value_counts(lines["id"])
     repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1)).to_pylist()
     if repeated:
-        return f"{len(repeated):,} line(s) are there more than once: {join_ids(repeated)}"
+        return f"{count_of(len(repeated), 'line is', 'lines are')} there more than once: {join_ids(repeated)}"
     entry_ids = find_open_entries(lines, month, scale).to_pylist()
     if entry_ids:
-        what = "does not balance, or lacks" if len(entry_ids) == 1 else "do not balance, or lack"
-        return f"{len(entry_ids):,} {what} a line that is named: {join_ids(entry_ids)}"
+        lacking = count_of(len(entry_ids), "does not balance, or lacks", "do not balance, or lack")
+        return f"{lacking} a line that is named: {join_ids(entry_ids)}"
     return ""
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import pandas as pd
 
 from accounting_analytics.errors import InputError, PeriodError
+from accounting_analytics.messages import count_of
 from accounting_analytics.periods import Period, choose_zone, parse_date, zone
 from accounting_analytics.results import Result, ResultPart
 
@@ -128,7 +129,7 @@ class SyncResult(Result):
         """One line: the version, what was proven, and what changed."""
         lines = int(self.months["lines"].sum())
         changes = f"{lines:,} lines loaded" if self.changes is None else self._describe_changes(self.changes)
-        alarms = f" {len(self.alarms)} closed period(s) changed." if self.alarms else ""
+        alarms = f" {count_of(len(self.alarms), 'closed period')} changed." if self.alarms else ""
         return f"Version {self.version}: {self.verdict}. {changes.rstrip('.')}.{alarms} {self.requests:,} requests."
 
     def _describe_changes(self, changes: Drift) -> str:

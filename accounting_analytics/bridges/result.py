@@ -25,7 +25,7 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.figure_tables import entries_behind, figure_table_html, table_of_figures
 from accounting_analytics.figures import KEY_SEPARATOR, Figure, checked_entries, find_row
 from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.messages import quote
+from accounting_analytics.messages import count_of, quote
 from accounting_analytics.money import from_minor_units, pandas_dtype
 from accounting_analytics.results import Result, ResultPart
 
@@ -280,7 +280,7 @@ def shown_steps(steps: tuple[BridgeStep, ...], largest: int) -> tuple[BridgeStep
 
 def others_label(count: int) -> str:
     """Name of the step for all but the largest."""
-    return f"{count:,} smaller change{'s' if count != 1 else ''}"
+    return count_of(count, "smaller change")
 
 
 def check_largest(largest: int) -> None:

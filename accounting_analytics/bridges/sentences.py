@@ -17,6 +17,7 @@ from accounting_analytics.bridges.payments import (
     SMALLER,
 )
 from accounting_analytics.figures import checked_entries
+from accounting_analytics.messages import count_of, plural
 from accounting_analytics.money import format_amount, to_minor_units
 from accounting_analytics.periods import day_label
 
@@ -104,7 +105,7 @@ def others_sentence(count: int, words: BridgeWords, change: Figure) -> str:
     """Sentence about the changes without a sentence of their own."""
     if not change.exact():
         return f"The other {count:,} changes cancel each other."
-    noun = "1 other change makes" if count == 1 else f"{count:,} other changes together make"
+    noun = count_of(count, "other change makes", "other changes together make")
     return f"{noun[:1].upper()}{noun[1:]} {_size(change, words)} {_more(change)} {words.unit}."
 
 
@@ -114,19 +115,21 @@ def _clause(step: BridgeStep, words: BridgeWords, figures: StepFigures) -> str:
     noun = "payment" if step.is_expense is None else "entry"
     old, new = len(step.before), len(step.after)
     if cause.name == NEW:
-        return f"{NEW} (none {before}), {_count(new, noun)} {_days(step.after)}"
+        return f"{NEW} (none {before}), {count_of(new, noun)} {_days(step.after)}"
     if cause.name == GONE:
-        return f"{GONE}: none {after} after {_count(old, noun)} {_days(step.before)}"
+        return f"{GONE}: none {after} after {count_of(old, noun)} {_days(step.before)}"
     if cause.name in {EARLIER, LATER}:
-        there = [f"{_count(count, noun) if count else 'none'} {side}" for count, side in ((old, before), (new, after))]
+        there = [
+            f"{count_of(count, noun) if count else 'none'} {side}" for count, side in ((old, before), (new, after))
+        ]
         return f"made {cause.name}, {_days(cause.payments)}, so that there are {' and '.join(there)}"
     if cause.name in {MORE, FEWER}:
         unmatched = "additional" if cause.name == MORE else "no counterpart to that"
-        return f"{_count(new, noun)} instead of {old:,}" + (
+        return f"{count_of(new, noun)} instead of {old:,}" + (
             f", {unmatched} {_days(cause.payments)}" if cause.payments else ""
         )
     if cause.name == NO_PAYEE:
-        return f"{_count(new, noun)} without text instead of {old:,}"
+        return f"{count_of(new, noun)} without text instead of {old:,}"
     return _amounts_clause(step, words, figures, noun)
 
 
@@ -137,9 +140,9 @@ def _amounts_clause(step: BridgeStep, words: BridgeWords, figures: StepFigures, 
     sums = f"{write(figures.after, words)} instead of {write(figures.before, words)}"
     if len(cause.payments) == 1 and cause.name in {LARGER, SMALLER}:
         size = cause.name.partition(" ")[0]
-        of_all = f" in {count:,} {_plural(noun)}" if count > 1 else ""
+        of_all = f" in {count:,} {plural(noun)}" if count > 1 else ""
         return f"a {size} {noun} {_days(cause.payments)}, {sums}{of_all}"
-    return f"{cause.name.replace('payments', _plural(noun))}, {sums} in {_count(count, noun)}"
+    return f"{cause.name.replace('payments', plural(noun))}, {sums} in {count_of(count, noun)}"
 
 
 def _direction(step: BridgeStep, words: BridgeWords) -> str:
@@ -187,11 +190,3 @@ def _days(payments: Sequence[Payment]) -> str:
     if len(days) > _LISTED_DAYS:
         return f"from {texts[0]} to {texts[-1]}"
     return f"on {', '.join(texts[:-1])} and {texts[-1]}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun if number == 1 else _plural(noun)}"
-
-
-def _plural(noun: str) -> str:
-    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"

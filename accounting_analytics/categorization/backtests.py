@@ -23,6 +23,7 @@ from accounting_analytics.categorization.suggestions import (
 )
 from accounting_analytics.column_conversion import decimal_scale, is_decimal
 from accounting_analytics.local_books import ledgers_of, lines_of
+from accounting_analytics.messages import count_of
 from accounting_analytics.money import EXACT
 from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.schemas import BacktestMonths, Ledgers
@@ -90,9 +91,9 @@ class Backtest(Result):
         amounts = BacktestMonths.exact(self.months).frame
         money = _share_of(_sum(amounts["suggested_amount"]), _sum(amounts["amount"]))
         if not suggested:
-            return f"No suggestions for {len(self.months)} month(s) at a precision of {self.precision:.1%}."
+            return f"No suggestions for {count_of(len(self.months), 'month')} at a precision of {self.precision:.1%}."
         return (
-            f"{right:,} of {suggested:,} suggestions for {len(self.months)} month(s) were right: "
+            f"{right:,} of {suggested:,} suggestions for {count_of(len(self.months), 'month')} were right: "
             f"{right / suggested:.1%}, at least {lower_bound(right, suggested):.1%}; {self.precision:.1%} is wanted. "
             f"They cover {suggested / every:.1%} of {every:,} transactions and {money:.1%} of the money. "
             f"The last category of the payee: {last_right / max(last, 1):.1%} right for {last / every:.1%}."

@@ -8,7 +8,7 @@ from accounting_analytics.chart_of_accounts import LedgerType, RequiredLedger, r
 from accounting_analytics.column_conversion import total
 from accounting_analytics.errors import InputError
 from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.messages import join_ids, quote
+from accounting_analytics.messages import count_of, join_ids, quote
 from accounting_analytics.money import format_amount
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ class Categories:
             for ledger_id, amounts in parts[contradicts].groupby(ids, sort=False):
                 text = format_amount(total(amounts).copy_abs())
                 yield (
-                    f"{len(amounts):,} {what}(s), {text}, are proposed for {quote(self.names.name(ledger_id))}, which "
-                    f"is {named}: check that they are {meant}."
+                    f"{count_of(len(amounts), what)}, {text}, proposed for {quote(self.names.name(ledger_id))}, which "
+                    f"is {named}: check that {meant} are meant."
                 )
 
     def find_account(self, text: object) -> str:

@@ -16,7 +16,7 @@ from accounting_analytics.categorization.decision_file import Decision, read_dec
 from accounting_analytics.categorization.transaction_groups import TRANSFER_DAYS, with_groups
 from accounting_analytics.column_conversion import LIST_SEPARATOR, total
 from accounting_analytics.errors import InputError
-from accounting_analytics.messages import join_ids, quote
+from accounting_analytics.messages import count_of, join_ids, quote
 from accounting_analytics.money import format_amount
 from accounting_analytics.schemas import Proposals
 from accounting_analytics.sheets.reader import SheetProblems
@@ -40,7 +40,7 @@ def left_note(rows: pd.DataFrame, chosen: Mapping[int, Choice], why: str) -> lis
     """Count the transactions without a category; a transaction may have two rows."""
     transactions = rows["transaction_id"]
     left = transactions.drop(index=list(chosen)).nunique()
-    return [f"{left:,} of {transactions.nunique():,} transaction(s) {why}."] if left else []
+    return [f"{left:,} of {count_of(transactions.nunique(), 'transaction')} {why}."] if left else []
 
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def chosen_by_hand(rows: pd.DataFrame, given: DecidedByHand, chart: Categories) 
         reason = BY_HAND if one.key in decidable.transactions else f"{BY_HAND}: {one.key}"
         chosen |= dict.fromkeys(found, Choice(ledger_id, reason))
     problems.refuse()
-    notes = [*left_note(rows, chosen, "are not decided by hand"), *_parent_notes(used, chart)]
+    notes = [*left_note(rows, chosen, "not decided by hand"), *_parent_notes(used, chart)]
     return chosen, notes if given.file is None else [*notes, *_file_notes(given, decidable, rows)]
 
 
@@ -149,14 +149,14 @@ def _file_notes(given: DecidedByHand, decidable: Decidable, queue: pd.DataFrame)
     absent = [f"{quote(one.key)} (row {one.row})" for one in given.decisions if not decidable.has(one.key)]
     if absent:
         yield (
-            f"{len(absent)} of {len(given.decisions)} decision(s) of {given.file} fit no transaction of the queue, "
-            "because theirs were categorized in the meantime, are of other days or accounts, or became likely "
-            f"transfers or splits: {_first(absent)}."
+            f"{len(absent)} of {count_of(len(given.decisions), 'decision')} of {given.file} found no transaction of "
+            "the queue, because theirs were categorized in the meantime, are of other days or accounts, or became "
+            f"likely transfers or splits: {_first(absent)}."
         )
     if changed := list(_changed_groups(given.decisions, decidable, queue)):
         yield (
-            f"{len(changed)} decided group(s) have other transactions than when {given.file} was written, and "
-            f"the decision is that of all they have now: {_first(changed)}."
+            f"{count_of(len(changed), 'decided group has', 'decided groups have')} other transactions than when "
+            f"{given.file} was written, and the decision is that of all they have now: {_first(changed)}."
         )
 
 
@@ -169,7 +169,7 @@ def _changed_groups(decisions: Iterable[Decision], decidable: Decidable, queue: 
         amount = total(parts.iloc[rows])
         if amount != one.amount:
             before = format_amount(one.amount)
-            yield f"{quote(one.key)} ({len(rows):,} transaction(s), {format_amount(amount)}, was {before})"
+            yield f"{quote(one.key)} ({count_of(len(rows), 'transaction')}, {format_amount(amount)}, was {before})"
 
 
 def _first(texts: list[str]) -> str:
@@ -199,10 +199,11 @@ def chosen_by_suggestions(
             absent.append(transaction_id)
         elif row not in decided:
             chosen[row] = Choice(chart.find(category), rule, confidence, reason)
-    notes = [f"{len(chosen):,} proposal(s) are suggestions; check them before they are applied."] if chosen else []
+    suggested = count_of(len(chosen), "proposal is a suggestion", "proposals are suggestions")
+    notes = [f"{suggested}: check before applying."] if chosen else []
     if absent:
         notes.append(
-            f"{len(absent):,} suggestion(s) are for transactions that are not in the queue: {join_ids(absent)}."
+            f"{count_of(len(absent), 'suggestion')} for transactions that are not in the queue: {join_ids(absent)}."
         )
     return chosen, notes
 
@@ -216,7 +217,7 @@ def chosen_as_transfers(
     if likely.empty:
         return {}, []
     moved = format_amount(total(likely.loc[likely["direction"] == "inflow", "amount"]))
-    what = f"{len(likely):,} transaction(s) are likely transfers between own accounts, of {moved} in all"
+    what = f"{count_of(len(likely), 'likely transfer')} between own accounts, of {moved} in all"
     if chart.transfers is None:
         return {}, [f"{what}; the ledger of transfers is not among these ledgers, so none is proposed."]
     accounts = dict(zip(rows["ledger_id"], rows["ledger_name"].fillna("another account"), strict=True))

@@ -26,6 +26,7 @@ from accounting_analytics.categorization.transaction_groups import TRANSFER_DAYS
 from accounting_analytics.categorization.uncategorized_queue import exact_queue
 from accounting_analytics.column_conversion import TEXT
 from accounting_analytics.load_metadata import attach_notes
+from accounting_analytics.messages import count_of
 from accounting_analytics.money import EXACT
 from accounting_analytics.periods import parse_date
 from accounting_analytics.schemas import QueueGroups
@@ -126,12 +127,13 @@ def _notes(groups: pd.DataFrame) -> Iterator[str]:
         count = min(int((reached < CLEARED_SHARE).sum()) + 1, len(decidable))
         share = reached.iloc[count - 1]
         rest = "; the rest is likely transfers and split transactions" if share < CLEARED_SHARE else ""
-        yield f"{count:,} decision(s) clear {int(100 * share)} % of the uncategorized amount{rest}."
+        clearing = count_of(count, "decision clears", "decisions clear")
+        yield f"{clearing} {int(100 * share)} % of the uncategorized amount{rest}."
     counts = groups.groupby("kind")["transaction_count"].sum()
     if "transfer" in counts:
         yield (
-            f"{counts['transfer']:,} transaction(s) are likely transfers between own accounts: equal and opposite "
+            f"{count_of(counts['transfer'], 'likely transfer')} between own accounts: equal and opposite "
             f"amounts on two accounts within {TRANSFER_DAYS} days."
         )
     if "split" in counts:
-        yield f"{counts['split']:,} transaction(s) are split and listed apart; they are not decided by group."
+        yield f"{count_of(counts['split'], 'split transaction')}, listed apart and not decided by group."

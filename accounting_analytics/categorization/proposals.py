@@ -22,6 +22,7 @@ from accounting_analytics.categorization.rules import Rules
 from accounting_analytics.categorization.uncategorized_queue import exact_queue
 from accounting_analytics.errors import RulesError
 from accounting_analytics.load_metadata import attach_notes
+from accounting_analytics.messages import count_of
 from accounting_analytics.schemas import Ledgers, Proposals
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def propose(
         chosen |= decided
         notes += more
     if replaced:
-        notes.append(f"{replaced:,} proposal(s) were replaced by later ones.")
+        notes.append(f"{count_of(replaced, 'proposal was', 'proposals were')} replaced by later ones.")
     if suggestions is not None:
         suggested, more = chosen_by_suggestions(rows, suggestions, chart, chosen)
         chosen |= suggested
@@ -198,7 +199,7 @@ def _chosen_by_rules(rows: pd.DataFrame, rules: Rules, chart: Categories) -> tup
         if rule.name in deciding or rule.category in chart.names
     }
     chosen = {row: Choice(ids[name], name) for row, name in enumerate(matches) if name is not None}
-    return chosen, [*left_note(rows, chosen, "match no rule"), *_rule_notes(rules, deciding, chart)]
+    return chosen, [*left_note(rows, chosen, "matched no rule"), *_rule_notes(rules, deciding, chart)]
 
 
 def _rule_notes(rules: Rules, deciding: set[str | None], chart: Categories) -> Iterator[str]:
@@ -214,7 +215,7 @@ def _rule_notes(rules: Rules, deciding: set[str | None], chart: Categories) -> I
             yield f"Rule {rule.name!r}: {note}"
     unused = [repr(rule.name) for rule in rules if rule.name not in deciding | unknown.keys()]
     if unused:
-        yield f"{len(unused)} of {len(rules)} rule(s) decide no transaction: {', '.join(unused)}."
+        yield f"{len(unused)} of {count_of(len(rules), 'rule')} decided no transaction: {', '.join(unused)}."
 
 
 def _listed(decisions: Decisions | Sequence[Decisions] | None) -> list[Decisions]:

@@ -15,6 +15,7 @@ from accounting_analytics.column_conversion import total
 from accounting_analytics.errors import InputError
 from accounting_analytics.load_metadata import attach_notes
 from accounting_analytics.local_books import lines_of
+from accounting_analytics.messages import count_of
 from accounting_analytics.schemas import Ledgers, RuleReports
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _notes(rows: list[dict[str, Any]], rules: Rules, chart: Categories) -> Itera
             yield f"Rule {where} is dead: it matches no transaction of the period."
         if row["contradicting_count"]:
             yield (
-                f"Rule {where} contradicts {row['contradicting_count']} transaction(s) that have another category, "
+                f"Rule {where} contradicts {count_of(row['contradicting_count'], 'transaction')} of another category, "
                 f"such as {row['contradicting_example']}."
             )
     for rule in rules:

@@ -61,7 +61,7 @@ from accounting_analytics.categorization.transaction_groups import NO_DESCRIPTIO
 from accounting_analytics.categorization.uncategorized_queue import exact_queue
 from accounting_analytics.column_conversion import split_list
 from accounting_analytics.errors import AmountError, InputError, RulesError
-from accounting_analytics.messages import fit_terminal, printable, quote
+from accounting_analytics.messages import count_of, fit_terminal, printable, quote
 from accounting_analytics.money import MAX_SCALE, parse_amount
 from accounting_analytics.schemas import Ledgers
 
@@ -192,7 +192,7 @@ class Rules:
             f"- {rule.name}{' (exact)' if rule.exact else ''}: {rule.category}, where {rule.describe()}"
             for rule in self.rules
         ]
-        return fit_terminal("\n".join(map(printable, [f"{len(self)} rule(s) of {self.source}", *rules])))
+        return fit_terminal("\n".join(map(printable, [f"{count_of(len(self), 'rule')} of {self.source}", *rules])))
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)

@@ -27,6 +27,7 @@ from accounting_analytics.categorization.uncategorized_queue import categorized_
 from accounting_analytics.errors import FrameError, InputError
 from accounting_analytics.load_metadata import attach_notes
 from accounting_analytics.local_books import lines_of
+from accounting_analytics.messages import count_of
 from accounting_analytics.money import format_amount
 from accounting_analytics.schemas import Ledgers, Proposals
 
@@ -311,8 +312,8 @@ def _reasons(
         other = payees[nearest[0]]
         whose = "" if other == payee else f" of {other}"
         what = names[votes.categories[row]]
-        count = f"{votes.agreeing[row]} of {votes.voting[row]} past transaction(s){whose}"
-        yield f"{count} are {what}: {', '.join(listed)}"
+        count = f"{votes.agreeing[row]} of {count_of(votes.voting[row], 'past transaction')}{whose}"
+        yield f"{count} in {what}: {', '.join(listed)}"
 
 
 def _notes(asked: pd.DataFrame, votes: Votes, count: int, *, silent: bool) -> Iterator[str]:
@@ -322,4 +323,5 @@ def _notes(asked: pd.DataFrame, votes: Votes, count: int, *, silent: bool) -> It
     without, unclear = int((votes.voting == 0).sum()), len(asked) - count - int((votes.voting == 0).sum())
     reasons = [f"{without:,} are of payees without a history"] if without else []
     reasons += [f"for {unclear:,} the history is not clear enough"] if unclear else []
-    yield f"{count:,} of {len(asked):,} transaction(s) have a suggestion{'; ' if reasons else ''}{', '.join(reasons)}."
+    got = f"{count:,} of {count_of(len(asked), 'transaction')} got a suggestion"
+    yield f"{'; '.join(filter(None, [got, ', '.join(reasons)]))}."

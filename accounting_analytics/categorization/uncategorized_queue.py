@@ -23,7 +23,7 @@ from accounting_analytics.exact_sums import repeated_message, require_columns
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.load_metadata import attach_notes, read_load_metadata
 from accounting_analytics.local_books import ledgers_of, lines_of
-from accounting_analytics.messages import join_ids
+from accounting_analytics.messages import count_of, join_ids
 from accounting_analytics.periods import LOCALTIME
 from accounting_analytics.schemas import Ledgers, Queue
 
@@ -113,7 +113,8 @@ def exact_queue(queue: pd.DataFrame) -> ExactFrame:
     repeated = ids[exact.frame.duplicated(["transaction_id", "category_ledger_id"])].drop_duplicates()
     if len(repeated):
         raise FrameError(
-            f"the queue has {len(repeated)} transaction(s) more than once: {join_ids(repeated)}; keep one row of each"
+            f"the queue has {count_of(len(repeated), 'transaction')} more than once: {join_ids(repeated)}; keep one "
+            "row of each"
         )
     return exact
 
@@ -149,8 +150,8 @@ def _cash_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.
     unknown = transactions.loc[~transactions["ledger_id"].isin(ledgers["id"]), "ledger_id"]
     if len(unknown):
         raise FrameError(
-            f"ledgers do not contain {unknown.iloc[0]!r}, which has {len(unknown)} transaction(s); discover the "
-            "ledgers over the period of the line entries"
+            f"ledgers do not contain {unknown.iloc[0]!r}, which has {count_of(len(unknown), 'transaction')}; discover "
+            "the ledgers over the period of the line entries"
         )
     cash = ledgers.loc[ledgers["report_cash_flow"], "id"]
     return transactions[transactions["ledger_id"].isin(cash)].reset_index(drop=True)
@@ -241,16 +242,16 @@ def _notes(
         yield f"The given uncategorized ledger {missing} is not among these ledgers{hint}."
     if without_opposing := int(transactions["opposing_ledger_ids"].isna().sum()):
         yield (
-            f"{without_opposing} transaction(s) have no opposing_ledger_ids; whether they are uncategorized is not "
+            f"{count_of(without_opposing, 'transaction')} without opposing_ledger_ids: whether uncategorized is not "
             "known."
         )
     if unknown := set(split_lists(transactions["opposing_ledger_ids"])) - names.ids - uncategorized:
         yield (
-            f"{len(unknown)} opposing ledger(s) of cash are not among these ledgers and count as categories: "
+            f"{count_of(len(unknown), 'opposing ledger')} of cash not among these ledgers, taken for categories: "
             f"{join_ids(unknown, limit=3)}."
         )
     if uncertain := int(queue["category_amount"].isna().sum()):
         yield (
-            f"The uncategorized part of {uncertain} transaction(s) is not known: the lines of the uncategorized "
-            "ledgers were not loaded, or several transactions of one entry share them."
+            f"The uncategorized part of {count_of(uncertain, 'transaction')} is not known: the lines of the "
+            "uncategorized ledgers were not loaded, or several transactions of one entry share them."
         )

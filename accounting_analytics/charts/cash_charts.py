@@ -42,7 +42,7 @@ from accounting_analytics.charts.plotly_charts import Picture
 from accounting_analytics.errors import InputError
 from accounting_analytics.figure_tables import MAX_LINES, entries_behind, sums_of, table_of_figures
 from accounting_analytics.figures import KEY_SEPARATOR, OWN, Figure
-from accounting_analytics.messages import join_ids, quote
+from accounting_analytics.messages import count_of, join_ids, quote
 from accounting_analytics.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.periods import Period
 from accounting_analytics.report_figures import BALANCE, ENDING, INFLOW, NET, OUTFLOW, STARTING, UNEXPLAINED, WITHOUT
@@ -308,7 +308,7 @@ def balances(statement: Statement, *, largest: int = 5, currency: str | None = N
     is_movement = rules.is_movement and daily.figures.starting is None
     title = f"Movement of cash since {rules.since}" if is_movement else "Cash balances by account"
     unknown = sum(units is None for units in accounts[-1].units)
-    missing = [f"{unknown:,} {'day' if unknown == 1 else 'days'} without loaded lines are not drawn"] if unknown else []
+    missing = [f"{count_of(unknown, 'day')} without loaded lines are not drawn"] if unknown else []
     remarks = [*day_remarks(period.start_date, period.end_date, statement.time_zone), *missing]
     names = short_labels([one.name for one in accounts])
     unit = unit_text(currency or statement.currency)
@@ -435,7 +435,7 @@ def _waterfall_steps(figures: ReportFigures, largest: int) -> list[tuple[str, st
     steps = [(f"{OWN}{one}", figures.names[one]) for one in own]
     if rest := ranked[largest:]:
         key = KEY_SEPARATOR.join(f"{OWN}{one}" for one in rest)
-        steps.append((key, f"{len(rest)} other ledger{'s' if len(rest) > 1 else ''}"))
+        steps.append((key, count_of(len(rest), "other ledger")))
     return steps
 
 

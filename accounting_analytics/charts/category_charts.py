@@ -34,7 +34,7 @@ from accounting_analytics.charts.plotly_charts import Picture
 from accounting_analytics.errors import InputError
 from accounting_analytics.figure_tables import MAX_LINES, entries_behind, sums_of, table_of_figures
 from accounting_analytics.figures import KEY_SEPARATOR, Figure, figure_of_entries
-from accounting_analytics.messages import quote
+from accounting_analytics.messages import count_of, quote
 from accounting_analytics.money import EXACT
 from accounting_analytics.selections import Span
 from accounting_analytics.statements import Statement
@@ -345,7 +345,7 @@ class _CategoryFlows:
     ) -> Picture:
         """Draw the categories by column."""
         received = sum(one.units > 0 for one in self.categories)
-        count = f"{received} categor{'y' if received == 1 else 'ies'}"
+        count = count_of(received, "category")
         unit = unit_text(currency or self.statement.currency)
         remarks = [
             *_days(self.statement, self.columns),

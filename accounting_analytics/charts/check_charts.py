@@ -12,6 +12,7 @@ from accounting_analytics.charts.marks import ChartMarks, Place, Series, day_rem
 from accounting_analytics.charts.plotly_charts import Picture
 from accounting_analytics.errors import InputError
 from accounting_analytics.figures import KEY_SEPARATOR, OWN
+from accounting_analytics.messages import count_of
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.reconciliation import Reconciliation, differences_by_month
 from accounting_analytics.schemas import MonthlyDifferences
@@ -90,7 +91,7 @@ def reconciled_months(months: Sequence[Reconciliation], *, currency: str | None 
         series.append(Series(name=row.label, keys=keys, amounts=amounts, colour=BALANCE_COLOUR, shown=texts))
     largest = max((abs(one) for of_row in found.values() for one in of_row.values()), default=Decimal(0))
     everything = all(month.compared_everything for month in months)
-    all_tie = f"All {_count(months)} tie{'' if everything else ' in the figures compared'}"
+    all_tie = f"All {count_of(len(months), 'month')} tie{'' if everything else ' in the figures compared'}"
     return Picture.of(
         ChartMarks(
             title="Reported less recomputed, by month",
@@ -106,10 +107,6 @@ def reconciled_months(months: Sequence[Reconciliation], *, currency: str | None 
     )
 
 
-def _count(months: Sequence[Reconciliation]) -> str:
-    return f"{len(months)} {'month' if len(months) == 1 else 'months'}"
-
-
 def _remarks(months: Sequence[Reconciliation]) -> list[str]:
     """Days, limits and the meaning of the colours."""
     first, last = months[0].period, months[-1].period
@@ -117,7 +114,7 @@ def _remarks(months: Sequence[Reconciliation]) -> list[str]:
     partial = ["PARTIAL: lines are missing"] if any(month.partial for month in months) else []
     return [
         *day_remarks(first.start_date, last.end_date, first.time_zone),
-        f"{untied} of {_count(months)} differ{'s' if untied == 1 else ''}",
+        f"{untied} of {count_of(len(months), 'month')} differ{'s' if untied == 1 else ''}",
         *partial,
         "blue + more in the report, orange \N{MINUS SIGN} less, = ties",
     ]

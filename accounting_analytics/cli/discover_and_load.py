@@ -11,6 +11,7 @@ import accounting_analytics as aa
 from accounting_analytics.cli.output import print_message, print_notes
 from accounting_analytics.cli.parents_file import read_parents
 from accounting_analytics.errors import InputError, InvalidRequestError
+from accounting_analytics.messages import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -149,7 +150,7 @@ def load_lines(
     if options.dry_run:
         plan = aa.plan_load(client, ids, **call)
         typer.echo(plan.to_json() if options.as_json else plan.explain())
-        reports = f"; {report_count} report(s) are extra" if report_count else ""
+        reports = f"; {count_of(report_count, 'report is', 'reports are')} extra" if report_count else ""
         print_message(f"dry run: no lines were loaded, only the chart of accounts was discovered{reports}")
         raise typer.Exit(0)
     with _hint_at_checkpoint(options.checkpoint):

@@ -10,7 +10,7 @@ import typer
 from accounting_analytics.cli.output import print_first_rows, print_message
 from accounting_analytics.cli.transaction_tables import print_transactions
 from accounting_analytics.errors import RecategorizationIncompleteError
-from accounting_analytics.messages import join_ids, printable, shorten
+from accounting_analytics.messages import count_of, join_ids, printable, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,7 @@ _MAX_REASONS = 3
 def print_cost(plan: Plan) -> None:
     """Print how many requests and minutes applying a plan takes."""
     print_message(
-        f"at least {len(plan):,} request(s) and {plan.minutes:.1f} minute(s) to change every item "
+        f"at least {count_of(len(plan), 'request')} and {plan.minutes:.1f} minutes to change every item "
         "at the documented rate limit"
     )
 

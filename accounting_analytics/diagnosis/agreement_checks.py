@@ -17,7 +17,7 @@ from accounting_analytics.diagnosis.books_sample import NO_CASH_FLOW, NO_LINES
 from accounting_analytics.diagnosis.findings import Finding, NotCheckedError, passed
 from accounting_analytics.errors import InvalidRequestError, PermissionDeniedError
 from accounting_analytics.loader import load_cash_flow_report
-from accounting_analytics.messages import join_ids
+from accounting_analytics.messages import count_of, join_ids
 from accounting_analytics.money import format_amount, sum_by_key
 from accounting_analytics.periods import LOCALTIME
 from accounting_analytics.reconciliation import reconcile
@@ -122,7 +122,8 @@ def check_parts_sum(books: BooksSample) -> Finding:
     if not len(whole.ledgers):
         raise NotCheckedError(NO_CASH_FLOW)
     return passed(
-        f"flows of {len(reports)} parts of the period sum to those of the whole, for {len(whole.ledgers)} ledger(s)"
+        f"flows of {len(reports)} parts of the period sum to those of the whole, for "
+        f"{count_of(len(whole.ledgers), 'ledger')}"
     )
 
 
@@ -154,7 +155,7 @@ def check_cash_filter(books: BooksSample) -> Finding:
         if problem:
             return failed(f"{books.reader.ledger_label(ledger_id)}, {sample}: {problem}")
     count = sum(len(unfiltered[ledger_id]) for ledger_id in ledger_ids)
-    return passed(f"is_cashflow=true and false are all {count:,} lines of {len(ledger_ids)} ledger(s)")
+    return passed(f"is_cashflow=true and false are all {count:,} lines of {count_of(len(ledger_ids), 'ledger')}")
 
 
 def _filter_problem(with_true: set[str], with_false: set[str], unfiltered: set[str]) -> str:
@@ -230,7 +231,7 @@ def check_tag_filter(books: BooksSample) -> Finding:
             f"{_label(books, mismatch.key)}, {period}: {mismatch.first} in the report of tag {tag}, but its line "
             f"entries with the tag sum to {mismatch.second}"
         )
-    return passed(f"the report of tag {tag} has its {len(tagged_lines):,} line(s), of {len(report.lines):,}")
+    return passed(f"the report of tag {tag} has its {count_of(len(tagged_lines), 'line')}, of {len(report.lines):,}")
 
 
 def check_page_sizes(books: BooksSample) -> Finding:
@@ -257,7 +258,7 @@ def check_page_sizes(books: BooksSample) -> Finding:
     if wrong:
         line_id = min(wrong)
         return failed(
-            f"{label}, {sample}: line {line_id} comes {counts[line_id]} time(s) in pages of {limit}, and "
+            f"{label}, {sample}: line {line_id} comes {count_of(counts[line_id], 'time')} in pages of {limit}, and "
             f"{'once' if line_id in expected else 'not at all'} in one of 1,000"
         )
     return passed(f"{len(counts):,} lines of {label} in {page_count} pages of at most {limit}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from accounting_analytics.errors import BooksError, ConfigurationError, ServiceError
-from accounting_analytics.messages import fit_terminal, printable
+from accounting_analytics.messages import count_of, fit_terminal, printable
 from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
@@ -158,7 +158,8 @@ class Diagnosis(Result):
         results = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
         if not self.failed:
             return f"Nothing failed: {results}."
-        return f"{len(self.failed)} check(s) failed: {', '.join(finding.check for finding in self.failed)} ({results})."
+        failed = ", ".join(finding.check for finding in self.failed)
+        return f"{count_of(len(self.failed), 'check')} failed: {failed} ({results})."
 
     def explain(self, width: int = 80) -> str:
         """Plain text, at most `width` columns wide: each check with its verdict, what it means and what to do."""

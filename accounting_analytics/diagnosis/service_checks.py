@@ -36,6 +36,7 @@ from accounting_analytics.errors import (
     ServerFaultError,
     TransportError,
 )
+from accounting_analytics.messages import count_of
 from accounting_analytics.periods import LOCALTIME, as_utc, time_zone_names, zone
 
 if TYPE_CHECKING:
@@ -313,4 +314,4 @@ def _is_this_machine(host: str) -> bool:
 
 def _duration(seconds: float) -> str:
     minutes = round(seconds / 60)
-    return f"{minutes} minute(s)" if minutes < 120 else f"{minutes // 60} hour(s)"  # noqa: PLR2004 (two hours)
+    return count_of(minutes, "minute") if minutes < 120 else count_of(minutes // 60, "hour")  # noqa: PLR2004 (two hours)

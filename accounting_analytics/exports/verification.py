@@ -21,7 +21,7 @@ from accounting_analytics.exports.star_schema.table_definitions import (
     TABLES,
 )
 from accounting_analytics.exports.version_folder import CURRENT
-from accounting_analytics.messages import join_ids, shorten
+from accounting_analytics.messages import count_of, join_ids, shorten
 from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ class ExportVerification(Result):
         counts = f"{self.files:,} files with {self.rows:,} rows"
         if self.verified:
             return f"Verified: {counts} in {self.folder} have the rows, sums, digests and keys of the manifest."
-        return f"NOT VERIFIED: {len(self.differences):,} difference(s) in {self.folder} ({counts} in the manifest)."
+        found = count_of(len(self.differences), "difference")
+        return f"NOT VERIFIED: {found} in {self.folder} ({counts} in the manifest)."
 
     def _parts(self) -> Iterator[ResultPart]:
         """Show every difference."""

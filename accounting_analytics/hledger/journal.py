@@ -21,7 +21,7 @@ from accounting_analytics.load_metadata import (
     zone_of_frame,
 )
 from accounting_analytics.local_books import ledgers_of, lines_of
-from accounting_analytics.messages import join_ids, printable
+from accounting_analytics.messages import count_of, join_ids, printable
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.periods import local_date, zone
 
@@ -321,7 +321,7 @@ def _require_balanced(transactions: list[JournalTransaction]) -> None:
     open_entries = [one.entry_id for one in transactions if sum(posting.units for posting in one.postings)]
     if open_entries:
         raise IncompleteLoadError(
-            f"{len(open_entries)} journal entr{'y does' if len(open_entries) == 1 else 'ies do'} not balance, so lines "
+            f"{count_of(len(open_entries), 'journal entry does', 'journal entries do')} not balance, so lines "
             f"are missing and hledger would refuse the journal: {join_ids(open_entries)}; load the lines of every "
             "ledger, nothing was written"
         )

@@ -101,7 +101,7 @@ def load_cash_flow_report(
         origin="loaded",
         read_at=read_at,
     )
-    notes = count_notes((tables.noise_removed, NOISE_REMOVED), (report.characters_replaced, CHARACTERS_REPLACED))
+    notes = count_notes((tables.noise_removed, *NOISE_REMOVED), (report.characters_replaced, *CHARACTERS_REPLACED))
     return dataclasses.replace(loaded, notes=(*notes, *zone_notes)).checked()
 
 

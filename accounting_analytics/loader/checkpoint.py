@@ -33,7 +33,7 @@ from accounting_analytics.atomic_files import (
 from accounting_analytics.errors import CheckpointError
 from accounting_analytics.loader.line_tables import line_schema
 from accounting_analytics.loader.windows import FinishedWindow, Window
-from accounting_analytics.messages import quote
+from accounting_analytics.messages import count_of, quote
 from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
@@ -203,8 +203,8 @@ class Checkpoint(WindowStore):
         lines = sum(one.lines for one in self._windows.values())
         when = "" if may_succeed else "once the cause is removed, "
         return (
-            f"{len(self._windows)} finished window(s) with {lines:,} lines are safe in {self.folder}: {when}call again "
-            "with the same arguments to continue from there"
+            f"{count_of(len(self._windows), 'finished window')} with {lines:,} lines safe in {self.folder}: {when}call "
+            "again with the same arguments to continue from there"
         )
 
     def _windows_digest(self) -> str:

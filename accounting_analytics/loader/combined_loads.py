@@ -28,7 +28,7 @@ from accounting_analytics.load_metadata import (
     stated_scales,
     subtract_days,
 )
-from accounting_analytics.messages import join_ids, quote
+from accounting_analytics.messages import count_of, join_ids, quote
 from accounting_analytics.periods import LOCALTIME
 from accounting_analytics.schemas import LineEntries
 
@@ -93,8 +93,8 @@ def combine_loads(
     overlap = _Overlap.find(frames, [{} if unchecked else one for one in stated])
     if overlap.changed_ids and changed == "refuse":
         raise ChangedWhileReadingError(
-            f"{len(overlap.changed_ids)} line(s) changed between the loads: {join_ids(overlap.changed_ids)}; load "
-            'these days again in one load, or pass changed="later" to take them from the later load'
+            f"{count_of(len(overlap.changed_ids), 'line')} changed between the loads: {join_ids(overlap.changed_ids)}; "
+            'load these days again in one load, or pass changed="later" to take them from the later load'
         )
     lines = overlap.lines.sort_values(["datetime", "id"], ignore_index=True)
     lines.attrs = {"scale": scale, "notes": ()}
@@ -132,7 +132,7 @@ def _find_unchecked(frames: Sequence[pd.DataFrame]) -> Iterator[str]:
             yield f"load {number} does not state its {absent[0]}"
         elif rows := changed_row_count(frame):
             more = "more" if rows > 0 else "fewer"
-            yield f"load {number} has {abs(rows):,} line(s) {more} than were loaded"
+            yield f"load {number} has {count_of(abs(rows), 'line')} {more} than were loaded"
 
 
 def _require_same_books(stated: Sequence[Mapping[str, Any]]) -> None:
@@ -194,10 +194,10 @@ class _Overlap(NamedTuple):
     def notes(self) -> Iterator[str]:
         """Note what was kept once, taken from the later load, or not compared."""
         if self.repeated:
-            yield f"{self.repeated} line(s) were in more than one load, the same in each, and kept once."
+            yield f"{count_of(self.repeated, 'line')} in more than one load, the same in each, kept once."
         if self.changed_ids:
             yield (
-                f"{len(self.changed_ids)} line(s) changed between the loads, and are those of the later one: "
+                f"{count_of(len(self.changed_ids), 'line')} changed between the loads, taken from the later one: "
                 f"{join_ids(self.changed_ids)}."
             )
         if self.has_unknown_days:

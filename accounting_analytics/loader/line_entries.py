@@ -255,8 +255,8 @@ def _refuse_without_effect(expand: Iterable[str], consistency: Consistency, chec
     refuse_options(checkpoint=checkpoint, consistency=None if consistency == "newest" else consistency)
     if absent := sorted(set(to_texts(expand)) - set(DEFAULT_EXPANSIONS)):
         raise InputError(
-            f"local books do not have the expansion(s) {join_ids(absent)}: they have {', '.join(DEFAULT_EXPANSIONS)}; "
-            "load from the service for more"
+            f"local books do not have what expand= asks for, {join_ids(absent)}: they have "
+            f"{', '.join(DEFAULT_EXPANSIONS)}; load from the service for more"
         )
 
 

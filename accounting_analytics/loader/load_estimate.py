@@ -23,6 +23,7 @@ from accounting_analytics.loader.windows import (
     unread_windows,
 )
 from accounting_analytics.loader.worker_pool import WorkerPool
+from accounting_analytics.messages import count_of
 from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
@@ -93,13 +94,14 @@ class LoadPlan(Result):
     def summary(self) -> str:
         """One line: calls, lines and minutes."""
         estimated = int((~self.ledgers["exact"]).sum())
-        about = "" if not estimated else f", estimated for {estimated:,} of {len(self.ledgers):,} ledger(s)"
+        about = "" if not estimated else f", estimated for {estimated:,} of {count_of(len(self.ledgers), 'ledger')}"
         rate = f"{self.requests_per_minute:g} requests per minute"
         if not self.rate_is_known:
             rate = f"the documented {rate} (this service reports no limit)"
         return (
-            f"{self.calls:,} requests for about {self.lines:,} lines of {len(self.ledgers):,} ledger(s){about}: "
-            f"at least {self.minutes:.1f} minute(s) at {rate}. Planning took {self.probes:,} request(s)."
+            f"{count_of(self.calls, 'request')} for about {count_of(self.lines, 'line')} of "
+            f"{count_of(len(self.ledgers), 'ledger')}{about}: at least {self.minutes:.1f} minutes at {rate}. Planning "
+            f"took {count_of(self.probes, 'request')}."
         )
 
     def _parts(self) -> Iterator[ResultPart]:

@@ -30,7 +30,7 @@ from accounting_analytics.loader.line_tables import lines_within, sort_lines
 from accounting_analytics.loader.window_reader import WindowReader
 from accounting_analytics.loader.windows import FinishedWindow, Window, group_by_ledger, unread_windows
 from accounting_analytics.loader.worker_pool import WorkerPool
-from accounting_analytics.messages import join_ids
+from accounting_analytics.messages import count_of, join_ids
 from accounting_analytics.periods import LOCALTIME, Period, local_date, zone
 
 if TYPE_CHECKING:
@@ -128,15 +128,16 @@ class LoadedWindows:
     def notes(self, repeats_removed: int) -> tuple[str, ...]:
         """Note values that were normalized, windows that are missing, and the time zone if it was assumed."""
         counts = count_notes(
-            (sum(one.noise_removed for one in self.windows), NOISE_REMOVED),
+            (sum(one.noise_removed for one in self.windows), *NOISE_REMOVED),
             (
                 repeats_removed + sum(one.repeats_removed for one in self.windows),
-                "line(s) were sent more than once with the same content and kept once",
+                "line",
+                "sent more than once with the same content, and kept once",
             ),
-            (sum(one.characters_replaced for one in self.windows), CHARACTERS_REPLACED),
+            (sum(one.characters_replaced for one in self.windows), *CHARACTERS_REPLACED),
         )
         missing = [
-            f"{len(self.missing)} window(s) could not be read, so lines are missing; the first: {one.error}."
+            f"{count_of(len(self.missing), 'window')} could not be read, so lines are missing; the first: {one.error}."
             for one in self.missing[:1]
         ]
         return (*counts, *missing, *self.request.notes)
@@ -262,8 +263,9 @@ def _find_change(reader: WindowReader, windows: list[FinishedWindow]) -> Changed
         return None
     ids = _changed_ids(before, after)
     msg = (
-        f"ledger {newest.window.ledger_id} changed during the load: {len(ids)} line(s) of {days} were added, removed "
-        f"or changed: {join_ids(ids)}; load again, or end the period before the days that are still being posted to"
+        f"ledger {newest.window.ledger_id} changed during the load: {count_of(len(ids), 'line')} of {days} added, "
+        f"removed or changed: {join_ids(ids)}; load again, or end the period before the days that are still being "
+        "posted to"
     )
     return ChangedWhileReadingError(msg)
 
@@ -325,10 +327,10 @@ def _changed_again_error(changed: Sequence[_ChangedWindow], checks: int) -> Chan
     days = [one.before.window.period for one in changed]
     first, last = min(one.start_date for one in days), max(one.end_date for one in days)
     return ChangedWhileReadingError(
-        f"{len(ledger_ids)} ledger(s) ({join_ids(ledger_ids)}) changed during the load, and again in each of {checks} "
-        f"checks; in the last one {len(ids)} line(s) of {first} to {last} were added, removed or changed: "
-        f"{join_ids(ids)}; load again when nothing is posted, or end the period before the days that are still being "
-        "posted to"
+        f"{count_of(len(ledger_ids), 'ledger')} ({join_ids(ledger_ids)}) changed during the load, and again in each of "
+        f"{checks} checks; in the last one {count_of(len(ids), 'line')} of {first} to {last} added, removed or "
+        f"changed: {join_ids(ids)}; load again when nothing is posted, or end the period before the days that are "
+        "still being posted to"
     )
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from accounting_analytics.atomic_files import replace_file
 from accounting_analytics.errors import InputError
+from accounting_analytics.messages import count_of
 
 _PACKAGE = Path(__file__).parents[1]
 _PATTERNS = ("notebooks/*.ipynb", "data/*", "data/imports/*")
@@ -29,8 +30,8 @@ def copy_notebooks(folder: str | Path, *, force: bool = False) -> CopiedNotebook
         changed = [name for name, content in existing.items() if content != contents[name]]
         if changed and not force:
             raise InputError(
-                f"{len(changed)} file(s) in {target} differ from the ones to copy: {', '.join(changed)}; nothing was "
-                "copied. Copy to another folder, or use --force to replace them"
+                f"{count_of(len(changed), 'file')} in {target} unlike the ones to copy: {', '.join(changed)}; nothing "
+                "was copied. Copy to another folder, or use --force to replace them"
             )
         copied = tuple(name for name in contents if name in changed or name not in existing)
         for name in copied:

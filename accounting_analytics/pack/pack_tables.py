@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accounting_analytics.errors import InputError
 from accounting_analytics.figure_tables import FigureCell, FigureRow, FigureTable, TableHead, cell_of
 from accounting_analytics.figures import ZERO, Figure
-from accounting_analytics.messages import quote
+from accounting_analytics.messages import count_of, quote
 from accounting_analytics.statements.page import figure_table
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def statement_table(name: str, statement: Statement) -> PackTable:
         cells = [_with_key(cell, figure) for cell, figure in zip(shown.cells, of_row, strict=True)]
         rows.append(shown._replace(cells=cells))
     left_out = len(table.rows) - len(rows)
-    notes = [f"{left_out} row(s) of zeros are left out."] if left_out else []
+    notes = [f"{count_of(left_out, 'row')} of zeros left out."] if left_out else []
     return PackTable(name, table._replace(rows=rows, notes=notes), found)
 
 

@@ -13,6 +13,7 @@ from accounting_analytics.bridges import bridge
 from accounting_analytics.bridges.payments import payees_of_entries
 from accounting_analytics.errors import InputError
 from accounting_analytics.figures import KEY_SEPARATOR, Figure, figure_of_entries, figure_of_terms
+from accounting_analytics.messages import count_of
 from accounting_analytics.money import to_minor_units
 from accounting_analytics.pack.pack_tables import (
     PackRow,
@@ -268,7 +269,7 @@ def cash_accounts(cash: CashLines, period: Period) -> PackTable:
     rows = [row(one, names.name(one), [one], title=names.path(one)) for one in cash.cash if moved[one]]
     rows.append(row("cash", "Cash", cash.cash, "total"))
     left_out = sum(not one for one in moved.values())
-    notes = [f"{left_out} account(s) without balances are left out."] if left_out else []
+    notes = [f"{count_of(left_out, 'account')} without balances left out."] if left_out else []
     heads = [amount_head(text, is_comparison=key == "change") for key, text in texts.items()]
     return make_table(ACCOUNTS, "Cash accounts", heads, rows, notes)
 
@@ -421,7 +422,7 @@ def uncategorized(found: Sequence[OpenEntry], cash: CashLines) -> PackTable:
         label, lines = f"{len(rest):,} smaller", pd.concat([one.lines for one in rest])
         rows.append(PackRow(label, ["", "", cash.figure(f"{_OTHERS}{KEY_SEPARATOR}{amount}", label, lines)]))
     if rows:
-        label = f"{len(found):,} {'transaction' if len(found) == 1 else 'transactions'}"
+        label = count_of(len(found), "transaction")
         terms = [("+", one) for row in rows for one in row.cells if isinstance(one, Figure)]
         rows.append(
             PackRow(label, ["", "", figure_of_terms(f"{_TOTAL}{KEY_SEPARATOR}{amount}", label, terms)], "total")

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.figures import KEY_SEPARATOR, NOT_KNOWN
-from accounting_analytics.messages import printable
+from accounting_analytics.messages import count_of, printable
 from accounting_analytics.money import format_amount
 from accounting_analytics.pack.pack_tables import PackTable, make_table
 from accounting_analytics.pack.sections import BRIDGE, KEY_FIGURES, SENTENCES, bridge_key, sides
@@ -123,12 +123,12 @@ class SentenceWriter:
             figure = facts.cash.figure(figure_key, f"Not categorized, {name}, {self._label()}", lines)
             self._own[figure_key] = figure
             amounts.append(self._write(figure, SENTENCES, is_size=True))
-        noun = "transaction has" if facts.uncategorized_count == 1 else "transactions have"
+        have = count_of(facts.uncategorized_count, "transaction has", "transactions have")
         in_all = ""
         if facts.suspense is not None and facts.suspense.exact():
             days = f"since {day_label(facts.suspense_since)}" if facts.suspense_since else "of all days of the books"
             in_all = f"; {self._write(facts.suspense, 'balance')} {days} are in suspense"
-        return f"{facts.uncategorized_count:,} {noun} no category: {amounts[0]} in and {amounts[1]} out{in_all}."
+        return f"{have} no category: {amounts[0]} in and {amounts[1]} out{in_all}."
 
     def _lowest(self) -> str:
         lowest = self._key("lowest_cash", " lowest")

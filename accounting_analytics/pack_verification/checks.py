@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.messages import quote, shorten
+from accounting_analytics.messages import count_of, quote, shorten
 from accounting_analytics.pack_verification.browser_check import check_script
 from accounting_analytics.pack_verification.page_data import (
     DATA_ID,
@@ -243,7 +243,7 @@ def check_days(data: PageData) -> Iterator[PackFault]:
                     yield PackFault("days of a figure", where, shown, f"to {last} at the most")
     days = Counter(data.dates[line.date] for line in data.lines)
     for day in sorted(day for day in days if day > last):
-        yield PackFault("day of an entry", f"{days[day]:,} line(s)", day, f"{last} at the latest")
+        yield PackFault("day of an entry", count_of(days[day], "line"), day, f"{last} at the latest")
     start = min((day for day in days if day), default=last)
     openings = {data.texts[line.text] for line in data.lines if not data.dates[line.date]}
     for text in sorted(openings):

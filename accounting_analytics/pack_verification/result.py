@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.messages import first_lines, printable, shorten
+from accounting_analytics.messages import count_of, first_lines, printable, shorten
 from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
@@ -110,17 +110,17 @@ class PackVerification(Result):
             )
         if self.stated:
             notes.append(
-                f"{self.stated:,} amount(s) of the service's report were compared with the data of the page alone."
+                f"{count_of(self.stated, 'amount')} of the service's report compared with the data of the page alone."
             )
         if self.unchecked:
             shown = ", ".join(first_lines(self.unchecked, limit=5))
-            notes.append(f"{len(self.unchecked):,} amount(s) on the page cannot be checked: {shown}.")
+            notes.append(f"{count_of(len(self.unchecked), 'amount')} on the page cannot be checked: {shown}.")
         return tuple(notes)
 
     def summary(self) -> str:
         """One line: whether the page is as it was written, as far as was checked."""
         if not self.verified:
-            return f"NOT VERIFIED: {len(self.differences):,} check(s) of {self.path} failed."
+            return f"NOT VERIFIED: {count_of(len(self.differences), 'check')} of {self.path} failed."
         figures = f"{self.figures:,} figures of {self.path} recomputed from {self.entries:,} line entries"
         if self.compared_with is None:
             return f"No fault found: {figures}; compare its fingerprint with the one that you received."

@@ -15,7 +15,7 @@ from accounting_analytics.column_conversion import LIST_SEPARATOR, split_lists, 
 from accounting_analytics.errors import BooksDoNotTieError, InputError
 from accounting_analytics.ledger_tree import LedgerTree, Trees
 from accounting_analytics.load_metadata import books_notes
-from accounting_analytics.messages import join_ids
+from accounting_analytics.messages import count_of, join_ids
 from accounting_analytics.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.recategorization.changes_and_outcomes import (
     IN_BOOKS,
@@ -43,12 +43,12 @@ _ALL_KNOWN = Trees(set(), set(), set())
 _MAX_IDS = 3
 _MAX_REASONS = 3
 _CAUSES = {
-    "not_done": "{count} item(s) are not done ({ids})",
-    "refused": "{count} item(s) were refused ({ids})",
-    "unknown": "{count} item(s) are unknown and may still be carried out ({ids})",
-    "changed_elsewhere": "another user changed {count} journal entry(ies) ({ids})",
-    "new_entry": "{count} new journal entry(ies) ({ids})",
-    "missing_entry": "{count} journal entry(ies) no longer in the report ({ids})",
+    "not_done": "{items} not done ({ids})",
+    "refused": "{items} refused ({ids})",
+    "unknown": "{items} unknown, possibly still to be carried out ({ids})",
+    "changed_elsewhere": "another user changed {entries} ({ids})",
+    "new_entry": "{new_entries} ({ids})",
+    "missing_entry": "{entries} no longer in the report ({ids})",
     "balance_changed": "recategorizing cannot change it; another user posted, changed or deleted entries",
     "not_shown": "the lines of the reports do not show why",
 }
@@ -64,7 +64,7 @@ _NOT_OF_THE_PLAN = (
     "the meantime; undoing the run takes back its own changes only"
 )
 _OF_THE_PLAN = (
-    "{count} transaction(s) of the plan are part of this ({ids}): verify the plan with its journal, which reads them "
+    "{transactions} of the plan had a part in this ({ids}): verify the plan with its journal, which reads them "
     "again; other users may have changed them since, and undoing leaves those alone"
 )
 
@@ -197,28 +197,28 @@ class Effect(Result):
         reasons = _reasons(self.unexpected)
         more = f" (and {len(reasons) - _MAX_REASONS:,} more)" if len(reasons) > _MAX_REASONS else ""
         ids = sorted(set(split_lists(self.unexpected["transaction_ids"])))
-        origin = (
-            _OF_THE_PLAN.format(count=f"{len(ids):,}", ids=join_ids(ids, limit=_MAX_IDS)) if ids else _NOT_OF_THE_PLAN
-        )
+        transactions = count_of(len(ids), "transaction")
+        origin = _OF_THE_PLAN.format(transactions=transactions, ids=join_ids(ids, limit=_MAX_IDS))
         state = ""
         if self.outcome_counts is not None:
-            state = "{:,} of {:,} item(s) are in the books, but ".format(*self.outcome_counts)
+            done, items = self.outcome_counts
+            state = f"{done:,} of {count_of(items, 'item')} in the books, but "
         raise BooksDoNotTieError(
             f"{state}the report of {self.period} did not change as planned: {'; '.join(reasons[:_MAX_REASONS])}{more}. "
-            f"{origin}"
+            f"{origin if ids else _NOT_OF_THE_PLAN}"
         )
 
     def summary(self) -> str:
         """One line: how many ledgers change, and once checked whether all figures are as predicted."""
         title = f"Cash flow report, {self.period}"
         if self.differences is None:
-            return f"{title}: {len(self.changes):,} ledger(s) change."
+            return f"{title}: {count_of(len(self.changes), 'ledger changes', 'ledgers change')}."
         changed = int((self.changes["before"] != self.changes["after"]).sum())
         figures = len(self.differences[["what", "ledger_id"]].drop_duplicates())
-        verdict = f"{figures:,} figure(s) differ from the prediction"
+        verdict = f"{count_of(figures, 'figure differs', 'figures differ')} from the prediction"
         if not figures:
             verdict = "every figure is as predicted, to the last digit"
-        return f"{title}: {changed:,} ledger(s) changed; {verdict}."
+        return f"{title}: {count_of(changed, 'ledger')} changed; {verdict}."
 
     def reasons(self) -> list[str]:
         """One sentence for each figure and cause of the differences, balances first."""
@@ -339,8 +339,8 @@ class _Prediction:
             tree.names.get(one, one) for one in self.changes if not {one, *tree.hierarchy.ancestors(one)} <= known
         ]
         note = (
-            f"The parents of {len(unknown)} ledger(s) that change are not known, so each is a total of its own, and "
-            f"the totals above them may be incomplete: {join_ids(unknown)}."
+            f"The parents of {count_of(len(unknown), 'ledger')} to be changed are not known, so each is a total of its "
+            f"own, and the totals above them may be incomplete: {join_ids(unknown)}."
         )
         totals.attrs["notes"] = (note,) if unknown else ()
         return totals
@@ -374,15 +374,16 @@ class _Prediction:
         absent = [one.transaction_id for one in self.plan if one.category_line not in self.before.lines]
         if absent:
             yield (
-                f"{len(absent):,} of {len(self.plan):,} item(s) change nothing in the report of {period}, because "
-                f"their lines are outside the period or no longer have the expected category: {join_ids(absent)}."
+                f"{len(absent):,} of {count_of(len(self.plan), 'item')} would change nothing in the report of "
+                f"{period}, because their lines are outside the period or no longer have the expected category: "
+                f"{join_ids(absent)}."
             )
         merging = [change.transaction_id for change in joining_changes(self.plan)]
         if merging:
             yield (
-                f"{len(merging):,} of {len(self.plan):,} item(s) join a part of a split with another part; the parts "
-                f"cannot be distinguished afterwards, so this cannot be undone: {join_ids(merging)}. They are refused "
-                "unless allow_irreversible is set (--allow-irreversible)."
+                f"{len(merging):,} of {count_of(len(self.plan), 'item')} would join a part of a split with another "
+                f"part; the parts cannot be distinguished afterwards, so this cannot be undone: {join_ids(merging)}. "
+                "They are refused unless allow_irreversible is set (--allow-irreversible)."
             )
 
     def _line_differences(self, after: Lines, states: Sequence[Outcome] | None) -> Iterator[_Difference]:
@@ -461,7 +462,12 @@ def _reason(rows: pd.DataFrame) -> str:
     than = f"{format_amount(difference.copy_abs())} {'more' if difference > 0 else 'less'} than predicted"
     column = "transaction_ids" if first["cause"] in _ITEM_CAUSES else "journal_entry_id"
     ids = sorted(set(split_lists(rows[column])))
-    cause = _CAUSES[first["cause"]].format(count=f"{len(ids):,}", ids=join_ids(ids, limit=_MAX_IDS))
+    cause = _CAUSES[first["cause"]].format(
+        items=count_of(len(ids), "item"),
+        entries=count_of(len(ids), "journal entry"),
+        new_entries=count_of(len(ids), "new journal entry"),
+        ids=join_ids(ids, limit=_MAX_IDS),
+    )
     return f"{_TITLES[first['what']].format(ledger_name=first['ledger_name'])}: {than}: {cause}"
 
 

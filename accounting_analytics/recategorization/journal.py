@@ -24,6 +24,7 @@ from filelock import FileLock, Timeout
 from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import sync_folder
 from accounting_analytics.errors import PlanError
+from accounting_analytics.messages import count_of
 from accounting_analytics.recategorization.changes_and_outcomes import IDENTITY, IN_BOOKS, Change, Outcome
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _NOT_CERTAIN = (
     "books already show are not sent again"
 )
 _NOT_SENT = (
-    "The books already had {count:,} change(s) of the plan that no run with this journal sent, or whose lines it lost; "
+    "The books already had {changes} of the plan that no run with this journal sent, or whose lines it lost; "
     "these are not part of it, so they are not undone."
 )
 _UNDONE = "pass the journal of the run that is to be undone"
@@ -71,7 +72,7 @@ class JournalContent(NamedTuple):
                 "changes."
             )
         not_sent = self.end["not_sent"]
-        return _NOT_SENT.format(count=not_sent) if not_sent else None
+        return _NOT_SENT.format(changes=count_of(not_sent, "change")) if not_sent else None
 
 
 class Attempts:

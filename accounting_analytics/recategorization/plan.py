@@ -17,6 +17,7 @@ from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.load_metadata import books_notes
 from accounting_analytics.loader.load_estimate import DOCUMENTED_RATE
+from accounting_analytics.messages import count_of
 from accounting_analytics.money import format_amount
 from accounting_analytics.recategorization.changes_and_outcomes import (
     EXPECTED_OUTCOMES,
@@ -137,7 +138,7 @@ class Plan(Result):
         InputError
             The outcomes belong to another plan.
         """
-        title = f"Recategorization plan {self.plan_id}: {len(self):,} item(s)"
+        title = f"Recategorization plan {self.plan_id}: {count_of(len(self), 'item')}"
         if outcomes is None:
             return title
         counts = Counter(require_outcomes_of(self.items, outcomes)).most_common()
@@ -247,7 +248,7 @@ class Plan(Result):
         }
         for item, reason in refused.items():
             first = f"transaction {item.transaction_id}: {reason}"
-            raise PlanError(f"{len(refused):,} of {len(self):,} item(s) cannot be applied; first: {first}")
+            raise PlanError(f"{len(refused):,} of {count_of(len(self), 'item')} cannot be applied; first: {first}")
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a file that a spreadsheet can edit, completely or not at all.

@@ -14,7 +14,7 @@ from accounting_analytics.arguments import to_path
 from accounting_analytics.categorization.category_ledgers import Categories, find_named
 from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import InputError, PlanError
-from accounting_analytics.messages import join_ids, quote
+from accounting_analytics.messages import count_of, join_ids, quote
 from accounting_analytics.money import DEFAULT_SCALE, fits_float, fraction_digits
 from accounting_analytics.recategorization.changes_and_outcomes import find_conflicts
 from accounting_analytics.schemas import Ledgers, PlanItems, Proposals
@@ -249,6 +249,6 @@ def _notes(table: SheetTable) -> Iterator[str]:
         yield f"The plan file is separated by {SEPARATORS[table.separator]}."
     if table.others:
         names = join_ids(map(quote, table.others))
-        yield f"{len(table.others)} other column(s) of the plan file are ignored: {names}."
+        yield f"{count_of(len(table.others), 'other column')} of the plan file ignored: {names}."
     if table.hidden:
-        yield f"{table.hidden:,} hidden row(s) of the plan file are part of the plan."
+        yield f"{count_of(table.hidden, 'hidden row')} of the plan file taken into the plan."

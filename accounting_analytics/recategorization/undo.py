@@ -16,7 +16,7 @@ from accounting_analytics.client import LedgerClient
 from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import PlanError
 from accounting_analytics.local_books import refuse_books
-from accounting_analytics.messages import join_ids, quote
+from accounting_analytics.messages import count_of, join_ids, quote
 from accounting_analytics.money import fits_float, signed_amount
 from accounting_analytics.recategorization.categories_in_books import days_of, find_ledgers, read_transactions
 from accounting_analytics.recategorization.changes_and_outcomes import (
@@ -136,8 +136,9 @@ def _changes_of(changes: Sequence[Change], wanted: Sequence[str]) -> list[Change
     for text in wanted:
         if text not in known:
             close = " or ".join(map(quote, get_close_matches(text, known, n=2)))
-            count = f"it has {len(changes):,} change(s) of {len(groups):,} group(s); without groups the plan lists them"
-            hint = count if groups else "it does not state groups: give ids of transactions"
+            counted = f"{count_of(len(changes), 'change')} of {count_of(len(groups), 'group')}"
+            listed = f"it has {counted}; without groups the plan lists them"
+            hint = listed if groups else "it does not state groups: give ids of transactions"
             raise PlanError(
                 f"the journal has no change of group or transaction {quote(text)}; "
                 f"{f'did you mean {close}?' if close else hint}"
@@ -234,7 +235,8 @@ def _left_out_notes(left_out: Mapping[Change, FoundOutcome], count: int) -> Iter
     for change, reason in left_out.items():
         ids[reason.outcome].append(change.transaction_id)
     for outcome, transactions in ids.items():
-        yield f"{len(transactions):,} of {count:,} change(s) are left out: {_WHY[outcome]}: {join_ids(transactions)}."
+        of_all = count_of(count, "change")
+        yield f"{len(transactions):,} of {of_all} left out: {_WHY[outcome]}: {join_ids(transactions)}."
 
 
 def _name_notes(undone: Sequence[Change], names: Mapping[str, str]) -> Iterator[str]:
@@ -242,7 +244,7 @@ def _name_notes(undone: Sequence[Change], names: Mapping[str, str]) -> Iterator[
     unnamed = {change.category_ledger_id for change in undone if not change.category_ledger_name} - names.keys()
     if unnamed:
         yield (
-            f"The names of {len(unnamed)} previous category(ies) are not known, because the journal, of an earlier "
-            f"version, does not state them and the books have no line of them; the plan has their ids: "
+            f"The names of {count_of(len(unnamed), 'previous category')} are not known, because the journal, of an "
+            "earlier version, does not state them and the books have no line of them; the plan has their ids: "
             f"{join_ids(unnamed)}."
         )

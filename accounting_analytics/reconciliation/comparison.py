@@ -15,6 +15,7 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.ledger_tree import LedgerTree
 from accounting_analytics.local_books import LocalBooks, lines_of
+from accounting_analytics.messages import count_of
 from accounting_analytics.money import EXACT, format_amount
 from accounting_analytics.periods import LOCALTIME
 from accounting_analytics.reconciliation.assumptions import find_assumptions
@@ -337,7 +338,9 @@ def _missing_ledger(net: Difference, count: int, sides: _Sides) -> str:
     listed = net.recomputed if is_unreported else net.reported
     total = format_amount(Decimal(0) if listed is None else listed)
     which = "the report does not list this ledger" if is_unreported else "only the report lists this ledger"
-    return f"{which}: its {count} line(s) sum to {total}" if count else f"{which}, with {total} and no lines"
+    if not count:
+        return f"{which}, with {total} and no lines"
+    return f"{which}: its {count_of(count, 'line sums', 'lines sum')} to {total}"
 
 
 def _mark_ending(

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from accounting_analytics.column_conversion import total
-from accounting_analytics.messages import join_ids
+from accounting_analytics.messages import count_of, join_ids
 from accounting_analytics.money import format_amount
 from accounting_analytics.reconciliation.differences import (
     TITLES,
@@ -66,9 +66,9 @@ def explain_net_cash_flows(line_differences: list[Difference], *, has_lines: boo
         if not count:
             return "the lines of this ledger agree: the reported figure is not the sum of its own lines"
         if sums[ledger_id] == difference:
-            return f"made up of {count} line difference(s)"
+            return f"made up of {count_of(count, 'line difference')}"
         rest = format_amount(difference - sums[ledger_id])
-        return f"{count} line difference(s), and {rest} that the reported lines do not show"
+        return f"{count_of(count, 'line difference')}, and {rest} that the reported lines do not show"
 
     return explain
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from accounting_analytics.errors import FrameError
 from accounting_analytics.load_metadata import native_frame
-from accounting_analytics.messages import join_ids
+from accounting_analytics.messages import count_of, join_ids
 from accounting_analytics.periods import local_date, zone
 from accounting_analytics.reconciliation.differences import (
     Compared,
@@ -281,7 +281,8 @@ def compare_lines(
     changed = [pair for pair in pairs if not (pair.is_repeated and pair.ledger_id in correct)]
     if len(changed) < len(pairs):
         count = len(pairs) - len(changed)
-        notes.append(f"{count} line(s) are listed more than once in the report but counted once in its sums.")
+        listed = count_of(count, "line is", "lines are")
+        notes.append(f"{listed} listed more than once in the report but counted once in its sums.")
     notes.extend(_line_notes(joined, key))
     explainer = LineExplainer(reported, recomputed, changed, line_entries, names)
     differences = [
@@ -351,15 +352,16 @@ def _line_notes(joined: pd.DataFrame, key: list[str]) -> list[str]:
     notes = []
     summed = int(((joined["count_reported"] > 1) & ~joined["differs"]).sum())
     if summed and key[0] == "line_id":
-        notes.append(f"{summed} reported line id(s) appear more than once under one ledger; their amounts are summed.")
+        appearing = count_of(summed, "reported line id appears", "reported line ids appear")
+        notes.append(f"{appearing} more than once under one ledger; their amounts are summed.")
     if joined["differs_below_a_second"].any():
         count = int(joined["differs_below_a_second"].sum())
-        notes.append(f"{count} line(s) differ in time by less than a second.")
+        notes.append(f"{count_of(count, 'line differs', 'lines differ')} in time by less than a second.")
     if joined["differs_in_cash_name"].any():
         line_ids = joined.loc[joined["differs_in_cash_name"], "line_reported"]
         notes.append(
-            f"{len(line_ids)} line(s) name a different cash ledger than recomputed (where an entry moves several, the "
-            f"report may name any of them): {join_ids(line_ids)}."
+            f"{count_of(len(line_ids), 'line names', 'lines name')} a different cash ledger than recomputed (where an "
+            f"entry moves several, the report may name any of them): {join_ids(line_ids)}."
         )
     return notes
 

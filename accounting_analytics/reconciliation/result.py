@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from accounting_analytics.messages import count_of
 from accounting_analytics.money import DEFAULT_SCALE, exact_sum, format_amount, sum_by_key
 from accounting_analytics.reconciliation.differences import (
     CAUSE,
@@ -127,8 +128,8 @@ def describe_consequences(rows: Sequence[Difference]) -> Iterator[str]:
     lines = sum(row.what == "line" for row in followers)
     figures = len(followers) - lines
     counted = [
-        *([f"{lines} line{'' if lines == 1 else 's'}"] if lines else []),
-        *([f"{figures} balance or total" if figures == 1 else f"{figures} balances and totals"] if figures else []),
+        *([count_of(lines, "line")] if lines else []),
+        *([count_of(figures, "balance or total", "balances and totals")] if figures else []),
     ]
     if counted:
         verb = "follows" if len(followers) == 1 else "follow"
@@ -241,14 +242,14 @@ class Reconciliation(Result):
     def _verdict(self) -> str:
         count = len(self.rows)
         if self.without_history:
-            return f"{_WITHOUT_HISTORY} ({count} difference{'' if count == 1 else 's'})"
+            return f"{_WITHOUT_HISTORY} ({count_of(count, 'difference')})"
         if count:
             only_totals = (
                 ", all in totals: the cause is the hierarchy" if all(one.what in TOTALS for one in self.rows) else ""
             )
             causes = sum(one.role == CAUSE for one in self.rows)
             counted = f", {causes} of them {'a cause' if causes == 1 else 'causes'}" if causes < count else ""
-            return f"{count} difference{'' if count == 1 else 's'}{counted}{only_totals}"
+            return f"{count_of(count, 'difference')}{counted}{only_totals}"
         if self.compared_everything:
             return "reported and recomputed cash flow agree to the last digit"
         return "the figures compared agree to the last digit"
@@ -290,7 +291,8 @@ class Reconciliation(Result):
     def _following(self, rows: Sequence[Difference]) -> list[str]:
         """Say what is unexplained, what follows from the causes, and what only lacks its history."""
         explained = len(self.rows) - len(rows)
-        history = [f"- {explained} balance(s) differ only by the missing history: see .differences."]
+        differing = count_of(explained, "balance differs", "balances differ")
+        history = [f"- {differing} only by the missing history: see .differences."]
         unexplained = () if self.assumptions else describe_unexplained(rows)
         return [*unexplained, *describe_consequences(rows), *(history if explained else [])]
 

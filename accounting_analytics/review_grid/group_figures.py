@@ -8,6 +8,7 @@ from accounting_analytics.categorization.payee_history import local_days
 from accounting_analytics.column_conversion import split_list
 from accounting_analytics.figure_tables import EntriesData, FigureCell, FigureRow, FigureTable, TableHead
 from accounting_analytics.figures import KEY_SEPARATOR, text_of
+from accounting_analytics.messages import count_of
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.review_grid.static_table import described_category
 
@@ -25,7 +26,7 @@ def group_figures(record: ReviewRecord, title: str, notes: Sequence[str], max_gr
     groups = record.rows.groups[:max_groups]
     rows = [_row(record, group, account) for group, account in zip(groups, _accounts(record, groups), strict=True)]
     rest = len(record.rows.groups) - len(groups)
-    more = [f"{rest:,} more group(s); .frame has all."] if rest else []
+    more = [f"{count_of(rest, 'more group')}; .frame has all."] if rest else []
     heads = [TableHead(text, is_comparison=False) for text in _HEADS]
     return FigureTable(title, "", heads, rows, [*more, *notes], _entries(record, groups))
 

@@ -16,7 +16,7 @@ from accounting_analytics.categorization.transaction_groups import with_groups
 from accounting_analytics.categorization.uncategorized_queue import exact_queue
 from accounting_analytics.errors import InputError
 from accounting_analytics.load_metadata import attach_notes
-from accounting_analytics.messages import printable, quote
+from accounting_analytics.messages import count_of, printable, quote
 from accounting_analytics.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.recategorization.plan_file import resolve_proposals
 from accounting_analytics.schemas import Ledgers, Proposals
@@ -319,7 +319,7 @@ class ReviewRecord:
     def _add_proposals(self, frame: pd.DataFrame) -> None:
         self.proposals, absent = self.proposals.with_frame(frame, self.rows, self.ledgers, self.numbers)
         if absent:
-            self.notes.append(f"{absent:,} of {len(frame):,} proposal(s) fit no transaction of the queue.")
+            self.notes.append(f"{absent:,} of {count_of(len(frame), 'proposal')} found no transaction of the queue.")
 
     def _changed(self, change: StagedChange) -> None:
         self.revision += 1
@@ -331,8 +331,9 @@ class ReviewRecord:
         """Choose one category for rows; splits keep the category that is proposed for them, or none."""
         is_split = self.rows.is_split[rows]
         free, name = rows[~is_split], self.category_name(category)
-        count = self.staged.choose(free, category, f"{name} for {len(free):,} transaction(s)")
-        kept = f" {int(is_split.sum()):,} split transaction(s) stay as they are." if is_split.any() else ""
+        count = self.staged.choose(free, category, f"{name} for {count_of(len(free), 'transaction')}")
+        stay = count_of(int(is_split.sum()), "split transaction stays as it is", "split transactions stay as they are")
+        kept = f" {stay}." if is_split.any() else ""
         if not count:
             return f"Nothing changed.{kept}"
         return " ".join([f"{self._described(free)} set to {name}.{kept}", *self._doubts(free, category)])
@@ -342,19 +343,19 @@ class ReviewRecord:
         proposed = self.proposals.categories[rows]
         accepted = (proposed >= 0) & (self.staged.chosen[rows] == OPEN)
         rows, proposed = rows[accepted], proposed[accepted]
-        if not self.staged.choose(rows, proposed, f"{len(rows):,} accepted proposal(s)"):
+        if not self.staged.choose(rows, proposed, count_of(len(rows), "accepted proposal")):
             return "Nothing changed: there are no open proposals among these."
         return f"{self._described(rows)} accepted."
 
     def skip(self, rows: Rows) -> str:
         """Leave rows as they are, whatever is proposed for them."""
-        count = self.staged.choose(rows, SKIPPED, f"{len(rows):,} skipped transaction(s)")
-        return f"{count:,} transaction(s) are skipped: no plan changes them." if count else "Nothing changed."
+        count = self.staged.choose(rows, SKIPPED, count_of(len(rows), "skipped transaction"))
+        return f"{count_of(count, 'transaction')} skipped: no plan changes them." if count else "Nothing changed."
 
     def clear(self, rows: Rows) -> str:
         """Make rows open again."""
-        count = self.staged.choose(rows, OPEN, f"{len(rows):,} cleared decision(s)")
-        return f"{count:,} transaction(s) are open again." if count else "Nothing changed."
+        count = self.staged.choose(rows, OPEN, count_of(len(rows), "cleared decision"))
+        return f"{count_of(count, 'transaction')} open again." if count else "Nothing changed."
 
     def undo(self) -> str:
         """Take back the last decision."""
@@ -418,7 +419,7 @@ class ReviewRecord:
 
     def _described(self, rows: Rows) -> str:
         units = sum(self.rows.units[row] for row in rows.tolist())
-        return f"{len(rows):,} transaction(s), {self.amount(units)},"
+        return f"{count_of(len(rows), 'transaction')}, {self.amount(units)},"
 
     def _doubts(self, rows: Rows, category: int) -> Iterator[str]:
         """Yield why a category may be wrong: its type contradicts the direction, or ledgers are below it."""

@@ -20,6 +20,7 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.figure_tables import figure_table_html
 from accounting_analytics.html_tables import NOT_TYPESET
 from accounting_analytics.load_metadata import notes
+from accounting_analytics.messages import count_of
 from accounting_analytics.progress import BATCH_VARIABLE
 from accounting_analytics.recategorization import plan_recategorization
 from accounting_analytics.results import Result, ResultPart
@@ -84,8 +85,8 @@ def load_decisions(record: ReviewRecord, path: Path) -> str:
             choices[row] = number
     rows = np.fromiter(choices, dtype=np.int64, count=len(choices))
     numbers = np.fromiter(choices.values(), dtype=np.int32, count=len(choices))
-    record.staged.choose(rows, numbers, f"{len(rows):,} loaded decision(s)")
-    sentences = [f"{len(rows):,} of {len(saved.decisions):,} decision(s) of {path} are staged."]
+    record.staged.choose(rows, numbers, count_of(len(rows), "loaded decision"))
+    sentences = [f"{len(rows):,} of {count_of(len(saved.decisions), 'decision')} of {path} staged."]
     if absent:
         sentences.append(f"{absent:,} are of transactions that are not in the queue any more.")
     if refused:
@@ -216,7 +217,7 @@ class Review(Result):
         effect, rows = self._record.effect, len(self._record.rows)
         cleared, whole = map(self._record.amount, (effect.cleared_units, effect.all_units))
         return (
-            f"Review: {effect.cleared_rows:,} of {rows:,} transaction(s) decided, {cleared} of {whole} "
+            f"Review: {effect.cleared_rows:,} of {count_of(rows, 'transaction')} decided, {cleared} of {whole} "
             f"({effect.cleared_percent} %)"
         )
 

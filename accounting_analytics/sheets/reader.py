@@ -16,7 +16,7 @@ from zipfile import BadZipFile
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.extras import import_extra
-from accounting_analytics.messages import first_lines, join_ids, quote, shorten
+from accounting_analytics.messages import count_of, first_lines, join_ids, quote, shorten
 from accounting_analytics.sheets.cells import (
     EMPTY,
     Cell,
@@ -200,7 +200,7 @@ def _header_problem(header: list[str], columns: Sequence[Column]) -> str:
     declared = [column.name for column in columns]
     others = [name for name in header if name and name not in declared]
     if missing:
-        more = f"; it has {len(others)} other column(s), first {quote(others[0])}" if others else ""
+        more = f"; it has {count_of(len(others), 'other column')}, first {quote(others[0])}" if others else ""
         return f"the first row lacks {join_ids(missing)}{more}"
     twice = [column.name for column in columns if header.count(column.name) > 1]
     return f"a column appears twice: {join_ids(twice)}" if twice else ""

@@ -20,7 +20,7 @@ from accounting_analytics.load_metadata import (
     stated_attrs,
 )
 from accounting_analytics.local_books import ledgers_of, lines_of
-from accounting_analytics.messages import join_ids
+from accounting_analytics.messages import count_of, join_ids
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.periods import Period, choose_zone, day_label, parse_date
 from accounting_analytics.selections import Span
@@ -348,7 +348,7 @@ def _make(source: Any, ledgers: Any, options: StatementOptions, kind: _Kind) -> 
     notes = (
         *([] if any(summed.sums.values()) else ["There are no line entries in these days."]),
         *history.notes,
-        *([f"{layout.left_out} ledger(s) without amounts are left out."] if layout.left_out else []),
+        *([f"{count_of(layout.left_out, 'ledger')} without amounts left out."] if layout.left_out else []),
         *layout.notes,
         *chart.tree.notes(trees),
         known_ledgers_claim(ledgers, len(chart.tree.names)),
@@ -473,7 +473,9 @@ class _History(NamedTuple):
         if options.starting_balances is not None:
             supplied = read_balances(options.starting_balances, chart.tree, lines.scale)
             if others := sorted(supplied.units.keys() - chart.tree.names.keys()):
-                raise FrameError(f"starting_balances: {len(others)} ledger(s) are not in ledgers: {join_ids(others)}")
+                raise FrameError(
+                    f"starting_balances: {count_of(len(others), 'ledger')} not in ledgers: {join_ids(others)}"
+                )
             if kind.of_balances and (gap := sum(supplied.units.values(), 0)):
                 raise InputError(
                     "starting_balances do not balance: debits less credits are "
@@ -481,8 +483,8 @@ class _History(NamedTuple):
                 )
             note = f"Balances are the supplied ones at the start of {period.start_date}, and the movement since."
             absent = set() if kind.of_balances else set(chart.tree.cash) - supplied.units.keys()
-            at_zero = f"have no supplied balance and start at zero: {join_ids(sorted(absent))}"
-            more = count_notes((len(absent), f"cash ledger(s) {at_zero}"))
+            at_zero = f"without a supplied balance, taken to start at zero: {join_ids(sorted(absent))}"
+            more = count_notes((len(absent), "cash ledger", at_zero))
             return cls(period.start_date, supplied.units, is_movement=False, notes=(note, *more, *supplied.notes))
         stated = lines.books_start if options.books_start is None else options.books_start
         first = None if stated is None else parse_date(stated, "books_start")

@@ -11,7 +11,7 @@ import pandas as pd
 
 from accounting_analytics.arguments import to_texts
 from accounting_analytics.errors import InputError, PeriodError
-from accounting_analytics.messages import quote
+from accounting_analytics.messages import count_of, quote
 from accounting_analytics.periods import Period, day_label, month_label
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def shifted(period: Period, months: int) -> Period:
 def _earlier(day: dt.date, months: int) -> dt.date:
     month = _shift(day.replace(day=1), -months)
     if month is None:
-        raise PeriodError(f"there is no day {months} month(s) before {day}: the calendar starts in year 1")
+        raise PeriodError(f"there is no day {count_of(months, 'month')} before {day}: the calendar starts in year 1")
     last = _month_end(month)
     return last if day == _month_end(day) else month.replace(day=min(day.day, last.day))
 

@@ -32,7 +32,7 @@ from accounting_analytics.load_metadata import (
     stated_books_start,
     states_all_lines,
 )
-from accounting_analytics.messages import join_ids
+from accounting_analytics.messages import count_of, join_ids
 from accounting_analytics.money import format_amount, from_minor_units, pandas_dtype, to_minor_units
 from accounting_analytics.periods import Period, local_date, zone
 from accounting_analytics.selections import Span, joined, simplified
@@ -165,7 +165,8 @@ class LineSource:
             self.exact.require_distinct(~nw.col("ledger_id").is_null())
         requested = (self._metadata or {}).get("ledgers")
         absent = [] if requested is None else sorted(set(needed) - set(requested))
-        self._absent = f"{len(absent)} ledger(s) were not loaded: {join_ids(absent)}" if absent else ""
+        were = count_of(len(absent), "ledger was", "ledgers were")
+        self._absent = f"{were} not loaded: {join_ids(absent)}" if absent else ""
         filters = (self._metadata or {}).get("filters", {})
         self.is_cash_only = filters.get("is_cashflow") is True
         self.is_tagged = self.is_cash_only and bool(filters.get("tag_ids"))

@@ -15,7 +15,7 @@ from accounting_analytics.chart_of_accounts import (
 from accounting_analytics.errors import InputError
 from accounting_analytics.figures import OWN
 from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.messages import join_ids, quote, shorten
+from accounting_analytics.messages import count_of, join_ids, quote, shorten
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -455,8 +455,8 @@ def _other_title(kind: LedgerType) -> str:
 def _other_note(kind: LedgerType, of: Mapping[str, list[str]]) -> str:
     """State how many ledgers are in the section of others."""
     return (
-        f"{_other_title(kind)} has {len(of[_other(kind)])} ledger(s) of type {kind} whose sub_type is unknown, or "
-        "belongs to another type."
+        f"{_other_title(kind)} has {count_of(len(of[_other(kind)]), 'ledger')} of type {kind} whose sub_type is "
+        "unknown, or belongs to another type."
     )
 
 

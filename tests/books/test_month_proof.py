@@ -133,4 +133,4 @@ def test_incomplete_entries_are_found(lines, row):
         found = find_incompleteness(changed, MARCH, 2)
         assert found == f"1 does not balance, or lacks a line that is named: {entry_id}"
     twice = pa.concat_tables([lines, lines[row : row + 1]])
-    assert find_incompleteness(twice, MARCH, 2) == f"1 line(s) are there more than once: {line_id}"
+    assert find_incompleteness(twice, MARCH, 2) == f"1 line is there more than once: {line_id}"

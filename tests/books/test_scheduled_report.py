@@ -50,7 +50,7 @@ def test_a_month_that_does_not_agree(run_cells, monkeypatch):
 
     def differing(books):
         months = record(books).months
-        other = msgspec.structs.replace(months["2025-02"], ties=False, problem="2 difference(s)")
+        other = msgspec.structs.replace(months["2025-02"], ties=False, problem="2 differences")
         return msgspec.structs.replace(record(books), months=months | {"2025-02": other})
 
     monkeypatch.setattr(VersionReader, "_record", property(differing))

@@ -91,7 +91,7 @@ def test_labels_at_random_have_no_suggestions(noisy_books, payment_frames):
     books = payment_frames.frames(payments, dt.date.max)
     silent = aa.backtest(books.line_entries, books.ledgers)
     assert silent.frame["suggested_count"].sum() == 0
-    assert silent.summary() == "No suggestions for 7 month(s) at a precision of 98.0%."
+    assert silent.summary() == "No suggestions for 7 months at a precision of 98.0%."
 
 
 def test_a_history_without_categories(books):

@@ -152,15 +152,15 @@ def test_decisions_of_another_day(books, lines, queue, file):
     decided = aa.decide(tuesday, file, books.ledgers)
     assert categories(decided) == {"txn-0-0": "meals", "txn-1-0": "meals"}
     undecided, absent, changed = decided.attrs["notes"]
-    assert undecided == "4 of 6 transaction(s) are not decided by hand."
-    assert absent.startswith(f"1 of 2 decision(s) of {file} fit no transaction of the queue")
+    assert undecided == "4 of 6 transactions not decided by hand."
+    assert absent.startswith(f"1 of 2 decisions of {file} found no transaction of the queue")
     assert "'staples-" in absent
     assert absent.endswith("(row 5).")
-    assert changed.endswith(f"all they have now: '{coffee}' (2 transaction(s), -40.00, was -30.00).")
+    assert changed.endswith(f"all they have now: '{coffee}' (2 transactions, -40.00, was -30.00).")
     file.write_text(file.read_text(encoding="utf-8-sig").replace(",-30.00,", ',"-30,00",'), encoding="utf-8")
     assert aa.decide(tuesday, file, books.ledgers).attrs["notes"][2] == changed  # with decimal commas
     unchanged = aa.decide(monday, file, books.ledgers)
-    assert unchanged.attrs["notes"] == ("4 of 6 transaction(s) are not decided by hand.",)
+    assert unchanged.attrs["notes"] == ("4 of 6 transactions not decided by hand.",)
 
 
 def test_a_decided_transaction_becomes_a_transfer(books, queue, file):

@@ -44,12 +44,12 @@ def test_groups_and_transactions_are_decided(books, queue, groups):
     }
     assert decided["updated_category_ledger_name"].tolist() == ["Cost of Goods", "Meals", "Sales"]
     assert decided.attrs["notes"] == (
-        "1 of 4 transaction(s) are not decided by hand.",
+        "1 of 4 transactions not decided by hand.",
         (
             "Decision 'txn-1-0': its category 'Cost of Goods' is a parent ledger; a ledger below it may be meant: "
             "Software."
         ),
-        "1 payment(s), 5.00, are proposed for 'Sales', which is revenue: check that they are refunds to customers.",
+        "1 payment, 5.00, proposed for 'Sales', which is revenue: check that refunds to customers are meant.",
     )
     Proposals.checked(decided)
     assert len(aa.plan_recategorization(decided, ledgers=books.ledgers)) == 3
@@ -111,14 +111,14 @@ def test_decisions_replace_rules(books, queue, groups, tmp_path):
         ("txn-2-0", ("cogs", f"decided by hand: {groups['STAPLES']}")),
     ]
     assert combined.attrs["notes"] == (
-        "1 of 4 transaction(s) match no rule.",
-        "3 of 4 transaction(s) are not decided by hand.",
+        "1 of 4 transactions matched no rule.",
+        "3 of 4 transactions not decided by hand.",
         (
             f"Decision '{groups['STAPLES']}': its category 'Cost of Goods' is a parent ledger; a ledger below it may "
             "be meant: Software."
         ),
-        "1 proposal(s) were replaced by later ones.",
-        "2 payment(s), 40.00, are proposed for 'Sales', which is revenue: check that they are refunds to customers.",
+        "1 proposal was replaced by later ones.",
+        "2 payments, 40.00, proposed for 'Sales', which is revenue: check that refunds to customers are meant.",
     )
     assert len(aa.plan_recategorization(combined, ledgers=books.ledgers)) == 3
 
@@ -132,7 +132,7 @@ def test_later_decisions_replace_earlier_ones(books, queue, groups, tmp_path):
     assert {key: category for key, (category, _) in reasons(combined).items()} == {
         "txn-0-0": "meals", "txn-1-0": "transfers", "txn-2-0": "sales",
     }  # fmt: skip
-    assert combined.attrs["notes"][-2] == "3 proposal(s) were replaced by later ones."
+    assert combined.attrs["notes"][-2] == "3 proposals were replaced by later ones."
 
 
 def test_something_must_decide(books, queue):

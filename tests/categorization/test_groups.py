@@ -54,7 +54,7 @@ def test_rows_that_a_queue_has_twice_are_refused(queue_of, books, tmp_path, use)
     }
     queue = queue_of(("card", "-10.10", "BLUE BOTTLE"))
     functions[use](queue)
-    with pytest.raises(FrameError, match=r"the queue has 1 transaction\(s\) more than once: txn-0-0"):
+    with pytest.raises(FrameError, match="the queue has 1 transaction more than once: txn-0-0"):
         functions[use](pd.concat([queue, queue]))
 
 
@@ -76,7 +76,7 @@ def test_groups_of_one_merchant_direction_and_account(queue_of):
     ]
     assert groups["cumulative_share"].round(4).tolist() == [0.4657, 0.9302, 0.9884, 1.0]
     assert groups["share"].round(4).tolist() == [0.4657, 0.4645, 0.0582, 0.0116]
-    assert groups.attrs["notes"] == ("2 decision(s) clear 93 % of the uncategorized amount.",)
+    assert groups.attrs["notes"] == ("2 decisions clear 93 % of the uncategorized amount.",)
     QueueGroups.checked(groups)
 
 
@@ -113,7 +113,7 @@ def test_transfers_are_apart(queue_of):
     }
     assert transfers.index.min() > groups.index[groups["kind"] == "merchant"].max()
     assert transfers["group_id"].str.startswith("transfer-").all()
-    assert groups.attrs["notes"][1].startswith("4 transaction(s) are likely transfers between own accounts")
+    assert groups.attrs["notes"][1].startswith("4 likely transfers between own accounts")
 
 
 def test_a_part_of_the_queue_has_the_same_groups(queue_of, books):
@@ -149,8 +149,8 @@ def test_splits_are_apart(books):
         ("split", "ULINE", Decimal("-20.00")),
     ]
     assert groups.attrs["notes"] == (
-        "1 decision(s) clear 33 % of the uncategorized amount; the rest is likely transfers and split transactions.",
-        "1 transaction(s) are split and listed apart; they are not decided by group.",
+        "1 decision clears 33 % of the uncategorized amount; the rest is likely transfers and split transactions.",
+        "1 split transaction, listed apart and not decided by group.",
     )
 
 
@@ -161,7 +161,7 @@ def test_transactions_are_counted_not_rows(books):
     assert len(queue) == 2
     groups = aa.group_queue(queue)
     assert shown(groups, "kind", "transaction_count", "amount") == [("split", 1, Decimal("-100.00"))]
-    assert groups.attrs["notes"] == ("1 transaction(s) are split and listed apart; they are not decided by group.",)
+    assert groups.attrs["notes"] == ("1 split transaction, listed apart and not decided by group.",)
 
 
 def test_withheld_amounts_are_no_payment(books, tmp_path):

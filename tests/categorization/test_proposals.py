@@ -60,8 +60,8 @@ def test_first_matching_rule_decides(proposed):
     assert proposals["updated_category_ledger_name"].tolist() == ["Software", "Sales", "Sales", "Meals"]
     assert proposals["updated_category_ledger_id"].tolist() == ["software", "sales", "sales", "meals"]
     assert proposals.attrs["notes"] == (
-        "1 of 5 transaction(s) match no rule.",
-        "1 payment(s), 50.00, are proposed for 'Sales', which is revenue: check that they are refunds to customers.",
+        "1 of 5 transactions matched no rule.",
+        "1 payment, 50.00, proposed for 'Sales', which is revenue: check that refunds to customers are meant.",
     )
     Proposals.checked(proposals)
 
@@ -72,8 +72,8 @@ def test_receipts_that_are_proposed_as_expenses(proposed):
     receipts = proposals[proposals["direction"] == "inflow"]
     assert len(receipts) == 1
     assert proposals.attrs["notes"][-1] == (
-        f"1 receipt(s), {receipts['amount'].iloc[0]:.2f}, are proposed for 'Meals', which is an expense: check that "
-        "they are refunds."
+        f"1 receipt, {receipts['amount'].iloc[0]:.2f}, proposed for 'Meals', which is an expense: check that "
+        "refunds are meant."
     )
 
 
@@ -142,9 +142,9 @@ def test_unknown_category_is_refused_only_if_its_rule_matches(proposed):
     )
     assert proposals.empty
     assert proposals.attrs["notes"] == (
-        "5 of 5 transaction(s) match no rule.",
+        "5 of 5 transactions matched no rule.",
         "Rule 'ships' names the category 'Airships', which was not discovered; the rule matched nothing.",
-        "1 of 2 rule(s) decide no transaction: 'idle'.",
+        "1 of 2 rules decided no transaction: 'idle'.",
     )
     with pytest.raises(RulesError, match="rule 'ships': no discovered ledger matches 'Airships'"):
         proposed(rule("ships", contains="check", category="Airships"))
@@ -189,7 +189,7 @@ def test_a_transaction_with_two_uncategorized_parts_counts_once(books, tmp_path)
     file = tmp_path / "rules.toml"
     file.write_text(rule("none", contains="nothing like it", category="meals"))
     notes = aa.propose(queue, aa.load_rules(file), books.ledgers).attrs["notes"]
-    assert notes[0] == "2 of 2 transaction(s) match no rule."
+    assert notes[0] == "2 of 2 transactions matched no rule."
     file.write_text(rule("all", regex=".*", category="meals"))
     report = aa.report_rules(queue, aa.load_rules(file), books.ledgers)
     assert (report["transaction_count"].tolist(), report["amount"].tolist()) == ([2], [-101.0])

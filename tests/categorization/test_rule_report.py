@@ -77,10 +77,7 @@ def test_each_rule_is_reported(report):
         ("", 0, 0, ""),
     ]
     assert reported.attrs["notes"] == (
-        (
-            "Rule 'coffee' at line 1 contradicts 2 transaction(s) that have another category, such as COFFEE: "
-            "Expenses:Software."
-        ),
+        ("Rule 'coffee' at line 1 contradicts 2 transactions of another category, such as COFFEE: Expenses:Software."),
         "Rule 'large' at line 5 is shadowed: earlier rules, such as 'coffee' at line 1, decide all.",
         "Rule 'none' at line 14 is dead: it matches no transaction of the period.",
         (

@@ -45,7 +45,7 @@ def suggestions(queue):
             updated_category_ledger_name="Expenses",
             rule=SUGGESTED,
             confidence=[0.99, 0.98, 0.97],
-            reason="2 of 2 past transaction(s)",
+            reason="2 of 2 past transactions",
         )
     )
 
@@ -68,8 +68,8 @@ def test_suggestions_fill_what_is_left(queue, rules, suggestions, books):
     rows = proposals.set_index("description")
     assert rows["confidence"].notna().to_dict() == {"HOSTING": False, "PARTS": True, "COFFEE": False}
     assert rows.loc["PARTS", "confidence"] == suggestions.set_index("description").loc["PARTS", "confidence"]
-    assert rows.loc["PARTS", "reason"] == "2 of 2 past transaction(s)"
-    assert "1 proposal(s) are suggestions; check them before they are applied." in aa.notes(proposals)
+    assert rows.loc["PARTS", "reason"] == "2 of 2 past transactions"
+    assert "1 proposal is a suggestion: check before applying." in aa.notes(proposals)
 
 
 def test_suggestions_alone(queue, suggestions, books):
@@ -88,7 +88,7 @@ def test_suggestions_for_another_queue_are_counted(queue, suggestions, books):
     shorter = queue[queue["description"] != "PARTS"]
     proposals = aa.propose(shorter, None, books.ledgers, suggestions=suggestions)
     assert len(proposals) == 2
-    assert "1 suggestion(s) are for transactions that are not in the queue: txn-2-0." in aa.notes(proposals)
+    assert "1 suggestion for transactions that are not in the queue: txn-2-0." in aa.notes(proposals)
 
 
 def test_a_suggestion_that_cannot_be_a_category_is_refused(queue, suggestions, books):
@@ -110,7 +110,7 @@ def test_transfers_are_proposed_apart(queue, rules, books):
     assert reasons["CARD PAYMENT"] == "equal and opposite amount on Card within 7 days"
     assert proposals["confidence"].isna().all()
     assert (
-        "2 transaction(s) are likely transfers between own accounts, of 700.00 in all; they are proposed for "
+        "2 likely transfers between own accounts, of 700.00 in all; they are proposed for "
         "'Transfers', apart from rules and suggestions." in aa.notes(proposals)
     )
 

@@ -62,12 +62,11 @@ def test_payees_with_a_clear_history_have_suggestions(suggest, clear):
     assert suggestions["confidence"].between(0.98, 1).all()
     row = suggestions[(suggestions["description"] == "PAYEE A SHOP") & (suggestions["amount"] == -34)].iloc[0]
     assert row["reason"] == (
-        "46 of 46 past transaction(s) are Meals: 2024-11-14 -34.00 Meals, 2024-10-14 -34.00 Meals, "
-        "2024-09-14 -34.00 Meals"
+        "46 of 46 past transactions in Meals: 2024-11-14 -34.00 Meals, 2024-10-14 -34.00 Meals, 2024-09-14 -34.00 Meals"
     )
     assert aa.notes(suggestions)[:2] == (
         "Of 440 suggestions for the past 440 would have been right: 100.0%, at least 99.3% with 95 % confidence.",
-        "20 of 20 transaction(s) have a suggestion.",
+        "20 of 20 transactions got a suggestion.",
     )
 
 
@@ -90,7 +89,7 @@ def test_payees_without_a_history_have_none(suggest, clear, pay):
         [*clear, pay(dt.date(2024, 12, 5), "PAYEE Z SHOP", "Fuel"), pay(dt.date(2024, 12, 6), "", "Fuel")]
     )
     assert len(suggestions) == 20
-    assert "20 of 22 transaction(s) have a suggestion; 2 are of payees without a history." in aa.notes(suggestions)
+    assert "20 of 22 transactions got a suggestion; 2 are of payees without a history." in aa.notes(suggestions)
 
 
 def test_a_name_that_continues_another_has_its_history(suggest, clear, pay):
@@ -98,7 +97,7 @@ def test_a_name_that_continues_another_has_its_history(suggest, clear, pay):
     suggestions = suggest([*clear, pay(dt.date(2024, 12, 5), "PAYEE B SHOP PAYMENT", "Fuel")])
     assert by_text(suggestions)["PAYEE B SHOP PAYMENT"] == "Fuel"
     reason = suggestions.set_index("description").loc["PAYEE B SHOP PAYMENT", "reason"]
-    assert reason.startswith("46 of 46 past transaction(s) of PAYEE B SHOP are Fuel: ")
+    assert reason.startswith("46 of 46 past transactions of PAYEE B SHOP in Fuel: ")
     own = [pay(dt.date(2024, month, 3), "PAYEE B SHOP PAYMENT", "Rent") for month in range(6, 13)]
     assert by_text(suggest([*clear, *own]))["PAYEE B SHOP PAYMENT"] == "Rent"
 

@@ -92,7 +92,7 @@ def test_several_cash_lines_share_a_category(books):
         ("txn-0-1", Decimal("-40.00")),
     ]
     assert queue["category_amount"].isna().all()
-    assert "2 transaction(s)" in queue.attrs["notes"][0]
+    assert "2 transactions" in queue.attrs["notes"][0]
 
 
 def test_line_on_the_same_side_is_not_opposing(books):
@@ -179,7 +179,7 @@ def test_undetermined_transactions_are_noted(books):
     opposing = lines["opposing_ledger_ids"].where(lines["id"] != "line-0-0", None)
     queue = aa.uncategorized_queue(lines.assign(opposing_ledger_ids=opposing), books.ledgers)
     assert queue.empty
-    assert "1 transaction(s) have no opposing_ledger_ids" in queue.attrs["notes"][0]
+    assert "1 transaction without opposing_ledger_ids" in queue.attrs["notes"][0]
     unknown = aa.uncategorized_queue(lines, books.ledgers[books.ledgers["id"] != "meals"])
     assert "meals" in unknown.attrs["notes"][0]
 

@@ -45,8 +45,8 @@ def test_dry_run_as_text(run, demo_company):
     """Without --json the plan is a sentence, and the extra reports are counted."""
     days = ("--start-date", "2025-03-01", "--end-date", "2025-04-30")
     finished = run("reconcile", *days, "--dry-run", **demo_company.environment())
-    assert re.match(r"\d+ requests for about [\d,]+ lines of \d+ ledger\(s\): at least ", finished.stdout)
-    assert "2 report(s) are extra" in finished.stderr
+    assert re.match(r"\d+ requests for about [\d,]+ lines of \d+ ledgers: at least ", finished.stdout)
+    assert "2 reports are extra" in finished.stderr
 
 
 @pytest.mark.long

@@ -40,7 +40,7 @@ def test_parents(written, name, content):
     ("name", "content", "message"),
     [
         ("p.csv", "", "its first row is empty"),
-        ("p.csv", "id,parent\na,b\n", "the first row lacks ledger_id, parent_id; it has 2 other column(s), first 'id'"),
+        ("p.csv", "id,parent\na,b\n", "the first row lacks ledger_id, parent_id; it has 2 other columns, first 'id'"),
         ("p.csv", "ledger_id|parent_id\na|b\n", "all columns are in one"),
         ("p.csv", "ledger_id,parent_id,parent_id\na,b,c\n", "a column appears twice: parent_id"),
         ("p.csv", "ledger_id,parent_id\na,b\nc\n", "row 3: fewer cells than the 2 columns"),

@@ -42,7 +42,7 @@ def test_items_that_are_not_done_come_first(capsys, plan):
     refused = {"txn_29": ("refused", "no such ledger")}
     print_outcomes(plan, outcomes(plan, **lost, **refused), by="item", time_zone="UTC", limit=6)
     first, *lines = capsys.readouterr().out.splitlines()
-    assert first.endswith(": 30 item(s): 25 done, 4 unknown, 1 refused; times are UTC")
+    assert first.endswith(": 30 items: 25 done, 4 unknown, 1 refused; times are UTC")
     cells = [line.split() for line in lines if line.startswith(" 2025-")]
     assert [row[2] for row in cells] == ["unknown"] * 4 + ["refused", "done"]
     assert lines[-3:] == [
@@ -57,7 +57,7 @@ def test_sums_by_category_and_rule(capsys, plan):
     refused = {f"txn_{number:02d}": ("refused", f"reason {number}") for number in range(4)}
     print_outcomes(plan, outcomes(plan, **refused), by="category", time_zone="UTC", limit=10)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].endswith(": 30 item(s): 26 done, 4 refused")
+    assert lines[0].endswith(": 30 items: 26 done, 4 refused")
     cells = [line.split() for line in lines if "-" in line]
     assert ["Meals", "refused", "4", "-6.00", "meals"] in cells
     assert ["Meals", "done", "26", "-39.00", "meals"] in cells

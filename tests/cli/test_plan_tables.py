@@ -107,8 +107,8 @@ def test_verdict(capsys):
     change = aa.Effect(period, changes, differences=ReportDifferences.from_columns(columns))
     print_verdict(change, MAX_ROWS)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].endswith(": 0 ledger(s) changed; 5 figure(s) differ from the prediction.")
-    cause = "1.00 more than predicted: 1 new journal entry(ies) (x)"
+    assert lines[0].endswith(": 0 ledgers changed; 5 figures differ from the prediction.")
+    cause = "1.00 more than predicted: 1 new journal entry (x)"
     assert lines[1] == f"- net cash flow of Rent\N{REPLACEMENT CHARACTER}: {cause}"
     assert lines[4:] == ["3 of 5 causes; --all prints every one"]
     print_verdict(change, None)

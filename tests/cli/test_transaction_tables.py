@@ -8,7 +8,7 @@ import pytest
 from accounting_analytics.cli.transaction_tables import count_names, print_transactions
 
 COLUMNS = {"description": "description", "amount": "amount", "transaction_id": "transaction_id"}
-SUMMARY = "30 transaction(s)"
+SUMMARY = "30 transactions"
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_first_rows_and_how_many_were_left_out(capsys, rows):
     """The summary comes first, times are those of the zone, and the last line counts the rows."""
     print_transactions(rows, COLUMNS, summary=SUMMARY, time_zone="America/New_York", limit=20)
     first, *lines = capsys.readouterr().out.splitlines()
-    assert first == "30 transaction(s); times are America/New_York"
+    assert first == "30 transactions; times are America/New_York"
     assert sum("CARD PURCHASE" in line for line in lines) == 20
     assert any(line.startswith(" 2025-06-30 23:30   CARD PURCHASE 0 ") for line in lines)
     assert any(line.rstrip().endswith("-1,234,567.89   00000019-41d4-a716-446655440000") for line in lines)
@@ -41,7 +41,7 @@ def test_all_rows(capsys, rows):
     for limit in (None, 30):
         print_transactions(rows, COLUMNS, summary=SUMMARY, time_zone="localtime", limit=limit)
         shown = capsys.readouterr().out
-        assert shown.startswith("30 transaction(s); times are UTC\n")
+        assert shown.startswith("30 transactions; times are UTC\n")
         assert shown.count("CARD PURCHASE") == 30
         assert " 2025-07-01 03:30 " in shown
         assert "--all" not in shown
@@ -49,8 +49,8 @@ def test_all_rows(capsys, rows):
 
 def test_no_rows(capsys, rows):
     """Without rows only the summary is printed."""
-    print_transactions(rows[:0], COLUMNS, summary="0 transaction(s)", time_zone="UTC", limit=20)
-    assert capsys.readouterr().out == "0 transaction(s)\n"
+    print_transactions(rows[:0], COLUMNS, summary="0 transactions", time_zone="UTC", limit=20)
+    assert capsys.readouterr().out == "0 transactions\n"
 
 
 def test_a_narrow_terminal(capsys, rows, monkeypatch):

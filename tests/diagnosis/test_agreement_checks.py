@@ -176,7 +176,7 @@ def test_a_line_lost_between_small_pages(diagnose_books, distortion, finding_of)
 
     finding = finding_of(diagnose_books(distortion(response=change_response)), "page size")
     assert finding.verdict == "failed"
-    assert "comes 0 time(s) in pages of 2, and once in one of 1,000" in finding.message
+    assert "comes 0 times in pages of 2, and once in one of 1,000" in finding.message
 
 
 @pytest.mark.long

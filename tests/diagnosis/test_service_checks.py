@@ -80,9 +80,9 @@ def test_no_permission_for_line_entries(diagnose_books, distortion, finding_of):
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [
-        (-3600, ("failed", "60 minute(s) ahead of the service's", 4)),
-        (3600, ("failed", "60 minute(s) behind the service's", 4)),
-        (120, ("warning", "2 minute(s) behind", 0)),
+        (-3600, ("failed", "60 minutes ahead of the service's", 4)),
+        (3600, ("failed", "60 minutes behind the service's", 4)),
+        (120, ("warning", "2 minutes behind", 0)),
         (0, ("ok", "agree to a minute", 0)),
     ],
 )

@@ -150,7 +150,7 @@ def test_lone_surrogates_in_a_report_are_counted(connected):
     content = json.dumps(report()).replace('"Rent"', r'"Rent \ud83d"')
     loaded = aa.load_cash_flow_report(connected(answer_with(content)), *MARCH)
     assert loaded.ledgers["name"].tolist() == ["Expenses", "Rent \ufffd"]
-    assert loaded.notes[0].startswith("1 character(s) of texts were replaced: lone surrogates")
+    assert loaded.notes[0].startswith("1 character replaced in texts: lone surrogates")
     assert len(loaded.notes) == 1
 
 

@@ -84,7 +84,7 @@ def test_a_repeated_column_is_named(load):
 def test_repeats_are_counted(load):
     """Lines that are in two loads are kept once, and noted."""
     combined = aa.combine_loads([load(QUARTER), load(FEBRUARY)])
-    assert "308 line(s) were in more than one load, the same in each, and kept once." in aa.notes(combined)
+    assert "308 lines in more than one load, the same in each, kept once." in aa.notes(combined)
     assert aa.notes(aa.combine_loads([load(JANUARY), load(FEBRUARY)])) == ()
 
 
@@ -108,7 +108,7 @@ def test_gaps_stay_gaps(load):
         {"id": LEDGERS, "name": LEDGERS, "report_cash_flow": [True, False], "parent_id": [None, None], "sort_code": ""}
     )
     options = {"time_zone": "UTC", "allow_partial": False}
-    gap = r"2 ledger\(s\) have days that no load has \(ledger led_1: 2025-02-01/2025-02-28\)"
+    gap = r"2 ledgers have days that no load has \(ledger led_1: 2025-02-01/2025-02-28\)"
     for days in (QUARTER, FEBRUARY, MARCH):
         with pytest.raises(IncompleteLoadError, match=gap):
             aa.recompute_cash_flow(combined, ledgers, *days, **options)
@@ -167,13 +167,13 @@ def test_a_change_between_the_loads_is_refused_or_taken_from_the_later(load, boo
     first = load((JANUARY[0], FEBRUARY[1]))
     books.change(change)
     second = load((FEBRUARY[0], MARCH[1]))
-    with pytest.raises(ChangedWhileReadingError, match=r"1 line\(s\) changed between the loads: lin_.*load these days"):
+    with pytest.raises(ChangedWhileReadingError, match=r"1 line changed between the loads: lin_.*load these days"):
         aa.combine_loads([first, second])
     combined = aa.combine_loads([first, second], changed="later")
     kept = first[~first["id"].isin(second["id"]) & (first["local_date"] < FEBRUARY[0])]
     expected = pd.concat([kept, second]).sort_values(["datetime", "id"], ignore_index=True)
     pd.testing.assert_frame_equal(combined, expected)
-    assert any("1 line(s) changed between the loads, and are those of the later one: lin_" in one for one in aa.notes(
+    assert any("1 line changed between the loads, taken from the later one: lin_" in one for one in aa.notes(
         combined
     ))  # fmt: skip
     earlier_wins = aa.combine_loads([second, first], changed="later")
@@ -221,8 +221,8 @@ def unstated(frame):
     ("change", "reason"),
     [
         (unstated, "states no load"),
-        (lambda frame: frame.iloc[1:], "has 1 line(s) fewer than were loaded"),
-        (lambda frame: pd.concat([frame, frame.iloc[:2]]), "has 2 line(s) more than were loaded"),
+        (lambda frame: frame.iloc[1:], "has 1 line fewer than were loaded"),
+        (lambda frame: pd.concat([frame, frame.iloc[:2]]), "has 2 lines more than were loaded"),
     ],
     ids=["unstated", "filtered", "repeated"],
 )

@@ -275,7 +275,7 @@ def test_names_and_groups_of_tags(connected, unknown_field):
     found = frame.loc[frame["tag_ids"].fillna("") != "", ["tag_ids", "tag_names", "tag_group_ids"]]
     assert found.to_numpy().tolist() == [["t1|t2|t3", "Shop \u00a6 North||B", "g1||"]]
     assert frame["tag_names"].isna().tolist() == frame["tag_ids"].isna().tolist()
-    assert [note[:38] for note in frame.attrs["notes"]] == ["1 character(s) of texts were replaced:"]
+    assert [note[:30] for note in frame.attrs["notes"]] == ["1 character replaced in texts:"]
 
 
 @pytest.mark.parametrize("unknown_field", [False, True], ids=["fast", "strict"])
@@ -295,7 +295,7 @@ def test_broken_ids_and_texts_of_a_load(connected, unknown_field):
     frame = read()
     assert frame["transaction_description"].tolist() == ["Cafe \ufffd"]
     (note,) = frame.attrs["notes"]
-    assert note.startswith("1 character(s) of texts were replaced: lone surrogates")
+    assert note.startswith("1 character replaced in texts: lone surrogates")
     for old, new, message in [
         ('"txn_1"', '""', r"an id is empty.*transaction_id.*lin_1.*page 1"),
         ('"led_3"', '""', r"an id is empty.*opposing_ledger_ids.*lin_1.*page 1"),

@@ -80,7 +80,7 @@ def test_rounding_noise_is_removed_and_counted(connected, pages, line, sent, rea
     frame = aa.load_line_entries(connected(pages([line(amount=sent), line(2)])), ["led_1"], *MARCH)
     assert frame["amount"][0] == read
     assert frame.attrs["notes"] == (
-        "1 amount(s) had float rounding noise, within 1e-6 of the exact value, which was removed.",
+        "1 amount had float rounding noise, within 1e-6 of the exact value, which was removed.",
     )
 
 
@@ -192,7 +192,7 @@ def test_order_and_repeats(connected, pages, line):
     late = line(1, datetime="2025-03-20T00:00:00Z")
     frame = aa.load_line_entries(connected(pages([late, line(3)], [line(2), late])), ["led_1"], *MARCH)
     assert frame["id"].tolist() == ["lin_2", "lin_3", "lin_1"]
-    assert frame.attrs["notes"] == ("1 line(s) were sent more than once with the same content and kept once.",)
+    assert frame.attrs["notes"] == ("1 line sent more than once with the same content, and kept once.",)
 
 
 def test_one_line_with_two_contents_is_refused(connected, pages, line):

@@ -92,6 +92,6 @@ def test_a_plan_is_displayed(connected, line):
         return httpx.Response(200, json=body)
 
     plan = aa.plan_load(connected(answer), [evil], *YEAR)
-    assert str(plan).startswith("1 requests for about 1 lines of 1 ledger(s): at least 0.0 minute(s)")
+    assert str(plan).startswith("1 request for about 1 line of 1 ledger: at least 0.0 minutes")
     assert "<script>" not in plan._repr_html_()
     assert "&lt;script&gt;" in plan._repr_html_()

@@ -37,7 +37,7 @@ def test_a_partial_load_names_the_missing_days(connected, make_ledgers, spread):
     assert len(frame) == 3
     assert not frame.attrs["load"]["complete"]
     assert frame.attrs["load"]["missing"] == {"led_2": "2025-03-01/2025-03-31"}
-    assert "1 window(s) could not be read" in frame.attrs["notes"][0]
+    assert "1 window could not be read" in frame.attrs["notes"][0]
 
 
 def test_a_load_without_any_window_fails(connected):
@@ -82,6 +82,6 @@ def test_loading_again_is_advised_where_it_helps(connected, tmp_path, code, help
     with pytest.raises(StatusError, match="nothing was kept") as caught:
         aa.load_line_entries(client, ["led_1"], *MARCH)
     assert ("load again" in str(caught.value)) == helps
-    with pytest.raises(StatusError, match=r"are safe in.*call again") as caught:
+    with pytest.raises(StatusError, match=r"safe in.*call again") as caught:
         aa.load_line_entries(client, ["led_1"], *MARCH, checkpoint=tmp_path)
     assert ("once the cause is removed" in str(caught.value)) == (not helps)

@@ -120,7 +120,7 @@ def test_repeats_at_page_boundaries_are_counted(connected, make_ledgers, spread)
     service.within = lambda *days: [*within(*days)[:100], *within(*days)[99:]]
     frame = aa.load_line_entries(connected(service), ["led_1"], *MARCH)
     assert sorted(frame["id"]) == sorted(line["id"] for line in service.lines)
-    assert frame.attrs["notes"] == ("1 line(s) were sent more than once with the same content and kept once.",)
+    assert frame.attrs["notes"] == ("1 line sent more than once with the same content, and kept once.",)
 
 
 def expire_tokens(service, pages):

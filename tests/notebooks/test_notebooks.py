@@ -82,7 +82,7 @@ def test_run_all_changes_nothing(checkout, demo_company):
     assert "Not in the queue, because categorized already or misspelt: mobile-deposit-0f44df" in text
     assert "is dead: it matches no transaction" in text
     assert "There are no suggestions: a precision of 98.0% can be checked from" in text
-    assert re.search(r"Review: \d+ of \d+ transaction\(s\) decided", text)
+    assert re.search(r"Review: \d+ of \d+ transactions decided", text)
     assert "widget-view" not in text
     assert uncategorized(demo_company.client) == before
     assert [path.name for path in (checkout / "notebooks").iterdir() if "journal" in path.name] == []

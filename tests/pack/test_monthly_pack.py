@@ -128,7 +128,7 @@ def test_ledgers_and_rows_are_all_on_the_page(demo_pack):
         ]
         assert [row.label for row in table.rows if row.kind != "heading"] == with_amounts
         left_out = len(statement.rows) - len(table.rows)
-        assert table.notes == ([f"{left_out} row(s) of zeros are left out."] if left_out else [])
+        assert table.notes == ([f"{left_out} rows of zeros left out."] if left_out else [])
     assert ">Total transfers<" not in demo_pack.html
 
 

@@ -202,7 +202,7 @@ def test_amounts_that_are_no_figures_are_counted(tmp_path):
     path.write_text(html, encoding="utf-8", newline="\n")
     result = aa.verify_pack(path)
     assert (result.verified, result.unchecked) == (True, ("1,234.50",))
-    assert "1 amount(s) on the page cannot be checked: 1,234.50." in result.notes
+    assert "1 amount on the page cannot be checked: 1,234.50." in result.notes
 
 
 def test_another_fingerprint_is_a_fault(pack):

@@ -110,9 +110,7 @@ def test_categorize(books, commands, tmp_path):
     dry = commands.run(*CATEGORIZE, "--dry-run")
     assert dry.returncode == 0, dry.stderr
     assert "dry run, nothing was sent: 6 would_change" in dry.stderr
-    assert dry.stdout.startswith(
-        "7 of 13 uncategorized transaction(s) are left for a person\n5 no rule, 2 above the limit\n"
-    )
+    assert dry.stdout.startswith("7 of 13 uncategorized transactions left for a person\n5 no rule, 2 above the limit\n")
     assert max(map(len, dry.stdout.splitlines())) <= 80
     assert (books.audit(), list(tmp_path.glob("categorize-*"))) == ([], [])
     confirmed = commands.run(*CATEGORIZE, "--confirm", "--json")
@@ -198,7 +196,7 @@ def test_transactions_added_since_the_plan_that_is_resumed(books, build, environ
     books.post(build.purchase(9, "SHOP 9", "9.01", books.bank, books.outflow))
     again = CliRunner().invoke(app, command, env=environment())
     assert type(again.exception) is RecategorizationIncompleteError
-    assert "1 transaction(s) that exact rules decide are not in the plan that was resumed" in str(again.exception)
+    assert "1 transaction that exact rules decide, but not in the plan that was resumed" in str(again.exception)
     assert changes(books) == dict.fromkeys(WITHIN, 1)
 
 
@@ -211,7 +209,7 @@ def run_killed(start, fork_server, chance, journal):
         length, pid = chance.choice([*range(3 * COUNT), None, None]), start("--journal", journal)
         finished = fork_server.wait() if length is None else kill_at(fork_server, pid, journal, length)
         assert finished.returncode in {0, 6, -signal.SIGKILL}, finished.stderr
-        if finished.returncode == 0 or "1 change(s) of the run are not undone" in finished.stderr:
+        if finished.returncode == 0 or "1 change of the run not undone" in finished.stderr:
             return kills
         if finished.returncode == 6:
             journal = journal.with_name(f"{journal.name}-more")

@@ -108,7 +108,7 @@ def test_unknown_parents_are_noted(predict):
     ledgers = ledgers_of(PARENTS | {"food": None}, food=False)
     totals = predict(report_of(*FLOWS, moved=moved), ledgers, moved=moved)
     assert [row[0] for row in rows(totals)] == ["food", "expenses", "gone", "out"]
-    assert "parents of 2 ledger(s) that change are not known" in totals.attrs["notes"][0]
+    assert "parents of 2 ledgers to be changed are not known" in totals.attrs["notes"][0]
     assert totals.attrs["notes"][0].endswith(": gone, the meals.")
 
 

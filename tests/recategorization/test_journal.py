@@ -210,7 +210,7 @@ def test_undo_states_what_a_resumed_journal_lost(books, plan, written):
     aa.apply_plan(books.client, plan, journal=written, confirm=True)
     undo = aa.undo_plan(books.client, written)
     assert len(undo) == 1
-    assert undo.notes[0].startswith("The books already had 3 change(s) of the plan that no run with this journal sent")
+    assert undo.notes[0].startswith("The books already had 3 changes of the plan that no run with this journal sent")
 
 
 def test_crashes_while_a_run_is_resumed(tmp_path, item):

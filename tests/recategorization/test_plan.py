@@ -46,14 +46,14 @@ def test_preview_notes_items_without_effect(books, plan):
     narrow = aa.load_cash_flow_report(books.client, "2025-03-11", "2025-03-31")
     preview = plan.preview(narrow)
     assert preview.frame.empty
-    assert "4 of 4 item(s) change nothing" in preview.notes[0]
+    assert "4 of 4 items would change nothing" in preview.notes[0]
     assert "txn_split" in preview.notes[0]
     books.client.recategorize_transaction(
         books.bank, "txn_2", updated_category_ledger_id=books.rent, category_ledger_id=books.outflow
     )
     moved = plan.preview(books.report())
     assert books.software not in set(moved.frame["ledger_id"])
-    assert "1 of 4 item(s) change nothing" in moved.notes[0]
+    assert "1 of 4 items would change nothing" in moved.notes[0]
 
 
 def test_preview_refuses_a_tagged_report(books, plan):
@@ -70,7 +70,7 @@ def test_preview_refuses_what_the_report_contradicts(books, build, plan):
     frame = plan.frame
     first = frame["transaction_id"].iloc[0]
     frame.loc[0, "updated_category_ledger_name"] = "Travel"
-    with pytest.raises(PlanError, match=rf"1 of 4 item\(s\) cannot be applied; first: transaction {first}: ledger"):
+    with pytest.raises(PlanError, match=rf"1 of 4 items cannot be applied; first: transaction {first}: ledger"):
         aa.Plan(frame).preview(report)
     cash = build.plan(None, build.item("txn_0", books.bank, books.outflow, books.savings))
     with pytest.raises(PlanError, match=r"transaction txn_0: ledger .* reports cash flow"):

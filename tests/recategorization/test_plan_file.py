@@ -308,7 +308,7 @@ def test_what_a_spreadsheet_saves_loads_to_the_same_items(build, tmp_path_factor
     loaded = aa.Plan.load(file)
     assert list(loaded.items) == [items[one] for one in dict.fromkeys(kept)]
     assert loaded.instance_id == plan.instance_id
-    assert loaded.notes[-1] == "1 other column(s) of the plan file are ignored: 'own'."
+    assert loaded.notes[-1] == "1 other column of the plan file ignored: 'own'."
     amounts = plan.frame["amount"].iloc[list(dict.fromkeys(kept))]
     assert loaded.frame["amount"].tolist() == amounts.tolist()
 

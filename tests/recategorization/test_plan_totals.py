@@ -50,7 +50,7 @@ def test_counts_and_sums(plan):
         ("<Rent>", 1, Decimal("-30.00")),
         ("Meals", 3, Decimal("-5.00")),
     ]
-    assert plan.summary() == f"Recategorization plan {plan.plan_id}: 4 item(s)"
+    assert plan.summary() == f"Recategorization plan {plan.plan_id}: 4 items"
     with pytest.raises(InputError, match="by must be one of 'rule', 'category', not 'outcome'"):
         plan.totals("outcome")
     with pytest.raises(InputError, match=r"by must be one of 'rule', 'category', not \['rule'\]"):
@@ -70,7 +70,7 @@ def test_outcomes(plan):
         ("<Rent>", "done", Decimal("-30.00")),
         ("Meals", "done", Decimal("-0.80")),
     ]
-    assert plan.summary(found).endswith(": 4 item(s): 3 done, 1 unknown")
+    assert plan.summary(found).endswith(": 4 items: 3 done, 1 unknown")
 
 
 def test_sums_are_exact_with_decimals(build):
@@ -95,4 +95,4 @@ def test_empty_plan(build):
     """A plan without items has empty tables."""
     plan = build.plan(None)
     assert plan.totals("rule", outcomes(plan)).empty
-    assert plan.summary(outcomes(plan)).endswith("0 item(s): nothing to do")
+    assert plan.summary(outcomes(plan)).endswith("0 items: nothing to do")

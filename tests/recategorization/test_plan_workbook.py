@@ -82,8 +82,8 @@ def test_edits_are_accepted(file):
     plan = aa.Plan.load(file)
     assert plan.frame["updated_category_ledger_id"].tolist() == ["4000", "meals"]
     assert plan.notes == (
-        "1 other column(s) of the plan file are ignored: 'my comment'.",
-        "1 hidden row(s) of the plan file are part of the plan.",
+        "1 other column of the plan file ignored: 'my comment'.",
+        "1 hidden row of the plan file taken into the plan.",
     )
     assert "'my comment'" in repr(plan)
     assert "my comment" in plan._repr_html_()

@@ -45,7 +45,7 @@ def test_two_parts_with_one_new_category(books, build, tmp_path):
         books.instance,
         *(build.item("txn_split", books.bank, one, books.meals, opposing=opposing, entry="one") for one in opposing),
     )
-    assert "2 of 2 item(s) join a part of a split" in both.preview(books.report()).notes[-1]
+    assert "2 of 2 items would join a part of a split" in both.preview(books.report()).notes[-1]
     frame = aa.apply_plan(books.client, both, journal=tmp_path / "journal", confirm=True)
     assert frame["outcome"].tolist() == ["refused", "refused"]
     assert books.audit() == []
@@ -83,7 +83,7 @@ def test_edited_file(books, build, plan, tmp_path, suffix):
     _edit(file, "txn_split", {"updated_category_ledger_id": "", "updated_category_ledger_name": "Rent"})
     ledgers, _ = books.load()
     edited = aa.Plan.load(file, ledgers=ledgers)
-    assert "1 of 4 item(s) join a part of a split" in edited.preview(books.report()).notes[-1]
+    assert "1 of 4 items would join a part of a split" in edited.preview(books.report()).notes[-1]
     journal = tmp_path / "journal"
     assert build.outcomes(aa.apply_plan(books.client, edited, journal=journal))["txn_split"] == "refused"
     allowed = aa.apply_plan(books.client, edited, journal=journal, allow_irreversible=True)

@@ -131,7 +131,7 @@ def test_undo_of_groups_and_transactions(books, plan, applied, tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "hint"),
-    [("txn_00", "did you mean 'txn_0' or "), ("nothing of this kind", "it has 4 change(s) of 3 group(s); without")],
+    [("txn_00", "did you mean 'txn_0' or "), ("nothing of this kind", "it has 4 changes of 3 groups; without")],
 )
 def test_undo_of_an_unknown_group(books, applied, text, hint):
     """What is misspelt is refused with what is meant, and what is unknown with what there is."""
@@ -156,7 +156,7 @@ def test_changes_by_other_users_stay(books, build, applied, tmp_path):
     left_out = undo.left_out
     assert build.outcomes(left_out) == {"txn_0": "changed_elsewhere", "txn_split": "changed_elsewhere"}
     assert left_out["reason"].str.startswith("its categories are now ").all()
-    assert undo.notes == ("2 of 4 change(s) are left out: another user has changed them since: txn_0, txn_split.",)
+    assert undo.notes == ("2 of 4 changes left out: another user has changed them since: txn_0, txn_split.",)
     move(books, "txn_1", books.meals, books.rent)
     outcomes = aa.apply_plan(books.client, undo, journal=tmp_path / "undo.journal", confirm=True, modified_by="us")
     assert build.outcomes(outcomes) == {"txn_1": "changed_elsewhere", "txn_2": "done"}

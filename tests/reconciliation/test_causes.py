@@ -156,7 +156,7 @@ def test_a_missing_ledger_is_one_cause(ledger_id, is_reported):
     (cause,) = causes(outcome).to_dict("records")
     which = "only the report lists this ledger" if is_reported else "the report does not list this ledger"
     assert (cause["what"], cause["ledger_id"]) == ("net_cash_flow", ledger_id)
-    assert cause["explanation"] == f"{which}: its {len(of_ledger)} line(s) sum to {of_ledger['amount'].sum():,}"
+    assert cause["explanation"] == f"{which}: its {len(of_ledger)} lines sum to {of_ledger['amount'].sum():,}"
     assert f"{len(of_ledger)} lines and " in outcome.explain()
 
 
@@ -170,7 +170,7 @@ def test_a_load_with_an_unknown_ledger_names_it():
     for frame, name in ((lines, "Rent (rent)"), (LINES, "rent")):
         with pytest.raises(FrameError) as raised:
             aa.recompute_cash_flow(frame, known, *DAYS)
-        assert f"1 ledger(s) of the line entries are not in ledgers: {name} with {sentence}" in str(raised.value)
+        assert f"1 ledger of the line entries not in ledgers: {name} with {sentence}" in str(raised.value)
     with pytest.raises(FrameError) as raised:
         aa.recompute_cash_flow(lines, known, *DAYS, starting_balances={})
     within = of_rent[of_rent["datetime"] >= pd.Timestamp(DAYS[0], tz="UTC")]

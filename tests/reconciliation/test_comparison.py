@@ -171,7 +171,7 @@ def test_a_cent_on_a_line_and_its_ledger_is_found(row, off):
         "net_cash_flow": off,
         "identity": off,
     }
-    assert differences["net_cash_flow", line["ledger_id"], None][1] == "made up of 1 line difference(s)"
+    assert differences["net_cash_flow", line["ledger_id"], None][1] == "made up of 1 line difference"
 
 
 @pytest.mark.parametrize(
@@ -625,13 +625,13 @@ def test_missing_history_is_named_first():
     assert count > 10
     assert f"{advice} to recompute_cash_flow, or load the line entries from the first entry" in outcome.summary()
     assert outcome.explain().splitlines()[0] == outcome.summary()
-    assert f"- {count} balance(s) differ only by the missing history" in outcome.explain()
+    assert f"- {count} balances differ only by the missing history" in outcome.explain()
     assert outcome.explain().count("reported ") == 0
     assert advice in outcome._repr_html_()
     wrong = aa.reconcile(
         changed(REPORT, "ending_balances", "bank", "cash_balance", lambda balance: balance + CENT), recomputed
     )
-    assert f"- {count - 1} balance(s) differ only by" in wrong.explain()
+    assert f"- {count - 1} balances differ only by" in wrong.explain()
     assert "ending balance per cash ledger: Bank (bank): reported" in wrong.explain()
     assert len(wrong.differences) == count
 

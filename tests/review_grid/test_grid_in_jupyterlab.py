@@ -179,7 +179,7 @@ def test_a_review_from_the_filter_to_the_books(browser, lab, tmp_path, company, 
     books = expected(company, rejected)
     notebook.run(2)
     browser.wait_until(f"{CELLS}[2].innerText.includes(' done')")
-    assert f"{len(books)} item(s): {len(books)} done" in notebook.output(2)
+    assert f"{len(books)} items: {len(books)} done" in notebook.output(2)
     assert cleared.startswith(f"Cleared: {len(books)} of 358 transactions")
     assert audited(company) == books
     notebook.save()  # a page that is not saved asks before it is left
@@ -188,7 +188,7 @@ def test_a_review_from_the_filter_to_the_books(browser, lab, tmp_path, company, 
 def check_saved_notebook(notebook, cleared, copies):
     """Check copies of the saved notebook, with another kernel: the table has all decisions, and there is no error."""
     saved = nbformat.read(notebook.path, as_version=4)
-    decided = f"{cleared.split(',')[0].removeprefix('Cleared: ').replace(' transactions', ' transaction(s) decided')}"
+    decided = f"{cleared.split(',')[0].removeprefix('Cleared: ').replace(' transactions', ' transactions decided')}"
     shutil.copy(notebook.path, notebook.path.with_name("trusted.ipynb"))
     saved.cells[2].source = "1 + 1"
     nbformat.write(saved, notebook.path.with_name("untrusted.ipynb"))

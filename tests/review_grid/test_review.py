@@ -43,14 +43,14 @@ def test_nothing_is_decided_that_was_not_accepted(review):
     """A proposal is in no decision and in no plan until a person accepts it."""
     assert review.decisions.empty
     assert len(review.plan()) == 0
-    assert review.accept("uber-1") == "1 transaction(s), -20.00, accepted."
+    assert review.accept("uber-1") == "1 transaction, -20.00, accepted."
     assert decided(review) == {"uber-1": ("travel", "a rule")}
     assert [one.transaction_id for one in review.plan().items] == ["uber-1"]
 
 
 def test_a_category_for_groups_and_transactions(review, groups, queue, ledgers):
     """A category is an id, name or path; the plan is that of the same decisions in a mapping."""
-    assert review.assign(groups["CORNER DELI"], "Expenses:Meals") == "2 transaction(s), -25.00, set to Meals."
+    assert review.assign(groups["CORNER DELI"], "Expenses:Meals") == "2 transactions, -25.00, set to Meals."
     review.assign([groups["UBER TRIP"], "client"], "travel")
     review.assign("uber-2", "Meals")
     group = groups["CORNER DELI"]
@@ -80,17 +80,17 @@ def test_a_category_for_groups_and_transactions(review, groups, queue, ledgers):
 def test_doubtful_categories_are_named(review):
     """A receipt that becomes an expense, and a parent ledger, are said where they are chosen, and in the notes."""
     assert review.assign("client", "travel").endswith(
-        "1 receipt(s), 900.00, are proposed for 'Travel', which is an expense: check that they are refunds."
+        "1 receipt, 900.00, proposed for 'Travel', which is an expense: check that refunds are meant."
     )
     assert "'Expenses' is a parent ledger; a ledger below it may be meant: Meals, Travel." in review.assign(
         "deli-1", "Expenses"
     )
-    assert any("check that they are refunds" in note for note in aa.notes(review.decisions))
+    assert any("check that refunds are meant" in note for note in aa.notes(review.decisions))
 
 
 def test_what_is_skipped_is_not_accepted(review, groups):
     """A skipped transaction stays uncategorized when all is accepted, and is open again when it is cleared."""
-    assert review.skip("uber-2") == "1 transaction(s) are skipped: no plan changes them."
+    assert review.skip("uber-2") == "1 transaction skipped: no plan changes them."
     review.accept()
     assert categories(review) == {"uber-1": "travel", "uber-3": "travel", "client": "sales", "split": "meals"}
     assert review.frame["category"].tolist()[1] == "Travel, skipped"
@@ -132,9 +132,9 @@ def test_every_decision_is_undone_and_done_again(review):
     review.accept()
     review.assign(["uber-1", "uber-2"], "meals")
     states = [categories(review)]
-    assert review.undo() == "Undone: Meals for 2 transaction(s)."
+    assert review.undo() == "Undone: Meals for 2 transactions."
     assert categories(review)["uber-1"] == "travel"
-    assert review.redo() == "Done again: Meals for 2 transaction(s)."
+    assert review.redo() == "Done again: Meals for 2 transactions."
     assert [categories(review)] == states
     review.undo()
     review.undo()
@@ -259,7 +259,7 @@ def test_decisions_survive_another_kernel(review, queue, ledgers, tmp_path):
     review.skip(["deli-1", "uber-2"])
     review.save(tmp_path / "review.json")
     later = aa.review(queue, ledgers, proposals=review.decisions)
-    assert later.load(tmp_path / "review.json").startswith("6 of 6 decision(s) of ")
+    assert later.load(tmp_path / "review.json").startswith("6 of 6 decisions of ")
     pd.testing.assert_frame_equal(later.decisions, review.decisions)
     assert later.frame["category"].tolist()[2] == "skipped, open"
     later.undo()
@@ -323,7 +323,7 @@ def test_proposals_that_fit_nothing_are_noted(books, queue, ledgers):
     ] = (None, "Travel")
     fewer = queue[queue["transaction_id"] != "uber-1"]
     review = aa.review(fewer, ledgers, proposals=proposals)
-    assert review.notes == ("1 of 5 proposal(s) fit no transaction of the queue.",)
+    assert review.notes == ("1 of 5 proposals found no transaction of the queue.",)
     review.accept()
     assert categories(review)["client"] == "travel"
     with pytest.raises(PlanError, match="nowhere"):
@@ -339,14 +339,14 @@ def test_amounts_beyond_floats(books, ledgers):
     huge = "-123456789012345678901.23"
     rows = [("a", "card", 1, huge, "HUGE", "out", None), ("b", "card", 2, "-0.01", "HUGE", "out", "-0.01")]
     review = aa.review(books["queue"](rows, as_decimals=True), ledgers)
-    assert review.assign("a", "meals") == "1 transaction(s), -123,456,789,012,345,678,901.23, set to Meals."
+    assert review.assign("a", "meals") == "1 transaction, -123,456,789,012,345,678,901.23, set to Meals."
     assert "123,456,789,012,345,678,901.23 of 123,456,789,012,345,678,901.24 (99 %)" in review.summary()
 
 
 def test_an_empty_queue(queue, ledgers):
     """A queue without rows has nothing to review."""
     review = aa.review(queue.head(0), ledgers)
-    assert review.summary() == "Review: 0 of 0 transaction(s) decided, 0.00 of 0.00 (100 %)"
+    assert review.summary() == "Review: 0 of 0 transactions decided, 0.00 of 0.00 (100 %)"
     assert review.accept().startswith("Nothing changed")
     assert len(review.plan()) == 0
     assert json.loads(review.to_json()) == {"notes": [], "decisions": []}

@@ -85,15 +85,15 @@ def test_actions_of_a_page_are_those_of_the_review(page, review, groups):
     """A category for a group and a row, accept, skip, undo and redo change the record, and the page follows it."""
     deli, uber = page.group("CORNER DELI"), page.group("UBER TRIP")
     assert page.ask("assign", groups=[deli], rows=[1], category=page.category("Meals")) == (
-        "3 transaction(s), -55.01, set to Meals.",
+        "3 transactions, -55.01, set to Meals.",
         False,
     )
     page.ask("accept", groups=[deli, uber])
     page.ask("skip", rows=[0])
     chosen = dict(zip(review.decisions["transaction_id"], review.decisions["updated_category_ledger_id"], strict=True))
     assert chosen == {"deli-1": "meals", "deli-2": "meals", "uber-1": "travel", "uber-2": "meals", "uber-3": "travel"}
-    assert page.state["undo"] == "1 skipped transaction(s)"
-    assert page.ask("undo") == ("Undone: 1 skipped transaction(s).", False)
+    assert page.state["undo"] == "1 skipped transaction"
+    assert page.ask("undo") == ("Undone: 1 skipped transaction.", False)
     page.ask("redo")
     page.ask("clear", groups=[deli])
     review.assign(groups["CORNER DELI"], "travel")
@@ -191,7 +191,7 @@ def test_a_notebook_saves_a_table(displayed, review, monkeypatch):
     review.accept()
     is_update, data = bundles[-1]
     assert is_update
-    assert "5 of 9 transaction(s) decided" in re.sub("<.*?>", "", data["text/html"])
+    assert "5 of 9 transactions decided" in re.sub("<.*?>", "", data["text/html"])
 
 
 def test_many_decisions_update_the_table_once(displayed, review, monkeypatch):
@@ -207,7 +207,7 @@ def test_many_decisions_update_the_table_once(displayed, review, monkeypatch):
 
     asyncio.run(decide())
     (update,) = bundles[2:]
-    assert "3 of 9 transaction(s) decided" in update[1]["text/html"]
+    assert "3 of 9 transactions decided" in update[1]["text/html"]
 
 
 @pytest.mark.parametrize("is_batch", [True, False])

@@ -81,7 +81,7 @@ def test_every_problem_with_its_rows(read):
     ("text", "message"),
     [
         ("", "table.csv is not a table: its first row is empty"),
-        ("id,other\n", "is not a table: the first row lacks amount; it has 1 other column(s), first 'other'"),
+        ("id,other\n", "is not a table: the first row lacks amount; it has 1 other column, first 'other'"),
         ("id|amount\n1|2\n", "all columns are in one: a spreadsheet did not split them"),
         ("id,amount,ID\n", "a column appears twice: id"),
         ("id,amount\na,1,50\nb,2,10\n", "table.csv, rows 2, 3: more cells than the 2 columns; put an amount"),

@@ -86,5 +86,5 @@ def test_unknown_sub_types_are_counted(books):
     changed.loc[changed["id"] == "led_savings", "sub_type"] = "digital_assets"
     sheet = aa.balance_sheet(lines, changed, columns=["2026-05"], books_start="2025-01-01")
     assert sheet["asset_other"].exact() == sheet["Savings Account"].exact() != 0
-    counted = "1 ledger(s) of type asset whose sub_type is unknown, or belongs to another type."
+    counted = "1 ledger of type asset whose sub_type is unknown, or belongs to another type."
     assert f"Other (asset) has {counted}" in sheet.notes

@@ -98,7 +98,7 @@ def test_rows_without_movement_are_left_out_and_counted():
     """Ledgers without a line are not shown, and the notes say how many."""
     statement = of_january(aa.income_statement, small(("rent1", 100)))
     assert {row.key for row in statement.rows if row.kind == "ledger"} == {"rent1"}  # and those that are its section
-    assert "6 ledger(s) without amounts are left out." in statement.notes  # suspense, memo, office, two rents
+    assert "6 ledgers without amounts left out." in statement.notes  # suspense, memo, office, two rents
 
 
 def test_an_unknown_sub_type_is_a_section_of_its_type():
@@ -110,7 +110,7 @@ def test_an_unknown_sub_type_is_a_section_of_its_type():
     assert row_units(statement, "net_income") == [-350]
     (row,) = [row for row in statement.rows if row.key == row_key(statement, "tax")]
     assert row.section not in {one.section for one in statement.rows if "rent1" in one.ledger_ids}
-    assert any(note.startswith("Other (expense) has 1 ledger(s) of type expense") for note in statement.notes)
+    assert any(note.startswith("Other (expense) has 1 ledger of type expense") for note in statement.notes)
 
 
 def test_the_type_of_a_ledger_decides_on_its_side():

@@ -27,6 +27,7 @@ from accounting_analytics.cli.output import MAX_ROWS, print_first_rows, print_ma
 from accounting_analytics.cli.plan_run import RunOptions, print_run, run_plan
 from accounting_analytics.cli.service_or_demo import connect_service
 from accounting_analytics.errors import PlanError, RecategorizationIncompleteError
+from accounting_analytics.messages import count_of
 
 _LEFT_OUT_COLUMNS = {"outcome": "left out", "transaction_id": "transaction", "reason": "reason"}
 
@@ -109,5 +110,5 @@ def undo(
     remaining = int((left_out["outcome"] != "already_done").sum())
     if confirm and remaining:
         raise RecategorizationIncompleteError(
-            f"{remaining} change(s) of the run are not undone; they are listed with the reason of each"
+            f"{count_of(remaining, 'change')} of the run not undone: listed with the reason of each"
         )

@@ -33,6 +33,7 @@ from accounting_analytics.cli.plan_run import RunOptions, print_run, run_plan
 from accounting_analytics.cli.service_or_demo import connect_service_for_days
 from accounting_analytics.cli.transaction_tables import count_names, count_transactions, queue_tables
 from accounting_analytics.errors import AmountError, RecategorizationIncompleteError
+from accounting_analytics.messages import count_of
 
 if TYPE_CHECKING:
     from datetime import date
@@ -91,8 +92,8 @@ def categorize(
         for note in made.notes:
             print_message(note)
         if not as_json:
-            counts = f"{count_transactions(left):,} of {count_transactions(queue):,}"
-            typer.echo(f"{counts} uncategorized transaction(s) are left for a person")
+            of_all = count_of(count_transactions(queue), "uncategorized transaction")
+            typer.echo(f"{count_transactions(left):,} of {of_all} left for a person")
             if len(left):
                 typer.echo(count_names(left["reason"]))
             print_first_rows(groups, _COLUMNS, rows, rest="groups; --all prints every group")
@@ -110,8 +111,8 @@ def categorize(
     missing = count_transactions(left[left["reason"] == NOT_PLANNED])
     if confirm and missing:  # added since the plan of the journal that is resumed
         raise RecategorizationIncompleteError(
-            f"{missing:,} transaction(s) that exact rules decide are not in the plan that was resumed; run again "
-            f"with another journal than {file}, or without --journal"
+            f"{count_of(missing, 'transaction')} that exact rules decide, but not in the plan that was resumed; run "
+            f"again with another journal than {file}, or without --journal"
         )
 
 

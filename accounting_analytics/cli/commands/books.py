@@ -18,6 +18,7 @@ from accounting_analytics.cli.output import (
     print_json,
     print_message,
 )
+from accounting_analytics.messages import count_of
 
 books = typer.Typer(help="Versions of local books, what changed, closed days, and SQL.", no_args_is_help=True)
 
@@ -192,4 +193,4 @@ def compact(
     if as_json:
         print_json({"deleted_files": removed})
         return
-    typer.echo(f"{removed:,} file(s) of old versions were deleted")
+    typer.echo(f"{count_of(removed, 'file')} of old versions deleted")

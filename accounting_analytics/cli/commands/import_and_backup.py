@@ -16,6 +16,7 @@ from accounting_analytics.cli.options import (
     TimeZone,
 )
 from accounting_analytics.cli.output import command_line, print_json, print_mapping, print_message, print_rows
+from accounting_analytics.messages import count_of
 
 if TYPE_CHECKING:
     from accounting_analytics.service.imports.import_books import ImportSummary
@@ -148,7 +149,7 @@ def _problems_printed(*, as_json: bool) -> Iterator[None]:
                 entry = " ".join(filter(None, [problem["date"], problem["description"]]))
                 place = ", ".join(filter(None, [problem["file"], problem["line"], entry]))
                 typer.echo(f"{place}: {problem['problem']}")
-        raise ImportRefusedError(f"an import would be refused: {len(problems)} problem(s)") from error
+        raise ImportRefusedError(f"an import would be refused: {count_of(len(problems), 'problem')}") from error
 
 
 def _print_summary(summary: ImportSummary, *, with_accounts: bool, as_json: bool) -> None:

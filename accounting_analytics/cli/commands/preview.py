@@ -25,6 +25,7 @@ from accounting_analytics.cli.options import (
 from accounting_analytics.cli.output import MAX_ROWS, print_mapping, print_note, print_notes
 from accounting_analytics.cli.plan_tables import print_cost, print_preview, print_totals, totals_tables
 from accounting_analytics.cli.service_or_demo import connect_for_days
+from accounting_analytics.messages import count_of
 
 
 def preview(
@@ -66,7 +67,7 @@ def preview(
         print_mapping({"ledgers": effect.frame, "root_totals": totals, **totals_tables(planned)}, as_json=True)
     elif by == "ledger":
         typer.echo(
-            f"{planned.summary()}; it changes {len(effect.frame):,} ledger(s) of the report of {reported.period}"
+            f"{planned.summary()}; changes {count_of(len(effect.frame), 'ledger')} of the report of {reported.period}"
         )
         print_preview(effect.frame, totals, rows)
     else:

@@ -34,6 +34,7 @@ from accounting_analytics.cli.plan_tables import print_cost, print_totals
 from accounting_analytics.cli.service_or_demo import connect_for_days, days_of_command
 from accounting_analytics.cli.transaction_tables import count_names, count_transactions, print_transactions
 from accounting_analytics.errors import InputError, PlanError
+from accounting_analytics.messages import count_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,8 +85,8 @@ def propose(
     if as_json:
         print_frame(proposals.astype({"confidence": object} if "confidence" in proposals else {}), as_json=True)
         return
-    counts = f"{count_transactions(proposals):,} of {count_transactions(queue):,}"
-    summary = f"{counts} uncategorized transaction(s) get a category"
+    of_all = count_of(count_transactions(queue), "uncategorized transaction")
+    summary = f"{count_transactions(proposals):,} of {of_all} would get a category"
     if len(proposals):
         summary = f"{summary}: {count_names(proposals['updated_category_ledger_name'])}"
     _print_proposals(proposals, summary, days.time_zone, None if all_rows else limit)

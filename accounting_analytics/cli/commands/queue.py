@@ -44,7 +44,7 @@ from accounting_analytics.cli.transaction_tables import (
     queue_tables,
 )
 from accounting_analytics.errors import InputError
-from accounting_analytics.messages import quote, shorten
+from accounting_analytics.messages import count_of, quote, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,7 +125,7 @@ def queue(
     if output is not None:
         write, kind = (write_transactions, "transaction") if all_rows else (write_groups, "group")
         count = write(uncategorized, output, time_zone=days.time_zone, ledgers=ledgers, suggestions=suggestions)
-        print_message(f"{count:,} {kind}(s) written to {output}, without split ones")
+        print_message(f"{count_of(count, kind)} written to {output}, without split ones")
         following = command_line(
             "plan",
             decisions=output,
@@ -148,14 +148,14 @@ def _require_group(group: str, groups: pd.DataFrame) -> None:
 
 
 def _print_transactions(uncategorized: pd.DataFrame, zone: str) -> None:
-    summary = f"{count_transactions(uncategorized):,} uncategorized transaction(s), largest first"
+    summary = f"{count_of(count_transactions(uncategorized), 'uncategorized transaction')}, largest first"
     if len(uncategorized):
         summary = f"{summary}: {count_names(uncategorized['ledger_name'].fillna('(no name)'))}"
     print_transactions(uncategorized, _COLUMNS, summary=summary, time_zone=zone, limit=None)
 
 
 def _print_groups(groups: pd.DataFrame, transaction_count: int, limit: int) -> None:
-    summary = f"{transaction_count:,} uncategorized transaction(s) in {len(groups):,} group(s)"
+    summary = f"{count_of(transaction_count, 'uncategorized transaction')} in {count_of(len(groups), 'group')}"
     oldest = f"; the oldest is {groups['age_days'].max():,} days old" if len(groups) else ""
     typer.echo(f"{summary}{oldest}")
     accounts = groups["ledger_name"].fillna("(no name)").map(lambda name: shorten(name, limit=_ACCOUNT_WIDTH))

@@ -35,6 +35,7 @@ from accounting_analytics.cli.output import (
 )
 from accounting_analytics.cli.service_or_demo import connect_for_days, days_of_command
 from accounting_analytics.cli.transaction_tables import count_transactions
+from accounting_analytics.messages import count_of
 
 _COLUMNS = {
     "line": "line",
@@ -82,8 +83,9 @@ def report_file(
     if as_json:
         print_frame(report, as_json=True)
         return
-    counts = f"{int(report['transaction_count'].sum()):,} of {count_transactions(uncategorized):,}"
-    typer.echo(f"{len(report):,} rule(s) decide {counts} uncategorized transaction(s)")
+    deciding = count_of(len(report), "rule decides", "rules decide")
+    of_all = count_of(count_transactions(uncategorized), "uncategorized transaction")
+    typer.echo(f"{deciding} {int(report['transaction_count'].sum()):,} of {of_all}")
     print_first_rows(report, _COLUMNS, None if all_rows else limit)
 
 

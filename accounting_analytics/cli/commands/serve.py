@@ -12,6 +12,7 @@ from accounting_analytics.cli.options import (
 )
 from accounting_analytics.cli.output import print_json, print_message
 from accounting_analytics.errors import BooksDoNotTieError
+from accounting_analytics.messages import count_of
 
 
 def serve(
@@ -94,8 +95,10 @@ def _check_database(database: str, *, as_json: bool) -> None:
         print_table(pd.DataFrame(checked.findings))
     counts = (
         f"{checked.entries:,} entries, {checked.lines:,} lines, {checked.ledgers:,} ledgers, "
-        f"{checked.changes:,} changes in {checked.instances:,} instance(s)"
+        f"{checked.changes:,} changes in {count_of(checked.instances, 'instance')}"
     )
     if checked.findings:
-        raise BooksDoNotTieError(f"{len(checked.findings)} finding(s) in {counts} of {name}; nothing was changed")
+        raise BooksDoNotTieError(
+            f"{count_of(len(checked.findings), 'finding')} in {counts} of {name}; nothing was changed"
+        )
     print_message(f"every invariant holds: {counts} of {name}")

@@ -23,6 +23,7 @@ from accounting_analytics.cli.output import command_line, print_message
 from accounting_analytics.cli.parents_file import read_parents
 from accounting_analytics.cli.service_or_demo import connect_service
 from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError
+from accounting_analytics.messages import count_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,8 +91,8 @@ def _require_proven(synced: SyncResult, books: Path) -> None:
     if synced.alarms:
         closed = command_line("books", "closed", books=books)
         raise BooksDoNotTieError(
-            f"{len(synced.alarms)} closed period(s) have changed: {closed} lists them with their versions, "
-            "`books drift --since VERSION` shows what changed, and `books close` accepts it"
+            f"{count_of(len(synced.alarms), 'closed period has', 'closed periods have')} changed: {closed} lists them "
+            "with their versions, `books drift --since VERSION` shows what changed, and `books close` accepts it"
         )
     if synced.changes is None:
         print_message(f"read them with --books {books}, or aa.connect(books={str(books)!r})")

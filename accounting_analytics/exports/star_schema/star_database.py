@@ -32,7 +32,7 @@ from accounting_analytics.exports.star_schema.table_definitions import (
     TEXT,
 )
 from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.messages import join_ids, shorten
+from accounting_analytics.messages import count_of, join_ids, shorten
 from accounting_analytics.schemas import Ledgers
 from accounting_analytics.version import __version__
 
@@ -155,8 +155,8 @@ class StarDatabase:
                 if too_large:
                     keys = [", ".join(map(str, row)) for row in too_large]
                     raise FrameError(
-                        f"{table.name}: {len(keys)} {name} value(s) have more than {DIGITS} digits, which BI tools do "
-                        f"not read exactly: {key} {join_ids(keys)}; nothing was written"
+                        f"{table.name}: {count_of(len(keys), 'value')} of {name} with more than {DIGITS} digits, "
+                        f"which BI tools do not read exactly: {key} {join_ids(keys)}; nothing was written"
                     )
 
 

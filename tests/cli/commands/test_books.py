@@ -113,7 +113,7 @@ def test_sql(run, assert_refused, demo_books):
 def test_compact(run, books):
     """Nothing is deleted that the newest versions need."""
     finished = run("books", "compact", "--books", books, "--keep-days", "1")
-    assert finished.stdout == "0 file(s) of old versions were deleted\n"
+    assert finished.stdout == "0 files of old versions deleted\n"
     assert run("books", "history", "--books", books).returncode == 0
     finished = run("books", "compact", "--books", books, "--json")
     assert json.loads(finished.stdout) == {"deleted_files": 0}

@@ -21,7 +21,7 @@ def test_failures_have_exit_codes(run, demo_company):
     finished = run("doctor")
     assert finished.returncode == 2
     assert "failed       configuration" in finished.stdout
-    assert finished.stderr.startswith("error: 1 check(s) failed: configuration")
+    assert finished.stderr.startswith("error: 1 check failed: configuration")
     unauthorized = run("doctor", **demo_company.environment() | {"ACCOUNTING_ANALYTICS_TOKEN": "not-the-token"})
     assert unauthorized.returncode == 4
     assert "failed       authentication" in unauthorized.stdout

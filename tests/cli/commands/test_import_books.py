@@ -164,7 +164,7 @@ def test_a_dry_run_prints_every_problem(run, tmp_path):
     assert len(finished.stdout.splitlines()) == 7
     assert "other.csv, line 2, 2025-01-01 Shop 1: entry 'e1' (2 lines) does not balance" in finished.stdout
     assert "other.csv, line 6, 2025-01-03 Shop 3: '?' is not an amount" in finished.stdout
-    assert "error: an import would be refused: 7 problem(s)" in finished.stderr
+    assert "error: an import would be refused: 7 problems" in finished.stderr
     problems = json.loads(run("import", "other.csv", *command, "--json").stdout)["problems"]
     assert problems[-1]["description"] == "Shop 7"
 

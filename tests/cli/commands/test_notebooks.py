@@ -14,7 +14,7 @@ def test_copy(run, tmp_path):
     (tmp_path / "my folder" / "data" / "rules.toml").write_text("mine", encoding="utf-8")
     refused = run("notebooks", "copy", "my folder")
     assert refused.returncode == 2
-    assert refused.stderr.startswith("error: 1 file(s) in my folder differ")
+    assert refused.stderr.startswith("error: 1 file in my folder unlike")
     forced = run("notebooks", "copy", "my folder", "--force")
     assert forced.returncode == 0
     assert forced.stdout.startswith("copied: data/rules.toml\n")

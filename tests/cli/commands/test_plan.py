@@ -28,13 +28,13 @@ def test_plan_preview_apply_verify(run):
         assert sum(row["item_count"] for row in preview["by_rule"]) == len(items)
         amounts = sum(Decimal(row["amount"]) for row in preview["by_category"])
         assert amounts == sum(Decimal(item["category_amount"]) for item in items)
-        cost = f"at least {len(items)} request(s) and 0.1 minute(s) to change every item"
+        cost = f"at least {len(items)} requests and 0.1 minutes to change every item"
         assert cost in planned.stderr
         assert cost in previewed.stderr
         apply = ("apply", "plan.csv", "--journal", "journal")
         dry = run(*apply, **environment).stderr
         assert "dry run, nothing was sent" in dry
-        assert dry.startswith(f"at least {len(items)} request(s) and 0.1 minute(s)")
+        assert dry.startswith(f"at least {len(items)} requests and 0.1 minutes")
         unverified = run("verify", "plan.csv", "--by", "item", "--limit", "2", **environment)
         assert unverified.returncode == 6, unverified.stderr
         assert f"2 of {len(items)} rows; --all prints every row" in unverified.stdout
@@ -54,7 +54,7 @@ def test_plan_preview_apply_verify(run):
         assert {root: str(totals[root]) for root in predicted} == predicted
         verified = run("verify", "plan.csv", "--journal", "journal", **environment)
         assert verified.returncode == 0
-        assert f"{len(items)} item(s): {len(items)} done" in verified.stdout
+        assert f"{len(items)} items: {len(items)} done" in verified.stdout
         assert "already_done; --confirm would change nothing\n" in run(*apply, **environment).stderr
         assert "plan.csv has no items" in run("plan", *PERIOD, *RULES, "--output", "plan.csv", **environment).stderr
 

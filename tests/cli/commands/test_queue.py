@@ -44,16 +44,16 @@ def test_groups_and_rows(run, demo_company):
     terminal = {"COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "dumb"}
     shown = run("queue", *PERIOD, "--limit", "3", **demo_company.environment(), **terminal).stdout
     assert max(map(len, shown.splitlines())) <= 80
-    assert shown.startswith(f"{len(rows)} uncategorized transaction(s) in {len(groups)} group(s); the oldest is ")
+    assert shown.startswith(f"{len(rows)} uncategorized transactions in {len(groups)} groups; the oldest is ")
     assert f"3 of {len(groups)} groups; --limit N prints more, --all every transaction\n" in shown
     assert shown.index(groups[0]["group_id"]) < shown.index(groups[1]["group_id"])
-    assert " decision(s) clear 8" in shown
+    assert " decisions clear 8" in shown
     for group in groups[:3]:
         first, last = group["age_days"], group["newest_age_days"]
         cells = next(line.split() for line in shown.splitlines() if group["group_id"] in line)
         assert cells[-1] == (f"{first}" if first == last else f"{first}-{last}")
     everything = run("queue", *PERIOD, "--all", **demo_company.environment()).stdout
-    assert everything.startswith(f"{len(rows)} uncategorized transaction(s), largest first: ")
+    assert everything.startswith(f"{len(rows)} uncategorized transactions, largest first: ")
     assert all(row["transaction_id"] in everything for row in rows)
 
 
@@ -71,7 +71,7 @@ def test_transactions_of_a_group(run, assert_refused, demo_company, tmp_path):
         "transactions": expected,
     }
     finished = run(*command, "--output", "group.csv", **demo_company.environment())
-    assert finished.stdout.startswith(f"{len(expected)} uncategorized transaction(s), largest first: ")
+    assert finished.stdout.startswith(f"{len(expected)} uncategorized transactions, largest first: ")
     assert all(one["transaction_id"] in finished.stdout for one in expected)
     assert len((tmp_path / "group.csv").read_text(encoding="utf-8-sig").splitlines()) == 1 + len(expected)
     misspelt = run("queue", *PERIOD, "--group", f"{group['group_id']}0", **demo_company.environment())

@@ -26,7 +26,7 @@ def test_rules_are_tested(run, tmp_path, demo_company):
     terminal = {"COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "dumb"}
     tested = run("rules", "test", "rules.toml", *PERIOD, **demo_company.environment(), **terminal)
     assert tested.returncode == 0, tested.stderr
-    assert tested.stdout.startswith("2 rule(s) decide ")
+    assert tested.stdout.startswith("2 rules decide ")
     assert max(map(len, tested.stdout.splitlines())) <= 80
     assert "Rule 'never' at line 7 is dead" in tested.stderr
     first, second = json.loads(
@@ -66,5 +66,5 @@ def test_rule_is_added(run, tmp_path, profile):
     assert added.returncode == 0, added.stderr
     assert file.read_text() == f"{RULES}\n{added.stdout}"
     _, *command = shlex.split(added.stderr.splitlines()[-1].partition("try it: ")[2])
-    assert run(*command).stdout.startswith("3 rule(s) decide ")
+    assert run(*command).stdout.startswith("3 rules decide ")
     assert f'merchant = "{group["merchant"]}"' in added.stdout

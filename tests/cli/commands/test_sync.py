@@ -187,7 +187,7 @@ def test_sync_and_changes(run, company, tmp_path):
     synced = run(*SYNC, **environment)
     assert synced.returncode == 3
     assert "ALARM: 2025-03-01 to 2025-03-31 changed since it was closed on " in synced.stdout
-    assert "error: 1 closed period(s) have changed: accounting-analytics books closed --books local" in synced.stderr
+    assert "error: 1 closed period has changed: accounting-analytics books closed --books local" in synced.stderr
     assert "read them with" not in synced.stderr
     report = aa.connect(books=tmp_path / "local").report(aa.Period("2025-03-01", "2025-03-31", company.time_zone))
     served = aa.load_cash_flow_report(company.client, "2025-03-01", "2025-03-31")

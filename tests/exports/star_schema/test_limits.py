@@ -68,7 +68,7 @@ def test_amounts_of_18_digits(tmp_path, scale):
 def test_balances_of_19_digits_are_refused(tmp_path):
     """Amounts that fit but add up to a balance that does not are refused; the account and the day are named."""
     books = make_books([Decimal("9999999999999999.99"), Decimal("0.01")])
-    with pytest.raises(FrameError, match=r"28 opening_balance value\(s\) have more than 18 digits.*bank, 2025-01-04"):
+    with pytest.raises(FrameError, match=r"28 values of opening_balance with more than 18 digits.*bank, 2025-01-04"):
         aa.export_parquet(tmp_path / "out", **books)
     assert not (tmp_path / "out").exists()
 

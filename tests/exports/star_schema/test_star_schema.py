@@ -221,7 +221,7 @@ def test_amounts_of_more_than_18_digits_are_refused(frames, tmp_path):
 
     too_large = with_amount("10000000000000000.00")
     with pytest.raises(
-        FrameError, match=rf"fact_line_entry: 2 amount value\(s\) have more than 18 .*{lines['id'].iloc[0]}"
+        FrameError, match=rf"fact_line_entry: 2 values of amount with more than 18 .*{lines['id'].iloc[0]}"
     ):
         aa.export_parquet(tmp_path / "out", **frames | {"line_entries": too_large})
     assert not (tmp_path / "out").exists()
