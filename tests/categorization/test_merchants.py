@@ -32,7 +32,7 @@ def test_noisy_texts_of_known_merchants_meet(seed, statement_texts):
 
 def test_texts_of_the_demo_company_meet():
     """Of nearly three thousand different texts of bank and card two hundred names remain."""
-    database = pq.read_table(Path(aa.demo_company.__file__).with_name("line_entries.parquet"))
+    database = pq.read_table(Path(aa.__file__).parent / "demo_company" / "line_entries.parquet")
     texts = database["transaction_description"].drop_null().unique().to_pylist()
     assert len(texts) > 2_500
     assert len(set(merchants(texts))) < 200
