@@ -197,15 +197,17 @@ class Effect(Result):
         reasons = _reasons(self.unexpected)
         more = f" (and {len(reasons) - _MAX_REASONS:,} more)" if len(reasons) > _MAX_REASONS else ""
         ids = sorted(set(split_lists(self.unexpected["transaction_ids"])))
-        transactions = count_of(len(ids), "transaction")
-        origin = _OF_THE_PLAN.format(transactions=transactions, ids=join_ids(ids, limit=_MAX_IDS))
+        origin = _NOT_OF_THE_PLAN
+        if ids:
+            transactions = count_of(len(ids), "transaction")
+            origin = _OF_THE_PLAN.format(transactions=transactions, ids=join_ids(ids, limit=_MAX_IDS))
         state = ""
         if self.outcome_counts is not None:
             done, items = self.outcome_counts
             state = f"{done:,} of {count_of(items, 'item')} in the books, but "
         raise BooksDoNotTieError(
             f"{state}the report of {self.period} did not change as planned: {'; '.join(reasons[:_MAX_REASONS])}{more}. "
-            f"{origin if ids else _NOT_OF_THE_PLAN}"
+            f"{origin}"
         )
 
     def summary(self) -> str:

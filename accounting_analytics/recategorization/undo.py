@@ -234,8 +234,8 @@ def _left_out_notes(left_out: Mapping[Change, FoundOutcome], count: int) -> Iter
     ids: dict[Outcome, list[str]] = defaultdict(list)
     for change, reason in left_out.items():
         ids[reason.outcome].append(change.transaction_id)
+    of_all = count_of(count, "change")
     for outcome, transactions in ids.items():
-        of_all = count_of(count, "change")
         yield f"{len(transactions):,} of {of_all} left out: {_WHY[outcome]}: {join_ids(transactions)}."
 
 
