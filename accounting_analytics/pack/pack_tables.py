@@ -94,9 +94,10 @@ def _with_key(cell: FigureCell, figure: Figure) -> FigureCell:
     """Cell with its key, also where there is nothing to unfold, which its mark says."""
     if not cell.text:
         return cell
-    unfolds = bool(cell.key)
-    mark = cell.mark if cell.mark == "unknown" or not unfolds else "" if cell.text == ZERO else cell.mark
-    return cell._replace(key=figure.key, mark=mark or ("" if unfolds else "zero"))
+    if not cell.key:
+        return cell._replace(key=figure.key, mark=cell.mark or "zero")
+    mark = "" if cell.text == ZERO and cell.mark != "unknown" else cell.mark
+    return cell._replace(key=figure.key, mark=mark)
 
 
 def statement_table(name: str, statement: Statement) -> PackTable:
