@@ -584,7 +584,7 @@ def test_other_cash_names_and_fractions_of_a_second_are_notes():
     named = changed(REPORT, "lines", 0, "cash_flow_ledger_name", "Other")
     outcome = reconciled(changed(named, "lines", 1, "datetime", lambda at: at + pd.Timedelta(milliseconds=300)))
     assert outcome.ties
-    assert any("name a different cash ledger" in note for note in outcome.notes)
+    assert any("a different cash ledger than recomputed" in note for note in outcome.notes)
     assert any("less than a second" in note for note in outcome.notes)
 
 
