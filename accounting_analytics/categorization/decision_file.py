@@ -23,7 +23,8 @@ from accounting_analytics.periods import LOCALTIME
 from accounting_analytics.schemas import Ledgers, Proposals, QueueGroups
 from accounting_analytics.sheets.cells import Invalid
 from accounting_analytics.sheets.reader import Column, Kind, read_table
-from accounting_analytics.sheets.writer import is_workbook, require_xlsxwriter, write_table
+from accounting_analytics.sheets.workbook import is_workbook, require_xlsxwriter
+from accounting_analytics.sheets.writer import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

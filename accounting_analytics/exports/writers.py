@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import tempfile
@@ -26,12 +25,14 @@ from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHE
 from accounting_analytics.exports.version_folder import file_path, unfinished_folder
 from accounting_analytics.messages import quote
 from accounting_analytics.sheets.cells import BYTE_ORDER_MARK, FORMULA_START
-from accounting_analytics.sheets.writer import (
+from accounting_analytics.sheets.workbook import (
     MAX_ROWS,
     WORKBOOK_SUFFIX,
-    Worksheet,
+    ColumnSheet,
+    grouped_format,
+    has_too_many_digits,
+    new_workbook,
     require_xlsxwriter,
-    workbook_content,
 )
 
 if TYPE_CHECKING:
@@ -163,10 +164,6 @@ def _write_csv(rows: pa.Table, file: BinaryIO) -> None:
     arrow_csv.write_csv(rows, file, arrow_csv.WriteOptions(quoting_style="needed"))
 
 
-_EXACT_BELOW = 10**15
-"""Excel calculates with 15 digits."""
-
-
 class ExportedSheet(NamedTuple):
     """A table of a workbook, with rows below it that total it."""
 
@@ -180,10 +177,12 @@ def write_excel(path: Path, star: StarDatabase, manifest: Manifest) -> Manifest:
     sheets = _sheets(star, manifest)
     for sheet in sheets:
         _require_fits(sheet)
-    with unfinished_folder(path) as folder:
-        content = _content(sheets, manifest.scale, manifest.currency, folder)
-        replace_file(path, lambda file: file.write(content))
-    digest = hashlib.sha256(content).hexdigest()
+    unit = (manifest.currency or "").replace('"', "")
+    amounts = grouped_format(manifest.scale, unit)
+    with unfinished_folder(path) as folder, new_workbook(path, amounts, unit=unit, folder=folder) as workbook:
+        for sheet in sheets:
+            workbook.add_columns(ColumnSheet(sheet.name, _Columns(sheet.rows), totals=sheet.totals))
+    digest = file_sha256(path)
     files = tuple(ExportedFile.of_rows(path.name, sheet.name, sheet.rows, digest) for sheet in sheets)
     return replace(manifest, files=files)
 
@@ -258,20 +257,12 @@ def _require_fits(sheet: ExportedSheet) -> None:
 
 
 def _require_digits(sheet: ExportedSheet, name: str) -> None:
-    scale = sheet.rows[name].type.scale
-    for amount in (value for value in sheet.rows[name].to_pylist() if value is not None):
-        if abs(amount.scaleb(scale)) >= _EXACT_BELOW:
+    for amount in sheet.rows[name].to_pylist():
+        if amount is not None and has_too_many_digits(amount):
             raise InputError(
                 f"the sheet {sheet.name} would have the {name} {amount}, but Excel keeps 15 digits; use the format "
                 "parquet, duckdb or csv; nothing was written"
             )
-
-
-def _content(sheets: tuple[ExportedSheet, ...], scale: int, currency: str | None, folder: Path) -> bytes:
-    unit = (currency or "").replace('"', "")
-    amount_format = f"#,##0{'.' if scale else ''}{'0' * scale}" + (f' "{unit}"' if unit else "")
-    worksheets = [Worksheet(sheet.name, _Columns(sheet.rows), totals=sheet.totals) for sheet in sheets]
-    return workbook_content(worksheets, amount_format=amount_format, unit=unit, folder=folder)
 
 
 class _Columns(Mapping[str, list[Any]]):

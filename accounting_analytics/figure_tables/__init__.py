@@ -1,5 +1,6 @@
 """Tables of figures in HTML: a tree of rows under heads of columns, where a press on a figure unfolds its entries."""
 
+from accounting_analytics.figure_tables.figure_sheet import MAX_LABEL_WIDTH, FigureSheet, Terms
 from accounting_analytics.figure_tables.line_table import EntryTable, LineTable, ShownLine, runs_of
 from accounting_analytics.figure_tables.rows_of_figures import Rows, entries_behind, sums_of, table_of_figures
 from accounting_analytics.figure_tables.table import (
@@ -21,16 +22,19 @@ from accounting_analytics.figure_tables.table import (
 
 __all__ = [
     "MAX_ENTRIES_BYTES",
+    "MAX_LABEL_WIDTH",
     "MAX_LINES",
     "EntriesData",
     "EntryTable",
     "FigureCell",
     "FigureRow",
+    "FigureSheet",
     "FigureTable",
     "LineTable",
     "Rows",
     "ShownLine",
     "TableHead",
+    "Terms",
     "cell_of",
     "entries_behind",
     "entries_of",

@@ -118,22 +118,24 @@ _LONG_LABEL = 60  # characters; where a label has more lines than are shown, its
 class FigureCell(NamedTuple):
     """A figure as text, the key that a press on it unfolds, and how it is marked.
 
-    `mark` is empty, ``zero``, ``unknown``, ``favourable`` or ``unfavourable``; without a key it cannot be pressed.
+    `mark` is empty, ``zero``, ``unknown``, ``favourable`` or ``unfavourable``; without a key it cannot be pressed, and
+    without a figure it is text.
     """
 
     text: str
     key: str = ""
     mark: str = ""
+    figure: Figure | None = None
 
 
 def cell_of(figure: Figure, mark: str = "", *, has_lines: bool = True) -> FigureCell:
     """Cell of a figure, which can be pressed where something is behind it; of zero, where this is lines."""
     text, key = figure.text, KEY_SEPARATOR.join(split_key(figure.key))
     if text in {"", NOT_KNOWN}:
-        return FigureCell(text, mark="unknown" if text else "")
+        return FigureCell(text, "", "unknown" if text else "", figure)
     if text == ZERO:
-        return FigureCell(text, key if has_lines else "", "zero")
-    return FigureCell(text, key if figure.is_additive or figure.terms else "", mark)
+        return FigureCell(text, key if has_lines else "", "zero", figure)
+    return FigureCell(text, key if figure.is_additive or figure.terms else "", mark, figure)
 
 
 def split_key(key: str) -> tuple[str, str]:

@@ -19,7 +19,8 @@ from accounting_analytics.money import DEFAULT_SCALE, fits_float, fraction_digit
 from accounting_analytics.recategorization.changes_and_outcomes import find_conflicts
 from accounting_analytics.schemas import Ledgers, PlanItems, Proposals
 from accounting_analytics.sheets.reader import SEPARATORS, Column, Kind, SheetTable, Value, read_table
-from accounting_analytics.sheets.writer import is_workbook, require_xlsxwriter, write_table
+from accounting_analytics.sheets.workbook import is_workbook, require_xlsxwriter
+from accounting_analytics.sheets.writer import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

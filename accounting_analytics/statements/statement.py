@@ -19,7 +19,7 @@ from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.statements.columns import days_label
 from accounting_analytics.statements.page import figure_table
 from accounting_analytics.statements.terminal_text import statement_text
-from accounting_analytics.statements.workbook import Heading, write_csv, write_workbook
+from accounting_analytics.statements.workbook import write_csv, write_workbook
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -170,8 +170,7 @@ class Statement(Result):
             be written.
         """
         lines = [one for one in (self.company, self.title, self.subtitle()) if one]
-        heading = Heading(self.title, lines, self.notes, self.time_zone)
-        write_workbook(self.figures, heading, to_path(path, "path"))
+        write_workbook(self.figures, self.title, lines, self.notes, to_path(path, "path"))
 
     def to_csv(self, path: str | Path) -> None:
         """Write a CSV file: label, key, level and kind of each row, and its exact amounts; an unknown one is empty.
