@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 import unicodedata
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +18,6 @@ from filelock import FileLock, Timeout
 
 from accounting_analytics.atomic_files import remove_temporary_files, replacing_files
 from accounting_analytics.errors import (
-    AccountingAnalyticsError,
     ConfigurationError,
     InputError,
     JobTimedOutError,
@@ -30,7 +29,7 @@ from accounting_analytics.pack.mail import MailBody, MailFigure, MailPicture, ma
 from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from email.headerregistry import Address
 
     from accounting_analytics.pack.result import MonthlyPack
@@ -140,7 +139,6 @@ def _require_whole(pdf: bytes, code: int, log: str) -> None:
 
 
 SUFFIXES = (".html", ".pdf", ".eml", ".xlsx")
-_PREVIOUS = ".previous"
 _LONGEST_COMPANY = 60
 
 
@@ -161,7 +159,7 @@ def _period_name(period: Period) -> str:
 
 
 class OutputFiles:
-    """The files of one name in a folder, and with the mark ``.previous`` those of the run before."""
+    """The files of one name in a folder."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder = folder
@@ -171,13 +169,9 @@ class OutputFiles:
         """Path of a file."""
         return self.folder / f"{self.name}{suffix}"
 
-    def previous(self, suffix: str) -> Path:
-        """Path of the file of the run before."""
-        return self.folder / f"{self.name}{_PREVIOUS}{suffix}"
-
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the files for one run; if it fails, those of an earlier run are set aside."""
+        """Hold the files for one run."""
         lock = FileLock(self.folder / f".{self.name}.lock", timeout=0, mode=0o600)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -189,55 +183,27 @@ class OutputFiles:
         except OSError as error:
             raise _folder_error(self.folder, error) from error
         try:
-            self._remove_unfinished()
+            for suffix in SUFFIXES:
+                remove_temporary_files(self.path(suffix))  # of a killed run
             yield
-        except BaseException as error:
-            self._forget_older()
-            moved = self._set_aside(SUFFIXES)
-            if moved and isinstance(error, AccountingAnalyticsError):
-                with_context(error, f"the files of the run before are now {', '.join(map(str, moved))}")
-            raise
         finally:
             lock.release()
 
     def replace(self, contents: Mapping[str, bytes]) -> dict[str, Path]:
-        """Write the files of a run by suffix, keep those of the run before, and return the new paths.
+        """Write the files of a run by suffix, and return their paths.
 
-        Files of the run before in formats that this run does not write are set aside: all are of one run.
+        Those of an earlier run in other formats are removed: all files of the name are of one run.
         """
-        earlier: dict[Path, bytes] = {}
+        new = {self.path(suffix): content for suffix, content in contents.items()}
         try:
-            for suffix in contents:
-                with suppress(FileNotFoundError):
-                    earlier[self.previous(suffix)] = self.path(suffix).read_bytes()
-            new = {self.path(suffix): content for suffix, content in contents.items()}
-            with replacing_files(earlier | new, private=True):
-                self._forget_older()
-                self._set_aside(suffix for suffix in SUFFIXES if suffix not in contents)
+            with replacing_files(new, private=True):
+                pass
+            for suffix in SUFFIXES:
+                if suffix not in contents:
+                    self.path(suffix).unlink(missing_ok=True)
         except OSError as error:
             raise _folder_error(self.folder, error) from error
         return {suffix: self.path(suffix) for suffix in contents}
-
-    def _remove_unfinished(self) -> None:
-        """Remove temporary files of a killed run."""
-        for suffix in SUFFIXES:
-            for path in (self.path(suffix), self.previous(suffix)):
-                remove_temporary_files(path)
-
-    def _forget_older(self) -> None:
-        """Remove previous files in formats that the last run did not write: those that stay are of one run."""
-        last = {suffix for suffix in SUFFIXES if self.path(suffix).exists()}
-        for suffix in SUFFIXES:
-            if last and suffix not in last:
-                self.previous(suffix).unlink(missing_ok=True)
-
-    def _set_aside(self, suffixes: Iterable[str]) -> list[Path]:
-        """Give files of an earlier run the name of previous ones, and return their new paths."""
-        moved = []
-        for suffix in suffixes:
-            with suppress(FileNotFoundError):
-                moved.append(self.path(suffix).replace(self.previous(suffix)))
-        return moved
 
 
 def _folder_error(folder: Path, error: OSError) -> InputError:

@@ -1,10 +1,9 @@
-"""Files of a pack: replaced together, the run before kept, and nothing good-looking left by a run that failed."""
+"""Files of a pack: replaced together, or left as they were."""
 
 import errno
 import os
 import stat
 import unicodedata
-from contextlib import suppress
 
 import pytest
 
@@ -55,9 +54,9 @@ def stored(files):
     return stored
 
 
-def named(contents, mark=""):
+def named(contents):
     """Contents by the file names that they have."""
-    return {f"harbor_2026-05{mark}{suffix}": content for suffix, content in contents.items()}
+    return {f"harbor_2026-05{suffix}": content for suffix, content in contents.items()}
 
 
 @pytest.mark.parametrize(
@@ -78,57 +77,25 @@ def test_names(company, days, name):
     assert pack_name(company, aa.Period(*days)) == name
 
 
-def test_a_run_replaces_its_files_and_keeps_those_before(files, stored):
-    """The run before keeps one copy of each file, only their owner may read any, and two runs before is gone."""
-    with files.locked():
-        assert files.replace({".html": b"oldest page", ".eml": b"oldest mail"}) == {
-            suffix: files.path(suffix) for suffix in (".html", ".eml")
-        }
-    for contents in (OLD, NEW):
+def test_a_run_replaces_the_files_of_the_run_before(files, stored):
+    """Those of other formats go too: no PDF stands beside another page; only their owner may read any."""
+    for contents in (OLD, {".html": b"new page", ".eml": b"new mail"}):
         with files.locked():
-            files.replace(contents)
-    assert stored() == {**named(NEW), **named(OLD, ".previous")}
+            assert files.replace(contents) == {suffix: files.path(suffix) for suffix in contents}
+        assert stored() == named(contents)
     assert {stat.S_IMODE(path.stat().st_mode) for path in files.folder.iterdir()} == {0o600}
 
 
-def test_files_of_other_formats_do_not_stay_beside_a_new_page(files, stored):
-    """A PDF of the run before is not taken for that of the page beside it."""
+def test_a_failed_run_changes_nothing(files, stored):
+    """What stood there stays, and the next run is free."""
     with files.locked():
         files.replace(OLD)
-    with files.locked():
-        files.replace({".html": b"new page"})
-    assert stored() == {**named({".html": b"new page"}), **named(OLD, ".previous")}
-
-
-@pytest.mark.parametrize("fails", [True, False])
-def test_previous_files_are_of_one_run(files, stored, fails):
-    """A format that the run before did not write is not kept from an earlier one."""
-    with files.locked():
-        files.replace(OLD)
-    with files.locked():
-        files.replace({".html": b"page"})
-    with suppress(EmptyPeriodError), files.locked():
-        if fails:
-            raise EmptyPeriodError
-        files.replace(NEW)
-    assert stored() == named({".html": b"page"}, ".previous") | ({} if fails else named(NEW))
-
-
-@pytest.mark.parametrize("problem", [EmptyPeriodError("no line entries"), KeyboardInterrupt(), OSError(5, "broken")])
-def test_a_failed_run_leaves_no_page(files, stored, problem):
-    """What stood there is set aside, the error says where, and nothing takes its place, also after a second failure."""
-    with files.locked():
-        files.replace(OLD)
-    for _ in range(2):
-        with pytest.raises(type(problem)) as caught, files.locked():
-            raise problem
-        assert stored() == named(OLD, ".previous")
-    if isinstance(problem, EmptyPeriodError):
-        listed = ", ".join(str(files.previous(suffix)) for suffix in OLD)
-        assert str(caught.value) == f"no line entries; the files of the run before are now {listed}"
+    with pytest.raises(EmptyPeriodError), files.locked():
+        raise EmptyPeriodError("no line entries")
+    assert stored() == named(OLD)
     with files.locked():
         files.replace(NEW)
-    assert stored() == {**named(NEW), **named(OLD, ".previous")}
+    assert stored() == named(NEW)
 
 
 def test_two_runs_together(files, stored):
@@ -145,7 +112,7 @@ def test_two_runs_together(files, stored):
         pass
 
 
-@pytest.mark.parametrize("fails_at", range(1, 7))
+@pytest.mark.parametrize("fails_at", range(1, 4))
 def test_a_full_disk_changes_no_file(files, stored, monkeypatch, fails_at):
     """Whichever of the files does not fit, none is new, and the error is that of the folder."""
     with files.locked():
@@ -159,12 +126,9 @@ def test_a_full_disk_changes_no_file(files, stored, monkeypatch, fails_at):
 
     monkeypatch.setattr(atomic_files.os, "fsync", fsync)
     message = "cannot be written: No space left on device; no new file was written"
-    with pytest.raises(InputError, match=message):
-        files.replace(NEW)
-    assert stored() == named(OLD)
     with pytest.raises(InputError, match=message), files.locked():
         files.replace(NEW)
-    assert stored() == named(OLD, ".previous")
+    assert stored() == named(OLD)
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):
@@ -187,8 +151,6 @@ def test_killed_at_any_step(tmp_path, fork_server):
         found = {suffix: files.path(suffix).read_bytes() for suffix in OLD}
         for suffix, content in found.items():
             assert content in {OLD[suffix], NEW[suffix]}
-            if content == NEW[suffix]:
-                assert files.previous(suffix).read_bytes() == OLD[suffix]
         mixed.add(tuple(found.values()))
         with files.locked():
             assert [*files.folder.glob("*.unfinished")] == []
@@ -197,5 +159,5 @@ def test_killed_at_any_step(tmp_path, fork_server):
             break
         assert finished.returncode == -9, finished.stderr
     assert finished.returncode == 0
-    assert step > 12
+    assert step > 6
     assert {tuple(OLD.values()), tuple(NEW.values())} <= mixed

@@ -100,9 +100,9 @@ def pack(
     """Write the monthly pack of a company.
 
     One page, and with it a PDF, a workbook and a mail, named by company and period: harbor-lane_2026-05.html. A run
-    replaces the files of an earlier run, which stay as harbor-lane_2026-05.previous.html; a run that fails leaves
-    nothing under their name. Company, currency and fiscal year are those of the configuration. Exit code 3 if the cash
-    flow is not proven, which the first page says, or the period is empty.
+    replaces the files of an earlier run of the same period; one that fails leaves them as they were. Company, currency
+    and fiscal year are those of the configuration. Exit code 3 if the cash flow is not proven, which the first page
+    says, or the period is empty.
     """
     from accounting_analytics.pack.monthly_pack import PageOptions
     from accounting_analytics.pack.written_pack import OutputFiles, pack_name, write_pack

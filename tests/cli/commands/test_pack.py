@@ -71,9 +71,9 @@ def pack(run, settings):
     return pack
 
 
-def named(contents, mark=""):
+def named(contents):
     """Contents by the file names that they have."""
-    return {f"{NAME}{mark}{suffix}": content for suffix, content in contents.items()}
+    return {f"{NAME}{suffix}": content for suffix, content in contents.items()}
 
 
 def test_a_page(pack, folder):
@@ -91,7 +91,7 @@ def test_a_page(pack, folder):
 
 @pytest.mark.browser
 def test_every_format(pack, old):
-    """All are of one run, those of the run before are kept, and the mail has the files and the fingerprint."""
+    """All are of one run, and the mail has the files and the fingerprint."""
     finished = pack(*JANUARY, "--pdf", "--excel", "--mail", "--mail-to", "finance@example.com", "--json")
     assert finished.returncode == 0, finished.stderr
     result = json.loads(finished.stdout)
@@ -103,7 +103,6 @@ def test_every_format(pack, old):
     assert str(mail["To"]) == "finance@example.com"
     assert result["fingerprint"] in mail.get_body(["plain"]).get_content()
     assert result["fingerprint"] == hashlib.sha256(attached[f"{NAME}.html"]).hexdigest()
-    assert {name: content for name, content in old.stored().items() if ".previous" in name} == named(OLD, ".previous")
 
 
 def test_local_books(run, demo_books, tmp_path):
@@ -186,29 +185,28 @@ def test_no_browser(pack, old, assert_refused):
 
 @pytest.mark.long
 def test_a_browser_that_fails(pack, old, tmp_path):
-    """The page is written and named, the PDF of the run before is set aside, and the exit code is not 0."""
+    """The page is written and named, the PDF of the run before is gone, and the exit code is not 0."""
     (tmp_path / "browser").write_text("#!/bin/sh\necho 'no display' >&2\nexit 7\n")
     (tmp_path / "browser").chmod(0o700)
     finished = pack(*JANUARY, "--pdf", ACCOUNTING_ANALYTICS_BROWSER=str(tmp_path / "browser"))
     assert finished.returncode == 1, finished.stderr
     assert finished.stdout == f"packs/{NAME}.html\n"
     assert f"(exit code 7): no display; the pack without it is packs/{NAME}.html" in finished.stderr
-    assert old.stored().keys() == {f"{NAME}.html", *named(OLD, ".previous")}
+    assert old.stored().keys() == {f"{NAME}.html"}
 
 
 def test_service_down(pack, old, assert_refused):
-    """The files of the run before are set aside, and the message says where."""
-    aside = f"the files of the run before are now packs/{NAME}.previous.html, packs/{NAME}.previous.pdf"
-    assert_refused(pack(*JANUARY, base_url=NOWHERE), 4, aside)
-    assert old.stored() == named(OLD, ".previous")
+    """The files of the run before stay."""
+    assert_refused(pack(*JANUARY, base_url=NOWHERE), 4, "check the address")
+    assert old.stored() == named(OLD)
 
 
 def test_a_token_that_is_refused(pack, old, assert_refused):
     """A token that the service does not know is an error of the service, and is not repeated."""
     finished = pack(*JANUARY, ACCOUNTING_ANALYTICS_TOKEN="another-token-value")
-    assert_refused(finished, 4, f"packs/{NAME}.previous.html")
+    assert_refused(finished, 4, "token")
     assert "another-token-value" not in finished.stderr
-    assert old.stored() == named(OLD, ".previous")
+    assert old.stored() == named(OLD)
 
 
 @pytest.fixture
@@ -235,8 +233,8 @@ def wrong_service(settings, distortion, forwarding):
 @pytest.mark.long
 def test_service_that_stops_responding(pack, old, assert_refused, failing_service):
     """A service that fails after the first pages is the same as one that is down."""
-    assert_refused(pack(*JANUARY, base_url=failing_service), 4, f"packs/{NAME}.previous.html")
-    assert old.stored() == named(OLD, ".previous")
+    assert_refused(pack(*JANUARY, base_url=failing_service), 4, "status 500")
+    assert old.stored() == named(OLD)
 
 
 def test_not_reconciled(pack, old, wrong_service):
@@ -252,7 +250,7 @@ def test_not_reconciled(pack, old, wrong_service):
         == 1
     )
     assert b"cash flow not proven" in old.read(".html")
-    assert old.stored().keys() == {f"{NAME}.html", *named(OLD, ".previous")}
+    assert old.stored().keys() == {f"{NAME}.html"}
 
 
 @pytest.mark.parametrize("period", ["2030-05", pytest.param("2020-05", marks=pytest.mark.long)])
@@ -292,7 +290,7 @@ def test_a_full_disk(fork_server, settings, tmp_path, old):
     assert finished.returncode == 2, finished.stderr
     assert "the folder packs cannot be written: File too large; no new file was written" in finished.stderr
     assert finished.stdout == ""
-    assert old.stored() == named(OLD, ".previous")
+    assert old.stored() == named(OLD)
 
 
 @pytest.fixture
@@ -323,10 +321,10 @@ def interrupt(fork_server, settings, tmp_path, distortion, forwarding):
 
 @pytest.mark.long
 def test_stopped(interrupt, old):
-    """A run that is stopped says so, sets the files of the run before aside, and leaves nothing."""
+    """A run that is stopped says so, and leaves the files of the run before."""
     finished = interrupt(signal.SIGTERM)
     assert (finished.returncode, finished.stderr.splitlines()[-1]) == (5, "stopped")
-    assert old.stored() == named(OLD, ".previous")
+    assert old.stored() == named(OLD)
 
 
 @pytest.mark.long
@@ -344,7 +342,7 @@ def test_stopped_while_printing(fork_server, settings, old, tmp_path):
     assert fork_server.wait().returncode == 5
     with pytest.raises(ProcessLookupError):
         os.kill(int(started.read_text()), 0)
-    assert old.stored() == named(OLD, ".previous")
+    assert old.stored() == named(OLD)
 
 
 @pytest.mark.long
@@ -354,17 +352,4 @@ def test_killed(interrupt, pack, old):
     assert old.stored() == named(OLD)
     finished = pack(*JANUARY)
     assert finished.returncode == 0, finished.stderr
-    assert old.stored().keys() == {f"{NAME}.html", *named(OLD, ".previous")}
-
-
-@pytest.mark.long
-def test_run_again(pack, folder):
-    """The files of the first run are kept once; a third run keeps those of the second."""
-    pages = []
-    for _ in range(3):
-        finished = pack(*JANUARY)
-        assert finished.returncode == 0, finished.stderr
-        pages.append(folder.read(".html"))
-        time.sleep(1)  # the page states the second in which it was made
-    assert len(set(pages)) == 3
-    assert folder.stored() == named({".html": pages[2]}) | named({".html": pages[1]}, ".previous")
+    assert old.stored().keys() == {f"{NAME}.html"}
