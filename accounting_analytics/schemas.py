@@ -485,11 +485,10 @@ class LedgerChanges(Table):
 
 
 class ReportDifferences(Table):
-    """Figures of a report after a run that differ from the prediction, one row per figure and journal entry.
+    """Figures of a report after a run that differ from the prediction, one row per figure.
 
-    `difference` is the figure after the run minus the predicted one. `transaction_ids` are those of the plan in the
-    journal entry. `cause` is ``not_done``, ``refused`` or ``unknown`` (outcomes of items), ``changed_elsewhere``,
-    ``new_entry`` or ``missing_entry`` (by another user), ``balance_changed``, or ``not_shown`` by the lines.
+    `difference` is the figure after the run minus the predicted one, and `unexplained` what is left of it without the
+    items of the plan that are not in the books, whose transactions are `transaction_ids`.
     """
 
     what: Series[Text] = pandera.Field(
@@ -497,21 +496,9 @@ class ReportDifferences(Table):
     )
     ledger_id: Series[Text] = pandera.Field(nullable=True)
     ledger_name: Series[Text] = pandera.Field(nullable=True)
-    journal_entry_id: Series[Text] = pandera.Field(nullable=True)
     transaction_ids: Series[Text] = pandera.Field(nullable=True)
     difference: Series[Any]
-    cause: Series[Text] = pandera.Field(
-        isin=[
-            "not_done",
-            "refused",
-            "unknown",
-            "changed_elsewhere",
-            "new_entry",
-            "missing_entry",
-            "balance_changed",
-            "not_shown",
-        ]
-    )
+    unexplained: Series[Any]
 
 
 class Outcomes(Table):

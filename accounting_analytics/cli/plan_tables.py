@@ -99,14 +99,14 @@ def print_ledgers(table: pd.DataFrame, limit: int | None) -> None:
 
 
 def print_verdict(effect: Effect, limit: int | None) -> None:
-    """Print whether the report is as predicted, and the first causes of what differs."""
+    """Print whether the report is as predicted, and the first figures that differ."""
     typer.echo(effect.summary())
     reasons = effect.reasons()
     shown = reasons if limit is None else reasons[:_MAX_REASONS]
     for reason in shown:
         typer.echo(printable(f"- {reason}"))
     if len(shown) < len(reasons):
-        typer.echo(f"{len(shown):,} of {len(reasons):,} causes; --all prints every one")
+        typer.echo(f"{len(shown):,} of {len(reasons):,} differences; --all prints every one")
 
 
 def print_outcomes(plan: Plan, outcomes: pd.DataFrame, *, by: str, time_zone: str, limit: int | None) -> None:

@@ -58,6 +58,11 @@ class Change(NamedTuple):
         return self.ledger_id, self.transaction_id
 
     @property
+    def categories(self) -> tuple[str, str]:
+        """The category that it replaces, and the new one."""
+        return self.category_ledger_id, self.updated_category_ledger_id
+
+    @property
     def category_line(self) -> tuple[str, str]:
         """Journal entry and category that it replaces there."""
         return self.journal_entry_id, self.category_ledger_id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -11,18 +11,15 @@ import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow_report import require_report
-from accounting_analytics.column_conversion import LIST_SEPARATOR, split_lists, total
+from accounting_analytics.column_conversion import LIST_SEPARATOR, split_list
 from accounting_analytics.errors import BooksDoNotTieError, InputError
+from accounting_analytics.figure_tables import entries_behind, figure_table_html, table_of_figures
+from accounting_analytics.figures import KEY_SEPARATOR, OWN, Figure, figure_of_terms
 from accounting_analytics.ledger_tree import LedgerTree, Trees
 from accounting_analytics.load_metadata import books_notes
 from accounting_analytics.messages import count_of, join_ids
 from accounting_analytics.money import format_amount, from_minor_units, to_minor_units
-from accounting_analytics.recategorization.changes_and_outcomes import (
-    IN_BOOKS,
-    Outcome,
-    joining_changes,
-    require_outcomes_of,
-)
+from accounting_analytics.recategorization.changes_and_outcomes import IN_BOOKS, joining_changes, require_outcomes_of
 from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.schemas import LedgerChanges, Ledgers, ReportDifferences
 
@@ -31,27 +28,16 @@ if TYPE_CHECKING:
 
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.periods import Period
-    from accounting_analytics.recategorization.changes_and_outcomes import Change
+    from accounting_analytics.recategorization.changes_and_outcomes import Change, Outcome
 
     Lines = Counter[tuple[str, str]]
     """Whole minor units by journal entry and ledger, also where they sum to zero."""
 
-_NOT_SENT = frozenset({Outcome.WOULD_CHANGE, Outcome.CHANGED_ELSEWHERE})
-_ITEM_CAUSES = frozenset({Outcome.NOT_DONE, Outcome.REFUSED, Outcome.UNKNOWN})
 _ALL_KNOWN = Trees(set(), set(), set())
 """Each root is a total of its own, also where a tree might be a part of another; a note says so."""
 _MAX_IDS = 3
 _MAX_REASONS = 3
-_CAUSES = {
-    "not_done": "{items} not done ({ids})",
-    "refused": "{items} refused ({ids})",
-    "unknown": "{items} unknown, possibly still to be carried out ({ids})",
-    "changed_elsewhere": "another user changed {entries} ({ids})",
-    "new_entry": "{new_entries} ({ids})",
-    "missing_entry": "{entries} no longer in the report ({ids})",
-    "balance_changed": "recategorizing cannot change it; another user posted, changed or deleted entries",
-    "not_shown": "the lines of the reports do not show why",
-}
+_MAX_LEDGERS = 50
 _TITLES = {
     "starting_cash_balance": "starting cash balance",
     "ending_cash_balance": "ending cash balance",
@@ -59,13 +45,11 @@ _TITLES = {
     "ending_balance": "ending balance of {ledger_name}",
     "net_cash_flow": "net cash flow of {ledger_name}",
 }
-_NOT_OF_THE_PLAN = (
-    "No transaction of the plan is part of this, so it is not from its run: ask who changed the books of these days in "
-    "the meantime; undoing the run takes back its own changes only"
-)
-_OF_THE_PLAN = (
-    "{transactions} of the plan had a part in this ({ids}): verify the plan with its journal, which reads them "
-    "again; other users may have changed them since, and undoing leaves those alone"
+_BALANCE_CHANGED = "recategorizing cannot change it; another user posted, changed or deleted entries"
+_CHANGED_ELSEWHERE = "another user changed, added or deleted entries"
+_WHAT_TO_DO = (
+    "Ask who changed the books of these days in the meantime, and verify the plan with its journal, which reads its "
+    "transactions again; undoing the run takes back its own changes only"
 )
 
 
@@ -83,8 +67,8 @@ class Effect(Result):
     notes : tuple of str
         Items that change nothing in the report, and those that cannot be undone individually.
     differences : DataFrame, optional
-        :class:`~accounting_analytics.schemas.ReportDifferences`: what differs from the prediction, and why; None until
-        it is checked.
+        :class:`~accounting_analytics.schemas.ReportDifferences`: what differs from the prediction, and how much of it
+        the outcomes of items do not explain; None until it is checked.
     outcome_counts : tuple of int, optional
         How many items of the plan are in the books, and how many there are; None where that is not known.
     """
@@ -95,6 +79,7 @@ class Effect(Result):
     differences: pd.DataFrame | None = None
     outcome_counts: tuple[int, int] | None = None
     _prediction: _Prediction | None = field(default=None, compare=False)
+    _after: CashFlowReport | None = field(default=None, compare=False)
 
     @classmethod
     def predict(cls, plan: Sequence[Change], before: CashFlowReport) -> Effect:
@@ -104,7 +89,7 @@ class Effect(Result):
             raise InputError(
                 "a report filtered by tags does not contain all lines; preview the plan on the untagged report"
             )
-        prediction = _Prediction(tuple(plan), _Figures.of(before), before.scale, before.as_decimals)
+        prediction = _Prediction(tuple(plan), before, _Figures.of(before))
         notes = (*prediction.notes(before.period), *books_notes(before.ledgers))
         return cls(before.period, prediction.ledgers(), notes, _prediction=prediction)
 
@@ -122,7 +107,7 @@ class Effect(Result):
     def unexpected(self) -> pd.DataFrame:
         """The differences that the outcomes of items do not explain; without outcomes all of them."""
         found = ReportDifferences.without_rows() if self.differences is None else self.differences
-        return found if self.outcome_counts is None else found[~found["cause"].isin(_ITEM_CAUSES)]
+        return found[found["unexplained"] != 0]
 
     def check(self, after: CashFlowReport, outcomes: pd.DataFrame | None = None) -> Effect:
         """Compare the report after a run with the predicted one.
@@ -137,9 +122,8 @@ class Effect(Result):
         Returns
         -------
         Effect
-            ``as_predicted`` if every figure is equal; else ``differences`` has the cause of each: items that are not
-            done, what another user changed, new entries. :meth:`raise_for_unexpected` raises for what the outcomes do
-            not explain.
+            ``as_predicted`` if every figure is equal; else ``differences`` has those that are not, and how much of
+            each the outcomes do not explain: :meth:`raise_for_unexpected` raises for that.
 
         Raises
         ------
@@ -159,6 +143,7 @@ class Effect(Result):
             changes=prediction.ledgers(figures),
             differences=prediction.differences(figures, states),
             outcome_counts=None if states is None else (sum(state in IN_BOOKS for state in states), len(states)),
+            _after=after,
         )
 
     def totals(self, ledgers: pd.DataFrame) -> pd.DataFrame:
@@ -189,25 +174,20 @@ class Effect(Result):
         Raises
         ------
         BooksDoNotTieError
-            A balance changed, or a ledger changed by another amount than predicted; the message has the first causes,
-            and whether transactions of the plan are among them. ``differences`` has all.
+            A balance changed, or a ledger changed by another amount than predicted; the message has the first, and
+            ``differences`` all.
         """
         if self.unexpected.empty:
             return
         reasons = _reasons(self.unexpected)
         more = f" (and {len(reasons) - _MAX_REASONS:,} more)" if len(reasons) > _MAX_REASONS else ""
-        ids = sorted(set(split_lists(self.unexpected["transaction_ids"])))
-        origin = _NOT_OF_THE_PLAN
-        if ids:
-            transactions = count_of(len(ids), "transaction")
-            origin = _OF_THE_PLAN.format(transactions=transactions, ids=join_ids(ids, limit=_MAX_IDS))
         state = ""
         if self.outcome_counts is not None:
             done, items = self.outcome_counts
             state = f"{done:,} of {count_of(items, 'item')} in the books, but "
         raise BooksDoNotTieError(
             f"{state}the report of {self.period} did not change as planned: {'; '.join(reasons[:_MAX_REASONS])}{more}. "
-            f"{origin}"
+            f"{_WHAT_TO_DO}"
         )
 
     def summary(self) -> str:
@@ -216,25 +196,26 @@ class Effect(Result):
         if self.differences is None:
             return f"{title}: {count_of(len(self.changes), 'ledger changes', 'ledgers change')}."
         changed = int((self.changes["before"] != self.changes["after"]).sum())
-        figures = len(self.differences[["what", "ledger_id"]].drop_duplicates())
-        verdict = f"{count_of(figures, 'figure differs', 'figures differ')} from the prediction"
-        if not figures:
+        verdict = f"{count_of(len(self.differences), 'figure differs', 'figures differ')} from the prediction"
+        if self.differences.empty:
             verdict = "every figure is as predicted, to the last digit"
         return f"{title}: {count_of(changed, 'ledger')} changed; {verdict}."
 
     def reasons(self) -> list[str]:
-        """One sentence for each figure and cause of the differences, balances first."""
+        """One sentence for each figure that differs, balances first."""
         return [] if self.differences is None else _reasons(self.differences)
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Show each ledger before, predicted and after, and each difference with its cause."""
+        """Show each ledger before, predicted and after, whose lines unfold, and each difference."""
         exact = LedgerChanges.exact(self.changes).frame
+        prediction, after = self._prediction, self._after
+        html = None if prediction is None else lambda: prediction.html(exact["ledger_id"], after)
         amounts = [name for name in ("before", "predicted", "after") if name in exact]
         lines = [
             f"- {row['name']}: {', '.join(f'{format_amount(row[name])} {name}' for name in amounts)}"
             for row in exact.to_dict("records")
         ]
-        yield ResultPart(lines, exact.drop(columns="ledger_id"), rest="ledgers; .frame has all")
+        yield ResultPart(lines, exact.drop(columns="ledger_id"), rest="ledgers; .frame has all", html=html)
         reasons = self.reasons()
         table = pd.DataFrame({"not as predicted": reasons})
         yield ResultPart([f"- {reason}" for reason in reasons], table, rest="reasons; .reasons() has all")
@@ -289,36 +270,33 @@ class _Figures(NamedTuple):
                 found.balances[what, ledger_id] = to_minor_units(balance, scale)
         return found
 
-
-class _Difference(NamedTuple):
-    """A figure, or the lines of a journal entry, that differ from the prediction by some units."""
-
-    what: str
-    ledger_id: str | None
-    units: int
-    cause: str
-    journal_entry_id: str | None = None
-    transaction_ids: str | None = None
+    def shows(self, change: Change) -> bool:
+        """Whether the lines are as a change makes them."""
+        entry = change.journal_entry_id
+        return change.category_line not in self.lines and (entry, change.updated_category_ledger_id) in self.lines
 
 
 @dataclass(frozen=True)
 class _Prediction:
-    """The changes of a plan, and the figures of the report that they change."""
+    """The changes of a plan, and the report that they change, with its figures."""
 
     plan: tuple[Change, ...]
+    report: CashFlowReport
     before: _Figures
-    scale: int
-    as_decimals: bool
 
     @cached_property
     def changes(self) -> Counter[str]:
         """Change of the net cash flow of each ledger that the plan moves lines from or to."""
-        updated, changes = _updated(self.plan), Counter[str]()
+        return self._moved(self.plan)
+
+    def _moved(self, changes: Iterable[Change]) -> Counter[str]:
+        """Change of the net cash flow of each ledger by some changes."""
+        updated, moved = _updated(changes), Counter[str]()
         for (entry, ledger_id), units in self.before.lines.items():
             if (entry, ledger_id) in updated:
-                changes[ledger_id] -= units
-                changes[updated[entry, ledger_id]] += units
-        return changes
+                moved[ledger_id] -= units
+                moved[updated[entry, ledger_id]] += units
+        return moved
 
     def ledgers(self, after: _Figures | None = None) -> pd.DataFrame:
         """Tabulate the ledgers that are predicted to change, and those that changed where `after` is known."""
@@ -348,28 +326,36 @@ class _Prediction:
         return totals
 
     def differences(self, after: _Figures, states: Sequence[Outcome] | None) -> pd.DataFrame:
-        """Tabulate what differs from the prediction, given the outcomes of the changes where they are known."""
-        before, names = self.before, self._names() | after.names
-        missing = Counter({one: after.flows[one] - before.flows[one] - self.changes[one] for one in names})
-        of_balances = [
-            _Difference(what, one, after.balances[what, one] - before.balances[what, one], "balance_changed")
-            for what, one in _differing(before.balances, after.balances)
+        """Tabulate what differs from the prediction, given the outcomes of the changes where they are known.
+
+        A change whose outcome is not that the books have it may have been carried out since: then the lines show it.
+        """
+        names, scale = self._names() | after.names, self.report.scale
+        not_done = [
+            change
+            for change, state in zip(self.plan, states or (), strict=states is not None)
+            if state not in IN_BOOKS and not after.shows(change)
         ]
-        of_lines = list(self._line_differences(after.lines, states))
-        for one in of_lines:
-            missing[str(one.ledger_id)] -= one.units
-        not_shown = [_Difference("net_cash_flow", one, missing[one], "not_shown") for one in missing if missing[one]]
-        found = [*of_balances, *of_lines, *not_shown]
+        missing = self._moved(not_done)
+        rows: list[tuple[str, str | None, int, int, str | None]] = []
+        for what, one in _differing(self.before.balances, after.balances):
+            units = after.balances[what, one] - self.before.balances[what, one]
+            rows.append((what, one, units, units, None))
+        for one in names:
+            units = after.flows[one] - self.before.flows[one] - self.changes[one]
+            if units or missing[one]:
+                of_ledger = (change for change in not_done if one in change.categories)
+                ids = dict.fromkeys(change.transaction_id for change in of_ledger)
+                rows.append(("net_cash_flow", one, units, units + missing[one], LIST_SEPARATOR.join(ids) or None))
         columns: dict[str, list[Any]] = {
-            "what": [one.what for one in found],
-            "ledger_id": [one.ledger_id for one in found],
-            "ledger_name": [one.ledger_id and names.get(one.ledger_id, one.ledger_id) for one in found],
-            "journal_entry_id": [one.journal_entry_id for one in found],
-            "transaction_ids": [one.transaction_ids for one in found],
-            "difference": [from_minor_units(one.units, self.scale) for one in found],
-            "cause": [one.cause for one in found],
+            "what": [what for what, *_ in rows],
+            "ledger_id": [one for _, one, *_ in rows],
+            "ledger_name": [one and names.get(one, one) for _, one, *_ in rows],
+            "transaction_ids": [ids for *_, ids in rows],
+            "difference": [from_minor_units(units, scale) for _, _, units, _, _ in rows],
+            "unexplained": [from_minor_units(units, scale) for *_, units, _ in rows],
         }
-        return ReportDifferences.from_columns(columns, self.scale, as_decimals=self.as_decimals)
+        return ReportDifferences.from_columns(columns, scale, as_decimals=self.report.as_decimals)
 
     def notes(self, period: Period) -> Iterator[str]:
         """Sentences about items that change nothing, or that cannot be undone."""
@@ -388,40 +374,49 @@ class _Prediction:
                 "They are refused unless allow_irreversible is set (--allow-irreversible)."
             )
 
-    def _line_differences(self, after: Lines, states: Sequence[Outcome] | None) -> Iterator[_Difference]:
-        """Yield the lines that differ, each with its cause; without outcomes no change is known to be done."""
-        outcomes = [Outcome.WOULD_CHANGE] * len(self.plan) if states is None else states
-        in_entry: dict[str, list[Change]] = defaultdict(list)
-        not_done: dict[str, dict[Change, Outcome]] = defaultdict(dict)
-        for change, outcome in zip(self.plan, outcomes, strict=True):
-            in_entry[change.journal_entry_id].append(change)
-            if outcome not in IN_BOOKS:
-                not_done[change.journal_entry_id][change] = outcome
-        done = [change for change in self.plan if change not in not_done[change.journal_entry_id]]
-        predicted, completed = self._moved(self.plan), self._moved(done)
-        otherwise = {entry for entry, _ in _differing(completed, after)}
-        old, new = ({entry for entry, _ in lines} for lines in (self.before.lines, after))
-        for entry, ledger_id in _differing(predicted, after):
-            open_changes = not_done[entry]
-            if entry not in old:
-                cause = "new_entry"
-            elif entry not in new:
-                cause = "missing_entry"
-            elif open_changes and entry not in otherwise:
-                first = next(iter(open_changes.values()))
-                cause = Outcome.NOT_DONE if first in _NOT_SENT else first
-            else:
-                cause = Outcome.CHANGED_ELSEWHERE
-            ids = dict.fromkeys(change.transaction_id for change in open_changes or in_entry[entry])
-            units = after[entry, ledger_id] - predicted[entry, ledger_id]
-            yield _Difference("net_cash_flow", ledger_id, units, cause, entry, LIST_SEPARATOR.join(ids) or None)
+    def html(self, ledger_ids: Iterable[str], after: CashFlowReport | None) -> str:
+        """Write the ledgers as a table whose amounts unfold: lines of the reports, and those that the plan moves."""
+        names = self._names() | (after.figures.names if after else {})
+        rows = []
+        for one in list(ledger_ids)[:_MAX_LEDGERS]:
+            name = names.get(one, one)
+            before = _of_report(self.report, one, "before", name)
+            change = self._change(one, name)
+            predicted = figure_of_terms(
+                f"{one}{KEY_SEPARATOR}predicted", f"{name}, predicted", [("+", before), ("+", change)]
+            )
+            last = [] if after is None else [_of_report(after, one, "after", name)]
+            rows.append((name, [before, change, predicted, *last]))
+        table = table_of_figures(
+            "Net cash flow by ledger",
+            [str(self.report.period)],
+            ["Before", "Change", "Predicted", *(["After"] if after else [])],
+            rows,
+            entries_behind(rows),
+            scale=self.report.scale,
+            call="effect.frame",
+        )
+        return figure_table_html(table) if rows else ""
 
-    def _moved(self, changes: Iterable[Change]) -> Lines:
-        """Lines of the report before, with some changes made."""
-        updated, lines = _updated(changes), Counter[tuple[str, str]]()
-        for (entry, ledger_id), units in self.before.lines.items():
-            lines[entry, updated.get((entry, ledger_id), ledger_id)] += units
-        return lines
+    def _change(self, ledger_id: str, name: str) -> Figure:
+        """Figure of the lines that the plan moves to a ledger, less those that it moves from it."""
+        updated, lines = _updated(self.plan), self.report.lines
+        keys = list(zip(lines["journal_entry_id"], lines["ledger_id"], strict=True))
+        into = lines[[updated.get(key) == ledger_id for key in keys]]
+        out_of = lines[[key in updated and key[1] == ledger_id for key in keys]]
+        entries = pd.concat(
+            [into.assign(figure_amount=into["amount"]), out_of.assign(figure_amount=-out_of["amount"])],
+            ignore_index=True,
+        )
+        return Figure(
+            f"{ledger_id}{KEY_SEPARATOR}change",
+            f"{name}, change",
+            self.changes[ledger_id],
+            "the lines that the plan moves",
+            scale=self.report.scale,
+            as_decimals=self.report.as_decimals,
+            _load_entries=entries.copy,
+        )
 
     def _names(self) -> dict[str, str]:
         """Names of the ledgers of the plan and of the report; those of the report are certain."""
@@ -445,32 +440,38 @@ class _Prediction:
         }
         if after is not None:
             units["after"] = [after[one] for one in ids]
-        amounts = {name: [from_minor_units(one, self.scale) for one in column] for name, column in units.items()}
+        amounts = {name: [from_minor_units(one, self.report.scale) for one in column] for name, column in units.items()}
         columns: dict[str, list[Any]] = {"ledger_id": ids, "name": [names.get(one, one) for one in ids], **amounts}
-        return LedgerChanges.from_columns(columns, self.scale, as_decimals=self.as_decimals)
+        return LedgerChanges.from_columns(columns, self.report.scale, as_decimals=self.report.as_decimals)
+
+
+def _of_report(report: CashFlowReport, ledger_id: str, column: str, name: str) -> Figure:
+    """Net cash flow of a ledger in a report; zero where the report does not list it."""
+    key, label = f"{ledger_id}{KEY_SEPARATOR}{column}", f"{name}, {column}"
+    figures = report.figures
+    if ledger_id in figures.names:
+        return replace(figures.figure(f"{OWN}{ledger_id}"), key=key, label=label, selections=())
+    return Figure(key, label, 0, "the report has no lines of it", scale=report.scale, as_decimals=report.as_decimals)
 
 
 def _reasons(differences: pd.DataFrame) -> list[str]:
-    """One sentence for each figure and cause of :class:`~accounting_analytics.schemas.ReportDifferences`."""
-    exact = ReportDifferences.exact(differences).frame
-    grouped = exact.fillna({"ledger_id": ""}).groupby(["what", "ledger_id", "cause"], sort=False)
-    return [_reason(rows) for _, rows in grouped]
+    """One sentence for each row of :class:`~accounting_analytics.schemas.ReportDifferences`."""
+    return [_reason(row) for row in ReportDifferences.exact(differences).frame.to_dict("records")]
 
 
-def _reason(rows: pd.DataFrame) -> str:
-    """State the differences of one figure that have one cause."""
-    first = rows.iloc[0]
-    difference = total(rows["difference"])
-    than = f"{format_amount(difference.copy_abs())} {'more' if difference > 0 else 'less'} than predicted"
-    column = "transaction_ids" if first["cause"] in _ITEM_CAUSES else "journal_entry_id"
-    ids = sorted(set(split_lists(rows[column])))
-    cause = _CAUSES[first["cause"]].format(
-        items=count_of(len(ids), "item"),
-        entries=count_of(len(ids), "journal entry"),
-        new_entries=count_of(len(ids), "new journal entry"),
-        ids=join_ids(ids, limit=_MAX_IDS),
-    )
-    return f"{_TITLES[first['what']].format(ledger_name=first['ledger_name'])}: {than}: {cause}"
+def _reason(row: Mapping[Any, Any]) -> str:
+    """State how much a figure differs, and why as far as it is known."""
+    difference, unexplained = row["difference"], row["unexplained"]
+    side = "more" if difference > 0 else "less"
+    than = f"{format_amount(difference.copy_abs())} {side} than predicted" if difference else "as predicted"
+    causes = []
+    if unexplained:
+        causes.append(_CHANGED_ELSEWHERE if row["what"] == "net_cash_flow" else _BALANCE_CHANGED)
+    ids = split_list(row["transaction_ids"]) or set()
+    if ids:
+        are = count_of(len(ids), "item of the plan is", "items of the plan are")
+        causes.append(f"{are} not in the books ({join_ids(ids, limit=_MAX_IDS)})")
+    return f"{_TITLES[row['what']].format(ledger_name=row['ledger_name'])}: {than}: {'; '.join(causes)}"
 
 
 def _updated(changes: Iterable[Change]) -> dict[tuple[str, str], str]:

@@ -94,22 +94,23 @@ def test_a_plan_that_changes_nothing(capsys):
 
 
 def test_verdict(capsys):
-    """The first causes are printed, without control characters, and how many there are."""
+    """The first differences are printed, without control characters, and how many there are."""
     period = aa.Period.of("2025-03-01", "2025-03-31", "UTC")
     columns = {name: ["x"] * 5 for name in ReportDifferences.dtypes()} | {
         "what": ["net_cash_flow"] * 5,
         "ledger_id": list("abcde"),
         "ledger_name": ["Rent\x1b"] * 5,
-        "cause": ["new_entry"] * 5,
         "difference": [Decimal(1)] * 5,
+        "unexplained": [Decimal(1)] * 5,
+        "transaction_ids": [None] * 5,
     }
     changes = LedgerChanges.from_columns({name: [] for name in LedgerChanges.dtypes()})
     change = aa.Effect(period, changes, differences=ReportDifferences.from_columns(columns))
     print_verdict(change, MAX_ROWS)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith(": 0 ledgers changed; 5 figures differ from the prediction.")
-    cause = "1.00 more than predicted: 1 new journal entry (x)"
+    cause = "1.00 more than predicted: another user changed, added or deleted entries"
     assert lines[1] == f"- net cash flow of Rent\N{REPLACEMENT CHARACTER}: {cause}"
-    assert lines[4:] == ["3 of 5 causes; --all prints every one"]
+    assert lines[4:] == ["3 of 5 differences; --all prints every one"]
     print_verdict(change, None)
     assert len(capsys.readouterr().out.splitlines()) == 6
