@@ -395,19 +395,19 @@ class _Prediction:
             entries_behind(rows),
             scale=self.report.scale,
             call="effect.frame",
+            name=lambda one: names.get(one, one),
         )
         return figure_table_html(table) if rows else ""
 
     def _change(self, ledger_id: str, name: str) -> Figure:
         """Figure of the lines that the plan moves to a ledger, less those that it moves from it."""
-        updated, lines = _updated(self.plan), self.report.lines
-        keys = list(zip(lines["journal_entry_id"], lines["ledger_id"], strict=True))
-        into = lines[[updated.get(key) == ledger_id for key in keys]]
-        out_of = lines[[key in updated and key[1] == ledger_id for key in keys]]
-        entries = pd.concat(
-            [into.assign(figure_amount=into["amount"]), out_of.assign(figure_amount=-out_of["amount"])],
-            ignore_index=True,
-        )
+
+        def moved() -> pd.DataFrame:
+            entries, into = self._moved_entries, self._moved_entries["updated_ledger_id"] == ledger_id
+            out_of = entries[entries["ledger_id"] == ledger_id]
+            both = [entries[into], out_of.assign(figure_amount=-out_of["figure_amount"])]
+            return pd.concat(both, ignore_index=True).drop(columns="updated_ledger_id")
+
         return Figure(
             f"{ledger_id}{KEY_SEPARATOR}change",
             f"{name}, change",
@@ -415,8 +415,18 @@ class _Prediction:
             "the lines that the plan moves",
             scale=self.report.scale,
             as_decimals=self.report.as_decimals,
-            _load_entries=entries.copy,
+            _load_entries=moved,
         )
+
+    @cached_property
+    def _moved_entries(self) -> pd.DataFrame:
+        """Lines that the plan moves, each with the ledger that it moves it to."""
+        updated, figures = _updated(self.plan), self.report.figures
+        ledgers = {ledger_id for _, ledger_id in updated} & figures.names.keys()
+        found = [figures.figure(f"{OWN}{one}").entries for one in sorted(ledgers)]
+        lines = pd.concat(found, ignore_index=True) if found else figures.lines.assign(figure_amount=0)
+        targets = [updated.get(key) for key in zip(lines["journal_entry_id"], lines["ledger_id"], strict=True)]
+        return lines.assign(updated_ledger_id=pd.Series(targets, dtype="str")).dropna(subset="updated_ledger_id")
 
     def _names(self) -> dict[str, str]:
         """Names of the ledgers of the plan and of the report; those of the report are certain."""

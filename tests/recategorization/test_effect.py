@@ -191,6 +191,7 @@ def test_amounts_unfold_to_the_lines_that_are_moved(plan, report):
     """The table of a prediction has the lines of the report, and what it predicts is made of two amounts."""
     html = plan.preview(report(*BEFORE)).check(report(*AFTER))._repr_html_()
     data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', html)[1])
+    assert (data["dates"], data["ledgers"]) == (["2025-03-10"], ["out", "meals"])
     at = {column: number for number, column in enumerate(data["columns"])}
     assert [line[4] for line in data["lines"]] == [-10, -20, -40] * 2
     assert data["figures"]["out"][at["before"]] == [1, 0, 2]
