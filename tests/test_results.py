@@ -16,7 +16,7 @@ import accounting_analytics as aa
 from accounting_analytics.books.drift import Drift, compare_lines
 from accounting_analytics.books.storage import table_schema
 from accounting_analytics.books.sync_result import SyncResult
-from accounting_analytics.client.connect import Presentation
+from accounting_analytics.client.settings import Presentation
 from accounting_analytics.completeness import Certificate, Check
 from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
 from accounting_analytics.exports import ExportDifference, ExportedFile, ExportVerification, Manifest

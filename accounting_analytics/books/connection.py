@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from accounting_analytics import client
 from accounting_analytics.books.books import Books
-from accounting_analytics.client.connect import load_settings
+from accounting_analytics.client.settings import load_settings
 from accounting_analytics.errors import InputError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.cli.day_options import DayOptions
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.client.connect import Presentation
+    from accounting_analytics.client.settings import Presentation
     from accounting_analytics.periods import Period
     from accounting_analytics.service.storage.store import Store
 
@@ -68,7 +68,7 @@ def connect_for_days(
 
 def _open_books(profile: str | None, books: Path | None, *, use_demo: bool) -> aa.Books | None:
     """Local books of --books or of the configuration; None for a service."""
-    from accounting_analytics.client.connect import load_settings
+    from accounting_analytics.client.settings import load_settings
 
     require_one_source(books, use_demo=use_demo)
     settings = load_settings(profile)
@@ -90,7 +90,7 @@ def refuse_books(books: Path | None, reason: str) -> None:
 
 def presentation_of(profile: str | None, *, use_demo: bool) -> Presentation:
     """Company, currency and fiscal year of the configuration, or of the demo company."""
-    from accounting_analytics.client.connect import Presentation, load_settings
+    from accounting_analytics.client.settings import Presentation, load_settings
     from accounting_analytics.demo_company.served_company import COMPANY
 
     return Presentation(COMPANY, "USD") if use_demo else load_settings(profile).presentation()
@@ -112,7 +112,7 @@ def open_database(database: str) -> Iterator[Store]:
 
 def configured_zone(time_zone: str | None, profile: str | None = None) -> str:
     """Zone of --time-zone, else the configured one, else UTC, for commands without a client."""
-    from accounting_analytics.client.connect import load_settings
+    from accounting_analytics.client.settings import load_settings
 
     return load_settings(profile, time_zone=time_zone)["time_zone"] or "UTC"
 

@@ -1,7 +1,7 @@
-from .connect import connect
-from .credentials import ClientCredentials, TokenFile
+from .auth import ClientCredentials, TokenFile
+from .http import Deadline
 from .ledger_client import LedgerClient
-from .rate_limiter import Quota
-from .transport import Deadline
+from .retries import Quota
+from .settings import connect
 
 __all__ = ["ClientCredentials", "Deadline", "LedgerClient", "Quota", "TokenFile", "connect"]

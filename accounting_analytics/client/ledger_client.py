@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 
-from accounting_analytics.client import operations
-from accounting_analytics.client.credentials import FixedToken
-from accounting_analytics.client.operations import DEFAULT_LIMIT, MAX_LIMIT, follow_pages
+from accounting_analytics.arguments import to_texts
+from accounting_analytics.client.auth import FixedToken
+from accounting_analytics.client.paging import follow_pages
 from accounting_analytics.client.records import (
     CashFlowReport,
     Ledger,
@@ -14,8 +14,9 @@ from accounting_analytics.client.records import (
     LineEntryPage,
     RecategorizedTransaction,
 )
-from accounting_analytics.client.retrying_client import RetryingClient, RetryPolicy
-from accounting_analytics.errors import ConfigurationError
+from accounting_analytics.client.retries import OperationRequest, RetryingClient, RetryPolicy
+from accounting_analytics.client.url_and_header_text import path_segment, plain, query_text, user_name
+from accounting_analytics.errors import ConfigurationError, InputError, ProtocolError
 from accounting_analytics.messages import fit_terminal, quote
 from accounting_analytics.money import AMOUNT_FORMS, DEFAULT_SCALE, check_scale
 from accounting_analytics.periods import Period, choose_zone
@@ -26,14 +27,16 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from accounting_analytics.client.credentials import Credentials
-    from accounting_analytics.client.rate_limiter import Quota
-    from accounting_analytics.client.retrying_client import OperationRequest
-    from accounting_analytics.client.transport import Deadline
+    from accounting_analytics.client.auth import Credentials
+    from accounting_analytics.client.http import Deadline
+    from accounting_analytics.client.retries import Quota
     from accounting_analytics.periods import DateLike, ZoneLike
 
-
 Decoded = TypeVar("Decoded")
+
+MAX_LIMIT = 1000
+DEFAULT_LIMIT = 50
+_MAX_PAGE_TOKEN_LENGTH = 32_768
 
 
 class LedgerClient:
@@ -196,8 +199,8 @@ class LedgerClient:
         With a `financial_account_type` the service supplies defaults; without it `debit_credit`,
         `report_cash_flow`, `sort_code`, `sub_type` and `type` are required.
         """
-        request = operations.create_ledger(
-            name=name,
+        fields = _without_none(
+            name=query_text(name, "name"),
             editable=editable,
             debit_credit=debit_credit,
             financial_account_type=financial_account_type,
@@ -206,7 +209,18 @@ class LedgerClient:
             sort_code=sort_code,
             sub_type=sub_type,
             type=type,
-            expand=expand,
+        )
+        for field, value in fields.items():
+            if isinstance(value, str):
+                query_text(value, field)
+        request = OperationRequest(
+            "create ledger",
+            "POST",
+            "/v0/ledgers",
+            _without_none(expand=_join_list(expand, "expand")),
+            subject=quote(name),
+            body=fields,
+            if_lost=f"a ledger {quote(name)} may have been created: look for it by this name before creating it again",
         )
         return self._send(request, Ledger)
 
@@ -234,12 +248,21 @@ class LedgerClient:
         modified_by : str, optional
             Name of the user, for the service's audit log; sent as UTF-8.
         """
-        request = operations.recategorize_transaction(
-            ledger_id,
-            transaction_id,
-            updated_category_ledger_id=updated_category_ledger_id,
-            category_ledger_id=category_ledger_id,
-            modified_by=modified_by,
+        path = (
+            f"/v0/ledgers/{path_segment(ledger_id, 'ledger_id')}"
+            f"/transactions/{path_segment(transaction_id, 'transaction_id')}/categories"
+        )
+        body = {"updated_category_ledger_id": query_text(updated_category_ledger_id, "updated_category_ledger_id")}
+        if category_ledger_id is not None:
+            body["category_ledger_id"] = query_text(category_ledger_id, "category_ledger_id")
+        request = OperationRequest(
+            "recategorize transaction",
+            "PUT",
+            path,
+            {},
+            subject=f"transaction {plain(transaction_id)} of ledger {plain(ledger_id)}",
+            body=body,
+            headers={} if modified_by is None else {"modified-by": user_name(modified_by, "modified_by")},
         )
         return self._send(request, RecategorizedTransaction)
 
@@ -278,7 +301,7 @@ class LedgerClient:
     ) -> bytes:
         """Retrieve one page as the JSON that the service sent, for a reader that decodes and checks it itself."""
         period = self._period(start_date, end_date, time_zone)
-        return self._client.request_json(operations.list_line_entries(ledger_id, period, **options))
+        return self._client.request_json(_page_request(ledger_id, period, **options))
 
     def _period(self, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike | None) -> Period:
         return Period(start_date, end_date, choose_zone(time_zone, self.time_zone).name)
@@ -287,9 +310,9 @@ class LedgerClient:
         self,
         ledger_id: str,
         period: Period,
-        **options: Any,  # noqa: ANN401 (those of operations.list_line_entries)
+        **options: Any,  # noqa: ANN401 (those of list_line_entries)
     ) -> LineEntryPage:
-        return self._send(operations.list_line_entries(ledger_id, period, **options), LineEntryPage)
+        return self._send(_page_request(ledger_id, period, **options), LineEntryPage)
 
     def iter_line_entries(
         self,
@@ -347,4 +370,58 @@ class LedgerClient:
     ) -> CashFlowReport:
         """Retrieve the cash flow report of a period; days are local to `time_zone`, by default the client's."""
         period = self._period(start_date, end_date, time_zone)
-        return self._send(operations.retrieve_cash_flow_report(period, tag_ids=tag_ids), CashFlowReport)
+        parameters = _dates(period) | _without_none(tag_ids=_join_list(tag_ids, "tag_ids"))
+        request = OperationRequest(
+            "retrieve cash flow report", "GET", "/v0/reports/cash-flow", parameters, subject=str(period), is_report=True
+        )
+        return self._send(request, CashFlowReport)
+
+
+def _page_request(
+    ledger_id: str,
+    period: Period,
+    *,
+    is_cashflow: bool | None = None,
+    expand: Iterable[str] = (),
+    tag_ids: Iterable[str] = (),
+    limit: int = MAX_LIMIT,
+    page_token: str | None = None,
+    number: int | None = None,
+) -> OperationRequest:
+    """Request for one page of line entries; `number` is the page number, for messages."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+        raise InputError(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}")
+    path = f"/v0/ledgers/{path_segment(ledger_id, 'ledger_id')}/line-entries"
+    subject = f"ledger {plain(ledger_id)}, {period}{'' if number is None else f', page {number}'}"
+    if page_token is not None and len(query_text(page_token, "page_token")) > _MAX_PAGE_TOKEN_LENGTH:
+        problem = f"list line entries ({subject}): a page token of {len(page_token)} characters is too long to send"
+        raise InputError(problem) if number is None else ProtocolError(problem)
+    parameters = _dates(period) | _without_none(
+        is_cashflow=None if is_cashflow is None else str(is_cashflow).lower(),
+        expand=_join_list(expand, "expand"),
+        tag_ids=_join_list(tag_ids, "tag_ids"),
+        limit=str(limit),
+        page_token=page_token,
+    )
+    return OperationRequest("list line entries", "GET", path, parameters, subject=subject)
+
+
+def _dates(period: Period) -> dict[str, str]:
+    return {
+        "start_date": period.start_date.isoformat(),
+        "end_date": period.end_date.isoformat(),
+        "time_zone": period.time_zone,
+    }
+
+
+def _join_list(texts: Iterable[str], name: str) -> str | None:
+    """Comma-separated list, None for an empty one; a comma inside an element would split it."""
+    elements = to_texts(texts)
+    for text in elements:
+        if "," in query_text(text, f"an element of {name}"):
+            raise InputError(f"an element with a comma cannot be sent in a list: {plain(text)}")
+    return ",".join(elements) or None
+
+
+def _without_none(**values: Any) -> dict[str, Any]:  # noqa: ANN401 (JSON and query values)
+    return {name: value for name, value in values.items() if value is not None}

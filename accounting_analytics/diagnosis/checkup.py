@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.arguments import require_type, to_path
 from accounting_analytics.client import LedgerClient, connect
-from accounting_analytics.client.connect import load_settings
+from accounting_analytics.client.settings import load_settings
 from accounting_analytics.diagnosis import agreement_checks
 from accounting_analytics.diagnosis.books_sample import BooksReader, BooksSample, find_last_months
 from accounting_analytics.diagnosis.findings import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from accounting_analytics.client.connect import Settings
+    from accounting_analytics.client.settings import Settings
     from accounting_analytics.periods import DateLike, ZoneLike
 
 BOOKS_CHECKS: dict[str, Callable[[BooksSample], Finding]] = {

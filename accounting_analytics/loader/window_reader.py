@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from accounting_analytics.client.operations import follow_pages, restart_on_expired_token
+from accounting_analytics.client.paging import follow_pages, restart_on_expired_token
 from accounting_analytics.errors import (
     ExpiredPageTokenError,
     ProtocolError,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.arguments import require_type, to_path
 from accounting_analytics.client import LedgerClient
-from accounting_analytics.client.connect import Presentation, load_settings
+from accounting_analytics.client.settings import Presentation, load_settings
 from accounting_analytics.errors import EmptyPeriodError, InputError
 from accounting_analytics.messages import printable
 from accounting_analytics.pack.content import make_content

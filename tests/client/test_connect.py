@@ -5,7 +5,7 @@ import base64
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.client.connect import load_settings
+from accounting_analytics.client.settings import load_settings
 from accounting_analytics.errors import ConfigurationError
 
 VARIABLES = ("BASE_URL", "TOKEN", "TOKEN_FILE", "INSTANCE_ID", "INSTANCE_HEADER", "TIME_ZONE", "PROFILE", "AMOUNTS")

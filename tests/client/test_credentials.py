@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.client.transport import Deadline
+from accounting_analytics.client.http import Deadline
 from accounting_analytics.errors import (
     AuthenticationError,
     ConfigurationError,
@@ -130,6 +130,10 @@ ANSWERS = {
         lambda sender, _: sender.send(json.dumps({"error": f"invalid_client {SECRET}"}).encode(), "401 No"),
         AuthenticationError,
     ),
+    "refused with success": (
+        lambda sender, _: sender.send(json.dumps({"error": f"invalid_client {SECRET}"}).encode()),
+        AuthenticationError,
+    ),
     "bad request": (lambda sender, _: sender.send(b"<html>", "400 No"), AuthenticationError),
     "down": (lambda sender, _: sender.send(b"", "503 No"), ServerFaultError),
     "gone": (lambda *_: None, TransportError),
@@ -151,6 +155,31 @@ def test_failures_of_the_token_endpoint_are_named(issuing, answer):
     with pytest.raises(expected, match="get a token for client 'me:you'") as caught:
         issuing(issuer, max_attempts=2).retrieve_cash_flow_report(*MARCH)
     assert SECRET not in f"{caught.value!r}"
+
+
+@pytest.mark.parametrize("lifetime", ["3600", 3600, 3600.5, None])
+def test_lifetimes_are_read(issuing, fault_server, lifetime):
+    """Seconds are a number, or text as some endpoints send them; a token without them does not expire."""
+    client = issuing(Issuer(expires_in=lifetime))
+    for _ in range(2):
+        client.retrieve_cash_flow_report(*MARCH)
+    assert len(token_requests(fault_server)) == 1
+
+
+@pytest.mark.parametrize("lifetime", ["soon", True, -1, [1]])
+def test_other_lifetimes_are_refused(issuing, lifetime):
+    """What is not a number of seconds is not taken for one."""
+    with pytest.raises(ProtocolError, match="sent no bearer token"):
+        issuing(Issuer(expires_in=lifetime)).retrieve_cash_flow_report(*MARCH)
+
+
+def test_a_wrong_secret_is_sent_once(issuing, fault_server):
+    """A refusal of the client is not repeated."""
+    issuer = Issuer()
+    issuer.answer, expected = ANSWERS["refused"]
+    with pytest.raises(expected):
+        issuing(issuer).retrieve_cash_flow_report(*MARCH)
+    assert len(fault_server.requests) == 1
 
 
 def test_temporary_faults_of_the_endpoint_are_retried(issuing):

@@ -13,7 +13,7 @@ import threading
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.client import http_request
+from accounting_analytics.client import http as client_http
 from accounting_analytics.errors import (
     CertificateRefusedError,
     ConfigurationError,
@@ -188,7 +188,7 @@ def test_plain_http_at_an_https_address(serving):
 
 def test_agreeing_on_encryption_has_its_own_limit(monkeypatch):
     """A server that accepts the connection and says nothing is given up on long before the deadline of the call."""
-    monkeypatch.setattr(http_request, "CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(client_http, "CONNECT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"https://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(NoConnectionError, match=r"nothing responded within.*no success after 2 attempts"):

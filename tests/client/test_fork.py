@@ -99,7 +99,7 @@ def test_a_child_gets_a_token_although_the_parent_is_renewing_it(across, fault_s
     fault_server.fault = lambda _, method, *__: (lambda sender, _: sender.send(issued)) if method == "POST" else None
     token = aa.ClientCredentials(f"{fault_server.base_url}/token", "id", "secret")
     client = across(token=token)
-    with token._renewing.get():
+    with token._renewing:
         assert exit_status_of_child(lambda: client.retrieve_cash_flow_report(*MARCH)) == 0
 
 

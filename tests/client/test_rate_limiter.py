@@ -1,12 +1,12 @@
 """Rate limiting: shared by all threads, taken from the service's headers, never early, never a busy loop."""
 
 import threading
+from email.utils import formatdate
 
 import pytest
 
-from accounting_analytics.client import rate_limiter
-from accounting_analytics.client.rate_limiter import RateLimiter
-from accounting_analytics.client.transport import Deadline
+from accounting_analytics.client import Deadline, retries
+from accounting_analytics.client.retries import RateLimiter
 from accounting_analytics.errors import DeadlineExceededError
 
 NOW = 1_762_862_400.0
@@ -24,28 +24,33 @@ def clock(monkeypatch):
         def monotonic(self):
             return self.now
 
+        time = monotonic
+
         def sleep(self, seconds):
             self.sleeps.append(seconds)
             self.now += seconds
 
     clock = Clock()
-    monkeypatch.setattr(rate_limiter, "time", clock)
+    monkeypatch.setattr(retries, "time", clock)
     return clock
 
 
 def rate(limit, remaining, reset):
-    """Return the headers of a rate limit."""
-    return {"x-ratelimit-limit": str(limit), "x-ratelimit-remaining": str(remaining), "x-ratelimit-reset": str(reset)}
+    """Return the headers of a rate limit, in a response whose clock is not ours."""
+    numbers = {"limit": limit, "remaining": remaining, "reset": reset}
+    return {f"x-ratelimit-{name}": str(number) for name, number in numbers.items()} | {
+        "date": formatdate(NOW, usegmt=True)
+    }
 
 
 def test_what_was_not_sent_is_given_back(clock):
     """A request that was held back uses up neither the quota of the service nor the own rate."""
     limiter = RateLimiter(60)
     limiter.acquire(LATER, "test")
-    limiter.update(rate(100, 5, 30), NOW)
+    limiter.update(rate(100, 5, 30))
     for _ in range(20):
         limiter.acquire(LATER, "test")
-        limiter.update({}, NOW)
+        limiter.update({})
         limiter.give_back()
     assert (limiter.quota.remaining, limiter.quota.sent, clock.sleeps) == (5, 1, [])
 
@@ -57,7 +62,7 @@ def test_no_minute_exceeds_the_maximum(clock, per_minute):
     while clock.now < 1000 + 300:
         limiter.acquire(LATER, "test")
         starts.append(clock.now)
-        limiter.update({}, NOW)
+        limiter.update({})
     most = max(sum(first <= start < first + 59.999 for start in starts) for first in starts)
     assert most <= per_minute
     assert len(starts) >= 4.5 * per_minute
@@ -87,11 +92,11 @@ def test_an_empty_quota_waits_for_the_next_window(clock, reset):
     """The last request of a window is followed by the first of the next, whether reset is a time or a duration."""
     limiter = RateLimiter(None)
     limiter.acquire(LATER, "test")
-    limiter.update(rate(320, 2, reset), NOW)
+    limiter.update(rate(320, 2, reset))
     assert (limiter.quota.limit, limiter.quota.remaining, limiter.quota.reset_in) == (320, 2, 20)
     for _ in range(2):
         limiter.acquire(LATER, "test")
-        limiter.update({}, NOW)
+        limiter.update({})
     assert clock.now == 1000
     limiter.acquire(LATER, "test")
     assert clock.now == 1020
@@ -103,7 +108,7 @@ def test_requests_in_flight_count(clock):
     limiter = RateLimiter(None)
     for _ in range(4):
         limiter.acquire(LATER, "test")
-    limiter.update(rate(320, 3, 30), NOW)
+    limiter.update(rate(320, 3, 30))
     assert limiter.quota.remaining == 0
     limiter.acquire(LATER, "test")
     assert clock.now == 1030
@@ -111,7 +116,7 @@ def test_requests_in_flight_count(clock):
 
 def test_a_wait_beyond_the_deadline_is_refused(clock, monkeypatch):
     """A request that would have to wait beyond its deadline raises without waiting, and nothing is sent."""
-    monkeypatch.setattr("accounting_analytics.client.transport.time.monotonic", clock.monotonic)
+    monkeypatch.setattr("accounting_analytics.client.http.time.monotonic", clock.monotonic)
     limiter = RateLimiter(None)
     limiter.pause(100)
     with pytest.raises(DeadlineExceededError, match=r"100 seconds.*nothing was sent"):
@@ -124,7 +129,7 @@ def test_invalid_headers_are_ignored(clock, headers):
     """A header that is not a number changes nothing."""
     limiter = RateLimiter(None)
     limiter.acquire(LATER, "test")
-    limiter.update(headers, NOW)
+    limiter.update(headers)
     limiter.acquire(LATER, "test")
     assert clock.sleeps == []
     assert limiter.quota.remaining is None
@@ -137,7 +142,7 @@ def test_threads_share_one_rate(clock):
     def work():
         for _ in range(20):
             limiter.acquire(LATER, "test")
-            limiter.update({}, NOW)
+            limiter.update({})
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:

@@ -7,11 +7,12 @@ import socket
 import time
 import zlib
 from decimal import Decimal
+from email.utils import formatdate
 
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.client import Deadline, http_request
+from accounting_analytics.client import Deadline, http
 from accounting_analytics.errors import (
     AuthenticationError,
     DeadlineExceededError,
@@ -96,7 +97,7 @@ def test_a_temporary_failure_of_any_request_is_retried(across, fault_server, fau
     for nth in (1, 2, 3, 4):
         fault_server.requests.clear()
         fault_server.fault = lambda count, *_, nth=nth: (TEMPORARY | SLOW)[fault] if count == nth else None
-        assert session(across()) == (TRUTH, Decimal("10.05"))
+        assert session(across(timeout=0.8 if fault in SLOW else 10.0)) == (TRUTH, Decimal("10.05"))
         assert len(fault_server.requests) == 5
 
 
@@ -184,7 +185,7 @@ def test_a_service_that_was_never_reached_is_tried_twice(across, fault_server, h
 
 def test_connecting_has_its_own_limit(across, monkeypatch):
     """A host that does not respond to a connection is given up on long before the deadline of the call."""
-    monkeypatch.setattr(http_request, "CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(http, "CONNECT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0), backlog=0) as silent, contextlib.ExitStack() as stack:
         for _ in range(4):  # more than the backlog: the next connection is not accepted
             full = stack.enter_context(socket.socket())
@@ -236,6 +237,22 @@ def test_retry_after_is_respected(across, fault_server):
     fault_server.fault = once
     across().retrieve_cash_flow_report(*MARCH)
     assert sent[1] - sent[0] >= 0.3
+
+
+@pytest.mark.parametrize("ahead", [-300, 300])
+def test_a_date_to_wait_for_is_by_the_clock_of_the_service(across, fault_server, ahead):
+    """A service whose clock is minutes ahead of ours or behind is waited for as long as it asks."""
+    sent = []
+
+    def once(count, *_):
+        sent.append(time.time())
+        now = time.time() + ahead
+        dates = {"date": formatdate(now, usegmt=True), "retry_after": formatdate(now + 1, usegmt=True)}
+        return status("503 Wait", **dates) if count == 1 else None
+
+    fault_server.fault = once
+    across(timeout=5.0).retrieve_cash_flow_report(*MARCH)
+    assert 0.9 < sent[1] - sent[0] < 5
 
 
 def redirect(target, code=307):

@@ -10,7 +10,7 @@ from recorded_figures import PageReader, RecordedSums, units_of
 
 import accounting_analytics as aa
 from accounting_analytics import pack as pack_room
-from accounting_analytics.client.connect import Presentation
+from accounting_analytics.client.settings import Presentation
 from accounting_analytics.errors import EmptyPeriodError, InputError, PeriodError
 from accounting_analytics.pack.loaded_books import load_books
 from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books

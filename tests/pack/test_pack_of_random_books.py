@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recorded_figures import PageReader, RecordedSums, units_of
 
 import accounting_analytics as aa
-from accounting_analytics.client.connect import Presentation
+from accounting_analytics.client.settings import Presentation
 from accounting_analytics.pack.loaded_books import LoadedBooks
 from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
 from accounting_analytics.pack.pack_columns import PackPeriods

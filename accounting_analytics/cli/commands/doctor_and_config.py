@@ -81,7 +81,7 @@ config = typer.Typer(help="The configuration in effect and its sources.")
 @config.command("show")
 def show_config(profile: Profile = None, *, as_json: AsJson = False) -> None:
     """Show every setting with its value and source; secrets are masked."""
-    from accounting_analytics.client.connect import load_settings
+    from accounting_analytics.client.settings import load_settings
 
     settings = load_settings(profile)
     print_frame(settings.frame, as_json=as_json)

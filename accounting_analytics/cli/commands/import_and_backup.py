@@ -94,7 +94,7 @@ def import_books(
     as_json: AsJson = False,
 ) -> None:
     """Import the new entries of a file of books: all or nothing."""
-    from accounting_analytics.client.connect import load_settings
+    from accounting_analytics.client.settings import load_settings
     from accounting_analytics.service.bookkeeping.instances import instance_to_fill
     from accounting_analytics.service.imports.import_books import import_books as import_file
     from accounting_analytics.service.imports.import_books import instance_to_preview

@@ -155,7 +155,7 @@ def _refuse_secrets(values: Iterable[object]) -> None:
 
 def _choose_formats(profile: str | None, mail_to: list[str], *, pdf: bool, mail: bool, excel: bool) -> PackFormats:
     """Choose the formats, and check what they need: a browser, a package, and addresses."""
-    from accounting_analytics.client.connect import load_settings
+    from accounting_analytics.client.settings import load_settings
     from accounting_analytics.extras import import_extra
     from accounting_analytics.pack.mail import parse_address
     from accounting_analytics.pack.written_pack import PackFormats, find_browser

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.cli.statement_loads import LedgerBooks, StatementBooks
-    from accounting_analytics.client.connect import Presentation
+    from accounting_analytics.client.settings import Presentation
     from accounting_analytics.periods import Period
     from accounting_analytics.statements import Statement
 

@@ -1,31 +1,34 @@
 """One HTTP request and its complete response: limited in time and size, failures as named errors, secrets masked.
 
-The error of an unsuccessful status has the reason that the service gives.
+A forked process has connections, locks and waits of its own: a child that writes to a connection of its parent may read
+the response to a request of the parent, and a lock that another thread held during the fork stays held for ever.
 """
 
 from __future__ import annotations
 
+import ipaddress
+import logging
+import os
 import re
 import ssl
+import threading
+import time
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.request import getproxies, proxy_bypass
+from weakref import WeakSet
 
 import httpx
 import msgspec
 
 from accounting_analytics.client.secret import Secret, masked
-from accounting_analytics.client.transport import (
-    CONNECT_SECONDS,
-    PerProcess,
-    keep_requests_out_of_http_logs,
-    proxy_host_to,
-    sending,
-    transport_to,
-)
 from accounting_analytics.errors import (
     AuthenticationError,
     CertificateRefusedError,
+    ConfigurationError,
     ConflictError,
     DeadlineExceededError,
     GarbledAnswerError,
@@ -46,10 +49,11 @@ from accounting_analytics.messages import printable, shorten
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from accounting_analytics.client.rate_limiter import RateLimiter
-    from accounting_analytics.client.transport import Deadline
-
 MIB = 1 << 20
+CONNECT_SECONDS = 10.0
+"""Longest time to connect, and to agree on encryption after it."""
+_CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=100)
+_HTTP_LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
 _MAX_TARGET_LENGTH = 65_000
 _JSON = re.compile(r"application/(?:json|[\w.+-]+\+json)\s*(?:;|$)", re.IGNORECASE)
 _TOO_LONG = "an id or token is too long for a URL"
@@ -113,12 +117,76 @@ class Authorization(httpx.Auth):
         yield request
 
 
-class HttpSender:
-    """Sends requests to the origin of `base_url`; a forked process gets connections of its own.
+class Deadline:
+    """A time limit that starts when the object is created.
 
-    `setting` is the name of the setting that has the address, and `secrets` returns what to mask in responses. The rate
-    limiter is asked again when a request is written: in the time that making a connection takes, another response may
-    ask to wait.
+    One deadline may be given to many calls, and so limits a whole job:
+    ``client.with_options(deadline=Deadline(600))``.
+
+    Parameters
+    ----------
+    seconds : float
+        Seconds from now; infinity sets no limit.
+    """
+
+    __slots__ = ("_expires_at", "seconds")
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = float(seconds)
+        self._expires_at = time.monotonic() + self.seconds
+
+    def __repr__(self) -> str:
+        return f"Deadline({self.seconds:g}, {self.remaining():.1f} seconds left)"
+
+    def remaining(self) -> float:
+        """Seconds left; zero or negative when the deadline has passed."""
+        return self._expires_at - time.monotonic()
+
+    def sooner(self, seconds: float) -> Deadline:
+        """Return this deadline, or one `seconds` from now if that is sooner."""
+        return self if self.remaining() <= seconds else Deadline(seconds)
+
+
+class PerProcess:
+    """What each process makes for itself: at first, and again in a forked child."""
+
+    def __init__(self) -> None:
+        _made_for_this_process.add(self)
+        self.begin_process()
+
+    def begin_process(self) -> None:
+        """Make what a process has of its own."""
+        raise NotImplementedError
+
+
+_made_for_this_process: WeakSet[PerProcess] = WeakSet()
+
+
+def _begin_child() -> None:
+    for one in _made_for_this_process:
+        one.begin_process()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_child)
+
+
+class Gate(Protocol):
+    """What is asked before a request is written, and told of the headers of each response."""
+
+    def require_open(self) -> None:
+        """Raise where nothing may be sent now."""
+
+    def note_wait(self, status: int, headers: Mapping[str, str]) -> None:
+        """Close it for as long as a response asks."""
+
+
+class HttpSender(PerProcess):
+    """Sends requests to the origin of `base_url`.
+
+    `setting` is the name of the setting that has the address, and `secrets` returns what to mask in responses. The gate
+    is asked again when a request is written: in the time that making a connection takes, another response may ask to
+    wait.
     """
 
     def __init__(
@@ -128,27 +196,31 @@ class HttpSender:
         setting: str = "base_url",
         transport: httpx.BaseTransport | None,
         secrets: Callable[[], Iterable[Secret]],
-        rate_limiter: Callable[[], RateLimiter] | None = None,
+        gate: Gate | None = None,
     ) -> None:
-        keep_requests_out_of_http_logs()
+        _keep_requests_out_of_http_logs()
         self.origin = httpx.URL(base_url)
-        self._setting = setting
-        self._secrets = secrets
-        self._rate_limiter = rate_limiter
-        self._has_given_transport = transport is not None
-        transport = transport or transport_to(self.origin)
-        proxy = "" if self._has_given_transport else proxy_host_to(self.origin)
+        self._setting, self._secrets, self._gate = setting, secrets, gate
+        self._given_transport = transport
+        made = transport or _transport_to(self.origin)
+        proxy = "" if transport else _proxy_host_to(self.origin)
         self._server = f"{self.origin.scheme}://{self.origin.netloc.decode('ascii')}"
         self._server += f" through the proxy {proxy}" if proxy else ""
-        self._http = PerProcess(lambda: _http_client(transport_to(self.origin)), first=_http_client(transport))
-        self._is_closed = False
-        self._has_connected = False
+        self._is_closed = self._has_connected = False
+        self._http: httpx.Client | None = None
+        super().__init__()
+        self._http = _http_client(made)
+
+    def begin_process(self) -> None:
+        """Begin without connections, which a child makes when it needs them."""
+        self._lock = threading.Lock()
+        self._http = None
 
     def close(self) -> None:
         """Close the connections."""
         self._is_closed = True
-        if self._http.is_made:
-            self._http.get().close()
+        if self._http is not None:
+            self._http.close()
 
     def masked(self, text: str) -> str:
         """Text of the service with our secrets masked."""
@@ -157,85 +229,72 @@ class HttpSender:
     def send(self, request: HttpRequest, authorization: Authorization, deadline: Deadline) -> HttpResponse:
         """Send a request once and receive its complete response before the deadline.
 
-        Raises SendingPausedError where the service asks to wait and nothing was sent.
+        Raises what the gate raises where nothing may be sent.
         """
         # raised after the except clauses, so that no error keeps frames of httpx, whose variables hold the headers
         try:
-            with sending():
+            with _sending():
                 return self._receive(request, authorization, deadline)
-        except httpx.ConnectTimeout as error:
-            # the deadline of the request may be sooner than the time to connect
-            too_late = deadline.remaining() <= 0
-            problem: Exception = (
-                self._timeout_error(request, deadline) if too_late else self._connection_error(request, error)
-            )
-        except httpx.TimeoutException:
-            self._has_connected = True
-            problem = self._timeout_error(request, deadline)
-        except httpx.DecodingError:
-            problem = GarbledAnswerError(
-                f"{request.description}: {self._server} sent a body that cannot be decompressed"
-            )
-        except httpx.InvalidURL:
-            problem = InputError(f"{request.description}: {_TOO_LONG}")
-        except httpx.ConnectError as error:
-            problem = self._connection_error(request, error)
-        except httpx.HTTPError as error:
-            self._has_connected = True
-            problem = self._transport_error(request, error)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            problem = self._named(request, error, deadline)
         except (ServiceError, InputError) as error:
             problem = error
         raise problem.with_traceback(None)
 
-    def _open_client(self, request: HttpRequest) -> httpx.Client:
-        """Client of httpx, which a forked process makes anew."""
-        if self._is_closed:
-            raise InputError(f"{request.description}: the client is closed; connect again")
-        if self._has_given_transport and not self._http.is_made:
-            raise InputError(
-                f"{request.description}: the client was made with transport=..., and this is a forked process, "
-                "which must not share its connections; nothing was sent: make a client in this process"
-            )
-        return self._http.get()
-
-    def _connection_error(self, request: HttpRequest, error: httpx.HTTPError) -> TransportError:
-        """Error of a connection that was not made; its text names the address if none was ever made."""
-        tls_error = _tls_error(error)
-        if self._has_connected or isinstance(tls_error, ssl.SSLCertVerificationError):
-            return self._transport_error(request, error)
-        reason = self.masked(str(error))
-        if isinstance(error, httpx.ConnectTimeout):
-            reason = f"nothing responded within {CONNECT_SECONDS:g} seconds"
-        hint = "and whether the service is running and the network allows the connection"
-        return NoConnectionError(
-            f"{request.description}: cannot connect to {self._server} ({reason}); nothing was sent: check the address "
-            f"({self._setting}), {hint if tls_error is None else _HTTPS_OR_HTTP}"
-        )
-
-    def _transport_error(self, request: HttpRequest, error: httpx.HTTPError) -> TransportError:
-        """Error of a failed connection; its causes show whether encryption failed."""
-        tls_error = _tls_error(error)
+    def _named(self, request: HttpRequest, error: Exception, deadline: Deadline) -> ServiceError | InputError:
+        """Return the error of this package that stands for one of httpx."""
+        what, tls_error = request.description, _tls_error(error)
+        is_connecting = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+        self._has_connected |= isinstance(error, httpx.HTTPError) and not is_connecting
+        if isinstance(error, httpx.InvalidURL):
+            return InputError(f"{what}: {_TOO_LONG}")
+        if isinstance(error, httpx.DecodingError):
+            return GarbledAnswerError(f"{what}: {self._server} sent a body that cannot be decompressed")
         if isinstance(tls_error, ssl.SSLCertVerificationError):
             return CertificateRefusedError(
-                f"{request.description}: the certificate of {self._server} is not trusted "
-                f"({tls_error.verify_message}); nothing was sent: check the address, or set SSL_CERT_FILE to the "
-                "certificate file of your certificate authority"
+                f"{what}: the certificate of {self._server} is not trusted ({tls_error.verify_message}); nothing was "
+                "sent: check the address, or set SSL_CERT_FILE to the certificate file of your certificate authority"
             )
-        hint = "is the service running?" if tls_error is None else _HTTPS_OR_HTTP
+        # the deadline of the request may be sooner than the time to connect
+        if isinstance(error, httpx.TimeoutException) and (not is_connecting or deadline.remaining() <= 0):
+            return self._timeout_error(request, deadline)
+        if is_connecting and not self._has_connected:
+            reason = self.masked(str(error))
+            if isinstance(error, httpx.ConnectTimeout):
+                reason = f"nothing responded within {CONNECT_SECONDS:g} seconds"
+            hint = "and whether the service is running and the network allows the connection"
+            return NoConnectionError(
+                f"{what}: cannot connect to {self._server} ({reason}); nothing was sent: check the address "
+                f"({self._setting}), {hint if tls_error is None else _HTTPS_OR_HTTP}"
+            )
         reason = self.masked(f"{type(error).__name__}: {error}")
-        return TransportError(f"{request.description}: no complete response from {self._server} ({reason}); {hint}")
+        hint = "is the service running?" if tls_error is None else _HTTPS_OR_HTTP
+        return TransportError(f"{what}: no complete response from {self._server} ({reason}); {hint}")
 
     def _timeout_error(self, request: HttpRequest, deadline: Deadline) -> DeadlineExceededError:
         return DeadlineExceededError(
             f"{request.description}: {self._server} did not respond completely within {deadline.seconds:g} seconds"
         )
 
+    def _open_client(self, request: HttpRequest) -> httpx.Client:
+        """Client of httpx, which a forked process makes anew."""
+        if self._is_closed:
+            raise InputError(f"{request.description}: the client is closed; connect again")
+        with self._lock:
+            if self._http is None and self._given_transport is not None:
+                raise InputError(
+                    f"{request.description}: the client was made with transport=..., and this is a forked process, "
+                    "which must not share its connections; nothing was sent: make a client in this process"
+                )
+            self._http = self._http or _http_client(_transport_to(self.origin))
+            return self._http
+
     def _receive(self, request: HttpRequest, authorization: Authorization, deadline: Deadline) -> HttpResponse:
         """Send a request and receive its response."""
-        left = deadline.remaining()
+        left, http = deadline.remaining(), self._open_client(request)
         if left <= 0:
             raise self._timeout_error(request, deadline)
-        outgoing = self._open_client(request).build_request(
+        outgoing = http.build_request(
             request.method,
             request.url,
             params=dict(request.parameters) or None,
@@ -245,13 +304,13 @@ class HttpSender:
         )
         if len(outgoing.url.raw_path) > _MAX_TARGET_LENGTH:
             raise httpx.InvalidURL(_TOO_LONG)
-        if self._rate_limiter is not None:
-            self._rate_limiter().require_open()
+        if self._gate is not None:
+            self._gate.require_open()
             outgoing.extensions["trace"] = self._before_headers
-        response = self._open_client(request).send(outgoing, auth=authorization, stream=True)
+        response = http.send(outgoing, auth=authorization, stream=True)
         self._has_connected = True
-        if self._rate_limiter is not None:
-            self._rate_limiter().note_wait(response.status_code, response.headers)
+        if self._gate is not None:
+            self._gate.note_wait(response.status_code, response.headers)
         try:
             content = self._read_body(response, request, deadline)
         finally:
@@ -261,8 +320,8 @@ class HttpSender:
 
     def _before_headers(self, event: str, _: object) -> None:
         """Hold back a request whose headers are about to be written; httpcore calls this at each of its steps."""
-        if event.endswith("send_request_headers.started") and self._rate_limiter is not None:
-            self._rate_limiter().require_open()
+        if event.endswith("send_request_headers.started") and self._gate is not None:
+            self._gate.require_open()
 
     def _read_body(self, response: httpx.Response, request: HttpRequest, deadline: Deadline) -> bytes:
         """Decompressed body, read in chunks, so that both its time and its size are limited."""
@@ -355,3 +414,83 @@ def _plain_text(content: bytes) -> str:
 
 def _location(loc: object) -> str:
     return ".".join(map(str, loc)) if isinstance(loc, list) else str(loc or "")
+
+
+_is_sending: ContextVar[bool] = ContextVar("this package is sending a request", default=False)
+
+
+@contextmanager
+def _sending() -> Iterator[None]:
+    """Mark that this thread sends a request of this package in the block."""
+    token = _is_sending.set(True)
+    try:
+        yield
+    finally:
+        _is_sending.reset(token)
+
+
+def _keep_requests_out_of_http_logs() -> None:
+    """Drop what httpx and httpcore log about requests of this package; other users of httpx keep their logs.
+
+    Those records contain URLs and headers, at DEBUG also headers in which a service repeats the token.
+    """
+    for name in _HTTP_LOGGERS:
+        logging.getLogger(name).addFilter(_is_foreign_request)  # adding it again has no effect
+
+
+def _is_foreign_request(_: logging.LogRecord) -> bool:
+    """Whether the current request, if any, was not sent by this package."""
+    return not _is_sending.get()
+
+
+def _transport_to(origin: httpx.URL) -> httpx.HTTPTransport:
+    """Transport to an origin, with the certificates and the proxy that the environment names."""
+    proxy = _proxy_to(origin)
+    try:
+        # loading certificates takes time, so it is skipped where no connection is encrypted
+        return httpx.HTTPTransport(
+            verify=origin.scheme == "https" or proxy is not None, limits=_CONNECTIONS, proxy=proxy
+        )
+    except (OSError, ssl.SSLError) as error:
+        variables = " or ".join(name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name))
+        reason = error.strerror or error
+        raise ConfigurationError(
+            f"the certificates that {variables or 'this machine'} names cannot be read: {reason}"
+        ) from error
+    except ImportError as error:
+        raise ConfigurationError(
+            f"the proxy that the environment names for {origin.scheme} is a SOCKS proxy (HTTP_PROXY, HTTPS_PROXY, "
+            'ALL_PROXY), which needs another package: pip install "httpx[socks]"'
+        ) from error
+    except (ValueError, httpx.InvalidURL) as error:
+        raise ConfigurationError(
+            f"the proxy that the environment names for {origin.scheme} cannot be used (HTTP_PROXY, HTTPS_PROXY, "
+            "ALL_PROXY); write it like http://proxy.example.org:3128"
+        ) from error
+
+
+def _proxy_to(origin: httpx.URL) -> str | None:
+    """Proxy that the environment names for an origin; this machine itself is never reached through one."""
+    proxies = getproxies()
+    proxy = proxies.get(origin.scheme) or proxies.get("all")
+    return None if proxy is None or _is_loopback(origin.host) or proxy_bypass(origin.host) else proxy
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether a host is this machine: ``localhost``, ``127.0.0.0/8`` or ``::1``."""
+    name = host.casefold().rstrip(".")
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")
+    mapped = getattr(address, "ipv4_mapped", None)
+    return bool((mapped or address).is_loopback)
+
+
+def _proxy_host_to(origin: httpx.URL) -> str:
+    """Host and port of the proxy to an origin, for messages; empty without one."""
+    proxy = _proxy_to(origin)
+    if proxy is None:
+        return ""
+    address = httpx.URL(proxy)  # what looks like a path may belong to a password with a slash
+    return address.netloc.decode("ascii") if address.path in {"", "/"} else "that the environment names"

@@ -7,25 +7,22 @@ import os
 import stat
 import threading
 import time
+from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
-from accounting_analytics.client.http_request import MIB, Authorization, HttpRequest, HttpSender
+from accounting_analytics.client.http import MIB, Authorization, HttpRequest, HttpSender, PerProcess
 from accounting_analytics.client.secret import Secret
 from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError, decode
-from accounting_analytics.client.transport import PerProcess
 from accounting_analytics.client.url_and_header_text import check_url, header_value
 from accounting_analytics.errors import (
     AuthenticationError,
-    CertificateRefusedError,
     ConfigurationError,
-    NoConnectionError,
     ProtocolError,
     ServerFaultError,
-    ServiceError,
 )
 from accounting_analytics.messages import fit_terminal, quote
 
@@ -34,46 +31,79 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from accounting_analytics.client.http_request import HttpResponse
-    from accounting_analytics.client.transport import Deadline
+    from accounting_analytics.client.http import Deadline, HttpResponse
 
 _RENEW_EARLY = 60.0
 _RENEW_EARLY_SHARE = 10
-_MAX_ATTEMPTS = 3
-_BACKOFF = 0.5
+_NEVER = float("inf")
 
 
-class Credentials(Protocol):
-    """Source of the access token; shared by several threads."""
+class Credentials(PerProcess):
+    """Source of the access token, shared by several threads: one of them renews it for all."""
+
+    _hidden: tuple[Secret, ...] = ()
+    """What to mask besides tokens."""
+
+    def __init__(self) -> None:
+        self._token: Secret | None = None
+        self._previous: Secret | None = None
+        self._renew_at = self._expires_at = 0.0
+        super().__init__()
+
+    def begin_process(self) -> None:
+        """Begin with a lock of its own."""
+        self._renewing = threading.Lock()
 
     def token(self, deadline: Deadline) -> Secret:
-        """Return the current token."""
+        """Return a token that has not expired; one thread renews it early while the others keep using it."""
+        token, now = self._token, time.monotonic()
+        if token is not None and now < self._renew_at:
+            return token
+        is_needed = token is None or now >= self._expires_at
+        if not self._renewing.acquire(blocking=is_needed):
+            return token  # type: ignore[return-value]  # not needed: it is still valid
+        try:
+            if self._token is None or time.monotonic() >= self._renew_at:
+                self._store(*self._issue(deadline))
+            return self._token  # type: ignore[return-value]  # just issued
+        finally:
+            self._renewing.release()
 
-    def renew(self, refused: Secret, deadline: Deadline) -> bool:  # noqa: ARG002 (for those that can)
-        """Whether another token is available after the service refused one."""
-        return False
+    def renew(self, refused: Secret, deadline: Deadline) -> bool:
+        """Whether there is another token than one that the service refused, which another thread may have renewed."""
+        with self._renewing:
+            if self._token is None or self._token.same(refused):
+                self._store(*self._issue(deadline))
+            return not (self._token is None or self._token.same(refused))
 
     def secrets(self) -> Iterable[Secret]:
-        """Everything to mask in responses of the service."""
+        """Everything to mask in responses of the service: also the token before, which a slow response may repeat."""
+        return (*self._hidden, *(one for one in (self._token, self._previous) if one is not None))
 
     def close(self) -> None:
         """Close the connections, if there are any."""
         return
+
+    def _issue(self, deadline: Deadline) -> tuple[Secret, float]:
+        """Return a token, and the time when it expires."""
+        raise NotImplementedError
+
+    def _store(self, token: Secret, expires_at: float) -> None:
+        lifetime = expires_at - time.monotonic()
+        self._previous, self._token = self._token, token
+        self._renew_at = expires_at - min(_RENEW_EARLY, lifetime / _RENEW_EARLY_SHARE)
+        self._expires_at = expires_at
 
 
 class FixedToken(Credentials):
     """A token given as text; it cannot be renewed."""
 
     def __init__(self, token: str) -> None:
-        self._token = Secret(header_value(token, "the token"))
+        super().__init__()
+        self._store(Secret(header_value(token, "the token")), _NEVER)
 
-    def token(self, deadline: Deadline) -> Secret:  # noqa: ARG002 (of the protocol)
-        """Return the token."""
-        return self._token
-
-    def secrets(self) -> Iterable[Secret]:
-        """Return the token."""
-        return (self._token,)
+    def _issue(self, deadline: Deadline) -> tuple[Secret, float]:  # noqa: ARG002 (no request is sent)
+        return self._token, _NEVER  # type: ignore[return-value]  # given at first
 
 
 class TokenFile(Credentials):
@@ -91,28 +121,15 @@ class TokenFile(Credentials):
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__()
         self._path = Path(path)
-        self._token = self._read()
-        self._secrets: tuple[Secret, ...] = (self._token,)
+        self._store(self._read(), _NEVER)
 
     def __repr__(self) -> str:
         return f"TokenFile({str(self._path)!r})"
 
-    def token(self, deadline: Deadline) -> Secret:  # noqa: ARG002 (of the protocol)
-        """Return the token that was read last."""
-        return self._token
-
-    def renew(self, refused: Secret, deadline: Deadline) -> bool:  # noqa: ARG002 (of the protocol)
-        """Read the file again, and return whether it contains another token."""
-        if self._token.same(refused):
-            token = self._read()
-            self._secrets = (refused, token)
-            self._token = token
-        return not self._token.same(refused)
-
-    def secrets(self) -> Iterable[Secret]:
-        """Return the current and the previous token."""
-        return self._secrets
+    def _issue(self, deadline: Deadline) -> tuple[Secret, float]:  # noqa: ARG002 (no request is sent)
+        return self._read(), _NEVER
 
     def _read(self) -> Secret:
         return Secret(header_value(read_secret_file(self._path, "token"), f"the token in {self._path}"))
@@ -145,59 +162,19 @@ class ClientCredentials(Credentials):
         self._client_id = client_id
         id_and_secret = f"{quote_plus(client_id)}:{quote_plus(client_secret)}".encode()
         self._basic_credentials = Secret(base64.b64encode(id_and_secret).decode())
-        self._client_secret = Secret(client_secret)
-        self._renewing = PerProcess(threading.Lock)
-        self._token: Secret | None = None
-        self._renew_at = self._expires_at = 0.0
-        self._secrets: tuple[Secret, ...] = (self._client_secret, self._basic_credentials)
+        self._hidden = (Secret(client_secret), self._basic_credentials)
+        super().__init__()
         self._sender = HttpSender(self._url, setting="token_url", transport=transport, secrets=self.secrets)
 
     def __repr__(self) -> str:
         return fit_terminal(f"ClientCredentials({self._url!r}, client_id={self._client_id!r}, client_secret='***')")
 
-    def token(self, deadline: Deadline) -> Secret:
-        """Return a token that has not expired; one thread renews it early while the others keep using it."""
-        token, now = self._token, time.monotonic()
-        if token is not None and now < self._renew_at:
-            return token
-        renewing = self._renewing.get()
-        if not renewing.acquire(blocking=token is None or now >= self._expires_at):
-            return token  # type: ignore[return-value]  # without blocking it is still valid
-        try:
-            if self._token is None or time.monotonic() >= self._renew_at:
-                self._issue(deadline)
-            return self._token  # type: ignore[return-value]  # just issued
-        finally:
-            renewing.release()
-
-    def renew(self, refused: Secret, deadline: Deadline) -> bool:
-        """Request another token, unless another thread has already done so."""
-        with self._renewing.get():
-            if self._token is None or self._token.same(refused):
-                self._issue(deadline)
-        return True
-
-    def secrets(self) -> Iterable[Secret]:
-        """Return the client secret, and the current and the previous token."""
-        return self._secrets
-
     def close(self) -> None:
         """Close the connections to the endpoint."""
         self._sender.close()
 
-    def _issue(self, deadline: Deadline) -> None:
-        """Request a token; repeating the request is safe, so temporary failures are retried."""
-        for attempt in range(1, _MAX_ATTEMPTS + 1):
-            problem = self._request_token(deadline)
-            if problem is None:
-                return
-            is_final = isinstance(problem, AuthenticationError | CertificateRefusedError | NoConnectionError)
-            if is_final or attempt == _MAX_ATTEMPTS:
-                raise problem
-            time.sleep(min(_BACKOFF * attempt, max(0.0, deadline.remaining())))
-
-    def _request_token(self, deadline: Deadline) -> ServiceError | None:
-        """Send one request for a token; return the error if it failed."""
+    def _issue(self, deadline: Deadline) -> tuple[Secret, float]:
+        """Request a token once."""
         request = HttpRequest(
             description=f"get a token for client {self._client_id!r}",
             method="POST",
@@ -208,41 +185,31 @@ class ClientCredentials(Credentials):
             max_response_bytes=MIB,
         )
         requested_at = time.monotonic()
-        authorization = Authorization(self._basic_credentials.prefixed("Basic"))
-        try:
-            response = self._sender.send(request, authorization, deadline)
-            self._store(self._issued_token(response, request.description), requested_at)
-        except ServiceError as error:
-            return error.with_traceback(None)
-        return None
+        response = self._sender.send(request, Authorization(self._basic_credentials.prefixed("Basic")), deadline)
+        issued = self._issued(response, request.description)
+        return Secret(issued.access_token), requested_at + issued.lifetime()
 
-    def _issued_token(self, response: HttpResponse, description: str) -> _TokenResponse:
+    def _issued(self, response: HttpResponse, description: str) -> _TokenResponse:
+        """Token of a response; a refusal is named, in the fields of RFC 6749, whatever its status."""
         try:
             issued = decode(response.content, _TokenResponse)
         except (NotJSONError, NotTheInterfaceError):
             issued = _TokenResponse()
         status = response.status
-        if 400 <= status < 500 and status not in {408, 429}:  # noqa: PLR2004 (errors of the client in HTTP)
+        is_success = status == HTTPStatus.OK
+        is_refused = 400 <= status < 500 and status not in {408, 429}  # noqa: PLR2004 (errors of the client in HTTP)
+        if is_refused or (is_success and isinstance(issued.error, str)):
             reason = f" ({self._sender.masked(issued.error)[:80]})" if isinstance(issued.error, str) else ""
             raise AuthenticationError(
                 f"{description}: {self._url} refused with status {status}{reason}; check token_url, "
                 "client_id and the client secret",
                 status=status,
             )
-        if status != 200:  # noqa: PLR2004 (RFC 6749, 5.1)
+        if not is_success:
             raise ServerFaultError(f"{description}: {self._url} responded with status {status}", status=status)
         if not issued.is_usable():
             raise ProtocolError(f"{description}: {self._url} sent no bearer token")
         return issued
-
-    def _store(self, issued: _TokenResponse, requested_at: float) -> None:
-        previous = () if self._token is None else (self._token,)
-        token = Secret(issued.access_token)
-        self._secrets = (self._client_secret, self._basic_credentials, token, *previous)
-        self._token = token
-        lifetime = float("inf") if issued.expires_in is None else float(issued.expires_in)
-        self._expires_at = requested_at + lifetime
-        self._renew_at = self._expires_at - min(_RENEW_EARLY, lifetime / _RENEW_EARLY_SHARE)
 
 
 class _TokenResponse(msgspec.Struct):
@@ -255,11 +222,19 @@ class _TokenResponse(msgspec.Struct):
 
     def is_usable(self) -> bool:
         """Whether it is a bearer token that fits a header, with a lifetime in seconds or none."""
-        token, lifetime = self.access_token, self.expires_in
-        if not (isinstance(token, str) and isinstance(self.token_type, str) and self.token_type.lower() == "bearer"):
+        token, kind = self.access_token, self.token_type
+        if not (isinstance(token, str) and isinstance(kind, str) and kind.lower() == "bearer"):
             return False
-        is_lifetime = lifetime is None or (isinstance(lifetime, int | float) and not isinstance(lifetime, bool))
-        return is_lifetime and bool(token) and token.isascii() and token.isprintable()
+        return self.lifetime() >= 0 and bool(token) and token.isascii() and token.isprintable()
+
+    def lifetime(self) -> float:
+        """Seconds until it expires; some endpoints send them as text. Negative where they are not a number."""
+        if self.expires_in is None:
+            return _NEVER
+        try:
+            return -1.0 if isinstance(self.expires_in, bool) else float(self.expires_in)
+        except (TypeError, ValueError):
+            return -1.0
 
     def __repr__(self) -> str:
         return "_TokenResponse('***')"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import platformdirs
 
-from accounting_analytics.client.credentials import (
+from accounting_analytics.client.auth import (
     ClientCredentials,
     Credentials,
     TokenFile,

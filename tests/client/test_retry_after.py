@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from accounting_analytics.client.rate_limiter import retry_after
+from accounting_analytics.client.retries import retry_after
 
 NOON = 1_762_862_400.0  # 2025-11-11 12:00:00 UTC, a Tuesday
 
