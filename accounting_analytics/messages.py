@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,6 +47,12 @@ def quote(value: object, *, limit: int = _MAX_LENGTH) -> str:
 def shorten(text: str, *, limit: int = _MAX_LENGTH) -> str:
     """Text, cut to `limit` characters and ending in ``...`` where it is longer."""
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def did_you_mean(text: object, known: Iterable[str], *, most: int = 2) -> str:
+    """Question such as ``did you mean 'Meals'?``; empty where nothing that is known is spelled like a text."""
+    close = get_close_matches(str(text), list(known), n=most)
+    return f"did you mean {' or '.join(map(quote, close))}?" if close else ""
 
 
 def printable(text: str, replacement: str = "\N{REPLACEMENT CHARACTER}") -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +15,7 @@ from accounting_analytics.categorization.decision_file import Decision, read_dec
 from accounting_analytics.categorization.transaction_groups import TRANSFER_DAYS, with_groups
 from accounting_analytics.column_conversion import LIST_SEPARATOR, total
 from accounting_analytics.errors import InputError
-from accounting_analytics.messages import count_of, join_ids, quote
+from accounting_analytics.messages import count_of, did_you_mean, join_ids, quote
 from accounting_analytics.money import format_amount
 from accounting_analytics.schemas import Proposals
 from accounting_analytics.sheets.reader import SheetProblems
@@ -91,8 +90,8 @@ class Decidable(NamedTuple):
         """Rows of a group or a transaction."""
         found = self.transactions.get(key) or self.groups.get(key)
         if not found:
-            close = get_close_matches(str(key), [*self.groups, *self.transactions], n=3)
-            hint = f"did you mean {' or '.join(map(quote, close))}?" if close else "group_queue(queue) lists the groups"
+            known = [*self.groups, *self.transactions]
+            hint = did_you_mean(key, known, most=3) or "group_queue(queue) lists the groups"
             raise InputError(f"{quote(key)} is neither a group nor a transaction of the queue; {hint}")
         return found
 

@@ -18,15 +18,17 @@ class DayOptions(NamedTuple):
     period: str | None = None
 
     def require_days(self) -> None:
-        """Refuse options that do not give one first and one last day."""
+        """Refuse options that do not give one first and one last day, in whichever zone."""
         self._refuse_dates_beside_a_period()
         if self.period is not None:
+            self._parse_period("UTC")
             return
         if self.start_date is None and self.end_date is None:
             raise InputError(f"no days are given: add --period ({_EXAMPLES}), or --start-date and --end-date")
         for option, given in (("--start-date", self.start_date), ("--end-date", self.end_date)):
             if given is None:
                 raise InputError(f"{option} is missing: give both dates, or --period ({_EXAMPLES}) instead of them")
+        Period(str(self.start_date), str(self.end_date), "UTC")
 
     def in_zone(self, time_zone: str) -> Period:
         """Days of the options; the day that a relative period is relative to is today in the zone."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import os
+import re
 import signal
 import sys
 from contextlib import suppress
@@ -42,11 +43,13 @@ from accounting_analytics.cli.commands import (
 from accounting_analytics.cli.options import Version
 from accounting_analytics.cli.output import print_message, print_note
 from accounting_analytics.errors import AccountingAnalyticsError
+from accounting_analytics.messages import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _FAILED, _KILLED = 1, 5
+_WRONG_CHOICE, _QUOTED = re.compile("'([^']*)' is not one of (.*)"), re.compile("'([^']*)'")
 _INTERRUPTED = 128 + signal.SIGINT
 
 _SECTIONS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
@@ -198,6 +201,9 @@ def _print_usage_error(error: typer.TyperException) -> None:
         return
     message = " ".join(message.split())  # choices are on lines of their own
     message = message.replace(": Value error, ", ": ")  # which pydantic writes before a wrong choice
+    wrong = _WRONG_CHOICE.search(message)
+    question = did_you_mean(wrong[1], _QUOTED.findall(wrong[2])) if wrong else ""
+    message = f"{message.removesuffix('.')}; {question}" if question else message
     sentence = message if message.endswith((".", "?")) else f"{message}."
     print_message(f"error: {sentence} See: accounting-analytics{_command_path(error)} --help")
 

@@ -28,6 +28,7 @@ def connect_service(
     from accounting_analytics.client import connect
     from accounting_analytics.periods import choose_zone
 
+    choose_zone(time_zone)  # before anything is started
     if use_demo:
         with aa.demo() as company:
             yield company.client, choose_zone(time_zone, company.time_zone).name

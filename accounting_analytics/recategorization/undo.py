@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.arguments import require_type, to_texts
@@ -16,7 +15,7 @@ from accounting_analytics.client import LedgerClient
 from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import PlanError
 from accounting_analytics.local_books import refuse_books
-from accounting_analytics.messages import count_of, join_ids, quote
+from accounting_analytics.messages import count_of, did_you_mean, join_ids, quote
 from accounting_analytics.money import fits_float, signed_amount
 from accounting_analytics.recategorization.categories_in_books import days_of, find_ledgers, read_transactions
 from accounting_analytics.recategorization.changes_and_outcomes import (
@@ -135,13 +134,11 @@ def _changes_of(changes: Sequence[Change], wanted: Sequence[str]) -> list[Change
     known = [*sorted(groups), *(change.transaction_id for change in changes)]
     for text in wanted:
         if text not in known:
-            close = " or ".join(map(quote, get_close_matches(text, known, n=2)))
             counted = f"{count_of(len(changes), 'change')} of {count_of(len(groups), 'group')}"
             listed = f"it has {counted}; without groups the plan lists them"
             hint = listed if groups else "it does not state groups: give ids of transactions"
             raise PlanError(
-                f"the journal has no change of group or transaction {quote(text)}; "
-                f"{f'did you mean {close}?' if close else hint}"
+                f"the journal has no change of group or transaction {quote(text)}; {did_you_mean(text, known) or hint}"
             )
     return [change for change in changes if change.group_id in wanted or change.transaction_id in wanted]
 

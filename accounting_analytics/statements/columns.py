@@ -11,7 +11,7 @@ import pandas as pd
 
 from accounting_analytics.arguments import to_texts
 from accounting_analytics.errors import InputError, PeriodError
-from accounting_analytics.messages import count_of, quote
+from accounting_analytics.messages import count_of, did_you_mean, quote
 from accounting_analytics.periods import Period, day_label, month_label
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ def check_comparisons(compare: str | Iterable[str], *, of_flows: bool) -> tuple[
     asked = tuple(one.replace("-", "_") if isinstance(one, str) else one for one in to_texts(compare))
     for one in asked:
         if one not in COMPARISONS:
-            raise InputError(f"compare: {quote(one)} is unknown; choose from {', '.join(COMPARISONS)}")
+            hint = did_you_mean(one, COMPARISONS) or f"choose from {', '.join(COMPARISONS)}"
+            raise InputError(f"compare: {quote(one)} is unknown; {hint}")
         if not of_flows and one in {"total", "average"}:
             raise InputError(f"compare: balances have no {one}; it is for statements of a period's flows")
     return asked

@@ -111,6 +111,22 @@ def test_unknown_zone(run, assert_refused, demo_company):
     assert_refused(finished, 2, "Mars/Olympus")
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--period", "2026-13"), "'2026-13' is not a period"),
+        (("--start-date", "2026-05-01", "--end-date", "2026-04-01"), "end_date 2026-04-01 is before start_date"),
+        (("--period", "2026-05", "--time-zone", "America/New_Yrok"), "did you mean 'America/New_York'?"),
+        (("--period", "2026-05", "--compare", "prior-yaer"), "did you mean 'prior_year'"),
+    ],
+)
+def test_what_is_wrong_is_said_before_a_company_is_served(run_here, monkeypatch, capsys, options, message):
+    """Nobody waits for the demo company to read that an option cannot be used."""
+    monkeypatch.setattr(aa, "demo", lambda: pytest.fail("served"))
+    assert run_here(sys.stdout, "statements", "income", "--demo", *options) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_no_configuration(run, assert_refused):
     """Without any configuration the message says what to set and how to try the demo."""
     assert_refused(run("report", *PERIOD), 2, "ACCOUNTING_ANALYTICS_BASE_URL", "--demo")
@@ -126,6 +142,10 @@ def test_no_configuration(run, assert_refused):
             "Choose from: cash-flow, income, balance-sheet, trial-balance. See: accounting-analytics stat",
         ),
         (("reprot",), "Did you mean 'report', 'export'? See: accounting-analytics --help"),
+        (
+            ("statements", "incom"),
+            "'trial-balance'; did you mean 'income'? See: accounting-analytics statements --help",
+        ),
         (("serve", "--port", "x", "--database", "b.db"), "an integer. See: accounting-analytics serve --help"),
     ],
 )

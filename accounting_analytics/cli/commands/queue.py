@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import typer
@@ -44,7 +43,7 @@ from accounting_analytics.cli.transaction_tables import (
     queue_tables,
 )
 from accounting_analytics.errors import InputError
-from accounting_analytics.messages import count_of, quote, shorten
+from accounting_analytics.messages import count_of, did_you_mean, quote, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,8 +141,7 @@ def queue(
 def _require_group(group: str, groups: pd.DataFrame) -> None:
     """Refuse a group that the queue does not have, with the nearest ids."""
     if group not in set(groups["group_id"]):
-        close = get_close_matches(group, groups["group_id"], n=3)
-        hint = f"did you mean {' or '.join(map(quote, close))}?" if close else "queue without --group lists them"
+        hint = did_you_mean(group, groups["group_id"], most=3) or "queue without --group lists them"
         raise InputError(f"--group: the queue of these days has no group {quote(group)}; {hint}")
 
 

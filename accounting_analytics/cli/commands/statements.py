@@ -92,11 +92,13 @@ def statements(
     currency and fiscal year are those of the configuration. Exit code 3 if lines are missing.
     """
     from accounting_analytics.cli.statement_files import require_writable, write_statement
+    from accounting_analytics.statements.columns import check_comparisons
 
     if output is not None:
         require_writable(output)
     if statement == "trial-balance" and (compare or depth is not None):
         raise InputError("a trial balance has no --compare and no --depth: leave them out; nothing was loaded")
+    check_comparisons(compare or (), of_flows=statement != "balance-sheet")
     presentation, given = presentation_of(profile, use_demo=use_demo), DayOptions(start_date, end_date, period)
     with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
         first = parse_books_start(books_start, days, client, use_demo=use_demo)
