@@ -15,6 +15,7 @@ from accounting_analytics.cli.program import app
 PROJECT = Path(__file__).parents[2]
 READMES = (
     "README.md",
+    "notebooks/README.md",
     "accounting_analytics/pack/README.md",
     "accounting_analytics/service/README.md",
     "data/README.md",
