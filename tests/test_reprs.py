@@ -21,7 +21,7 @@ from accounting_analytics.exports import ExportedFile, Manifest
 from accounting_analytics.loader import LoadedFile, LoadPlan
 from accounting_analytics.monthly_reconciliation import MonthlyReconciliation
 from accounting_analytics.reconciliation import Comparison, Difference
-from accounting_analytics.reconciliation.result import TITLES
+from accounting_analytics.reconciliation.differences import KINDS
 from accounting_analytics.schemas import (
     BacktestMonths,
     CashBalances,
@@ -75,7 +75,7 @@ def make_statement():
 def make_reconciliation():
     """Return a reconciliation in which every kind of figure differs."""
     rows = tuple(Difference("line", one, one, None, AMOUNT, AMOUNT, NOTE, ledger_name=NAME) for one in IDS)
-    comparisons = tuple(Comparison(what, 10_000_000, 100_000, independent=False) for what in TITLES)
+    comparisons = tuple(Comparison(what, 10_000_000, 100_000, independent=False) for what in KINDS)
     return aa.Reconciliation(PERIOD, rows, comparisons, (NOTE,), partial=True)
 
 

@@ -1,8 +1,13 @@
 """Reconciliation of a reported cash flow report with a recomputed one."""
 
-from accounting_analytics.reconciliation.comparison import compare_reports, reconcile
-from accounting_analytics.reconciliation.differences import Comparison, Difference, describe_not_compared
-from accounting_analytics.reconciliation.result import Reconciliation, differences_by_month
+from accounting_analytics.reconciliation.differences import Comparison, Difference
+from accounting_analytics.reconciliation.reconciliation import (
+    Reconciliation,
+    compare_reports,
+    describe_not_compared,
+    differences_by_month,
+    reconcile,
+)
 
 __all__ = [
     "Comparison",

@@ -17,31 +17,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.cash_flow import recompute_cash_flow
-from accounting_analytics.errors import AmountError, BooksDoNotTieError, FrameError, HierarchyError
+from accounting_analytics.errors import BooksDoNotTieError, FrameError, HierarchyError
 from accounting_analytics.exact_sums import (
     INSTANT_TYPE,
     EntryLines,
     ExactLines,
+    add_units,
     amount_column,
     collect,
     is_on,
     is_within,
-    wrap,
 )
-from accounting_analytics.ledger_tree import LedgerTree
-from accounting_analytics.money import from_minor_units, to_minor_units
+from accounting_analytics.money import to_minor_units
 from accounting_analytics.periods import LOCALTIME, UTC, Period, local_date, time_zone_names, zone
-from accounting_analytics.reconciliation.differences import Compared, Comparison
-from accounting_analytics.reconciliation.figure_comparison import (
-    compare_balances,
-    compare_cash_balances,
-    compare_figure,
-    compare_ledgers,
-)
+from accounting_analytics.reconciliation.differences import compare_figures
 from accounting_analytics.reconciliation.line_comparison import compare_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -52,9 +45,9 @@ if TYPE_CHECKING:
     Mask = npt.NDArray[np.bool_]
 
 _DAY = dt.timedelta(days=1)
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
-_PADDING = 2
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_PADDING = 2 * _DAY
 """Days around the period whose lines are kept one by one: no zone is further from another."""
 _MAX_OPENING_ENTRIES = 1000
 _MAX_NAMED = 3
@@ -104,11 +97,8 @@ def find_assumptions(
     line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
     ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
 ) -> tuple[Assumption, ...]:
-    """Find what explains all differences together; nothing where the lines cannot be summed."""
-    try:
-        lines = _ReportLines(reported, recomputed, differences, line_entries, ledgers)
-    except (AmountError, FrameError):
-        return ()
+    """Find what explains all differences together."""
+    lines = _ReportLines(reported, recomputed, differences, line_entries, ledgers)
     fitting = (
         next((assumption for assumption, reading in readings(lines) if lines.fits(reading)), None)
         for readings in ASSUMPTIONS
@@ -128,60 +118,61 @@ class _ReportLines:
         ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
     ) -> None:
         self.reported, self.recomputed, self.differences = reported, recomputed, differences
-        self.tree = LedgerTree.from_frame(ledgers)
-        self.period, self.scale, self.zone = recomputed.period, recomputed.scale, zone(recomputed.period.time_zone)
+        self.period, self.zone = recomputed.period, zone(recomputed.period.time_zone)
         self.ledgers: pa.Table = nw.from_native(ledgers).lazy().collect("pyarrow").to_arrow()
-        opening_ledgers = _opening_ledgers(ledgers)
-        exact = ExactLines.from_frame(line_entries, self.scale)
-        self.table = _lines_around(exact, self.period, opening_ledgers)
-        self.entries = EntryLines(self.table, exact)
-        when: npt.NDArray[np.int64] = self.table["datetime"].cast(pa.int64()).to_numpy()
-        times = np.ones(len(when), np.int64)
-        self.as_given = _Reading(times, when, self.period.time_zone, frozenset(self.tree.cash))
-        self.on_cash = self.entries.on(self.tree.cash)
-        self.of_opening = self.entries.of_entries_with(self.entries.on(opening_ledgers))
+        rows = self.ledgers.to_pylist()
+        self.names = {row["id"]: row["name"] for row in rows}
+        opening = [row["id"] for row in rows if row.get("is_required") and row.get("sub_type") == "equity"]
+        exact = ExactLines.from_frame(line_entries, recomputed.scale)
+        self.entries = EntryLines(_lines_around(exact, self.period, opening), exact)
+        self.table = self.entries.table
+        self.as_given = _Reading(
+            times=np.ones(len(self.table), np.int64),
+            when=self.table["datetime"].cast(pa.int64()).to_numpy(),
+            time_zone=self.period.time_zone,
+            cash=frozenset(row["id"] for row in rows if row["report_cash_flow"]),
+        )
+        self.on_cash = self.entries.on(self.as_given.cash)
+        self.of_opening = self.entries.of_entries_with(self.entries.on(opening))
         self.before, self.within = self.on(self.period.instants_before()), self.on(self.period.instants())
         sums = reported.exact_sums()
-        self.starting = to_minor_units(sums.starting_cash_balance, self.scale)
-        self.change = to_minor_units(sums.ending_cash_balance, self.scale) - self.starting
+        self.starting = to_minor_units(sums.starting_cash_balance, recomputed.scale)
+        self.change = to_minor_units(sums.ending_cash_balance, recomputed.scale) - self.starting
+
+    def counted(self, chosen: Mask, times: int) -> _Reading:
+        """Count some lines so many times, and the others once."""
+        return self.as_given._replace(times=np.where(chosen, times, 1))
 
     def on(self, days: Days, when: npt.NDArray[np.int64] | None = None) -> Mask:
         """Whether each line is on some days, or would be at other instants."""
         when = self.as_given.when if when is None else when
         found = np.zeros(len(when), np.bool_)
         for start, end in days:
-            inside = when >= _microseconds(start)
-            found |= inside if end is None else inside & (when < _microseconds(end))
+            found |= (when >= _microseconds(start)) & (end is None or when < _microseconds(end))
         return found
 
     def on_dates(self, first: dt.date, last: dt.date) -> Mask:
         """Whether each line is on some local dates."""
         return self.on(Period(first, last, self.period.time_zone).instants())
 
-    def of_entries(self, entry_ids: Collection[str]) -> Mask:
-        """Whether each line is of one of some entries."""
-        found = pc.is_in(self.table["journal_entry_id"], value_set=pa.array(list(entry_ids), pa.string()))
-        mask: Mask = found.to_numpy()
-        return mask
-
     def entry_ids(self, chosen: Mask) -> tuple[str, ...]:
         """Entries of some lines."""
         return tuple(dict.fromkeys(self.table["journal_entry_id"].filter(pa.array(chosen)).to_pylist()))
 
+    def of_entries(self, entry_ids: Sequence[str]) -> Mask:
+        """Whether each line is of one of some entries."""
+        found: Mask = pc.is_in(self.table["journal_entry_id"], value_set=pa.array(entry_ids, pa.string())).to_numpy()
+        return found
+
     def describe_entries(self, entry_ids: Sequence[str]) -> str:
         """Name the first few entries by id, day and text, and count the others."""
-        named = entry_ids[:_MAX_NAMED]
-        texts = {}
+        named, texts = entry_ids[:_MAX_NAMED], {}
         for row in self.table.filter(pa.array(self.of_entries(named))).to_pylist():
             text = f' "{row["journal_entry_description"]}"' if row["journal_entry_description"] else ""
             day = local_date(row["datetime"], self.zone)
             texts[row["journal_entry_id"]] = f"entry {row['journal_entry_id']} of {day}{text}"
         more = len(entry_ids) - len(named)
         return ", ".join(texts[one] for one in named) + (f" and {more:,} more" if more else "")
-
-    def names(self, ledger_ids: Iterable[str]) -> str:
-        """Names and ids of some ledgers."""
-        return ", ".join(f"{self.tree.names[one]} ({one})" for one in sorted(ledger_ids))
 
     def local_time(self, microseconds: int) -> dt.datetime:
         """Time in the zone of the period."""
@@ -196,11 +187,10 @@ class _ReportLines:
         units = self.entries.units * reading.times
         if not self._moves_reported_cash(period, reading, units):
             return False
-        instants = pa.array(reading.when).cast(INSTANT_TYPE)
-        amounts = amount_column(units, self.scale, as_decimals=True)
         lines = self.table.drop_columns(["units", "datetime"])
-        lines = lines.append_column("datetime", instants).append_column("signed_amount", amounts)
-        flags = pa.array([one in reading.cash for one in self.ledgers["id"].to_pylist()])
+        lines = lines.append_column("datetime", pa.array(reading.when).cast(INSTANT_TYPE))
+        lines = lines.append_column("signed_amount", amount_column(units, self.recomputed.scale, as_decimals=True))
+        flags = pa.array([one in reading.cash for one in self.names])
         balances = self.reported.starting_balances
         supplied = zip(balances["ledger_id"], balances["cash_balance"], strict=True)
         try:
@@ -213,7 +203,7 @@ class _ReportLines:
                 starting_balances={one: amount for one, amount in supplied if one in reading.cash}
                 if self.recomputed.anchored
                 else None,
-                scale=self.scale,
+                scale=self.recomputed.scale,
                 amounts="decimal",
                 allow_partial=True,
             )
@@ -221,27 +211,19 @@ class _ReportLines:
             return False
         if reading.when is not self.as_given.when:
             dates = dict(zip(self.table["id"].to_pylist(), self.table["datetime"].to_pylist(), strict=True))
-            instants_as_given = assumed.lines["line_id"].map(dates)
-            assumed.lines["datetime"] = instants_as_given.astype(assumed.lines["datetime"].dtype)
-        return not any(one.differences for one in self._compare(assumed))
+            assumed.lines["datetime"] = assumed.lines["line_id"].map(dates).astype(assumed.lines["datetime"].dtype)
+        if any(one.differences for one in compare_figures(self.reported, assumed).values()):
+            return False
+        return not compare_lines(self.reported, assumed, self.table, {}).differences
 
     def _moves_reported_cash(self, period: Period, reading: _Reading, units: Units) -> bool:
         """Whether the cash balances would be the reported ones."""
         on_cash = self.entries.on(reading.cash)
-        before = self.on(period.instants_before(), reading.when)
-        within = self.on(period.instants(), reading.when)
-        starts = self.recomputed.anchored or int(units[before & on_cash].sum()) == self.starting
-        return starts and int(units[within & on_cash].sum()) == self.change
-
-    def _compare(self, assumed: CashFlowReport) -> Iterator[Compared]:
-        """Compare sums first, lines last: they take longest."""
-        reported = self.reported
-        yield from compare_cash_balances(reported, assumed)
-        yield compare_figure("identity", reported.exact_sums().identity_gap, assumed.exact_sums().identity_gap, "")
-        yield from compare_ledgers(reported, assumed, Compared(Comparison("line", 0, 0), [], []))
-        for side in ("starting", "ending"):
-            yield from compare_balances(reported, assumed, side, lambda *_: "")
-        yield compare_lines(reported, assumed, self.table, {})
+        starting, change = (
+            int(units[self.on(days, reading.when) & on_cash].sum())
+            for days in (period.instants_before(), period.instants())
+        )
+        return change == self.change and (self.recomputed.anchored or starting == self.starting)
 
 
 def _days_of_another_zone(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
@@ -257,11 +239,10 @@ def _days_of_another_zone(lines: _ReportLines) -> Iterator[tuple[Assumption, _Re
         days = Period(period.start_date, period.end_date, name)
         zones[divide(days.instants_before(), days.instants())].append(name)
     for names in zones.values():
-        if period.time_zone in names:
-            continue
-        more = f" ({len(names):,} zones divide these lines in the same way)" if len(names) > 1 else ""
-        sentence = f"The report's days look like those of {names[0]}, not of {period.time_zone}{more}."
-        yield Assumption("zone", sentence, (), tuple(names)), lines.as_given._replace(time_zone=names[0])
+        if period.time_zone not in names:
+            more = f" ({len(names):,} zones divide these lines in the same way)" if len(names) > 1 else ""
+            sentence = f"The report's days look like those of {names[0]}, not of {period.time_zone}{more}."
+            yield Assumption("zone", sentence, (), tuple(names)), lines.as_given._replace(time_zone=names[0])
 
 
 def _rank(name: str) -> tuple[int, str]:
@@ -272,43 +253,39 @@ def _rank(name: str) -> tuple[int, str]:
 def _without_last_lines(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
     """Omit the last day, or what is dated from an instant on, the latest first."""
     end = lines.period.end_date
-    yield (
-        Assumption(
-            "end date",
-            f"The report's end date looks exclusive: it has no lines of {end}, the last day (or it was made before "
-            "them).",
-        ),
-        lines.as_given._replace(times=np.where(lines.on_dates(end, end), 0, 1)),
+    sentence = (
+        f"The report's end date looks exclusive: it has no lines of {end}, the last day (or it was made before them)."
     )
-    when = lines.as_given.when
-    for cut in _possible_cuts(when[lines.within & lines.on_cash], lines):
-        omitted = lines.within & (when >= cut)
+    yield Assumption("end date", sentence), lines.counted(lines.on_dates(end, end), 0)
+    for cut in _possible_cuts(lines):
+        omitted = lines.within & (lines.as_given.when >= cut)
         ids = lines.entry_ids(omitted)
         entries = "entry" if len(ids) == 1 else f"{len(ids):,} entries"
         sentence = f"The report looks stale: it lacks the {entries} from {lines.local_time(cut):%Y-%m-%d %H:%M} on."
-        yield Assumption("as of", sentence, ids), lines.as_given._replace(times=np.where(omitted, 0, 1))
+        yield Assumption("as of", sentence, ids), lines.counted(omitted, 0)
 
 
-def _possible_cuts(when: npt.NDArray[np.int64], lines: _ReportLines) -> list[int]:
+def _possible_cuts(lines: _ReportLines) -> list[int]:
     """Instants up to which the change of cash is the reported one, the latest first."""
-    order = np.argsort(when, kind="stable")
-    units = lines.entries.units[lines.within & lines.on_cash][order]
-    instants, first = np.unique(when[order], return_index=True)
-    earlier = np.cumsum(units)[first] - units[first]
-    cuts: list[int] = instants[(earlier == lines.change).astype(np.bool_)][::-1][:_MAX_CUTS].tolist()
+    chosen = lines.within & lines.on_cash
+    instants, numbers = np.unique(lines.as_given.when[chosen], return_inverse=True)
+    moved = add_units(numbers, lines.entries.units[chosen], len(instants))
+    is_cut = (np.cumsum(moved) - moved == lines.change).astype(np.bool_)
+    cuts: list[int] = instants[is_cut][::-1][:_MAX_CUTS].tolist()
     return cuts
 
 
 def _other_cash(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
     """Count ledgers in or out of cash: those that one balance list has alone, or whose net cash flow differs."""
-    own, known = lines.as_given.cash, frozenset(lines.tree.names)
+    own, known = lines.as_given.cash, frozenset(lines.names)
     listed = frozenset(lines.reported.ending_balances["ledger_id"]) & known
     differing = {one.ledger_id for one in lines.differences if one.what == "net_cash_flow"} & known
     tried = {listed, *(own ^ {one} for one in differing | (own ^ listed))} - {own}
     for cash in sorted(tried, key=lambda one: (len(one ^ own), sorted(one))):
         parts = [
-            *([f"counts {lines.names(cash - own)} as cash"] if cash - own else []),
-            *([f"does not count {lines.names(own - cash)} as cash"] if own - cash else []),
+            f"{verb} {', '.join(f'{lines.names[one]} ({one})' for one in sorted(ledger_ids))} as cash"
+            for verb, ledger_ids in (("counts", cash - own), ("does not count", own - cash))
+            if ledger_ids
         ]
         other = "the chart of accounts does not" if cash - own else "the chart of accounts does"
         sentence = f"The report {' and '.join(parts)}; {other}."
@@ -318,49 +295,45 @@ def _other_cash(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
 def _lines_loaded_twice(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
     """Count lines twice: all, those of the period, or of days whose lines the report repeats, or only these."""
     start, end = lines.period.start_date, lines.period.end_date
-    yield _counted_twice(lines, lines.within, f"all lines of {start} to {end}")
-    yield _counted_twice(lines, lines.before | lines.within, f"all lines up to {end}")
-    repeated = lines.within & lines.of_entries(
-        {
-            one.journal_entry_id or ""
-            for one in lines.differences
-            if one.what == "line" and one.recomputed and one.reported == 2 * one.recomputed
-        }
-    )
-    if not repeated.any():
-        return
-    when = lines.as_given.when[repeated]
-    first, last = (lines.local_time(one).date() for one in (when.min(), when.max()))
-    for earlier in range(min(_MAX_WIDER, (first - start).days) + 1):
-        for later in range(min(_MAX_WIDER, (end - last).days) + 1):
-            days = first - earlier * _DAY, last + later * _DAY
-            yield _counted_twice(lines, lines.on_dates(*days), f"all lines of {days[0]} to {days[1]}")
-    yield _counted_twice(lines, lines.before | lines.on_dates(start, last), f"all lines up to {last}")
-    ids = lines.entry_ids(repeated)
-    sentence = f"The report counts twice: {lines.describe_entries(ids)}."
-    yield Assumption("double load", sentence, ids), lines.as_given._replace(times=np.where(repeated, 2, 1))
-
-
-def _counted_twice(lines: _ReportLines, chosen: Mask, what: str) -> tuple[Assumption, _Reading]:
-    sentence = f"The report counts {what} twice, as if two loads had been concatenated."
-    return Assumption("double load", sentence), lines.as_given._replace(times=np.where(chosen, 2, 1))
+    doubled = [one for one in lines.differences if one.recomputed and one.reported == 2 * one.recomputed]
+    repeated = lines.within & lines.of_entries([one.journal_entry_id for one in doubled if one.journal_entry_id])
+    tried = {f"of {start} to {end}": lines.within, f"up to {end}": lines.before | lines.within}
+    if repeated.any():
+        when = lines.as_given.when[repeated]
+        first, last = (lines.local_time(one).date() for one in (when.min(), when.max()))
+        for earlier in range(min(_MAX_WIDER, (first - start).days) + 1):
+            for later in range(min(_MAX_WIDER, (end - last).days) + 1):
+                days = first - earlier * _DAY, last + later * _DAY
+                tried[f"of {days[0]} to {days[1]}"] = lines.on_dates(*days)
+        tried[f"up to {last}"] = lines.before | lines.on_dates(start, last)
+    for what, chosen in tried.items():
+        sentence = f"The report counts all lines {what} twice, as if two loads had been concatenated."
+        yield Assumption("double load", sentence), lines.counted(chosen, 2)
+    if repeated.any():
+        ids = lines.entry_ids(repeated)
+        sentence = f"The report counts twice: {lines.describe_entries(ids)}."
+        yield Assumption("double load", sentence, ids), lines.counted(repeated, 2)
 
 
 def _opening_entries(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
-    """Take opening entries before the period for flows of it, and those of its first day for opening balances."""
+    """Take opening entries before the period for flows of it, and entries of its first day for opening balances."""
     first = lines.period.start_date
     start = _microseconds(lines.period.instants()[0].start)
-    before, first_day = lines.before & lines.of_opening, lines.on_dates(first, first) & lines.of_opening
+    lacking = [one.journal_entry_id or "" for one in lines.differences if one.what == "line" and one.reported is None]
+    first_day = lines.on_dates(first, first)
+    in_balance = "in its starting balance, not as a flow"
     for chosen, moved, how in (
-        (before, start, "as a flow of the period, not in its starting balance"),
-        (first_day, start - 1, "in its starting balance, not as a flow"),
+        (lines.before & lines.of_opening, start, "as a flow of the period, not in its starting balance"),
+        (first_day & (lines.of_opening | lines.of_entries(lacking)), start - 1, in_balance),
+        (first_day, start - 1, in_balance),
     ):
-        if not chosen.any():
-            continue
-        ids = lines.entry_ids(chosen)
-        sentence = f"The report counts the opening balance ({lines.describe_entries(ids)}) {how}."
-        when = np.where(chosen, moved, lines.as_given.when)
-        yield Assumption("opening balance", sentence, ids), lines.as_given._replace(when=when)
+        if chosen.any():
+            ids = lines.entry_ids(chosen)
+            entries = lines.describe_entries(ids)
+            named = entries if (chosen & ~lines.of_opening).any() else f"the opening balance ({entries})"
+            when = np.where(chosen, moved, lines.as_given.when)
+            sentence = f"The report counts {named} {how}."
+            yield Assumption("opening balance", sentence, ids), lines.as_given._replace(when=when)
 
 
 ASSUMPTIONS: tuple[Callable[[_ReportLines], Iterator[tuple[Assumption, _Reading]]], ...] = (
@@ -377,38 +350,28 @@ def _microseconds(instant: dt.datetime) -> int:
     return (instant - _EPOCH) // _MICROSECOND
 
 
-def _opening_ledgers(ledgers: Any) -> list[str]:  # noqa: ANN401 (any frame narwhals knows)
-    """Ids of the required ledgers that opening balances are posted against."""
-    columns = ("id", "is_required", "sub_type")
-    frame = wrap(ledgers, "ledgers", columns)
-    if len(frame.collect_schema()) < len(columns):
-        return []
-    rows = collect(frame.select(*columns)).to_pylist()
-    return [row["id"] for row in rows if row["is_required"] and row["sub_type"] == "equity"]
-
-
 def _lines_around(exact: ExactLines, period: Period, opening_ledgers: Collection[str]) -> pa.Table:
     """Lines with exact units around a period and of opening entries; the sum of earlier ones for each ledger."""
-    start = max(period.start_date, dt.date.min + (_PADDING + 1) * _DAY) - _PADDING * _DAY
-    end = min(period.end_date, dt.date.max - (_PADDING + 1) * _DAY) + _PADDING * _DAY
+    start = max(period.start_date, dt.date.min + _PADDING + _DAY) - _PADDING
+    end = min(period.end_date, dt.date.max - _PADDING - _DAY) + _PADDING
     padded = Period(start, end, period.time_zone)
-    before = padded.instants_before()
-    opening = exact.lines.filter(is_on(opening_ledgers) & is_within(before)).select("journal_entry_id").unique()
-    kept = collect(opening.head(_MAX_OPENING_ENTRIES + 1))["journal_entry_id"].to_pylist()
-    around, earlier = is_within(padded.instants()), is_within(before)
-    if 0 < len(kept) <= _MAX_OPENING_ENTRIES:
-        is_kept = nw.col("journal_entry_id").is_in(kept)
-        around, earlier = around | (earlier & is_kept), earlier & ~is_kept
-    lines = collect(exact.lines.filter(around))
-    sums = collect(exact.lines.filter(earlier).group_by("ledger_id").agg(nw.col("units").sum())).to_pylist()
-    units = [exact.to_units(row["units"]) for row in sums]
-    history = {
-        "id": [f"history of {row['ledger_id']}" for row in sums],
-        "ledger_id": [row["ledger_id"] for row in sums],
-        "journal_entry_id": ["history"] * len(sums),
-        "journal_entry_description": [None] * len(sums),
-        "datetime": [padded.instants()[0].start - _MICROSECOND] * len(sums),
-        "units": units if exact.in_units else [from_minor_units(one, exact.scale) for one in units],
-    }
-    columns = {name: pa.array(values, lines.schema.field(name).type) for name, values in history.items()}
-    return pa.concat_tables([pa.table(columns), lines.select(list(columns))])
+    around, earlier = is_within(padded.instants()), is_within(padded.instants_before())
+    opening = exact.lines.filter(is_on(opening_ledgers) & earlier).select("journal_entry_id").unique()
+    kept = collect(opening.head(_MAX_OPENING_ENTRIES))["journal_entry_id"].to_pylist()
+    is_kept = nw.col("journal_entry_id").is_in(kept or [""])  # engines give an empty list no type
+    lines = collect(exact.lines.filter(around | (earlier & is_kept)))
+    sums = collect(exact.lines.filter(earlier & ~is_kept).group_by("ledger_id").agg(nw.col("units").sum())).to_pylist()
+    history = pa.Table.from_pylist(
+        [
+            row
+            | {
+                "id": f"history of {row['ledger_id']}",
+                "journal_entry_id": "history",
+                "datetime": padded.instants()[0].start - _MICROSECOND,
+                "units": exact.to_units(row["units"]) if exact.in_units else row["units"],
+            }
+            for row in sums
+        ],
+        lines.schema,
+    )
+    return pa.concat_tables([history, lines])

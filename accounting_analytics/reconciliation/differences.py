@@ -1,49 +1,67 @@
-"""Differences between two reports: one figure that differs, what was compared, and the table of both."""
+"""Figures of two reports compared by kind: how many were compared, and each that differs."""
 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import pandas as pd
+import pyarrow as pa
 
+from accounting_analytics.messages import join_ids
+from accounting_analytics.money import EXACT
 from accounting_analytics.schemas import Differences
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    Amounts = Mapping[str, Decimal | None]
-    Explain = Callable[[str, Decimal], str]
+    import pandas as pd
 
-TITLES = {
-    "line": "cash flow lines",
-    "net_cash_flow": "net cash flow per ledger",
-    "total_net_cash_flow": "net cash flow with descendants",
-    "starting_balance": "starting balance per cash ledger",
-    "starting_total_balance": "starting balance with descendants",
-    "ending_balance": "ending balance per cash ledger",
-    "ending_total_balance": "ending balance with descendants",
-    "starting_cash_balance": "starting cash balance",
-    "ending_cash_balance": "ending cash balance",
-    "identity": "net cash flow = change of cash",
-}
-LINES = ("line",)
-TOTALS = ("total_net_cash_flow", "starting_total_balance", "ending_total_balance")
+    from accounting_analytics.cash_flow_report import CashFlowReport
+
+    Amounts = Mapping[str | None, Decimal | None]
+
+ZERO = Decimal(0)
 CAUSE, CONSEQUENCE = "cause", "consequence"
 
 
-class LineFacts(NamedTuple):
-    """What a person knows a line by."""
+class ComparedKind(NamedTuple):
+    """A kind of figure: its title, where a report has it (without a table: its sums), and what a total sums."""
 
-    local_date: dt.date | None = None
-    description: str | None = None
-    cash_account: str | None = None
-    transaction_id: str | None = None
+    title: str
+    table: str = ""
+    column: str = ""
+    total_of: str = ""
+
+
+KINDS = {
+    "net_cash_flow": ComparedKind("net cash flow per ledger", "ledgers", "net_cash_flow"),
+    "line": ComparedKind("cash flow lines"),
+    "starting_balance": ComparedKind("starting balance per cash ledger", "starting_balances", "cash_balance"),
+    "ending_balance": ComparedKind("ending balance per cash ledger", "ending_balances", "cash_balance"),
+    "starting_cash_balance": ComparedKind("starting cash balance", "", "starting_cash_balance"),
+    "ending_cash_balance": ComparedKind("ending cash balance", "", "ending_cash_balance"),
+    "identity": ComparedKind("net cash flow = change of cash", "", "identity_gap"),
+    "starting_total_balance": ComparedKind(
+        "starting balance with descendants", "starting_balances", "total_cash_balance", "starting_balance"
+    ),
+    "ending_total_balance": ComparedKind(
+        "ending balance with descendants", "ending_balances", "total_cash_balance", "ending_balance"
+    ),
+    "total_net_cash_flow": ComparedKind(
+        "net cash flow with descendants", "ledgers", "total_net_cash_flow", "net_cash_flow"
+    ),
+}
+"""What is compared, in the order in which it is shown."""
+TOTALS = tuple(what for what, kind in KINDS.items() if kind.total_of)
 
 
 class Difference(NamedTuple):
-    """One figure that differs between the two reports; an amount is None where that report has no such row."""
+    """One figure that differs between the two reports; an amount is None where that report has no such row.
+
+    A line has its day, the text of its transaction or entry, the cash account that its entry moved, and its
+    transaction, as far as they are known.
+    """
 
     what: str
     ledger_id: str | None
@@ -51,20 +69,19 @@ class Difference(NamedTuple):
     journal_entry_id: str | None
     reported: Decimal | None
     recomputed: Decimal | None
-    explanation: str
+    explanation: str = ""
     role: str = CAUSE
-    facts: LineFacts = LineFacts()
     ledger_name: str | None = None
     category: str | None = None
+    local_date: dt.date | None = None
+    description: str | None = None
+    cash_account: str | None = None
+    transaction_id: str | None = None
 
     @property
     def amount(self) -> Decimal:
         """Reported minus recomputed."""
-        return (self.reported or Decimal(0)) - (self.recomputed or Decimal(0))
-
-    def as_consequence(self) -> Difference:
-        """Return it as one that follows from others."""
-        return self._replace(role=CONSEQUENCE)
+        return EXACT.subtract(self.reported or ZERO, self.recomputed or ZERO)
 
 
 class Comparison(NamedTuple):
@@ -88,47 +105,97 @@ class Comparison(NamedTuple):
     independent: bool = True
     not_compared: int = 0
 
-    @property
-    def total(self) -> int:
-        """How many figures there are, compared or not."""
-        return self.compared + self.not_compared
-
 
 class Compared(NamedTuple):
-    """One comparison, its differences and notes."""
+    """The comparison of one kind of figure, its differences, and notes on how the report was interpreted."""
 
     comparison: Comparison
-    differences: list[Difference]
-    notes: list[str]
-
-
-def describe_not_compared(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
-    """How many lines and totals were not compared, and how many there are; empty where everything was compared."""
-    texts = []
-    comparisons = list(comparisons)
-    for name, kinds in (("lines", LINES), ("totals", TOTALS)):
-        chosen = [one for one in comparisons if one.what in kinds]
-        if left := sum(one.not_compared for one in chosen):
-            texts.append(f"{name} not compared ({left} of {sum(one.total for one in chosen)})")
-    return tuple(texts)
+    differences: Sequence[Difference] = ()
+    notes: Sequence[str] = ()
 
 
 def differences_frame(differences: Sequence[Difference], scale: int, *, as_decimals: bool) -> pd.DataFrame:
     """Table of differences."""
-    columns: dict[str, list[Any]] = {
-        name: [getattr(one, name) for one in differences] for name in Difference._fields if name != "facts"
-    }
-    columns |= {name: [getattr(one.facts, name) for one in differences] for name in LineFacts._fields}
+    columns = {name: [getattr(one, name) for one in differences] for name in Difference._fields}
     columns["difference"] = [one.amount for one in differences]
     return Differences.from_columns(columns, scale, as_decimals=as_decimals)
 
 
-def amounts_by_ledger(frame: pd.DataFrame, column: str) -> dict[str, Decimal | None]:
-    """Amounts of a report table by ledger; None where unknown."""
-    known = (None if pd.isna(amount) else amount for amount in frame[column])
-    return dict(zip(frame["ledger_id"], known, strict=True))
+def compare_figures(reported: CashFlowReport, recomputed: CashFlowReport) -> dict[str, Compared]:
+    """Compare all figures but the lines, by kind."""
+    stated, expected = _amounts(reported), _amounts(recomputed)
+    expected["identity"] = {None: ZERO}
+    notes: dict[str, list[str]] = {what: [] for what in expected}
+    totals = expected["total_net_cash_flow"]
+    parents = totals.keys() - _ledgers_with_lines(recomputed)
+    if parents and parents.isdisjoint(stated["total_net_cash_flow"]):
+        expected["total_net_cash_flow"] = {one: amount for one, amount in totals.items() if one not in parents}
+        notes["total_net_cash_flow"].append(
+            f"The report does not list ledgers without lines of their own, such as parents: {join_ids(parents)}."
+        )
+    for what in TOTALS:  # where parents are not certain, a ledger that only the report lists may be one of them
+        if None in expected[what].values() or not expected[what].keys().isdisjoint(recomputed.inferred_roots):
+            expected[what] = {**dict.fromkeys(stated[what]), **expected[what]}
+    cash, expected_cash = stated["ending_balance"].keys(), expected["ending_balance"].keys()
+    for side, only in (("the report", cash - expected_cash), ("the given chart of accounts", expected_cash - cash)):
+        if only:
+            notes["ending_balance"].append(f"Ledgers that only {side} counts as cash: {join_ids(only)}.")
+    return {
+        what: _compare(
+            what,
+            stated[what],
+            expected[what],
+            notes[what],
+            independent=not (recomputed.anchored and what.startswith("starting")),
+        )
+        for what in expected
+    }
 
 
-def amount_or_zero(amounts: Amounts, ledger_id: str) -> Decimal:
-    """Amount of a ledger; zero where it is absent or unknown."""
-    return amounts.get(ledger_id) or Decimal(0)
+def _amounts(report: CashFlowReport) -> dict[str, Amounts]:
+    """Amounts of a report by kind and ledger, None where they are not known; its sums are those of no ledger."""
+    sums = report.exact_sums()
+    amounts: dict[str, Amounts] = {}
+    for what, kind in KINDS.items():
+        if kind.table:
+            table = getattr(report, kind.table)
+            amounts[what] = dict(zip(table["ledger_id"], pa.array(table[kind.column]).to_pylist(), strict=True))
+        elif kind.column:
+            amounts[what] = {None: getattr(sums, kind.column)}
+    return amounts
+
+
+def _ledgers_with_lines(report: CashFlowReport) -> set[str]:
+    """Ledgers that have lines of their own; in a report without lines, those with a net cash flow of their own."""
+    if report.totals_only:
+        return set(report.ledgers.loc[report.ledgers["net_cash_flow"] != 0, "ledger_id"])
+    return set(report.lines["ledger_id"].unique())
+
+
+def _compare(what: str, reported: Amounts, recomputed: Amounts, notes: Sequence[str], *, independent: bool) -> Compared:
+    """Compare amounts by ledger, but those that are not known.
+
+    A row that is absent counts as zero: a report may leave rows of zero out, or list more, but not list others instead.
+    """
+    listed = {**recomputed, **reported}
+    without_parents = {ledger_id for ledger_id, amount in recomputed.items() if amount is None}
+    unknown = without_parents | {ledger_id for ledger_id, amount in reported.items() if amount is None}
+    more, fewer = reported.keys() - recomputed.keys(), recomputed.keys() - reported.keys()
+    others = more if fewer and not KINDS[what].total_of else set()
+    amounts = [
+        Difference(what, ledger_id, None, None, reported.get(ledger_id), recomputed.get(ledger_id))
+        for ledger_id in listed
+        if ledger_id not in unknown
+    ]
+    differences = [one for one in amounts if one.amount or one.ledger_id in others]
+    reasons = (
+        (len(without_parents), "the parents of some ledgers are not known"),
+        (len(unknown - without_parents), "the report does not state them"),
+    )
+    not_compared = [
+        f"{KINDS[what].title.capitalize()}: {count} of {len(listed)} not compared, because {reason}."
+        for count, reason in reasons
+        if count
+    ]
+    comparison = Comparison(what, len(amounts), len(differences), independent, len(unknown))
+    return Compared(comparison, differences, [*notes, *not_compared])

@@ -228,6 +228,27 @@ def test_clean_books_raise_no_alarm(soak_count):
         assert (outcome.assumptions, outcome.explanations) == ((), ())
 
 
+@pytest.mark.parametrize("is_whole_day", [False, True])
+@pytest.mark.parametrize("seed", range(2))
+def test_entries_of_the_first_day_may_be_in_the_starting_balance(seed, is_whole_day):
+    """A report that counts an entry of its first day, or all of them, in its starting balance is recognized as that."""
+    books = make_books(seed)
+    moved = set(random.Random(seed).sample(sorted(books.cash_entries()), 2))  # noqa: S311 (reproducible books, no secret)
+    noon = dt.datetime.combine(books.start, dt.time(12), ZoneInfo(books.zone)).astimezone(dt.UTC)
+    lines = changed(books.lines, lambda one: one._replace(at=noon) if one.entry in moved else one)
+    books = books._replace(lines=lines)
+    first_day = {one.entry for one in lines if books.local(one) == books.start}
+    counted = first_day if is_whole_day else {min(moved)}
+    report = naive_report(
+        books, changed(lines, lambda one: one._replace(at=one.at - DAY) if one.entry in counted else one)
+    )
+    (found,) = (one for one in reconciled(books, report).assumptions if one.kind == "opening balance")
+    assert set(found.entry_ids) == counted
+    assert "in its starting balance, not as a flow." in found.sentence
+    other = dataclasses.replace(report, starting_cash_balance=report.starting_cash_balance + Decimal("0.01"))
+    assert not reconciled(books, other).assumptions
+
+
 def two_errors(seed):
     """Books whose report is of another zone, with a cent more on a line."""
     books = make_books(seed)

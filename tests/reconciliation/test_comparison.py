@@ -318,27 +318,6 @@ def test_a_missing_line_near_midnight_names_its_utc_day():
     assert "dated 2025-01-31 22:00:00 (America/New_York), which is another day in UTC" in explanation
 
 
-def test_an_opening_entry_in_the_starting_balance_is_explained():
-    """A first-day entry that the report has in its starting balance, not in its flows, is explained as that."""
-    amount = Decimal(700)
-    (row,) = REPORT.lines.index[REPORT.lines["journal_entry_id"] == "je_1"]
-    reported = without(REPORT, "lines", int(row))
-    ledgers = reported.ledgers[reported.ledgers["ledger_id"] != "equity"].reset_index(drop=True)
-    reported = dataclasses.replace(
-        reported, ledgers=ledgers, starting_cash_balance=REPORT.exact_sums().starting_cash_balance + amount
-    )
-    reported = changed(reported, "starting_balances", "savings", "cash_balance", lambda balance: balance + amount)
-    for ledger in ("savings", "bank"):
-        reported = changed(reported, "starting_balances", ledger, "total_cash_balance", lambda total: total + amount)
-    differences = differences_of(reconciled(reported))
-    assert reported.identity_gap == 0
-    assert differences["line", "equity", REPORT.lines.loc[row, "line_id"]][1].startswith(
-        "the report counts this first-day"
-    )
-    assert differences["starting_balance", "savings", None][1].startswith("the report counts entries of the first day")
-    assert differences["starting_cash_balance", None, None] == (amount, "follows from the balances of the cash ledgers")
-
-
 def with_ledgers(report, *rows):
     """Report that lists more ledgers: (id, net, total)."""
     more = pd.DataFrame([(row[0], row[0].title(), *row[1:]) for row in rows], columns=report.ledgers.columns)
@@ -371,28 +350,6 @@ def test_balances_that_only_the_report_lists_are_differences():
     assert differences.keys() == {
         (f"{side}_{what}", "ghost", None) for side in ("starting", "ending") for what in ("balance", "total_balance")
     }
-
-
-@pytest.mark.parametrize("gap", [CENT, Decimal(-700), Decimal(1400)])
-def test_another_gap_is_not_an_opening_entry(gap):
-    """A first-day line is explained as counted in the starting balance only if the balance differs by just that."""
-    (row,) = REPORT.lines.index[REPORT.lines["journal_entry_id"] == "je_1"]
-    reported = without(REPORT, "lines", int(row))
-    reported = dataclasses.replace(reported, starting_cash_balance=REPORT.exact_sums().starting_cash_balance + gap)
-    reported = changed(reported, "starting_balances", "savings", "cash_balance", lambda balance: balance + gap)
-    differences = differences_of(reconciled(reported))
-    assert differences["line", "equity", REPORT.lines.loc[row, "line_id"]][1].startswith("the report omits it")
-    assert "first day" not in differences["starting_balance", "savings", None][1]
-
-
-def test_a_line_of_another_day_is_not_an_opening_entry():
-    """A missing line of a later day is not explained by a starting balance that differs by its amount."""
-    later = REPORT.lines.index[REPORT.lines["journal_entry_id"] == "je_2"][0]
-    amount = REPORT.lines.loc[later, "amount"]
-    reported = without(REPORT, "lines", int(later))
-    reported = dataclasses.replace(reported, starting_cash_balance=REPORT.exact_sums().starting_cash_balance + amount)
-    explanations = [explanation for _, explanation in differences_of(reconciled(reported)).values()]
-    assert not any("first-day" in explanation for explanation in explanations)
 
 
 def test_a_second_is_a_difference():

@@ -1,0 +1,232 @@
+"""Why figures differ: each is a cause, or it follows from others; causes come first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from accounting_analytics.column_conversion import total
+from accounting_analytics.messages import count_of
+from accounting_analytics.money import format_amount
+from accounting_analytics.reconciliation.differences import CAUSE, CONSEQUENCE, KINDS, ZERO
+from accounting_analytics.reconciliation.line_comparison import (
+    CASH_ONLY_RECOMPUTED,
+    CASH_ONLY_REPORTED,
+    NOT_GIVEN,
+    NOT_RECOMPUTED,
+    OMITTED,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from decimal import Decimal
+
+    from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.chart_of_accounts import Hierarchy
+    from accounting_analytics.reconciliation.differences import Compared, Difference
+
+    Gaps = Mapping[str | None, Decimal]
+    Lines = Mapping[str | None, list[Difference]]
+
+_PLAIN = frozenset({OMITTED, NOT_GIVEN, NOT_RECOMPUTED})
+"""Explanations of a line that say no more than that its whole ledger is missing."""
+
+
+class _Known(NamedTuple):
+    """What explains figures: the reports, what differs by kind and ledger, and what was concluded from the lines.
+
+    `missing` are the ledgers that one report lacks, `rest` what neither starting balances nor lines explain of the
+    ending balances.
+    """
+
+    reported: CashFlowReport
+    recomputed: CashFlowReport
+    hierarchy: Hierarchy | None
+    has_lines: bool
+    gaps: Mapping[str, Gaps]
+    lines: Lines
+    missing: frozenset[str | None]
+    rest: Gaps
+
+
+def explain_differences(
+    compared: Mapping[str, Compared],
+    reported: CashFlowReport,
+    recomputed: CashFlowReport,
+    hierarchy: Hierarchy | None,
+) -> list[Difference]:
+    """Say why each figure differs, and which follow from others; causes come first.
+
+    Without a known hierarchy a total follows wherever a figure without descendants differs.
+    """
+    found = {what: compared[what].differences for what in KINDS}
+    gaps = {what: {one.ledger_id: one.amount for one in rows} for what, rows in found.items()}
+    lines = _by(found["line"], "ledger_id")
+    known = _Known(
+        reported,
+        recomputed,
+        hierarchy,
+        has_lines=bool(compared["line"].comparison.compared or (recomputed.lines.empty and not recomputed.totals_only)),
+        gaps=gaps,
+        lines=lines,
+        missing=frozenset(one.ledger_id for one in found["net_cash_flow"] if _is_missing(one, lines)),
+        rest=_unexplained_endings(gaps, found["line"], (reported, recomputed)),
+    )
+    rows = []
+    for what, explain in _EXPLAIN.items():
+        for one in found[what]:
+            explanation, follows = explain(one, known)
+            rows.append(one._replace(explanation=explanation, role=CONSEQUENCE if follows else CAUSE))
+    if any(one.role == CAUSE and one.what != "identity" for one in rows):
+        rows = [one._replace(role=CONSEQUENCE) if one.what == "identity" else one for one in rows]
+    return sorted(rows, key=lambda one: one.role != CAUSE)
+
+
+def _is_missing(net: Difference, lines: Lines) -> bool:
+    """Whether one report lacks a ledger with all that is on it."""
+    of_ledger = lines.get(net.ledger_id, [])
+    if net.reported is not None and net.recomputed is not None:
+        return False
+    is_plain = all(one.explanation in _PLAIN for one in of_ledger)
+    return not of_ledger or (is_plain and len(of_ledger) > 1 and _sum(of_ledger) == net.amount)
+
+
+def _unexplained_endings(
+    gaps: Mapping[str, Gaps], lines: Iterable[Difference], reports: Iterable[CashFlowReport]
+) -> dict[str | None, Decimal]:
+    """Subtract from the ending balances that differ what differs before, and the lines that differ, by account.
+
+    The cash account of a line is known by its name; where that is not known, or shared by several, only the sum over
+    all accounts tells whether the flows account for the balances: nothing is left then.
+    """
+    starts, ends = gaps["starting_balance"], gaps["ending_balance"]
+    rest = {account: ends.get(account, ZERO) - starts.get(account, ZERO) for account in {**ends, **starts}}
+    accounts: defaultdict[str | None, set[str]] = defaultdict(set)
+    for report in reports:
+        balances = report.ending_balances
+        for account, name in zip(balances["ledger_id"], balances["ledger_name"], strict=True):
+            accounts[name].add(account)
+    without_account = sum(gaps["net_cash_flow"].values(), ZERO)
+    for line in lines:
+        if len(accounts[line.cash_account]) == 1:
+            (account,) = accounts[line.cash_account]
+            rest[account] = rest.get(account, ZERO) - line.amount
+            without_account -= line.amount
+    return {} if without_account and without_account == sum(rest.values()) else rest
+
+
+def _explain_line(line: Difference, known: _Known) -> tuple[str, bool]:
+    return line.explanation, line.ledger_id in known.missing
+
+
+def _explain_net(net: Difference, known: _Known) -> tuple[str, bool]:
+    lines = known.lines.get(net.ledger_id, [])
+    counted, rest = count_of(len(lines), "line difference"), net.amount - _sum(lines)
+    if net.ledger_id in known.missing:
+        return _describe_missing(net, len(lines), known), False
+    if not known.has_lines:
+        return "no lines were compared that could explain it", False
+    if not lines:
+        return "the lines of this ledger agree: the reported figure is not the sum of its own lines", False
+    if rest:
+        return f"{counted}, and {format_amount(rest)} that the reported lines do not show", False
+    return f"made up of {counted}", True
+
+
+def _describe_missing(net: Difference, count: int, known: _Known) -> str:
+    """Say which report does not list a ledger, and how many lines the other has on it."""
+    is_unreported = net.reported is None
+    which = "the report does not list" if is_unreported else "only the report lists"
+    amount = net.recomputed if is_unreported else net.reported
+    lines = (known.recomputed if is_unreported else known.reported).lines
+    count = count or int((lines["ledger_id"] == net.ledger_id).sum())
+    summed = format_amount(ZERO if amount is None else amount)
+    if not count:
+        return f"{which} this ledger, with {summed} and no lines"
+    return f"{which} this ledger: its {count_of(count, 'line sums', 'lines sum')} to {summed}"
+
+
+def _explain_start(start: Difference, known: _Known) -> tuple[str, bool]:
+    if known.recomputed.anchored:
+        return _of_cash(start) or "not the balance that was supplied", False
+    history = "the lines before the period, if any, sum to a different balance; check that the history is complete"
+    return _of_cash(start) or history, False
+
+
+def _explain_end(end: Difference, known: _Known) -> tuple[str, bool]:
+    is_carried = end.amount == known.gaps["starting_balance"].get(end.ledger_id, ZERO)
+    follows = bool(end.amount) and not known.rest.get(end.ledger_id)
+    if is_carried:
+        return _of_cash(end) or "carried over from the starting balance", follows
+    if follows:
+        return "follows from the flows that differ", True
+    return _of_cash(end) or "the lines of the period change this ledger by a different amount", False
+
+
+def _of_cash(balance: Difference) -> str:
+    """Which report alone counts a ledger as cash; empty if both do."""
+    if balance.recomputed is None:
+        return CASH_ONLY_REPORTED
+    return CASH_ONLY_RECOMPUTED if balance.reported is None else ""
+
+
+def _explain_total(one: Difference, known: _Known) -> tuple[str, bool]:
+    own = known.gaps[KINDS[one.what].total_of]
+    follows = one.ledger_id in known.missing or _is_sum(one, own, known.hierarchy)
+    if own.get(one.ledger_id) == one.amount:
+        return "follows from the ledger's own figure", follows
+    if own:
+        return "the figures of its descendants differ, or the report sums other descendants", follows
+    if known.recomputed.inferred_roots:
+        cause = "which is inferred (give the missing parents), or the report sums incorrectly"
+    else:
+        cause = "the report sums other descendants, or sums them incorrectly"
+    return f"all figures without descendants agree: the cause is the hierarchy, {cause}", follows
+
+
+def _is_sum(one: Difference, own: Gaps, hierarchy: Hierarchy | None) -> bool:
+    """Whether a total differs by just what its own figure and those of its descendants differ by."""
+    if hierarchy is None or not any(own.values()):
+        return any(own.values())
+    tree = [gap for other, gap in own.items() if one.ledger_id in (other, *hierarchy.ancestors(other or ""))]
+    return one.amount == sum(tree, ZERO)
+
+
+def _explain_cash(cash: Difference, known: _Known) -> tuple[str, bool]:
+    side = cash.what.removesuffix("_cash_balance")
+    of_ledgers = total(getattr(known.reported, f"{side}_balances")["cash_balance"])
+    follows = cash.amount == sum(known.gaps[f"{side}_balance"].values(), ZERO)
+    if cash.reported == of_ledgers:
+        return "follows from the balances of the cash ledgers", follows
+    return f"the report's own balances sum to {format_amount(of_ledgers)}, not to its total", follows
+
+
+def _explain_identity(_gap: Difference, _known: _Known) -> tuple[str, bool]:
+    return "the report is inconsistent: its net cash flows do not sum to the change of its cash balance", False
+
+
+_EXPLAIN: dict[str, Callable[[Difference, _Known], tuple[str, bool]]] = {
+    "net_cash_flow": _explain_net,
+    "line": _explain_line,
+    "starting_balance": _explain_start,
+    "ending_balance": _explain_end,
+    "starting_cash_balance": _explain_cash,
+    "ending_cash_balance": _explain_cash,
+    "identity": _explain_identity,
+    "starting_total_balance": _explain_total,
+    "ending_total_balance": _explain_total,
+    "total_net_cash_flow": _explain_total,
+}
+"""Says why a figure differs, and whether that follows from others, by kind and in the order of :data:`KINDS`."""
+
+
+def _by(differences: Iterable[Difference], field: str) -> dict[str | None, list[Difference]]:
+    """Group differences by a field."""
+    groups: dict[str | None, list[Difference]] = {}
+    for one in differences:
+        groups.setdefault(getattr(one, field), []).append(one)
+    return groups
+
+
+def _sum(differences: Iterable[Difference]) -> Decimal:
+    return sum((one.amount for one in differences), ZERO)

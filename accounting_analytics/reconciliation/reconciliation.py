@@ -1,0 +1,486 @@
+"""Reconciliation of a reported cash flow report with a recomputed one: figure by figure, exactly, causes first.
+
+Deployments interpret the interface in different ways (line ids of the cash side, no lines, no rows for zero). An
+interpretation that fits the whole report is accepted and noted; anything else is reported as a difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from decimal import localcontext
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from accounting_analytics.cash_flow_report import require_report
+from accounting_analytics.errors import InputError
+from accounting_analytics.ledger_names import LedgerNames
+from accounting_analytics.ledger_tree import LedgerTree
+from accounting_analytics.local_books import LocalBooks, lines_of
+from accounting_analytics.messages import count_of
+from accounting_analytics.money import DEFAULT_SCALE, EXACT, exact_sum, format_amount, sum_by_key
+from accounting_analytics.periods import LOCALTIME
+from accounting_analytics.reconciliation.assumptions import find_assumptions
+from accounting_analytics.reconciliation.differences import (
+    CAUSE,
+    KINDS,
+    TOTALS,
+    ZERO,
+    compare_figures,
+    differences_frame,
+)
+from accounting_analytics.reconciliation.explanations import explain_differences
+from accounting_analytics.reconciliation.line_comparison import CASH_ONLY_RECOMPUTED, CASH_ONLY_REPORTED, compare_lines
+from accounting_analytics.results import Result, ResultPart
+from accounting_analytics.schemas import MonthlyDifferences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from decimal import Decimal
+
+    from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.periods import Period
+    from accounting_analytics.reconciliation.assumptions import Assumption
+    from accounting_analytics.reconciliation.differences import Comparison, Difference
+
+_GROUPS = (
+    (("net_cash_flow", "line"), "net cash flow", "net_cash_flow"),
+    (("starting_balance",), "the starting cash balance", "starting_cash_balance"),
+    (("ending_balance",), "the ending cash balance", "ending_cash_balance"),
+    (("starting_cash_balance", "ending_cash_balance", "identity", *TOTALS), "", ""),
+)
+"""Kinds of causes that are shown together, and the figure whose gap they sum to."""
+_MAX_CONSEQUENCES = 50
+_SHOWN = (
+    *("local_date", "description", "cash_account", "category", "what", "reported", "recomputed", "difference"),
+    *("explanation", "ledger_id", "line_id", "journal_entry_id", "transaction_id"),
+)
+"""Columns as people read them."""
+_WITHOUT_HISTORY = (
+    "the starting balances were recomputed without earlier history: pass starting_balances=reported.starting_balances "
+    "to recompute_cash_flow, or load the line entries from the first entry of the books"
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Reconciliation(Result):
+    """Result of :func:`~accounting_analytics.reconcile`.
+
+    Parameters
+    ----------
+    period : Period
+        The period of both reports.
+    rows : tuple of Difference
+        The figures that differ, causes first; empty when everything compared agrees. `differences` is their table.
+    comparisons : tuple of Comparison
+        What was compared; where figures could not be compared, ``not_compared`` counts them and a note says why.
+    notes : tuple of str
+        How the report was interpreted, and what limits the comparison.
+    partial : bool
+        Whether one of the reports was made from an incomplete load: agreement then proves little.
+    hierarchy_inferred : bool
+        Whether recomputed totals assume that ledgers without a known parent are roots.
+    without_history : bool
+        Whether every recomputed starting balance is zero and the reported ones are not: `summary` says what to pass.
+    assumptions : tuple of Assumption
+        Single assumptions about the report under which every figure compared agrees, such as the days of another zone;
+        needs `line_entries` and `ledgers`.
+    scale : int
+        Fraction digits of the amounts.
+    as_decimals : bool
+        Whether the frames that were compared have decimals.
+    """
+
+    period: Period
+    rows: tuple[Difference, ...]
+    comparisons: tuple[Comparison, ...]
+    notes: tuple[str, ...] = ()
+    partial: bool = False
+    hierarchy_inferred: bool = False
+    without_history: bool = False
+    assumptions: tuple[Assumption, ...] = ()
+    scale: int = DEFAULT_SCALE
+    as_decimals: bool = False
+
+    @property
+    def ties(self) -> bool:
+        """Whether every figure compared agrees exactly."""
+        return not self.rows
+
+    @cached_property
+    def differences(self) -> pd.DataFrame:
+        """The figures that differ: :class:`~accounting_analytics.schemas.Differences`."""
+        return differences_frame(self.rows, self.scale, as_decimals=self.as_decimals)
+
+    @property
+    def compared_everything(self) -> bool:
+        """Whether every figure of the report was compared: also its lines, and totals with descendants."""
+        return not any(one.not_compared for one in self.comparisons)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The differences."""
+        return self.differences
+
+    def summary(self) -> str:
+        """One line: the period, whether it ties, and what was not compared."""
+        prefix = "PARTIAL: " if self.partial else ""
+        return f"{prefix}Cash flow report, {self.period}: {self.verdict}."
+
+    @property
+    def verdict(self) -> str:
+        """The summary without the period: whether the reports tie, and what was not compared."""
+        inferred = ["hierarchy inferred"] if self.hierarchy_inferred else []
+        return "; ".join([self._verdict(), *self.not_compared, *inferred])
+
+    @property
+    def not_compared(self) -> tuple[str, ...]:
+        """What was not compared, such as ``totals not compared (3 of 10)``; empty where everything was."""
+        return describe_not_compared(self.comparisons)
+
+    def _verdict(self) -> str:
+        differences = count_of(len(self.rows), "difference")
+        if self.without_history:
+            return f"{_WITHOUT_HISTORY} ({differences})"
+        if self.ties:
+            compared = (
+                "reported and recomputed cash flow agree" if self.compared_everything else "the figures compared agree"
+            )
+            return f"{compared} to the last digit"
+        causes = sum(one.role == CAUSE for one in self.rows)
+        counted = f", {causes} of them {'a cause' if causes == 1 else 'causes'}" if causes < len(self.rows) else ""
+        only_totals = all(one.what in TOTALS for one in self.rows)
+        return f"{differences}{counted}{', all in totals: the cause is the hierarchy' if only_totals else ''}"
+
+    def _parts(self) -> Iterator[ResultPart]:
+        """Show assumptions that fit, every cause and why, what follows from them, and what was compared."""
+        yield ResultPart(self._assumptions())
+        rows = self._listed()
+        for causes, sums in _groups(rows):
+            yield ResultPart([f"- {_describe(row)}" for row in causes], self._for_people(causes), None)
+            yield ResultPart(sums)
+        yield ResultPart(self._following(rows))
+        followers = [row for row in rows if row.role != CAUSE]
+        yield ResultPart([], self._for_people(followers), _MAX_CONSEQUENCES, "figures that follow; .frame has all")
+        width = max(len(kind.title) for kind in KINDS.values())
+        lines, table = [f"{'':{width}}  compared  differ  not compared"], []
+        for one in self.comparisons:
+            title, *counts = KINDS[one.what].title, one.compared, one.differing, one.not_compared
+            proves = "" if one.independent else "  (supplied: proves nothing)"
+            lines.append(f"{title:{width}}  {counts[0]:>8}  {counts[1]:>6}  {counts[2]:>12}{proves}")
+            table.append((title, *counts, "yes" if one.independent else "no, supplied"))
+        columns = ["figure", "compared", "differ", "not compared", "independent"]
+        yield ResultPart(lines, pd.DataFrame(table, columns=columns))
+
+    @property
+    def explanations(self) -> tuple[str, ...]:
+        """Sentences on why the reports differ: assumptions that fit, every cause, sums, and what follows from them."""
+        rows = self._listed()
+        causes = (text for of_group, sums in _groups(rows) for text in (*map(_describe, of_group), *sums))
+        return (*self._assumptions(), *causes, *self._following(rows))
+
+    def _assumptions(self) -> list[str]:
+        """Sentences of what explains the whole report."""
+        return [f"{one.sentence} So read, every figure compared agrees." for one in self.assumptions]
+
+    def _following(self, rows: Sequence[Difference]) -> list[str]:
+        """Say what is unexplained, what follows from the causes, and what only lacks its history."""
+        texts = [] if self.assumptions else list(_describe_unexplained(rows))
+        texts += _describe_consequences(rows)
+        if left := len(self.rows) - len(rows):
+            differing = count_of(left, "balance differs", "balances differ")
+            texts.append(f"- {differing} only by the missing history: see .differences.")
+        return texts
+
+    def _content(self) -> dict[str, Any]:
+        return asdict(self.period) | {
+            "ties": self.ties,
+            "partial": self.partial,
+            "compared_everything": self.compared_everything,
+            "hierarchy_inferred": self.hierarchy_inferred,
+            "comparisons": [one._asdict() for one in self.comparisons],
+            "differences": self.differences,
+            "explanations": self.explanations,
+            "assumptions": [one._asdict() for one in self.assumptions],
+            "notes": self.notes,
+        }
+
+    def _listed(self) -> list[Difference]:
+        """Differences but those of the starting balances, and what they carry on, where the history is missing."""
+        if not self.without_history:
+            return list(self.rows)
+        starting = {_place(row): row.amount for row in self.rows if row.what.startswith("starting_")}
+        return [row for row in self.rows if starting.get(_place(row)) != row.amount]
+
+    def _for_people(self, rows: Sequence[Difference]) -> pd.DataFrame:
+        """Columns that people read before ids, without empty ones, with every digit."""
+        return differences_frame(rows, self.scale, as_decimals=True)[[*_SHOWN]].dropna(axis="columns", how="all")
+
+
+def _place(row: Difference) -> tuple[str, str | None]:
+    """Figure and ledger of a difference, the same for the start and the end of the period."""
+    return row.what.removeprefix("starting_").removeprefix("ending_"), row.ledger_id
+
+
+def describe_not_compared(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
+    """How many lines and totals were not compared, and how many there are; empty where everything was compared."""
+    texts, comparisons = [], list(comparisons)
+    for name, kinds in (("lines", ("line",)), ("totals", TOTALS)):
+        chosen = [one for one in comparisons if one.what in kinds]
+        if left := sum(one.not_compared for one in chosen):
+            texts.append(f"{name} not compared ({left} of {left + sum(one.compared for one in chosen)})")
+    return tuple(texts)
+
+
+def _describe(row: Difference) -> str:
+    """One difference as a line of text."""
+    day = f" of {row.local_date}" if row.local_date else ""
+    text = f' "{row.description}"' if row.description else ""
+    account = f" on {row.cash_account}" if row.cash_account else ""
+    places = [
+        *([_ledger(row)] if row.ledger_id else []),
+        *([f"line {row.line_id} of entry {row.journal_entry_id}"] if row.line_id else []),
+        *([f"transaction {row.transaction_id}"] if row.transaction_id else []),
+    ]
+    place = f": {', '.join(places)}" if places else ""
+    sides = (("reported", row.reported), ("recomputed", row.recomputed))
+    figures = [f"{side} {'nothing' if amount is None else format_amount(amount)}" for side, amount in sides]
+    difference = f"{', '.join(figures)}, difference {format_amount(row.amount)}"
+    return f"{KINDS[row.what].title}{day}{text}{account}{place}: {difference}: {row.explanation}."
+
+
+def _ledger(row: Difference) -> str:
+    return f"{row.category or row.ledger_name} ({row.ledger_id})"
+
+
+def _groups(rows: Sequence[Difference]) -> Iterator[tuple[list[Difference], list[str]]]:
+    """Group the causes, and compare what those of flows and of balances sum to with the gaps of the report."""
+    lines = _sums_of_lines(rows)
+    for kinds, figure, part_of in _GROUPS:
+        causes = [row for row in rows if row.role == CAUSE and row.what in kinds]
+        counted = [row for row in causes if row.what != "net_cash_flow" or not _unexplained(row, lines)]
+        gap = exact_sum(row.amount for row in rows if row.what == part_of)
+        if causes:
+            yield causes, [_describe_sum(counted, gap, figure)] if figure and counted else []
+
+
+def _describe_sum(rows: Sequence[Difference], gap: Decimal, figure: str) -> str:
+    """Compare the sum of some causes with the gap of a figure."""
+    found = exact_sum(row.amount for row in rows)
+    subject = f"These {len(rows)} differences sum" if len(rows) > 1 else "This difference amounts"
+    text = f"{subject} to {format_amount(found)}"
+    if found == gap:
+        return f"{text}, the gap of {figure}." if gap else f"{text}: {figure} as a whole agrees."
+    if not gap:
+        return f"{text}, but {figure} agrees: the report's own figures do not sum up."
+    rest = format_amount(EXACT.subtract(gap, found))
+    return f"{text}; the gap of {figure} is {format_amount(gap)}, so {rest} of it is unexplained."
+
+
+def _sums_of_lines(rows: Iterable[Difference]) -> Mapping[str | None, Decimal]:
+    """Sum the lines that differ by ledger."""
+    return sum_by_key((row.ledger_id, row.amount) for row in rows if row.what == "line")
+
+
+def _unexplained(row: Difference, lines: Mapping[str | None, Decimal]) -> Decimal:
+    """Amount of a cause that no lines explain, nor a ledger that one report lacks or does not count as cash."""
+    is_lacking = None in (row.reported, row.recomputed) and row.ledger_id not in lines
+    if row.what == "net_cash_flow":
+        return ZERO if is_lacking else EXACT.subtract(row.amount, lines.get(row.ledger_id, ZERO))
+    return ZERO if row.what == "line" or row.explanation in (CASH_ONLY_RECOMPUTED, CASH_ONLY_REPORTED) else row.amount
+
+
+def _describe_unexplained(rows: Sequence[Difference]) -> Iterator[str]:
+    """Name each amount that no line explains."""
+    lines = _sums_of_lines(rows)
+    for row in rows:
+        if row.role == CAUSE and (amount := _unexplained(row, lines)):
+            of_ledger = f" of {_ledger(row)}" if row.ledger_id else ""
+            yield f"Unexplained: {format_amount(amount)}, {KINDS[row.what].title}{of_ledger}."
+
+
+def _describe_consequences(rows: Sequence[Difference]) -> list[str]:
+    """Count what follows from the causes."""
+    followers = [row for row in rows if row.role != CAUSE]
+    lines = sum(row.what == "line" for row in followers)
+    figures = len(followers) - lines
+    counted = [
+        *([count_of(lines, "line")] if lines else []),
+        *([count_of(figures, "balance or total", "balances and totals")] if figures else []),
+    ]
+    verb = "follows" if len(followers) == 1 else "follow"
+    causes = "this" if len(rows) - len(followers) == 1 else "these"
+    return [f"{' and '.join(counted)} {verb} from {causes}."] if followers else []
+
+
+def differences_by_month(reconciliations: Sequence[Reconciliation]) -> pd.DataFrame:
+    """Differences in the figures of each ledger by month; those of a month with no such, in lines or sums, as they are.
+
+    Lines, totals with descendants and sums of the report contain the same differences again.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for month in reconciliations:
+        own = [row for row in month.rows if row.what in ("net_cash_flow", "starting_balance", "ending_balance")]
+        sums = sum_by_key(((row.what, row.ledger_id, row.ledger_name), row.amount) for row in own or month.rows)
+        rows.extend((month.period.start_date, *place, amount) for place, amount in sums.items())
+    names = ("start_date", "what", "ledger_id", "ledger_name", "difference")
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    scale, as_decimals = (reconciliations[0].scale, reconciliations[0].as_decimals) if reconciliations else (0, False)
+    return MonthlyDifferences.from_columns(columns, scale, as_decimals=as_decimals)
+
+
+def reconcile(
+    reported: CashFlowReport,
+    recomputed: CashFlowReport,
+    *,
+    line_entries: Any = None,  # noqa: ANN401 (any frame narwhals knows)
+    ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
+) -> Reconciliation:
+    """Compare a reported cash flow report with a recomputed one: lines, ledgers, balances, cash and identity.
+
+    Parameters
+    ----------
+    reported : CashFlowReport
+        As loaded from the service.
+    recomputed : CashFlowReport
+        As recomputed from the line entries, for the same days.
+    line_entries : DataFrame or Books, optional
+        The line entries of `recomputed` (of any engine, or local books), to explain lines that only the report has,
+        and to look for a single assumption that explains the whole report.
+    ledgers : DataFrame, optional
+        The chart of accounts that `recomputed` was made with, of any engine (None: that of the local books): paths of
+        categories, and what the report would be under such an assumption.
+
+    Returns
+    -------
+    Reconciliation
+        ``ties`` is True when every figure compared agrees exactly, ``compared_everything`` when none was left out.
+        Where the starting balances are anchored or totals unknown, `comparisons` and `notes` say what the agreement
+        does not prove.
+
+    Raises
+    ------
+    InputError
+        The two cannot be compared: different days or scales, a report filtered by tags, the same report twice, or two
+        of the same origin.
+    """
+    if ledgers is None and isinstance(line_entries, LocalBooks):
+        ledgers = line_entries.ledgers()
+    line_entries = lines_of(line_entries)
+    require_report(reported, "reported")
+    require_report(recomputed, "recomputed")
+    _require_origins(reported, recomputed)
+    as_decimals = recomputed.as_decimals
+    return compare_reports(reported.exact(), recomputed.exact(), line_entries, ledgers, as_decimals=as_decimals)
+
+
+def compare_reports(
+    reported: CashFlowReport,
+    recomputed: CashFlowReport,
+    line_entries: Any = None,  # noqa: ANN401 (any frame narwhals knows)
+    ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
+    *,
+    as_decimals: bool = False,
+) -> Reconciliation:
+    """Compare a loaded and a recomputed report whose tables are valid and exact."""
+    notes = _require_comparable(reported, recomputed)
+    names = _ledger_names(reported, recomputed)
+    with localcontext(EXACT):
+        compared = compare_figures(reported, recomputed)
+        compared["line"] = compare_lines(reported, recomputed, line_entries, names)
+        differs = any(one.differences for one in compared.values())
+        tree = LedgerTree.from_frame(ledgers) if differs and ledgers is not None else None
+        hierarchy = None if tree is None or tree.without_known_parent else tree.hierarchy
+        rows = explain_differences(compared, reported, recomputed, hierarchy)
+        assumptions = (
+            ()
+            if tree is None or line_entries is None
+            else find_assumptions(reported, recomputed, rows, line_entries, ledgers)
+        )
+    chart = None if tree is None else LedgerNames(tree.names, tree.hierarchy)
+    return Reconciliation(
+        period=recomputed.period,
+        rows=tuple(_with_names(one, names, chart) for one in rows),
+        comparisons=tuple(compared[what].comparison for what in KINDS),
+        notes=(
+            *notes,
+            *(note for what in KINDS for note in compared[what].notes),
+            *(f"Reported: {note}" for note in reported.notes),
+            *(f"Recomputed: {note}" for note in recomputed.notes),
+        ),
+        partial=reported.partial or recomputed.partial,
+        hierarchy_inferred=bool(recomputed.inferred_roots),
+        without_history=not assumptions and _has_no_history(reported, recomputed),
+        assumptions=assumptions,
+        scale=recomputed.scale,
+        as_decimals=as_decimals,
+    )
+
+
+def _require_origins(reported: CashFlowReport, recomputed: CashFlowReport) -> None:
+    """Refuse a report that would be compared with itself or with one of its own kind: they agree, but prove nothing."""
+    origins = (reported.origin, recomputed.origin)
+    if reported is recomputed:
+        mistake = "reported and recomputed are the same report"
+    elif origins == ("recomputed", "loaded"):
+        mistake = "reported and recomputed are swapped"
+    elif origins[0] == "recomputed":
+        mistake = "reported was recomputed from line entries, not loaded from the service"
+    elif origins[1] == "loaded":
+        mistake = "recomputed was loaded from the service, not recomputed from line entries"
+    else:
+        return
+    raise InputError(
+        f"{mistake}; pass the report of load_cash_flow_report(client, ...) as reported, and that of "
+        "recompute_cash_flow(line_entries, ledgers, ...) as recomputed"
+    )
+
+
+def _require_comparable(reported: CashFlowReport, recomputed: CashFlowReport) -> list[str]:
+    """Refuse two reports of different days, scales or tags; return the assumptions made."""
+    if reported.tag_ids or recomputed.tag_ids:
+        raise InputError(
+            "a report filtered by tags cannot be reconciled: its balances are not filtered; load it without tag_ids"
+        )
+    if reported.scale != recomputed.scale:
+        raise InputError(
+            f"the reported amounts have {reported.scale} fraction digits, the recomputed ones {recomputed.scale}"
+        )
+    period, expected = reported.period, recomputed.period
+    if (period.start_date, period.end_date) != (expected.start_date, expected.end_date):
+        raise InputError(f"the reported period is {period}, the recomputed one {expected}; recompute for the same days")
+    if period.time_zone == expected.time_zone:
+        return []
+    if period.time_zone == LOCALTIME:
+        return [f"The report uses the service's local time, which is assumed to be {expected.time_zone}."]
+    if period.instants() != expected.instants():
+        raise InputError(
+            f"the reported days are those of {period.time_zone}, the recomputed ones of {expected.time_zone}"
+        )
+    return [f"{period.time_zone} and {expected.time_zone} have the same days in this period."]
+
+
+def _ledger_names(reported: CashFlowReport, recomputed: CashFlowReport) -> dict[str, str]:
+    """Name of every ledger in either report; the recomputed name wins."""
+    names: dict[str, str] = {}
+    for report in (reported, recomputed):
+        names.update(zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True))
+        for balances in (report.starting_balances, report.ending_balances):
+            names.update(zip(balances["ledger_id"], balances["ledger_name"], strict=True))
+    return names
+
+
+def _with_names(one: Difference, names: Mapping[str, str], chart: LedgerNames | None) -> Difference:
+    """Add the name and the path of its ledger to a difference."""
+    if one.ledger_id is None:
+        return one
+    name = names.get(one.ledger_id)
+    path = chart.path(one.ledger_id) if chart and one.ledger_id in chart.ids else name
+    return one._replace(ledger_name=name, category=path)
+
+
+def _has_no_history(reported: CashFlowReport, recomputed: CashFlowReport) -> bool:
+    """Whether every recomputed starting balance is zero, but not every reported one."""
+    starts, zeros = ((report.starting_balances["cash_balance"] != 0).any() for report in (reported, recomputed))
+    return bool(starts and not zeros and not recomputed.anchored)
