@@ -6,8 +6,10 @@ import datetime as dt
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -26,16 +28,17 @@ from accounting_analytics.load_metadata import (
 )
 from accounting_analytics.local_books import lines_of
 from accounting_analytics.messages import TERMINAL_WIDTH, count_of, join_ids
-from accounting_analytics.money import format_amount
+from accounting_analytics.money import DEFAULT_SCALE, format_amount
 from accounting_analytics.periods import Period
 from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.schemas import LineEntries, Problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from decimal import Decimal
+    from collections.abc import Iterator, Mapping
 
     from accounting_analytics.local_books import LocalBooks
+
+    Checked = tuple["Check", list["LoadProblem"]]
 
 _MAX_PROBLEMS_SHOWN = 20
 _NEEDED = ("id", "ledger_id", "journal_entry_id", "signed_amount", "amount", "debit_credit")
@@ -44,7 +47,6 @@ _NOT_ONE_MOMENT = {
     "combined": "the lines are of several loads",
 }
 """Why a load does not show that its lines are those of one moment, by what it checked."""
-_NOT_CHECKED = "not checked"
 _ONE_MOMENT = "the days did not change while they were read"
 _NO_METADATA = "the frame has no load metadata"
 _DAY = dt.timedelta(days=1)
@@ -69,6 +71,25 @@ class Check(NamedTuple):
     note: str = ""
 
 
+class LoadProblem(NamedTuple):
+    """One problem of a load, as in :class:`~accounting_analytics.schemas.Problems`."""
+
+    problem: str
+    journal_entry_id: str | None = None
+    line_entry_id: str | None = None
+    difference: Decimal | None = None
+    where: str | None = None
+
+    def __str__(self) -> str:
+        about = [
+            *([f"entry {self.journal_entry_id}"] if self.journal_entry_id else []),
+            *([f"line {self.line_entry_id}"] if self.line_entry_id else []),
+            *([self.where] if self.where else []),
+        ]
+        by = "" if self.difference is None else f" by {format_amount(self.difference)}"
+        return f"{', '.join(about)}: {self.problem}{by}"
+
+
 @dataclass(frozen=True, repr=False)
 class Certificate(Result):
     """Result of a completeness check.
@@ -79,10 +100,10 @@ class Certificate(Result):
         Number of line entries, of journal entries, and of the ledgers that were loaded: the claims are about these.
     debits, credits : Decimal
         Sums of the two sides.
-    problems : DataFrame
-        :class:`~accounting_analytics.schemas.Problems`: an entry whose debits and credits differ, a
-        line that its entry or a report names and the load does not have, days that no window covers, a report that
-        does not start with the balances that the one before it ended with.
+    found : tuple of LoadProblem
+        An entry whose debits and credits differ, a line that its entry or a report names and the load does not have,
+        days that no window covers, a report that does not start with the balances that the one before it ended with.
+        `problems` is their table.
     named_lines_checked : bool
         Whether the entries list the ids of their lines (`expand` had ``journal_entry``); otherwise a missing line is
         found only where its entry does not balance.
@@ -100,6 +121,10 @@ class Certificate(Result):
         How old the local books are that the lines were read from.
     not_balanced : str
         Why entries cannot be balanced: ledgers opposite the loaded ones were not loaded. Empty where they can.
+    scale : int
+        Fraction digits of the amounts.
+    as_decimals : bool
+        Whether the frame has decimals.
     """
 
     lines: int
@@ -107,7 +132,7 @@ class Certificate(Result):
     ledgers: int
     debits: Decimal
     credits: Decimal
-    problems: pd.DataFrame
+    found: tuple[LoadProblem, ...]
     named_lines_checked: bool
     checks: tuple[Check, ...] = ()
     consistency: str = ""
@@ -115,11 +140,19 @@ class Certificate(Result):
     of_one_moment: str = ""
     not_checked: str = ""
     notes: tuple[str, ...] = ()
+    scale: int = DEFAULT_SCALE
+    as_decimals: bool = False
 
     @property
     def complete(self) -> bool:
         """Whether it was checked that no line of the loaded ledgers is missing, and no problem was found."""
-        return self.problems.empty and not self.not_checked
+        return not self.found and not self.not_checked
+
+    @cached_property
+    def problems(self) -> pd.DataFrame:
+        """The problems: :class:`~accounting_analytics.schemas.Problems`."""
+        columns = {name: [getattr(one, name) for one in self.found] for name in Problems.dtypes()}
+        return Problems.from_columns(columns, self.scale, as_decimals=self.as_decimals)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -132,23 +165,22 @@ class Certificate(Result):
         changes = self._describe_moment()
         if self.not_balanced:
             return f"NOT BALANCED: {self.not_balanced}, so a missing line would not be found; {counts}{changes}"
-        if not self.problems.empty:
-            first = _sentence(self._exact_problems(), 0)
-            return f"NOT COMPLETE: {count_of(len(self.problems), 'problem')} in {counts}; first: {first}"
+        if self.found:
+            return f"NOT COMPLETE: {count_of(len(self.found), 'problem')} in {counts}; first: {self.found[0]}"
         if self.not_checked:
             return f"not checked: {self.not_checked}, so missing days and entries would not be found; {counts}"
         named = "every named line was loaded" if self.named_lines_checked else "no line ids to check"
-        ledgers = f"{self.ledgers:,} ledger{'s' * (self.ledgers != 1)}"
+        ledgers = count_of(self.ledgers, "ledger")
         return f"complete for {ledgers}: {counts}; debits = credits = {format_amount(self.debits)}; {named}{changes}"
 
     def _describe_moment(self) -> str:
         """State whether the lines are those of one moment, as the end of the summary."""
-        if self.of_one_moment == _NOT_CHECKED:
-            return f"; of one moment: not checked ({_NOT_ONE_MOMENT.get(self.consistency, 'no day was read again')})"
-        first, _, last = self.of_one_moment.partition("/")
-        check = next(check for check in self.checks if check.what == _ONE_MOMENT) if last else None
-        if check is None:
+        if not self.of_one_moment:
             return ""
+        check = next(one for one in self.checks if one.what == _ONE_MOMENT)
+        if not check.checked:
+            return f"; of one moment: not checked ({check.note})"
+        first, _, last = self.of_one_moment.partition("/")
         return f"; of one moment: only {first} to {last}" if check.note else "; no day changed while it was read"
 
     def _parts(self) -> Iterator[ResultPart]:
@@ -157,10 +189,10 @@ class Certificate(Result):
         checks = [(check.what, check.checked, check.failed, check.note) for check in self.checks]
         columns = ["check", "checked", "failed", "not checked because"]
         yield ResultPart([f"{'checked':>9}  {'failed':>7}", *rows], pd.DataFrame(checks, columns=columns))
-        exact = self._exact_problems()
-        shown = [f"- {_sentence(exact, row)}" for row in range(min(len(exact), _MAX_PROBLEMS_SHOWN))]
-        more = len(exact) - len(shown)
-        lines = [*shown, *([f"- and {more:,} more: see .problems"] if more > 0 else [])]
+        shown = [f"- {one}" for one in self.found[:_MAX_PROBLEMS_SHOWN]]
+        more = len(self.found) - len(shown)
+        lines = [*shown, *([f"- and {more:,} more: see .problems"] if more else [])]
+        exact = Problems.exact(self.problems).frame
         yield ResultPart(lines, exact, _MAX_PROBLEMS_SHOWN, "problems; .problems has all")
 
     def _content(self) -> dict[str, Any]:
@@ -182,10 +214,6 @@ class Certificate(Result):
 
     __str__ = Result.explain
 
-    def _exact_problems(self) -> pd.DataFrame:
-        """Problems with Arrow decimals, whose text has every digit."""
-        return Problems.exact(self.problems).frame
-
 
 def _describe(check: Check) -> list[str]:
     """Lines of a check: its counts, what it checks, and why nothing could be checked."""
@@ -196,22 +224,10 @@ def _describe(check: Check) -> list[str]:
     return [*lines, *textwrap.wrap(note, TERMINAL_WIDTH, initial_indent=indent, subsequent_indent=indent)]
 
 
-class _CheckResult(NamedTuple):
-    """A check, and a row of :class:`~accounting_analytics.schemas.Problems` for each problem."""
-
-    check: Check
-    problems: Sequence[Mapping[str, Any]] = ()
-
-    @classmethod
-    def of(cls, what: str, checked: int, problems: Iterable[Mapping[str, Any]]) -> Self:
-        """Make the result of a check each of whose problems is a case that failed."""
-        found = list(problems)
-        return cls(Check(what, checked, len(found)), found)
-
-    @classmethod
-    def not_checked(cls, what: str, note: str) -> Self:
-        """Make the result of a check for which there was nothing to check."""
-        return cls(Check(what, 0, 0, note))
+def _checked(what: str, count: int, problems: Iterable[LoadProblem] = (), note: str = "") -> Checked:
+    """Return a check each of whose problems is a case that failed."""
+    found = list(problems)
+    return Check(what, count, len(found), note), found
 
 
 def check_completeness(
@@ -235,49 +251,45 @@ def check_completeness(
     InputError
         `report` is not a report, or something else than reports is among several.
     """
+    reports = [one.exact() for one in _as_list(report)]
     lines: pd.DataFrame = lines_of(line_entries)
-    return _certify(lines, [one.exact() for one in _as_list(report)])
-
-
-def _certify(line_entries: pd.DataFrame, reports: list[CashFlowReport]) -> Certificate:
-    """Make all checks."""
-    require_type(line_entries, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns one")
+    require_type(lines, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns one")
     for name in _NEEDED:
-        if name not in line_entries:
+        if name not in lines:
             raise FrameError(f"{LineEntries.__name__}: column is missing: {name}")
-        if line_entries[name].isna().any():  # checks by group would leave such lines out
+        if lines[name].isna().any():  # checks by group would leave such lines out
             raise FrameError(null_message(LineEntries.__name__, name))
-    exact = exact_frame(line_entries, ["signed_amount"])
-    line_entries = exact.frame
-    metadata = read_load_metadata(line_entries) or {}
+    exact = exact_frame(lines, ["signed_amount"])
+    lines = exact.frame
+    metadata = read_load_metadata(lines) or {}
     results = [
-        _check_repeats(line_entries),
-        _check_balance(line_entries),
-        _check_named_lines(line_entries),
+        _check_repeats(lines),
+        _check_balance(lines),
+        _check_named_lines(lines),
         _check_windows(metadata),
-        _check_row_count(line_entries, metadata),
-        _check_report_lines(line_entries, reports),
+        _check_row_count(lines, metadata),
+        _check_report_lines(lines, reports),
         _check_report_balances(reports),
         _check_one_moment(metadata),
-        _CheckResult.not_checked("the loaded ledgers are all ledgers of the books", "the service has no list of them"),
+        _checked("the loaded ledgers are all ledgers of the books", 0, note="the service has no list of them"),
     ]
-    signed = line_entries["signed_amount"]
-    problems = [problem for one in results for problem in one.problems]
-    columns = {name: [problem.get(name) for problem in problems] for name in Problems.dtypes()}
+    signed = lines["signed_amount"]
     return Certificate(
-        lines=len(line_entries),
-        entries=line_entries["journal_entry_id"].nunique(),
-        ledgers=len(metadata.get("ledgers", ())) or line_entries["ledger_id"].nunique(),
+        lines=len(lines),
+        entries=lines["journal_entry_id"].nunique(),
+        ledgers=len(metadata.get("ledgers", ())) or lines["ledger_id"].nunique(),
         debits=total(signed[signed > 0]),
         credits=-total(signed[signed < 0]),
-        problems=Problems.from_columns(columns, exact.scale, as_decimals=exact.as_decimals),
-        named_lines_checked="journal_entry_line_entry_ids" in line_entries,
-        checks=tuple(one.check for one in results),
+        found=tuple(problem for _, problems in results for problem in problems),
+        named_lines_checked="journal_entry_line_entry_ids" in lines,
+        checks=tuple(check for check, _ in results),
         consistency=metadata.get("consistency", ""),
         of_one_moment=metadata.get("of_one_moment", ""),
         not_checked="" if metadata else _NO_METADATA,
-        not_balanced=_describe_opposing_ledgers(line_entries, metadata),
-        notes=books_notes(line_entries),
+        not_balanced=_describe_opposing_ledgers(lines, metadata),
+        notes=books_notes(lines),
+        scale=exact.scale,
+        as_decimals=exact.as_decimals,
     )
 
 
@@ -292,24 +304,22 @@ def _as_list(report: CashFlowReport | Iterable[CashFlowReport] | None) -> list[C
     return reports  # type: ignore[return-value]
 
 
-def _check_repeats(line_entries: pd.DataFrame) -> _CheckResult:
+def _check_repeats(line_entries: pd.DataFrame) -> Checked:
     """Lines that the frame has more than once, as after joining loads that overlap."""
     counts = line_entries["id"].value_counts(sort=False)
     problems = (
-        {"line_entry_id": line_id, "problem": f"the line appears {count} times"}
+        LoadProblem(f"the line appears {count} times", line_entry_id=str(line_id))
         for line_id, count in counts[counts > 1].sort_index().items()
     )
-    return _CheckResult.of("every line appears once", len(counts), problems)
+    return _checked("every line appears once", len(counts), problems)
 
 
-def _check_balance(line_entries: pd.DataFrame) -> _CheckResult:
+def _check_balance(line_entries: pd.DataFrame) -> Checked:
     """Entries whose debits and credits differ."""
     sums = line_entries.groupby("journal_entry_id", sort=True)["signed_amount"].sum()
-    problems = (
-        {"journal_entry_id": entry_id, "problem": "debits and credits differ", "difference": gap}
-        for entry_id, gap in sums[sums != 0].items()
-    )
-    return _CheckResult.of("debits equal credits in every entry", len(sums), problems)
+    gaps = sums[sums != 0].items()
+    problems = (LoadProblem("debits and credits differ", str(entry_id), difference=gap) for entry_id, gap in gaps)
+    return _checked("debits equal credits in every entry", len(sums), problems)
 
 
 def _describe_opposing_ledgers(line_entries: pd.DataFrame, metadata: Mapping[str, Any]) -> str:
@@ -328,59 +338,58 @@ def _describe_opposing_ledgers(line_entries: pd.DataFrame, metadata: Mapping[str
     return "no entry has lines of two ledgers, so the opposing ledgers were not loaded"
 
 
-def _check_named_lines(line_entries: pd.DataFrame) -> _CheckResult:
+def _check_named_lines(line_entries: pd.DataFrame) -> Checked:
     """Lines that an entry names and the load does not have."""
     what = "every line that an entry names was loaded"
     if "journal_entry_line_entry_ids" not in line_entries:
-        return _CheckResult.not_checked(what, "the entries do not list their lines (expand journal_entry)")
+        return _checked(what, 0, note="the entries do not list their lines (expand journal_entry)")
     entries = line_entries.drop_duplicates("journal_entry_id")
     ids = split_lists(entries["journal_entry_line_entry_ids"])
     named = entries[["journal_entry_id"]].join(ids, how="inner")
     missing = named[~named["journal_entry_line_entry_ids"].isin(line_entries["id"])]
     problems = (
-        {"journal_entry_id": entry_id, "problem": "a line the entry names is missing", "line_entry_id": line_id}
+        LoadProblem("a line the entry names is missing", entry_id, line_id)
         for entry_id, line_id in missing.itertuples(index=False)
     )
-    return _CheckResult.of(what, len(ids), problems)
+    return _checked(what, len(ids), problems)
 
 
-def _check_windows(metadata: Mapping[str, Any]) -> _CheckResult:
+def _check_windows(metadata: Mapping[str, Any]) -> Checked:
     """Ledgers whose windows do not cover every day of the period once."""
     what = "the windows cover every day of every ledger"
     if not metadata:
-        return _CheckResult.not_checked(what, _NO_METADATA)
+        return _checked(what, 0, note=_NO_METADATA)
     problems = (
-        {"problem": "days were not read", "where": f"ledger {ledger_id}: {days}"}
+        LoadProblem("days were not read", where=f"ledger {ledger_id}: {days}")
         for ledger_id, text in metadata["ledgers"].items()
         if (days := _uncovered_days(parse_days(text), loaded_period(metadata)))
     )
-    return _CheckResult.of(what, len(metadata["ledgers"]), problems)
+    return _checked(what, len(metadata["ledgers"]), problems)
 
 
-def _check_row_count(line_entries: pd.DataFrame, metadata: Mapping[str, Any]) -> _CheckResult:
+def _check_row_count(line_entries: pd.DataFrame, metadata: Mapping[str, Any]) -> Checked:
     """Compare the number of rows with the number loaded: filtering a frame keeps its metadata."""
     what = "the frame has as many lines as were loaded"
     if not metadata:
-        return _CheckResult.not_checked(what, _NO_METADATA)
+        return _checked(what, 0, note=_NO_METADATA)
     where = f"{len(line_entries):,} lines in the frame, {metadata['lines']:,} loaded"
-    problem = {"problem": "rows were added or removed after the load", "where": where}
-    return _CheckResult.of(what, metadata["lines"], [problem] if changed_row_count(line_entries) else [])
+    problem = LoadProblem("rows were added or removed after the load", where=where)
+    return _checked(what, metadata["lines"], [problem] if changed_row_count(line_entries) else [])
 
 
-def _check_one_moment(metadata: Mapping[str, Any]) -> _CheckResult:
+def _check_one_moment(metadata: Mapping[str, Any]) -> Checked:
     """State the days that the load read twice, without a change; a change would have been an error of the load."""
     if not metadata:
-        return _CheckResult.not_checked(_ONE_MOMENT, _NO_METADATA)
+        return _checked(_ONE_MOMENT, 0, note=_NO_METADATA)
     first, _, last = metadata.get("of_one_moment", "").partition("/")
     if not first:
-        return _CheckResult.not_checked(_ONE_MOMENT, "the load does not state it")
+        return _checked(_ONE_MOMENT, 0, note="the load does not state it")
     if not last:
-        note = 'only the newest lines of each ledger were (consistency="newest")'
-        is_newest = metadata["consistency"] == "newest"
-        return _CheckResult.not_checked(_ONE_MOMENT, note if is_newest else "the lines are of several loads")
+        note = _NOT_ONE_MOMENT.get(metadata["consistency"], "no day was read again")
+        return _checked(_ONE_MOMENT, 0, note=note)
     days, loaded = Period(first, last, metadata["time_zone"]), loaded_period(metadata)
     note = f"the other {loaded.days - days.days:,} days of {loaded}" if days.days < loaded.days else ""
-    return _CheckResult(Check(_ONE_MOMENT, days.days, 0, note))
+    return _checked(_ONE_MOMENT, days.days, note=note)
 
 
 def _uncovered_days(windows: list[DayRange], period: Period) -> str:
@@ -400,30 +409,25 @@ def _uncovered_days(windows: list[DayRange], period: Period) -> str:
     return ", ".join(broken)
 
 
-def _check_report_lines(line_entries: pd.DataFrame, reports: list[CashFlowReport]) -> _CheckResult:
+def _check_report_lines(line_entries: pd.DataFrame, reports: list[CashFlowReport]) -> Checked:
     """Lines of the reports that the load does not have, or has with a different amount."""
     what = "every line of the reports was loaded with its amount"
     if not reports:
-        return _CheckResult.not_checked(what, "no report was given")
-    line_count = sum(len(report.lines) for report in reports)
-    found = [problem for report in reports for problem in _compare_lines(line_entries, report)]
-    note = "" if line_count else "the reports have no lines"
-    return _CheckResult(Check(what, line_count, len(found), note), found)
+        return _checked(what, 0, note="no report was given")
+    count = sum(len(report.lines) for report in reports)
+    found = (problem for report in reports for problem in _compare_lines(line_entries, report))
+    return _checked(what, count, found, "" if count else "the reports have no lines")
 
 
-def _compare_lines(line_entries: pd.DataFrame, report: CashFlowReport) -> Iterator[dict[str, Any]]:
+def _compare_lines(line_entries: pd.DataFrame, report: CashFlowReport) -> Iterator[LoadProblem]:
     """Problems of one report; where it gives the id of a cash line, the entry's lines on the ledger are compared."""
     lines = line_entries[["id", "ledger_id", "journal_entry_id", "signed_amount"]]
     pairs = report.lines.merge(lines, left_on="line_id", right_on="id", how="left", suffixes=("", "_loaded"))
     is_missing = pairs["id"].isna()
     missing = pairs.loc[is_missing, ["line_id", "journal_entry_id", "ledger_id"]]
     for line_id, entry_id, ledger_id in missing.itertuples(index=False):
-        yield {
-            "journal_entry_id": entry_id,
-            "problem": "a line of the report is missing",
-            "line_entry_id": line_id,
-            "where": f"ledger {ledger_id}, report of {report.period}",
-        }
+        where = f"ledger {ledger_id}, report of {report.period}"
+        yield LoadProblem("a line of the report is missing", entry_id, line_id, where=where)
     same_ledger = pairs["ledger_id"] == pairs["ledger_id_loaded"]
     yield from _different_amounts(pairs[~is_missing & same_ledger], report)
     by_entry = pairs[~is_missing & ~same_ledger]
@@ -434,21 +438,17 @@ def _compare_lines(line_entries: pd.DataFrame, report: CashFlowReport) -> Iterat
         yield from _different_amounts(both, report)
 
 
-def _different_amounts(pairs: pd.DataFrame, report: CashFlowReport) -> Iterator[dict[str, Any]]:
+def _different_amounts(pairs: pd.DataFrame, report: CashFlowReport) -> Iterator[LoadProblem]:
     """Problems of reported amounts that are not the opposite of the loaded amount."""
     columns = ["line_id", "journal_entry_id", "ledger_id", "amount", "signed_amount"]
     for line_id, entry_id, ledger_id, reported, signed in pairs[columns].itertuples(index=False):
         if pd.isna(signed) or reported != -signed:
-            yield {
-                "journal_entry_id": entry_id,
-                "problem": "the report has a different amount",
-                "line_entry_id": line_id,
-                "difference": reported if pd.isna(signed) else reported + signed,
-                "where": f"ledger {ledger_id}, report of {report.period}",
-            }
+            gap = reported if pd.isna(signed) else reported + signed
+            where = f"ledger {ledger_id}, report of {report.period}"
+            yield LoadProblem("the report has a different amount", entry_id, line_id, gap, where)
 
 
-def _check_report_balances(reports: list[CashFlowReport]) -> _CheckResult:
+def _check_report_balances(reports: list[CashFlowReport]) -> Checked:
     """Compare the balances of reports of adjoining periods."""
     what = "each report starts with the balances that the one before it ended with"
     ordered = sorted(reports, key=lambda report: report.period)
@@ -459,39 +459,20 @@ def _check_report_balances(reports: list[CashFlowReport]) -> _CheckResult:
         and after.period.time_zone == before.period.time_zone
     ]
     if not neighbours:
-        return _CheckResult.not_checked(what, "no two reports have adjoining periods")
+        return _checked(what, 0, note="no two reports have adjoining periods")
     found = [problem for before, after in neighbours for problem in _compare_balances(before, after)]
-    return _CheckResult(Check(what, len(neighbours), len({one["where"] for one in found})), found)
+    return Check(what, len(neighbours), len({one.where for one in found})), found
 
 
-def _compare_balances(before: CashFlowReport, after: CashFlowReport) -> Iterator[dict[str, Any]]:
+def _compare_balances(before: CashFlowReport, after: CashFlowReport) -> Iterator[LoadProblem]:
     """Balances that one report ended with and the next one does not start with."""
     where = f"between {before.period.end_date} and {after.period.start_date}"
     if gap := after.exact_sums().starting_cash_balance - before.exact_sums().ending_cash_balance:
-        yield {
-            "problem": "the starting cash balance differs from the ending cash balance before",
-            "difference": gap,
-            "where": where,
-        }
+        problem = "the starting cash balance differs from the ending cash balance before"
+        yield LoadProblem(problem, difference=gap, where=where)
     ended = dict(zip(before.ending_balances["ledger_id"], before.ending_balances["cash_balance"], strict=True))
     started = dict(zip(after.starting_balances["ledger_id"], after.starting_balances["cash_balance"], strict=True))
     for ledger_id in sorted(ended.keys() | started.keys()):
-        gap = started.get(ledger_id, 0) - ended.get(ledger_id, 0)
-        if gap:
-            yield {
-                "problem": f"the starting balance of ledger {ledger_id} differs from its ending balance before",
-                "difference": gap,
-                "where": where,
-            }
-
-
-def _sentence(problems: pd.DataFrame, row_number: int) -> str:
-    """One problem in words."""
-    row = problems.iloc[row_number]
-    about = [
-        *([f"entry {row['journal_entry_id']}"] if pd.notna(row["journal_entry_id"]) else []),
-        *([f"line {row['line_entry_id']}"] if pd.notna(row["line_entry_id"]) else []),
-        *([str(row["where"])] if pd.notna(row["where"]) else []),
-    ]
-    by = "" if pd.isna(row["difference"]) else f" by {format_amount(row['difference'])}"
-    return f"{', '.join(about)}: {row['problem']}{by}"
+        if gap := started.get(ledger_id, Decimal(0)) - ended.get(ledger_id, Decimal(0)):
+            problem = f"the starting balance of ledger {ledger_id} differs from its ending balance before"
+            yield LoadProblem(problem, difference=gap, where=where)

@@ -15,7 +15,7 @@ from accounting_analytics.books.storage import table_schema
 from accounting_analytics.books.sync_result import SyncResult
 from accounting_analytics.categorization.rules import Rule, Rules
 from accounting_analytics.chart_of_accounts import Hierarchy
-from accounting_analytics.completeness import Certificate, Check
+from accounting_analytics.completeness import Certificate, Check, LoadProblem
 from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
 from accounting_analytics.exports import ExportedFile, Manifest
 from accounting_analytics.loader import LoadedFile, LoadPlan
@@ -117,9 +117,7 @@ def make_review():
 
 def make_certificate():
     """Return a certificate with many problems, and a long check that was not made."""
-    problems = pd.DataFrame(
-        {"journal_entry_id": IDS, "problem": NOTE, "line_entry_id": IDS, "difference": AMOUNT, "where": NAME}
-    )
+    problems = tuple(LoadProblem(NOTE, one, one, AMOUNT, NAME) for one in IDS)
     checks = (Check("each report starts with the balances that the one before it ended with", 10_000_000, 1, NOTE),)
     return Certificate(10_000_000, 1_000_000, MANY, AMOUNT, AMOUNT, problems, named_lines_checked=True, checks=checks)
 

@@ -39,7 +39,6 @@ from accounting_analytics.schemas import (
     LedgerChanges,
     Ledgers,
     PlanItems,
-    Problems,
     ReportDifferences,
 )
 from accounting_analytics.service.imports.import_books import ImportSummary
@@ -265,7 +264,7 @@ EXAMPLES = [
         ledgers=2,
         debits=Decimal(5),
         credits=Decimal(5),
-        problems=Problems.without_rows(),
+        found=(),
         named_lines_checked=True,
         checks=(Check("entries balance", 1, 0),),
     ),
