@@ -1,6 +1,5 @@
 """Bridges: why a total changed between two periods, in steps that sum exactly to the change."""
 
-from accounting_analytics.bridges.calculation import bridge
-from accounting_analytics.bridges.result import Bridge
+from accounting_analytics.bridges.calculation import Bridge, bridge
 
 __all__ = ["Bridge", "bridge"]

@@ -5,83 +5,53 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
-import pandas as pd
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from accounting_analytics.categorization.merchants import merchants
 from accounting_analytics.column_conversion import exact_amounts
 from accounting_analytics.money import to_minor_units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
-    import numpy.typing as npt
+    import pandas as pd
 
-    from accounting_analytics.ledger_names import LedgerNames
     from accounting_analytics.periods import Period
 
 
-class BridgedLines(NamedTuple):
-    """Lines of both sides, those before negated.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        The lines, with ``figure_amount``.
-    is_after : array of bool
-        Which side each line is of.
-    steps : array of int
-        Rank of the step that each line is part of; -1 where nothing changed.
-    before_units, after_units : int
-        The bridged total of each side.
-    """
-
-    frame: pd.DataFrame
-    is_after: npt.NDArray[np.bool_]
-    steps: npt.NDArray[np.int64]
-    before_units: int
-    after_units: int
-
-
-class SideLines(NamedTuple):
-    """Lines of one side: as they are, their exact units in the bridged total, and the payee of each."""
+class PaidLines(NamedTuple):
+    """Lines of a total in some days: as they are, their exact units in it, and the category and payee of each."""
 
     frame: pd.DataFrame
     units: list[int]
-    payees: list[str]
+    keys: list[tuple[str, str]]
 
     @classmethod
-    def of_entries(cls, entries: pd.DataFrame, sign: int, payees: dict[str, str], scale: int) -> SideLines:
-        """Read lines whose ``figure_amount`` counts in the total with a sign."""
+    def of_entries(cls, entries: pd.DataFrame, payees: dict[str, str], scale: int) -> Self:
+        """Read lines with their ``figure_amount``; `payees` are those of journal entries."""
         exact = exact_amounts(entries["figure_amount"], scale, entries["id"]).column
-        units = [sign * to_minor_units(one, scale) for one in exact]
-        return cls(entries, units, [payees.get(one, "") for one in entry_ids(entries)])
+        of_lines = [payees.get(one, "") for one in entry_ids(entries)]
+        keys = list(zip(entries["ledger_id"], of_lines, strict=True))
+        return cls(entries, [to_minor_units(one, scale) for one in exact], keys)
 
-    def payments(self, keys: Sequence[Hashable]) -> dict[Any, tuple[Payment, ...]]:
-        """Payments by key, one key for each line: the lines of a journal entry together, in order of their days."""
-        found: dict[Hashable, dict[str, list[Any]]] = {}
+    def payments(self) -> dict[tuple[str, str], list[Payment]]:
+        """Payments by category and payee in order of their days: the lines of a journal entry together."""
+        found: dict[tuple[tuple[str, str], str], Payment] = {}
         days = self.frame["local_date"].dt.date
-        for key, entry, day, units in zip(keys, entry_ids(self.frame), days, self.units, strict=True):
-            payment = found.setdefault(key, {}).setdefault(entry, [day, 0])
-            payment[0] = min(payment[0], day)
-            payment[1] += units
-        return {
-            key: tuple(sorted((Payment(one, day, units) for one, (day, units) in of_key.items()), key=_in_order))
-            for key, of_key in found.items()
-        }
+        for key, entry_id, day, units in zip(self.keys, entry_ids(self.frame), days, self.units, strict=True):
+            payment = found.get((key, entry_id), Payment(entry_id, day, 0))
+            found[key, entry_id] = Payment(entry_id, min(payment.date, day), payment.units + units)
+        payments: dict[tuple[str, str], list[Payment]] = {}
+        for (key, _), one in sorted(found.items(), key=lambda item: (item[1].date, item[1].units, item[1].entry_id)):
+            payments.setdefault(key, []).append(one)
+        return payments
 
     def entry_units(self) -> dict[str, int]:
         """Sum of the lines of each journal entry."""
         sums: dict[str, int] = {}
-        for entry, units in zip(entry_ids(self.frame), self.units, strict=True):
-            sums[entry] = sums.get(entry, 0) + units
+        for entry_id, units in zip(entry_ids(self.frame), self.units, strict=True):
+            sums[entry_id] = sums.get(entry_id, 0) + units
         return sums
-
-
-def _in_order(payment: Payment) -> tuple[Any, ...]:
-    return payment.date, payment.units, payment.entry_id
 
 
 def entry_ids(lines: pd.DataFrame) -> list[str]:
@@ -106,20 +76,6 @@ def payees_of_entries(lines: pd.DataFrame, cash: Collection[str]) -> dict[str, s
             if str(text).strip():
                 texts.setdefault(entry, str(text))
     return dict(zip(texts, merchants(texts.values()), strict=True))
-
-
-def join_sides(sides: Sequence[SideLines], ranks: Sequence[Sequence[int]]) -> BridgedLines:
-    """Lines of both sides, with the step that each belongs to."""
-    before, after = sides
-    frame = pd.concat([before.frame, after.frame], ignore_index=True)
-    frame.attrs = dict(after.frame.attrs)
-    return BridgedLines(
-        frame,
-        np.repeat([False, True], [len(before.frame), len(after.frame)]),
-        np.array([rank for of_side in ranks for rank in of_side], dtype=np.int64),
-        sum(before.units),
-        sum(after.units),
-    )
 
 
 NEW, GONE, EARLIER, LATER = "new payee", "gone", "earlier", "later"
@@ -353,9 +309,3 @@ class BridgeStep(NamedTuple):
         if not self.ledger_id:
             return self.category
         return f"{self.category}: {self.payee or 'without text'}"
-
-
-def category_name(names: LedgerNames, ledger_id: str) -> str:
-    """Name of a ledger, or its path where another has the name too."""
-    name = names.name(ledger_id)
-    return names.path(ledger_id) if len(names.matches(name)) > 1 else name

@@ -1,9 +1,9 @@
-"""Sentences about a bridge: one template for each cause, with amounts that were summed again from their entries."""
+"""Sentences about a bridge: one template for each cause, whose amounts are figures."""
 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.bridges.payments import (
     EARLIER,
@@ -16,16 +16,17 @@ from accounting_analytics.bridges.payments import (
     NO_PAYEE,
     SMALLER,
 )
-from accounting_analytics.figures import checked_entries
 from accounting_analytics.messages import count_of, plural
-from accounting_analytics.money import format_amount, to_minor_units
+from accounting_analytics.money import format_amount
 from accounting_analytics.periods import day_label
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from accounting_analytics.bridges.payments import BridgeStep, Payment
     from accounting_analytics.figures import Figure
+
+    AmountWriter = Callable[..., str]
 
 _LISTED_DAYS = 3
 
@@ -36,69 +37,47 @@ def write_amount(figure: Figure, *, is_size: bool) -> str:
     return format_amount(exact.copy_abs() if is_size else exact)
 
 
-class AmountWriter(Protocol):
-    """Writes the amount of a figure in a sentence."""
-
-    def __call__(self, figure: Figure, *, is_size: bool) -> str:
-        """Text of the amount, or of its size."""
-
-
 class BridgeWords(NamedTuple):
-    """What the sentences of a bridge name.
+    """What the sentences of a bridge name: the total, its sides (``in Feb 2025``), and what there is more or less of.
 
-    Attributes
-    ----------
-    total : str
-        The bridged total.
-    before, after : str
-        Its two sides.
-    unit : str
-        What there is more or less of: cash, or net income.
-    scale : int
-        Fraction digits of the amounts.
-    write : AmountWriter
-        Writes the amounts.
+    `write` writes the amount of a figure, or its size.
     """
 
     total: str
     before: str
     after: str
     unit: str
-    scale: int
-    write: AmountWriter = write_amount
+    write: AmountWriter
 
-    @property
-    def phrase_before(self) -> str:
-        """Where the side before is."""
-        return f"in {self.before}"
+    def amount(self, figure: Figure) -> str:
+        """Amount of a figure."""
+        return self.write(figure, is_size=False)
 
-    @property
-    def phrase_after(self) -> str:
-        """Where the side after is."""
-        return f"in {self.after}"
+    def size(self, figure: Figure) -> str:
+        """Amount of a figure without its sign, which the words around it say."""
+        return self.write(figure, is_size=True)
 
 
 class StepFigures(NamedTuple):
-    """Figures of a step: its change, and its two sides."""
+    """Figures of a step: its two sides, and its change."""
 
-    change: Figure
     before: Figure
     after: Figure
+    change: Figure
 
 
 def total_sentence(words: BridgeWords, figures: StepFigures) -> str:
     """Sentence about the whole change."""
-    before, after = (_amount(one, words) for one in (figures.before, figures.after))
-    change = figures.change.exact()
-    text = f"{_size(figures.change, words)} {'more' if change and change > 0 else 'less'}" if change else "no change"
-    return f"{words.total}: {after} {words.phrase_after} against {before} {words.phrase_before}, {text}."
+    before, after, change = words.amount(figures.before), words.amount(figures.after), figures.change
+    text = f"{words.size(change)} {_more(change)}" if change.exact() else "no change"
+    return f"{words.total}: {after} {words.after} against {before} {words.before}, {text}."
 
 
 def step_sentence(step: BridgeStep, words: BridgeWords, figures: StepFigures) -> str:
     """Sentence about one step."""
     subject = f"{step.category}, {step.payee}" if step.payee else step.category
-    change = f"{_size(figures.change, words)} {_direction(step, words)}"
-    return f"{subject}: {change} than {words.phrase_before}: {_clause(step, words, figures)}."
+    change = f"{words.size(figures.change)} {_direction(step, words)}"
+    return f"{subject}: {change} than {words.before}: {_clause(step, words, figures)}."
 
 
 def others_sentence(count: int, words: BridgeWords, change: Figure) -> str:
@@ -106,12 +85,12 @@ def others_sentence(count: int, words: BridgeWords, change: Figure) -> str:
     if not change.exact():
         return f"The other {count:,} changes cancel each other."
     noun = count_of(count, "other change makes", "other changes together make")
-    return f"{noun[:1].upper()}{noun[1:]} {_size(change, words)} {_more(change)} {words.unit}."
+    return f"{noun[:1].upper()}{noun[1:]} {words.size(change)} {_more(change)} {words.unit}."
 
 
 def _clause(step: BridgeStep, words: BridgeWords, figures: StepFigures) -> str:
     """Why, without its end."""
-    cause, before, after = step.cause, words.phrase_before, words.phrase_after
+    cause, before, after = step.cause, words.before, words.after
     noun = "payment" if step.is_expense is None else "entry"
     old, new = len(step.before), len(step.after)
     if cause.name == NEW:
@@ -136,8 +115,8 @@ def _clause(step: BridgeStep, words: BridgeWords, figures: StepFigures) -> str:
 def _amounts_clause(step: BridgeStep, words: BridgeWords, figures: StepFigures, noun: str) -> str:
     """Why as many payments have another sum."""
     cause, count = step.cause, len(step.after)
-    write = _size if step.before_units * step.after_units > 0 else _amount
-    sums = f"{write(figures.after, words)} instead of {write(figures.before, words)}"
+    write = words.size if step.before_units * step.after_units > 0 else words.amount
+    sums = f"{write(figures.after)} instead of {write(figures.before)}"
     if len(cause.payments) == 1 and cause.name in {LARGER, SMALLER}:
         size = cause.name.partition(" ")[0]
         of_all = f" in {count:,} {plural(noun)}" if count > 1 else ""
@@ -162,23 +141,6 @@ def _direction(step: BridgeStep, words: BridgeWords) -> str:
 def _more(figure: Figure) -> str:
     exact = figure.exact()
     return "more" if exact is not None and exact > 0 else "less"
-
-
-def _amount(figure: Figure, words: BridgeWords) -> str:
-    """Amount of a figure, as its entries sum to now."""
-    return words.write(_checked(figure, words), is_size=False)
-
-
-def _size(figure: Figure, words: BridgeWords) -> str:
-    """Amount of a figure without its sign, which the words around it say."""
-    return words.write(_checked(figure, words), is_size=True)
-
-
-def _checked(figure: Figure, words: BridgeWords) -> Figure:
-    """Figure whose entries were summed again."""
-    exact = figure.exact() or Decimal(0)
-    checked_entries(figure.entries, to_minor_units(exact, words.scale), words.scale)
-    return figure
 
 
 def _days(payments: Sequence[Payment]) -> str:

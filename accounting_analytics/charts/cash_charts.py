@@ -14,7 +14,7 @@ import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.bridges import Bridge
-from accounting_analytics.bridges.result import AFTER, BEFORE
+from accounting_analytics.bridges.calculation import AFTER, BEFORE
 from accounting_analytics.cash_flow_report import require_report
 from accounting_analytics.chart_of_accounts import RequiredLedger, required_ledger
 from accounting_analytics.charts.labels import (
