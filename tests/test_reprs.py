@@ -182,9 +182,7 @@ def make_sync_result():
     months = months.assign(
         ties=False, complete=False, read_again=True, read_at=instant, compared_at=instant, problem=NOTE
     )
-    return SyncResult(
-        1234, months, ties=False, complete=False, changes=make_drift(), alarms=(NOTE,) * MANY, verdict=NOTE, requests=41
-    )
+    return SyncResult(1234, months, changes=make_drift(), alarms=(NOTE,) * MANY, verdict=NOTE, requests=41)
 
 
 def make_results():

@@ -210,8 +210,6 @@ def make_sync_result():
     return SyncResult(
         4,
         months,
-        ties=False,
-        complete=True,
         changes=make_drift(),
         alarms=("<Sales>",),
         verdict="1 month differs",

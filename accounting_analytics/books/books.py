@@ -6,31 +6,37 @@ import datetime as dt
 import re
 import shutil
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
+import msgspec
+import pandas as pd
+
+from accounting_analytics import client as service_client
 from accounting_analytics.arguments import require_type, to_path
+from accounting_analytics.books.drift import changes_of_closed_periods, compare_versions
 from accounting_analytics.books.reading import VersionReader
-from accounting_analytics.books.sync import BooksSync
-from accounting_analytics.books.sync_result import SyncOptions, SyncResult, month_table
-from accounting_analytics.books.synced_version import changed_lines, close_days, find_alarms, list_closed, write_version
-from accounting_analytics.books.versions import changed_months, compare_versions, find_version, list_versions
+from accounting_analytics.books.sync import BooksSync, SyncOptions
+from accounting_analytics.books.sync_result import SyncResult
+from accounting_analytics.books.versions import ClosedPeriod, LineChanges, find_version
 from accounting_analytics.client import LedgerClient
+from accounting_analytics.client.settings import load_settings
 from accounting_analytics.errors import InputError
 from accounting_analytics.messages import quote
+from accounting_analytics.periods import parse_date
 from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    import pandas as pd
-
     from accounting_analytics.books.drift import Drift
-    from accounting_analytics.books.storage import Version
-    from accounting_analytics.books.versions import When
+    from accounting_analytics.books.versions import Version, When
     from accounting_analytics.periods import DateLike, Period, ZoneLike
 
+_HISTORY = [
+    "version", "at", "action", "lines", "added", "removed", "changed", "months_changed", "months_compared", "ties",
+    "complete", "kept", "verdict",
+]  # fmt: skip
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 """What an address of an object store begins with, also as a path: ``s3:/``; a drive has one letter."""
 
@@ -46,9 +52,6 @@ class Books(VersionReader, Result):
     folder : Path
         Where they are.
     """
-
-    folder: Path
-    _fixed: Version | None = None
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
@@ -72,17 +75,6 @@ class Books(VersionReader, Result):
         books = cls(path)
         books._storage.versions()
         return books
-
-    @cached_property
-    def _current(self) -> Version | None:
-        """The version that is read: the newest one when it was first needed, or the one that was chosen."""
-        versions = [] if self._fixed else self._storage.versions()
-        return self._fixed or (versions[-1] if versions else None)
-
-    def _read(self, version: Version) -> None:
-        """Read another version from now on."""
-        self.__dict__["_current"] = version
-        self.__dict__.pop("_queries", None)
 
     def sync(
         self,
@@ -141,32 +133,38 @@ class Books(VersionReader, Result):
             A file of the books is damaged.
         """
         require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
-        if self._fixed is not None:
-            raise InputError(f"these are the books as of version {self.version}; sync Books.open({str(self.folder)!r})")
+        self._require_newest()
         for name, value in (("lookback_days", lookback_days), ("months_a_night", months_a_night)):
             if not isinstance(value, int) or value < 0:
                 raise InputError(f"{name} is {quote(value)}; it must be a whole number, 0 or more")
-        options = SyncOptions(start_date, end_date, time_zone, lookback_days, months_a_night, parents, progress)
+        options = SyncOptions(
+            None if start_date is None else parse_date(start_date, "start_date"),
+            None if end_date is None else parse_date(end_date, "end_date", last=True),
+            time_zone,
+            lookback_days,
+            months_a_night,
+            parents,
+            progress,
+        )
         storage, sent_before = self._storage, client.quota.sent
         with storage.locked():
             versions = storage.versions()
-            last = versions[-1] if versions else None
-            work = BooksSync(storage, client, options, last)
-            work.read_changes()
-            work.compare_months()
-            changes = None if last is None else changed_lines(storage, work, last)
-            version = write_version(storage, work, last, changes)
+            work = BooksSync(storage, client, options, versions[-1] if versions else None)
+            version = work.run()
             shutil.rmtree(storage.first_load, ignore_errors=True)
-            storage.lines.remove_unused(one.commit for one in (*versions, version))  # those of interrupted syncs
+            storage.remove_unused([*versions, version])  # files of interrupted syncs
         self._read(version)
-        return SyncResult.of(
-            version,
-            read_again=frozenset(work.read_again),
-            unread_months=work.unread_months(),
-            changes=changes,
+        months = version.month_table()
+        months.insert(list(months.columns).index("complete") + 1, "read_again", months["read_at"] == version.written_at)
+        return SyncResult(
+            version.number,
+            months,
+            changes=work.changes,
             alarms=self.alarms(),
-            notes=work.notes,
+            verdict=version.summary(),
             requests=client.quota.sent - sent_before,
+            unread_months=work.unread_months,
+            notes=work.notes,
         )
 
     def as_of(self, when: When) -> Books:
@@ -177,11 +175,17 @@ class Books(VersionReader, Result):
         InputError
             There was no version then, or its files are no longer kept.
         """
-        return Books(self.folder, find_version(self._storage, when))
+        return Books(self.folder, self._find(when))
 
-    def changed_months(self, since: int) -> list[str]:
-        """Return the months whose lines are not those of an earlier version."""
-        return changed_months(find_version(self._storage, since), self._version)
+    def _find(self, when: When) -> Version:
+        """Find a version whose files are kept."""
+        versions = self._storage.versions()
+        if not versions:
+            raise InputError(f"{self.folder} has no local books yet: sync first")
+        found = find_version(versions, when)
+        if not self._storage.has_files(found):
+            raise InputError(f"{found.label} is no longer kept; books.history() lists those that are")
+        return found
 
     def drift(self, before: When, after: When | None = None, *, period: Period | None = None) -> Drift:
         """Return the lines that changed between two versions.
@@ -200,13 +204,10 @@ class Books(VersionReader, Result):
         Drift
             Added, removed, recategorized and amended lines by month and ledger, each amount a figure with its lines.
         """
-        old, new = (
-            find_version(self._storage, before),
-            self._version if after is None else find_version(self._storage, after),
+        days = None if period is None else self._require_days(period)
+        return compare_versions(
+            self._storage, self._find(before), self._version if after is None else self._find(after), days
         )
-        if period is not None:
-            self._require_days(period)
-        return compare_versions(self._storage, old, new, period)
 
     def close(self, period: Period) -> Self:
         """Close some days: a later change of their lines raises an alarm in every sync until they are closed again.
@@ -217,20 +218,63 @@ class Books(VersionReader, Result):
             The books with the new version.
         """
         self._require_newest()
-        self._read(close_days(self._storage, self._require_days(period)))
+        days = self._require_days(period)
+        with self._storage.locked():
+            last, at = self._storage.versions()[-1], dt.datetime.now(dt.UTC)
+            closed = {(one.start_date, one.end_date): one for one in last.closed}
+            closed[days.start_date, days.end_date] = ClosedPeriod(days.start_date, days.end_date, at, last.number + 1)
+            version = msgspec.structs.replace(
+                last,
+                number=last.number + 1,
+                action="close",
+                written_at=at,
+                changes=LineChanges(),
+                closed=tuple(one for _, one in sorted(closed.items())),
+            )
+            self._storage.commit(version)
+        self._read(version)
         return self
 
     def closed(self) -> pd.DataFrame:
         """Return the closed periods: ``start_date, end_date, closed_at, version`` and how many lines changed since."""
-        return list_closed(self._storage, self._version)
+        rows = [
+            (*msgspec.structs.astuple(one), sum(drift.line_counts.values()))
+            for one, drift in changes_of_closed_periods(self._storage, self._version)
+        ]
+        frame = pd.DataFrame(rows, columns=["start_date", "end_date", "closed_at", "version", "changed_lines"])
+        days = dict.fromkeys(("start_date", "end_date"), "datetime64[us]")
+        return frame.astype(days | {"closed_at": "datetime64[us, UTC]"})
 
     def alarms(self) -> tuple[str, ...]:
         """Return a sentence for each closed period whose lines have changed since."""
-        return find_alarms(self._storage, self._version)
+        return tuple(
+            f"{one.start_date} to {one.end_date} changed since it was closed on {one.closed_at:%Y-%m-%d}. "
+            f"{drift.summary()}"
+            for one, drift in changes_of_closed_periods(self._storage, self._version)
+            if len(drift.frame)
+        )
 
     def history(self) -> pd.DataFrame:
         """Return the versions, newest first: when, why, what changed, what was compared, and whether they are kept."""
-        return list_versions(self._storage)
+        rows = [
+            {
+                "version": one.number,
+                "at": one.written_at,
+                "action": one.action,
+                "lines": one.lines,
+                "added": one.changes.added,
+                "removed": one.changes.removed,
+                "changed": one.changes.changed,
+                "months_changed": len(one.changes.months),
+                "months_compared": len(one.months) if one.synced_at == one.written_at else 0,
+                "ties": one.ties,
+                "complete": one.complete,
+                "kept": self._storage.has_files(one),
+                "verdict": one.summary(),
+            }
+            for one in reversed(self._storage.versions())
+        ]
+        return pd.DataFrame(rows, columns=_HISTORY).astype({"at": "datetime64[us, UTC]"})
 
     def compact(self, keep_days: int = 90) -> int:
         """Delete the files of old versions, and return how many there were.
@@ -243,13 +287,13 @@ class Books(VersionReader, Result):
         with self._storage.locked():
             versions = self._storage.versions()
             since = dt.datetime.now(dt.UTC) - dt.timedelta(days=keep_days)
-            newest_of_month = {one.record.written_at[:7]: one for one in versions}
-            closed = {one.version for one in versions[-1].record.closed} if versions else set()
-            kept = [one for one in versions if one.record.instant >= since or one.number in closed]
-            return self._storage.lines.remove_unused(one.commit for one in (*kept, *newest_of_month.values()))
+            newest_of_month = {f"{one.written_at:%Y-%m}": one for one in versions}
+            closed = {one.version for one in versions[-1].closed} if versions else set()
+            kept = [one for one in versions if one.written_at >= since or one.number in closed]
+            return self._storage.remove_unused([*kept, *newest_of_month.values()])
 
     def _require_newest(self) -> None:
-        if self._fixed is not None:
+        if self._chosen is not None:
             raise InputError(f"these are the books as of version {self.version}; open {self.folder} to change them")
 
     @property
@@ -261,16 +305,76 @@ class Books(VersionReader, Result):
         """One line: the days, the version, and what the last sync proved."""
         if self._current is None:
             return f"Local books in {self.folder}: none yet, sync first."
-        lines = sum(file.rows for file in self._version.commit.parts.values())
-        proven = f"{self._version.label}; {self._record.summary()}"
-        return f"Local books in {self.folder}: {lines:,} lines of {self.period}, {proven}."
+        version = self._version
+        return (
+            f"Local books in {self.folder}: {version.lines:,} lines of {self.period}, {version.label}; "
+            f"{version.summary()}."
+        )
 
     def _parts(self) -> Iterator[ResultPart]:
-        if self._current is None:
-            return
-        yield ResultPart([], month_table(self._version), max_rows=None)
+        if self._current is not None:
+            yield ResultPart([], self._current.month_table(), max_rows=None)
 
     def _content(self) -> dict[str, Any]:
-        if self._current is None:
+        version = self._current
+        if version is None:
             return {"folder": str(self.folder), "version": None}
-        return {"folder": str(self.folder), "version": self.version, **self._record.as_json()}
+        stated: dict[str, Any] = msgspec.to_builtins(version, builtin_types=(dt.datetime, dt.date))
+        months = {"months": version.month_table()}
+        return {"folder": str(self.folder), "version": version.number, **stated, **months}
+
+
+@overload
+def connect(profile: str | None = None, *, books: str | Path, **options: Any) -> Books: ...  # noqa: ANN401 (LedgerClient's own)
+@overload
+def connect(profile: str | None = None, *, books: None = None, **options: Any) -> LedgerClient: ...  # noqa: ANN401
+def connect(
+    profile: str | None = None,
+    *,
+    books: str | Path | None = None,
+    **options: Any,
+) -> LedgerClient | Books:
+    """Connect to the configured service, or to local books.
+
+    Parameters
+    ----------
+    profile : str, optional
+        Name of a profile in the configuration file.
+    books : path, optional
+        Folder of local books, which are then returned in the place of a client: the functions that load take either.
+        Without it, and without `options`, the setting ``books`` (``ACCOUNTING_ANALYTICS_BOOKS``) names such a folder
+        where no service is configured, or is only in a profile while the environment names the books.
+    **options
+        Settings by name (``base_url``, ``token``, ``token_file``, ``token_url``, ``client_id``, ``client_secret``,
+        ``client_secret_file``, ``instance_id``, ``instance_header``, ``time_zone``, ``requests_per_minute``,
+        ``amounts``), which override everything else, and any further option of
+        :class:`~accounting_analytics.LedgerClient`.
+
+    Raises
+    ------
+    ConfigurationError
+        A required setting is missing; the message says what to set.
+    InputError
+        The folder has no local books yet, or options of the service are given with `books`.
+    PeriodError
+        The configured time zone is unknown.
+    """
+    if books is None and not options:
+        settings = load_settings(profile)
+        if settings.names_books():
+            books = settings["books"]
+    if books is None:
+        return service_client.connect(profile, **options)
+    if options:
+        raise InputError(f"{min(options)} is an option of the service, which books={str(books)!r} does without")
+    return open_synced(books)
+
+
+def open_synced(folder: str | Path) -> Books:
+    """Open the books of a folder that has some."""
+    books = Books.open(folder)
+    if books.version is None:
+        raise InputError(
+            f"{folder} has no local books yet; this writes them: accounting-analytics sync --books {folder}"
+        )
+    return books

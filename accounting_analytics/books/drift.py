@@ -41,6 +41,7 @@ from accounting_analytics.money import (
     sum_by_key,
     to_minor_units,
 )
+from accounting_analytics.periods import Period
 from accounting_analytics.results import MAX_HTML_ROWS, Result, ResultPart
 from accounting_analytics.schemas import EntryDrift, LedgerDrift
 
@@ -48,7 +49,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from decimal import Decimal
 
-    from accounting_analytics.periods import Period
+    from accounting_analytics.books.storage import BooksFolder
+    from accounting_analytics.books.versions import ClosedPeriod, Version
 
 _ADDED, _REMOVED, _RECATEGORIZED, _AMENDED = KINDS
 _MARKS = [CHANGE, KIND, AMOUNT]
@@ -288,6 +290,29 @@ class Drift(Result):
         found = pd.concat(frames).sort_values(["datetime", "id"], ignore_index=True, kind="stable")
         found.attrs = {"scale": self.scale, "notes": self.notes}
         return found
+
+
+def compare_versions(folder: BooksFolder, before: Version, after: Version, period: Period | None = None) -> Drift:
+    """Lines that differ between two versions, of which only the months are read whose files differ."""
+    months = before.changed_months(after)
+    return compare_lines(
+        folder.read_lines(before, months),
+        folder.read_lines(after, months),
+        folder.read_ledgers(after),
+        time_zone=after.time_zone,
+        scale=after.scale,
+        before_label=before.label,
+        after_label=after.label,
+        period=period,
+    )
+
+
+def changes_of_closed_periods(folder: BooksFolder, version: Version) -> Iterator[tuple[ClosedPeriod, Drift]]:
+    """Each closed period of a version, and its lines that have changed since it was closed."""
+    versions = folder.versions()
+    for one in version.closed:
+        days = Period(one.start_date, one.end_date, version.time_zone)
+        yield one, compare_versions(folder, versions[one.version], version, days)
 
 
 def compare_lines(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pandas as pd
 import pyarrow as pa
+import pyarrow.dataset as ds
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.column_conversion import BOOLEAN, LOCAL_DATE, TEXT
@@ -23,9 +24,6 @@ from accounting_analytics.exports.star_schema.star_database import StarDatabase
 from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA
 from accounting_analytics.exports.writers import all_views
 from accounting_analytics.extras import import_extra
-from accounting_analytics.load_metadata import DayRange, attach_load_metadata, days_to_text, to_file_metadata
-from accounting_analytics.loader.line_entries import to_line_frame
-from accounting_analytics.loader.load_request import DEFAULT_EXPANSIONS
 from accounting_analytics.messages import printable, quote, shorten
 from accounting_analytics.money import to_floats
 
@@ -34,51 +32,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accounting_analytics.exports.books import ExportedBooks, MonthProof
-    from accounting_analytics.periods import Period
-
-
-def line_frame(
-    lines: pa.Table,
-    days: Period,
-    ledger_ids: Iterable[str],
-    *,
-    scale: int,
-    source: Mapping[str, Any],
-    as_decimals: bool = False,
-    notes: tuple[str, ...] = (),
-) -> pd.DataFrame:
-    """Make a frame of all lines of some ledgers in some days; `source` adds to its metadata, or replaces some."""
-    frame = to_line_frame(lines, scale, days.time_zone, as_decimals=as_decimals)
-    frame.attrs["notes"] = notes
-    attach_load_metadata(frame, load_metadata(lines.num_rows, days, ledger_ids, scale) | dict(source))
-    return frame
-
-
-def exact_lines(lines: pa.Table, days: Period, *, scale: int) -> pa.Table:
-    """Make a table for calculations of the lines of all ledgers in some days, which states what it holds."""
-    metadata = load_metadata(lines.num_rows, days, (), scale)
-    return lines.replace_schema_metadata(to_file_metadata(metadata))
-
-
-def load_metadata(count: int, days: Period, ledger_ids: Iterable[str], scale: int) -> dict[str, Any]:
-    """Return the metadata of a complete load of so many lines."""
-    covered = days_to_text([DayRange.of_period(days)])
-    return {
-        "start_date": days.start_date.isoformat(),
-        "end_date": days.end_date.isoformat(),
-        "time_zone": days.time_zone,
-        "expand": sorted(DEFAULT_EXPANSIONS),
-        "scale": scale,
-        "filters": {},
-        "complete": True,
-        "ledgers": dict.fromkeys(ledger_ids, covered),
-        "missing": {},
-        "consistency": "combined",
-        "of_one_moment": "not checked",
-        "windows": 0,
-        "pages": 0,
-        "lines": count,
-    }
 
 
 _HADOOP_GLOB = re.compile(r"[*?\[\]{}]")
@@ -101,15 +54,11 @@ def _scan_polars(files: list[str], schema: pa.Schema, _session: None) -> Any:  #
 
 
 def _scan_duckdb(files: list[str], _schema: pa.Schema, _session: None) -> Any:  # noqa: ANN401 (a DuckDB relation)
-    import duckdb  # noqa: PLC0415 (where it is needed)
-
     connection = duckdb.connect()
     return connection.read_parquet([exact_name(file) for file in files], hive_partitioning=False)
 
 
 def _scan_pyarrow(files: list[str], schema: pa.Schema, _session: None) -> pa.Table:
-    import pyarrow.dataset as ds  # noqa: PLC0415 (where it is needed)
-
     return ds.dataset(files, schema=schema, format="parquet").to_table()
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +12,14 @@ import pyarrow.compute as pc
 
 from accounting_analytics.arguments import require_type, to_texts
 from accounting_analytics.books.entries_without_cash import touch_cash
-from accounting_analytics.books.queries import BooksQueries, exact_lines, line_frame, load_metadata, scan_files
-from accounting_analytics.books.storage import BooksFolder, table_schema
+from accounting_analytics.books.queries import BooksQueries, scan_files
+from accounting_analytics.books.storage import BooksFolder, exact_lines, load_metadata, table_schema
 from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import InputError, PeriodError
 from accounting_analytics.exports.books import ExportedBooks
-from accounting_analytics.load_metadata import StatedFrame
+from accounting_analytics.load_metadata import StatedFrame, attach_load_metadata
+from accounting_analytics.loader.line_entries import to_line_frame
 from accounting_analytics.loader.line_tables import lines_within
 from accounting_analytics.messages import join_ids
 from accounting_analytics.money import from_minor_units
@@ -31,22 +31,30 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.books.storage import BooksRecord, Version
+    from accounting_analytics.books.versions import Version
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.exports.books import MonthProof
 
 _DAY = dt.timedelta(days=1)
 
 
-class VersionReader(ABC):
-    """What can be read of one version of books: the one that `_current` returns."""
+@dataclass(frozen=True, repr=False)
+class VersionReader:
+    """What can be read of one version of books: the newest one when it was first needed, or one that was chosen."""
 
     folder: Path
+    _chosen: Version | None = None
 
-    @property
-    @abstractmethod
+    @cached_property
     def _current(self) -> Version | None:
-        """The version; None where there are no books yet."""
+        """The version that is read; None where there are no books yet."""
+        versions = [] if self._chosen else self._storage.versions()
+        return self._chosen or (versions[-1] if versions else None)
+
+    def _read(self, version: Version) -> None:
+        """Read another version from now on."""
+        self.__dict__["_current"] = version
+        self.__dict__.pop("_queries", None)
 
     @property
     def _storage(self) -> BooksFolder:
@@ -62,10 +70,6 @@ class VersionReader(ABC):
         return self._current
 
     @property
-    def _record(self) -> BooksRecord:
-        return self._version.record
-
-    @property
     def version(self) -> int | None:
         """Number of the version, from 0; None before the first sync."""
         return None if self._current is None else self._current.number
@@ -73,44 +77,43 @@ class VersionReader(ABC):
     @property
     def synced_at(self) -> dt.datetime:
         """When the last sync of the version began, in UTC: the service may have changed since."""
-        return self._record.synced_at
+        return self._version.synced_at
 
     @property
     def instance_id(self) -> str:
         """Service instance of the books."""
-        return self._record.instance_id
+        return self._version.instance_id
 
     @property
     def period(self) -> Period:
         """The days that the books have."""
-        return self._record.period
+        return self._version.period
 
     @property
     def time_zone(self) -> str:
         """Zone that days are counted in."""
-        return self._record.time_zone
+        return self._version.time_zone
 
     @property
     def scale(self) -> int:
         """Fraction digits of the amounts."""
-        return self._record.scale
+        return self._version.scale
 
     @property
     def books_start(self) -> dt.date | None:
         """First day, if no ledger has an earlier line, so that sums since then are balances; else None."""
-        return self.period.start_date if self._record.reaches_back else None
+        return self.period.start_date if self._version.reaches_back else None
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Age of the books, and what the last sync proved; empty before the first one."""
         if self._current is None:
             return ()
-        oldest = min(one.read_at for one in self._record.months.values())
-        proven = (
-            f"Local books, version {self.version}, as of {self.synced_at:%Y-%m-%d %H:%M} UTC: {self._record.summary()}."
-        )
-        rest = f"What no report shows, such as texts and entries without cash, was read on {oldest[:10]} or later."
-        return (proven, rest)
+        version = self._current
+        oldest = min(one.read_at for one in version.months.values())
+        as_of = f"Local books, version {version.number}, as of {version.synced_at:%Y-%m-%d %H:%M} UTC"
+        rest = f"What no report shows, such as texts and entries without cash, was read on {oldest:%Y-%m-%d} or later."
+        return (f"{as_of}: {version.summary()}.", rest)
 
     def line_entries(
         self,
@@ -169,8 +172,11 @@ class VersionReader(ABC):
             )
         if ledger_ids is not None:
             lines = lines.filter(pc.is_in(lines["ledger_id"], value_set=pa.array(ids, pa.string())))
-        source = self._stated_source(days) | {"filters": filters}
-        return line_frame(lines, days, ids, scale=self.scale, source=source, notes=self.notes)
+        frame = to_line_frame(lines, self.scale, days.time_zone)
+        frame.attrs["notes"] = self.notes
+        metadata = load_metadata(lines.num_rows, days, ids, self.scale) | self._stated_source(days)
+        attach_load_metadata(frame, metadata | {"filters": filters})
+        return frame
 
     def scan(self, engine: str = "polars", *, session: Any = None) -> StatedFrame:  # noqa: ANN401 (a SparkSession)
         """Return the line entries in another engine, which reads them from the files of this version.
@@ -199,22 +205,20 @@ class VersionReader(ABC):
         BooksError
             A file of the books is damaged.
         """
-        parts = self._version.commit.parts
-        files = [self._storage.lines.path(parts[month]) for month in sorted(parts)]
-        count = sum(file.rows for file in parts.values())
-        metadata = load_metadata(count, self.period, self.ledgers()["id"], self.scale)
+        files = [self._storage.path(file) for _, file in sorted(self._version.files.items())]
+        metadata = load_metadata(self._version.lines, self.period, self.ledgers()["id"], self.scale)
         frame = scan_files(engine, files, table_schema(self.scale), session)
         return StatedFrame(frame, {"load": metadata | self._stated_source(self.period), "notes": self.notes})
 
     def _stated_source(self, days: Period) -> dict[str, Any]:
         """Return what the metadata of lines of some days state about the books."""
-        record = self._record
+        version = self._version
         reaches_back = {} if self.books_start is None else {"books_start": str(self.books_start)}
         return {
-            "base_url": record.base_url,
-            "instance_id": record.instance_id,
-            "read_at": min(record.months[month.month].read_at for month in days.months()),
-            "books_version": self.version,
+            "base_url": version.base_url,
+            "instance_id": version.instance_id,
+            "read_at": min(version.months[month.month].read_at for month in days.months()).isoformat(),
+            "books_version": version.number,
             **reaches_back,
         }
 
@@ -229,12 +233,12 @@ class VersionReader(ABC):
         if period.time_zone != self.time_zone:
             raise PeriodError(f"the period is in {period.time_zone}, the local books have days in {self.time_zone}")
         if not self.period.covers(period):
-            raise PeriodError(self._record.describe_held(period))
+            raise PeriodError(self._version.describe_held(period))
         return period
 
     def ledgers(self) -> pd.DataFrame:
         """Return the chart of accounts, :class:`~accounting_analytics.schemas.Ledgers`, as of the version."""
-        ledgers = self._storage.read_ledgers(self._record.ledgers_version)
+        ledgers = self._storage.read_ledgers(self._version)
         ledgers.attrs["notes"] = (*self.notes, *ledgers.attrs["notes"])
         return ledgers
 
@@ -257,7 +261,7 @@ class VersionReader(ABC):
         lines, ledgers = exact_lines(self.line_table(history), history, scale=self.scale), self.ledgers()
         starting: Any = None
         if self.books_start is None:
-            starting = {one: from_minor_units(units, self.scale) for one, units in self._record.anchor.items()}
+            starting = {one: from_minor_units(units, self.scale) for one, units in self._version.anchor.items()}
             if days.start_date > self.period.start_date:
                 before = (self.period.start_date, days.start_date - _DAY)
                 starting = recompute_cash_flow(
@@ -277,12 +281,12 @@ class VersionReader(ABC):
     def month_proofs(self, period: Period) -> dict[str, MonthProof]:
         """Return what is known of each month of some days: whether it agreed with the service's report, and when."""
         months = [month.month for month in self._require_days(period).months()]
-        return {name: self._record.months[name].proof() for name in months}
+        return {name: self._version.months[name].proof(self.synced_at) for name in months}
 
     @property
     def source(self) -> str:
         """Service and instance that the books are a copy of."""
-        return f"{self._record.base_url} {self._record.instance_id}"
+        return f"{self._version.base_url} {self._version.instance_id}"
 
     @cached_property
     def _queries(self) -> BooksQueries:

@@ -1,51 +1,184 @@
-"""The versions of local books: found by number or time, compared, and listed."""
+"""The versions of local books: what each of them states about itself, and how one is found."""
 
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+import msgspec
 import pandas as pd
 
-from accounting_analytics.books.drift import compare_lines
 from accounting_analytics.errors import InputError
+from accounting_analytics.exports.books import MonthProof
 from accounting_analytics.messages import quote
-from accounting_analytics.periods import parse_date, zone
+from accounting_analytics.periods import Period, parse_date, zone
 
 if TYPE_CHECKING:
-    from accounting_analytics.books.drift import Drift
-    from accounting_analytics.books.storage import BooksFolder, Version
-    from accounting_analytics.periods import Period
+    from collections.abc import Sequence
 
 When: TypeAlias = int | str | dt.date | dt.datetime
 _DAY = dt.timedelta(days=1)
-_HISTORY = (
-    "version", "at", "action", "lines", "added", "removed", "changed", "months_changed", "months_compared", "ties",
-    "complete", "kept", "verdict",
-)  # fmt: skip
+_AGREED = "The service's cash flow report agrees with the line entries to the last digit."
+_DIFFERED = "The service's report does not agree with the line entries:"
+_NOT_COMPLETE = "Journal entries are not complete:"
 
 
-def find_version(storage: BooksFolder, when: When) -> Version:
-    """Version with a number, or the newest one at an instant or at the end of a local day, if its files are kept."""
-    versions = storage.versions()
-    if not versions:
-        raise InputError(f"{storage.folder} has no local books yet: sync first")
+class StoredFile(NamedTuple):
+    """A file of the books: its path in their folder, which ends in the SHA-256 of its bytes, its size and its rows."""
+
+    path: str
+    size: int
+    rows: int
+
+
+class MonthRecord(msgspec.Struct, frozen=True):
+    """What is known of a month: when all its lines were read, and whether they agree with the service's report.
+
+    `problem` is why the lines differ from the report, or why its journal entries are not complete; empty where they are
+    complete and agree.
+    """
+
+    read_at: dt.datetime
+    complete: bool
+    problem: str = ""
+
+    @property
+    def ties(self) -> bool:
+        """Whether the lines are complete and agree with the service's report."""
+        return not self.problem
+
+    def proof(self, compared_at: dt.datetime) -> MonthProof:
+        """Return what an export states of the month."""
+        if self.ties:
+            return MonthProof(_AGREED, self.read_at, compared_at)
+        what = _DIFFERED if self.complete else _NOT_COMPLETE
+        return MonthProof(f"{what} {self.problem}.", self.read_at, None, self.complete)
+
+
+class ClosedPeriod(msgspec.Struct, frozen=True):
+    """Days whose lines must not change any more, and the version that they were closed with."""
+
+    start_date: dt.date
+    end_date: dt.date
+    closed_at: dt.datetime
+    version: int
+
+
+class LineChanges(msgspec.Struct, frozen=True):
+    """How many lines a sync added, removed and changed, and in which months."""
+
+    added: int = 0
+    removed: int = 0
+    changed: int = 0
+    months: tuple[str, ...] = ()
+
+
+class Version(msgspec.Struct, frozen=True):
+    """A version of the books, as the log of its table has it.
+
+    `files` are those of the lines by month, and `ledgers` is that of the chart of accounts. `synced_at` is when the
+    last sync began, which compared every month; closing some days is a version too. `reaches_back` is whether no ledger
+    has a line before the first day. `anchor` are the cash balances, in minor units, that the service reported at the
+    start of the first day.
+    """
+
+    number: int
+    action: str
+    written_at: dt.datetime
+    synced_at: dt.datetime
+    base_url: str
+    instance_id: str
+    start_date: dt.date
+    end_date: dt.date
+    time_zone: str
+    scale: int
+    reaches_back: bool
+    anchor: dict[str, int]
+    months: dict[str, MonthRecord]
+    files: dict[str, StoredFile]
+    ledgers: StoredFile
+    changes: LineChanges = LineChanges()
+    closed: tuple[ClosedPeriod, ...] = ()
+    format: Literal[2] = 2
+
+    @property
+    def label(self) -> str:
+        """Number of the version and when it was written."""
+        return f"version {self.number} ({self.written_at:%Y-%m-%d %H:%M} UTC)"
+
+    @property
+    def period(self) -> Period:
+        """The days of the books."""
+        return Period(self.start_date, self.end_date, self.time_zone)
+
+    @property
+    def lines(self) -> int:
+        """Number of line entries."""
+        return sum(file.rows for file in self.files.values())
+
+    @property
+    def ties(self) -> bool:
+        """Whether every month agrees with the service's report."""
+        return all(one.ties for one in self.months.values())
+
+    @property
+    def complete(self) -> bool:
+        """Whether every journal entry of every month is complete."""
+        return all(one.complete for one in self.months.values())
+
+    def summary(self) -> str:
+        """Write what the last sync proved, as one sentence."""
+        count = len(self.months)
+        differing = [month for month, one in self.months.items() if not one.ties]
+        if not differing:
+            return f"all {count} months agree with the service's cash flow reports"
+        differ = any(self.months[month].complete for month in differing)
+        what = "do not agree with the service's report" if differ else "have journal entries that are not complete"
+        first = f"{differing[0]}: {self.months[differing[0]].problem}"
+        return f"{len(differing)} of {count} months {what}; first {first}"
+
+    def month_table(self) -> pd.DataFrame:
+        """Every month: its lines, what was proven, when it was read and compared, and why it differs."""
+        rows = [
+            (month, self.files[month].rows, one.ties, one.complete, one.read_at, self.synced_at, one.problem)
+            for month, one in sorted(self.months.items())
+        ]
+        columns = ["month", "lines", "ties", "complete", "read_at", "compared_at", "problem"]
+        instants = dict.fromkeys(("read_at", "compared_at"), "datetime64[us, UTC]")
+        return pd.DataFrame(rows, columns=columns).astype(instants)
+
+    def changed_months(self, later: Version) -> list[str]:
+        """Months whose lines a later version has in another file."""
+        return sorted(month for month, file in later.files.items() if self.files.get(month) != file)
+
+    def describe_held(self, period: Period) -> str:
+        """Say which days of a period the books have, and what to do."""
+        first, last = max(period.start_date, self.start_date), min(period.end_date, self.end_date)
+        held = f"for the days that they have, use {first}/{last}; " if first <= last else ""
+        earlier = [f"start_date='{period.start_date}'"] if period.start_date < self.start_date else []
+        later = [f"end_date='{period.end_date}'"] if period.end_date > self.end_date else []
+        return (
+            f"the local books have {self.period}, which does not include all of {period}; {held}to extend them, sync "
+            f"with {' and '.join(earlier + later)}"
+        )
+
+
+def find_version(versions: Sequence[Version], when: When) -> Version:
+    """Version with a number, or the newest one at an instant or at the end of a local day."""
     if isinstance(when, str) and when.isdecimal():
         when = int(when)
     if isinstance(when, int):
         found = [one for one in versions if one.number == when]
     else:
-        until = _instant(when, versions[-1].record.time_zone)
-        found = [one for one in versions if one.record.instant <= until]
+        until = _instant(when, versions[-1].time_zone)
+        found = [one for one in versions if one.written_at <= until]
     if not found:
         first, last = versions[0].label, versions[-1].label
         raise InputError(f"no version of the local books is as of {quote(when)}; they have {first} to {last}")
-    if not storage.lines.has_files(found[-1].commit):
-        raise InputError(f"{found[-1].label} is no longer kept; books.history() lists those that are")
     return found[-1]
 
 
-def _instant(when: str | dt.date | dt.datetime, time_zone: str) -> dt.datetime:
+def _instant(when: str | dt.date, time_zone: str) -> dt.datetime:
     """Instant of a text or time, local where it has no zone; a day means its end."""
     if isinstance(when, str) and ("T" in when or ":" in when):
         try:
@@ -58,48 +191,3 @@ def _instant(when: str | dt.date | dt.datetime, time_zone: str) -> dt.datetime:
         return when if when.tzinfo else when.replace(tzinfo=zone(time_zone))
     day = parse_date(when, "the day of a version")
     return dt.datetime.combine(day + _DAY, dt.time.min, zone(time_zone)) - dt.timedelta(microseconds=1)
-
-
-def changed_months(before: Version, after: Version) -> list[str]:
-    """Months whose files differ between two versions."""
-    old, new = before.commit.parts, after.commit.parts
-    return sorted(month for month in old.keys() | new.keys() if old.get(month) != new.get(month))
-
-
-def compare_versions(storage: BooksFolder, before: Version, after: Version, period: Period | None = None) -> Drift:
-    """Lines that differ between two versions, of which only the months are read whose files differ."""
-    months = changed_months(before, after)
-    return compare_lines(
-        storage.read_lines(before, months),
-        storage.read_lines(after, months),
-        storage.read_ledgers(after.record.ledgers_version),
-        time_zone=after.record.time_zone,
-        scale=after.record.scale,
-        before_label=before.label,
-        after_label=after.label,
-        period=period,
-    )
-
-
-def list_versions(storage: BooksFolder) -> pd.DataFrame:
-    """All versions, newest first: when, why, what changed, what was compared, and whether they are kept."""
-    rows = [
-        {
-            "version": one.number,
-            "at": one.record.instant,
-            "action": one.record.action,
-            "lines": sum(file.rows for file in one.commit.parts.values()),
-            "added": one.record.changes.added,
-            "removed": one.record.changes.removed,
-            "changed": one.record.changes.changed,
-            "months_changed": len(one.record.changes.months),
-            "months_compared": sum(month.compared_at == one.record.written_at for month in one.record.months.values()),
-            "ties": one.record.ties,
-            "complete": one.record.complete,
-            "kept": storage.lines.has_files(one.commit),
-            "verdict": one.record.summary(),
-        }
-        for one in reversed(storage.versions())
-    ]
-    frame = pd.DataFrame(rows, columns=_HISTORY)
-    return frame.assign(at=pd.to_datetime(frame["at"], utc=True).astype("datetime64[us, UTC]"))

@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.books.storage import table_schema
 
 pytestmark = pytest.mark.spark
 COPIES = 10
@@ -40,9 +40,9 @@ def books(tmp_path_factory, demo_company):
     """Return local books of the demo company, every entry of which is there ten times."""
     books = aa.Books.open(tmp_path_factory.mktemp("cluster") / "books")
     books.sync(demo_company.client, start_date="2025-01-01", end_date="2026-05-31")
-    table, version = books._storage.lines, books._version
-    parts = {month: table.save(month, _copied(table.read(file))) for month, file in version.commit.parts.items()}
-    table.commit(table_schema(books.scale), parts, version.commit.record, version.commit)
+    storage, version = books._storage, books._version
+    files = {month: storage.save_month(month, _copied(storage.read(file))) for month, file in version.files.items()}
+    storage.commit(msgspec.structs.replace(version, number=version.number + 1, files=files))
     return aa.Books.open(books.folder)
 
 

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.books.delta_table import PartitionedTable
-from accounting_analytics.books.storage import WorkingCopy, table_schema
+from accounting_analytics.books.storage import BooksFolder, WorkingCopy, table_schema
 
 MARCH, APRIL = aa.Period("2025-03-01", "2025-03-31", "UTC"), aa.Period("2025-04-01", "2025-04-30", "UTC")
 
@@ -58,14 +57,14 @@ def lines(**days):
 @pytest.fixture
 def copy(tmp_path):
     """Return March and April with two lines each."""
-    copy = WorkingCopy(PartitionedTable(tmp_path / "lines", "month"), {}, 2)
+    copy = WorkingCopy(BooksFolder(tmp_path / "books"), {}, 2)
     copy.add(aa.Period("2025-03-01", "2025-04-30", "UTC"), lines(a=305, b=306, c=405, d=406))
     return copy
 
 
 def days_of(copy):
     """Return month and day of each line by month."""
-    tables = {name: copy.read(name) for name in copy.parts}
+    tables = {name: copy.read(name) for name in copy.files}
     return {
         name: [(row["id"], row["datetime"].month * 100 + row["datetime"].day) for row in table.to_pylist()]
         for name, table in tables.items()
@@ -98,7 +97,7 @@ def test_a_line_moves_to_a_new_ledger(copy):
 
 def test_a_month_without_changes_keeps_its_file(copy):
     """Reading the same lines again writes no other file."""
-    before = dict(copy.parts)
+    before = dict(copy.files)
     copy.replace(MARCH, lines(a=305, b=306))
     copy.remove_moved()
-    assert copy.parts == before
+    assert copy.files == before

@@ -46,13 +46,13 @@ def test_the_report_of_local_books(run_cells):
 
 def test_a_month_that_does_not_agree(run_cells, monkeypatch):
     """It fails as on the service, and names the month."""
-    record = VersionReader._record.fget
+    version = VersionReader._version.fget
 
     def differing(books):
-        months = record(books).months
-        other = msgspec.structs.replace(months["2025-02"], ties=False, problem="2 differences")
-        return msgspec.structs.replace(record(books), months=months | {"2025-02": other})
+        months = version(books).months
+        other = msgspec.structs.replace(months["2025-02"], problem="2 differences")
+        return msgspec.structs.replace(version(books), months=months | {"2025-02": other})
 
-    monkeypatch.setattr(VersionReader, "_record", property(differing))
+    monkeypatch.setattr(VersionReader, "_version", property(differing))
     with pytest.raises(aa.errors.BooksDoNotTieError, match=r"2025-02: The service's report does not agree .*2 diff"):
         run_cells()
