@@ -6,10 +6,10 @@ request for each ledger that is not cash.
 
 from __future__ import annotations
 
-from collections import Counter
-from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,7 +18,7 @@ from accounting_analytics.loader.windows import PAGE_SIZE
 from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from accounting_analytics.books.storage import WorkingCopy
 
@@ -28,7 +28,7 @@ MOST_REQUESTS = 100
 class Reading(NamedTuple):
     """Ledgers whose entries without cash are read in some days."""
 
-    ledger_ids: tuple[str, ...]
+    ledger_ids: list[str]
     days: Period
 
 
@@ -39,74 +39,59 @@ def touch_cash(lines: pa.Table, cash: Iterable[str]) -> pa.ChunkedArray:
     return pc.is_in(lines["journal_entry_id"], value_set=entries)
 
 
-def count_lines(copy: WorkingCopy, months: Iterable[Period], cash: Sequence[str]) -> dict[str, Counter[str]]:
-    """Count the lines of entries without cash by month and ledger."""
+def count_lines(copy: WorkingCopy, months: Iterable[Period], cash: Sequence[str]) -> pd.DataFrame:
+    """Count the lines of entries without cash: a row for each month, a column for each ledger that has some."""
     counts = {}
     for name in [month.month for month in months]:
-        lines = copy.read(name).select(["ledger_id", "journal_entry_id"])
-        counts[name] = Counter(lines.filter(pc.invert(touch_cash(lines, cash)))["ledger_id"].to_pylist())
-    return counts
+        lines = copy.read(name)
+        counts[name] = lines.filter(pc.invert(touch_cash(lines, cash)))["ledger_id"].to_pandas().value_counts()
+    return pd.DataFrame(counts).T
 
 
 def plan_reading(
-    counts: Mapping[str, Counter[str]],
-    months: Sequence[Period],
-    ledger_ids: Sequence[str],
-    closed: Sequence[Period],
-    turn: int,
+    counts: pd.DataFrame, months: Sequence[Period], ledger_ids: list[str], closed: Iterable[Period], turn: int
 ) -> list[Reading]:
     """Choose what to read with 100 requests: all months of all ledgers, else closed months, else some of the ledgers.
 
     `turn` is a number that grows with each sync, so that the ledgers take turns.
     """
-    days = DayRange(months[0].start_date, months[-1].end_date)
-    requests = _count_requests([days], months, counts, ledger_ids)
-    chosen, ids = [days], tuple(ledger_ids)
-    if sum(requests.values()) > MOST_REQUESTS:
-        chosen = _choose_closed(months, counts, ledger_ids, closed)
+    counts = counts.reindex(columns=ledger_ids).fillna(0)
+    all_days = [DayRange(months[0].start_date, months[-1].end_date)]
+    requests = _count_requests(all_days, months, counts)
+    chosen, ids = all_days, ledger_ids
+    if requests.sum() > MOST_REQUESTS:
+        chosen = _choose_closed(months, counts, closed)
     if not chosen:
-        chosen, groups = [days], _group(requests)
-        ids = groups[turn % len(groups)] if groups else ()
+        groups = _group(requests)
+        chosen, ids = all_days, groups[turn % len(groups)]
     return [Reading(ids, Period(*one, months[0].time_zone)) for one in chosen if ids]
 
 
-def _choose_closed(
-    months: Sequence[Period], counts: Mapping[str, Counter[str]], ledger_ids: Sequence[str], closed: Sequence[Period]
-) -> list[DayRange]:
+def _choose_closed(months: Sequence[Period], counts: pd.DataFrame, closed: Iterable[Period]) -> list[DayRange]:
     """Choose closed months, the first ones that can all be read."""
     chosen: list[DayRange] = []
+    days = [DayRange.of_period(one) for one in closed]
     for month in months:
-        if any(one.start_date <= month.end_date and month.start_date <= one.end_date for one in closed):
+        if any(first <= month.end_date and month.start_date <= last for first, last in days):
             more = merge_days([*chosen, DayRange.of_period(month)])
-            if sum(_count_requests(more, months, counts, ledger_ids).values()) <= MOST_REQUESTS:
+            if _count_requests(more, months, counts).sum() <= MOST_REQUESTS:
                 chosen = more
     return chosen
 
 
-def _group(requests: Mapping[str, int]) -> list[tuple[str, ...]]:
+def _group(requests: pd.Series[float]) -> list[list[str]]:
     """Group ledgers so that a group takes at most 100 requests; a ledger that takes more alone is in none."""
-    groups: list[tuple[str, ...]] = []
-    left = 0
-    for ledger_id, needed in requests.items():
-        if needed > MOST_REQUESTS:
-            continue
-        if needed > left:
-            groups.append(())
-            left = MOST_REQUESTS
-        groups[-1] += (ledger_id,)
-        left -= needed
+    groups: list[list[str]] = [[]]
+    for ledger_id, needed in requests[requests <= MOST_REQUESTS].items():
+        if requests[groups[-1]].sum() + needed > MOST_REQUESTS:
+            groups.append([])
+        groups[-1].append(str(ledger_id))
     return groups
 
 
-def _count_requests(
-    ranges: Iterable[DayRange], months: Sequence[Period], counts: Mapping[str, Counter[str]], ledger_ids: Iterable[str]
-) -> dict[str, int]:
+def _count_requests(ranges: Iterable[DayRange], months: Sequence[Period], counts: pd.DataFrame) -> pd.Series[float]:
     """About how many requests it takes to read ranges of days of each ledger, if the books have changed little."""
-    sums = []
-    for first, last in ranges:
-        lines: Counter[str] = Counter()
-        for month in months:
-            if first <= month.start_date <= last:
-                lines.update(counts[month.month])
-        sums.append(lines)
-    return {one: sum(max(1, ceil(lines[one] / PAGE_SIZE)) for lines in sums) for one in ledger_ids}
+    names = ([one.month for one in months if first <= one.start_date <= last] for first, last in ranges)
+    pages = [np.ceil(counts.loc[of_range].sum() / PAGE_SIZE).clip(lower=1) for of_range in names]
+    requests: pd.Series[float] = pd.concat(pages, axis="columns").sum(axis="columns")
+    return requests

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from accounting_analytics.arguments import require_type
-from accounting_analytics.column_conversion import BOOLEAN, LOCAL_DATE, TEXT
+from accounting_analytics.column_conversion import BOOLEAN
 from accounting_analytics.duckdb_settings import exact_name
 from accounting_analytics.errors import AmountError, InputError
 from accounting_analytics.exports.star_schema.star_database import StarDatabase
@@ -86,8 +86,13 @@ set enable_external_access = false;
 set lock_configuration = true;
 """
 _TABLES = frozenset(table.name for table in STAR_SCHEMA)
-_SUGGESTION = re.compile(r'\s*Did you mean "(\w+)[^"]*"\?')
 _MAX_REASON = 300
+_NULLABLE: dict[str, Any] = {
+    "bool": BOOLEAN,
+    **dict.fromkeys(("int8", "int16", "int32", "int64"), "Int64"),
+    **dict.fromkeys(("uint8", "uint16", "uint32", "uint64"), "UInt64"),
+}
+"""Dtypes of columns with nulls."""
 
 
 class BooksQueries:
@@ -124,10 +129,7 @@ class BooksQueries:
 
     def _require_reading(self, text: str) -> None:
         try:
-            text.encode()
             statements = self._connection.extract_statements(text)
-        except UnicodeEncodeError:
-            raise InputError(f"the query {quote(text)} has lone surrogates, which are not text; {_ALLOWED}") from None
         except duckdb.Error as error:
             raise InputError(_describe(error)) from None
         if len(statements) != 1:
@@ -174,31 +176,16 @@ def _series(name: str, values: pa.ChunkedArray, *, is_whole: bool) -> pd.Series[
             f"column {quote(name)} of the answer has a number of more digits than this frame carries exactly; write "
             "cast(... as varchar) for its digits, or round(...) it in the query"
         ) from None
-    if pa.types.is_date(values.type):
-        values = values.cast(pa.timestamp("us"))
+    kind = values.type
+    if pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None):
+        values = values.cast(pa.timestamp("us"), safe=False)
     column: pd.Series[Any] = values.to_pandas(integer_object_nulls=True)
-    return column.astype(_dtype(values) or column.dtype)
-
-
-def _dtype(values: pa.ChunkedArray) -> Any:  # noqa: ANN401 (any dtype)
-    """Dtype of a column in this package; None where it is that of pandas."""
-    if pa.types.is_string(values.type):
-        return TEXT
-    if pa.types.is_timestamp(values.type) and values.type.tz is None:
-        return LOCAL_DATE
-    if values.null_count and pa.types.is_boolean(values.type):
-        return BOOLEAN
-    if values.null_count and pa.types.is_integer(values.type):
-        return "UInt64" if pa.types.is_unsigned_integer(values.type) else "Int64"
-    return None
+    return column.astype(_NULLABLE.get(str(kind), column.dtype)) if values.null_count else column
 
 
 def _describe(error: duckdb.Error) -> str:
     """Message of DuckDB on one line, without its copy of the query, and what to do."""
     reason = str(error).partition("\n\nLINE ")[0]
-    suggested = _SUGGESTION.search(reason)
-    if suggested and suggested[1] not in _TABLES | _views().keys():  # a table of DuckDB itself
-        reason = reason[: suggested.start()]
     reason = shorten(printable(reason.replace("\n", "; "), " "), limit=_MAX_REASON)
     return "; ".join(filter(None, [f"the query failed: {reason}", _hint(error)]))
 

@@ -22,7 +22,6 @@ from accounting_analytics.load_metadata import StatedFrame, attach_load_metadata
 from accounting_analytics.loader.line_entries import to_line_frame
 from accounting_analytics.loader.line_tables import lines_within
 from accounting_analytics.messages import join_ids
-from accounting_analytics.money import from_minor_units
 from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
@@ -261,7 +260,7 @@ class VersionReader:
         lines, ledgers = exact_lines(self.line_table(history), history, scale=self.scale), self.ledgers()
         starting: Any = None
         if self.books_start is None:
-            starting = {one: from_minor_units(units, self.scale) for one, units in self._version.anchor.items()}
+            starting = self._version.anchor
             if days.start_date > self.period.start_date:
                 before = (self.period.start_date, days.start_date - _DAY)
                 starting = recompute_cash_flow(

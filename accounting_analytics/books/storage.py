@@ -287,16 +287,10 @@ class WorkingCopy:
         self.files = dict(files)
         self._empty = table_schema(scale).empty_table()
         self._arrived: dict[str, str] = {}
-        self._last_read: tuple[StoredFile | None, pa.Table] = None, self._empty
 
     def read(self, month: str) -> pa.Table:
-        """Line entries of a month; the one that was read last stays in memory."""
-        file = self.files.get(month)
-        if file is None:
-            return self._empty
-        if self._last_read[0] != file:
-            self._last_read = file, self._folder.read(file)
-        return self._last_read[1]
+        """Line entries of a month."""
+        return self._folder.read(self.files[month]) if month in self.files else self._empty
 
     def replace(self, days: Period, lines: pa.Table, chosen: Choice | None = None) -> None:
         """Replace the lines of some days, all or those chosen."""

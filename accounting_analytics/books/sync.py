@@ -28,12 +28,12 @@ from accounting_analytics.ledger_discovery import discover_ledgers, refresh_ledg
 from accounting_analytics.load_metadata import Discovery
 from accounting_analytics.loader import load_cash_flow_report
 from accounting_analytics.loader.line_entries import load_line_entries_to_parquet, load_line_table
-from accounting_analytics.money import to_minor_units
 from accounting_analytics.periods import Period, choose_zone, zone
 from accounting_analytics.progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from decimal import Decimal
 
     from accounting_analytics.books.drift import Drift
     from accounting_analytics.books.month_proof import Balances, ComparedMonth
@@ -88,7 +88,7 @@ class BooksSync:
         self._read_at = {name: one.read_at for name, one in before.items()}
         self._known_complete = {name: self._copy.files[name] for name, one in before.items() if one.complete}
         self._compared: dict[str, StoredFile] = {}
-        self._anchor: dict[str, int] = {} if last is None else last.anchor
+        self._anchor: dict[str, Decimal] = {} if last is None else last.anchor
         self._loaded: set[str] = set()
         self._entries_read: set[str] = set()
         self._ledgers_are_new = False
@@ -300,7 +300,8 @@ class BooksSync:
         name, is_first = month.month, month.start_date == self._period.start_date
         reported = self._load_report(month)
         if is_first and not self._reaches_back:
-            starting = self._take_anchor(reported)
+            self._take_anchor(reported)
+            starting = self._anchor
 
         def compare() -> ComparedMonth:
             is_complete = self._known_complete.get(name) == self._copy.files[name]
@@ -326,16 +327,14 @@ class BooksSync:
         self._compared[name] = self._copy.files[name]
         return compared.ending_balances
 
-    def _take_anchor(self, reported: CashFlowReport) -> pd.DataFrame:
+    def _take_anchor(self, reported: CashFlowReport) -> None:
         """Keep the balances that the service reports at the start of books that do not reach back."""
         balances = reported.exact().starting_balances
-        amounts = zip(balances["ledger_id"], balances["cash_balance"], strict=True)
-        found = {one: to_minor_units(amount, self._client.scale) for one, amount in amounts}
+        found = dict(zip(balances["ledger_id"], balances["cash_balance"], strict=True))
         if self._anchor and found != self._anchor:
             first = self._period.start_date
             self.notes += (f"The cash balances before {first} have changed: lines before the first day of the books.",)
         self._anchor = found
-        return reported.starting_balances
 
     def _load_report(self, month: Period) -> CashFlowReport:
         """Load the report of a month, with the ledgers that it names, and take what it shows of them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -78,7 +79,7 @@ class Version(msgspec.Struct, frozen=True):
 
     `files` are those of the lines by month, and `ledgers` is that of the chart of accounts. `synced_at` is when the
     last sync began, which compared every month; closing some days is a version too. `reaches_back` is whether no ledger
-    has a line before the first day. `anchor` are the cash balances, in minor units, that the service reported at the
+    has a line before the first day. `anchor` are the cash balances that the service reported at the
     start of the first day.
     """
 
@@ -93,7 +94,7 @@ class Version(msgspec.Struct, frozen=True):
     time_zone: str
     scale: int
     reaches_back: bool
-    anchor: dict[str, int]
+    anchor: dict[str, Decimal]
     months: dict[str, MonthRecord]
     files: dict[str, StoredFile]
     ledgers: StoredFile

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import random
-from collections import Counter
 
 import pandas as pd
 import pytest
@@ -58,7 +57,7 @@ def test_ledgers_take_turns_where_requests_are_few(tmp_path, serve, monkeypatch)
 def plan(lines, ledgers, closed=(), turn=0):
     """Plan what to read of ledgers with so many lines a month: the number of ledgers, and the days."""
     ids = [f"ledger-{number:03}" for number in range(ledgers)]
-    counts = {name: Counter(dict.fromkeys(ids, lines)) for name in NAMES}
+    counts = pd.DataFrame(lines, index=NAMES, columns=ids)
     periods = [aa.Period.parse(name, time_zone="UTC") for name in closed]
     readings = plan_reading(counts, MONTHS, ids, periods, turn)
     return [(one.ledger_ids, str(one.days.start_date)[:7], str(one.days.end_date)[:7]) for one in readings]
@@ -83,11 +82,11 @@ def test_a_plan_never_exceeds_the_requests(seed):
     """Whatever the books have, a plan takes 100 requests, and ledgers with too many lines are left to the rota."""
     draw = random.Random(seed)  # noqa: S311 (a test)
     ids = [f"ledger-{number}" for number in range(draw.randint(1, 300))]
-    counts = {name: Counter({one: draw.choice([0, 1, 900, 5000, 20_000]) for one in ids}) for name in NAMES}
+    counts = pd.DataFrame({one: draw.choices([0, 1, 900, 5000, 20_000], k=len(NAMES)) for one in ids}, index=NAMES)
     closed = [aa.Period.parse(name, time_zone="UTC") for name in draw.sample(NAMES, draw.randint(0, 12))]
     readings = plan_reading(counts, MONTHS, ids, closed, draw.randint(0, 50))
     requests = 0
     for one in readings:
-        lines = sum((counts[str(month.start_date)[:7]] for month in one.days.months()), Counter())
+        lines = counts.loc[[month.month for month in one.days.months()]].sum()
         requests += sum(max(1, -(-lines[ledger_id] // 1000)) for ledger_id in one.ledger_ids)
     assert requests <= 100

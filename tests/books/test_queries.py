@@ -131,7 +131,6 @@ STATEMENTS = {
     "pivot cash_flow on month using sum(amount)": "name the columns of the PIVOT",
     "select 1; drop view cash_flow": "the query has 2 statements; write one SELECT",
     "": "the query has 0 statements; write one SELECT",
-    "\ud800": "has lone surrogates, which are not text",
     "selekt 1": 'syntax error at or near "selekt"; write one SELECT',
     "with x as (insert into dim_tag values ('a', 'b', 'c') returning *) select * from x": "dim_tag is not an table",
     "select * from read_text('{path}')": "a query reads the tables of the books only, not files or addresses",
