@@ -157,8 +157,8 @@ def refresh_ledgers(
 ) -> pd.DataFrame:
     """Read the fields of known ledgers again, one line of each, and discover those with new ids.
 
-    What no line shows stays as it was known. With `since_first_line` it is their first line of any day, and
-    ``attrs["first_line_at"]`` the earliest of these.
+    What no line shows stays as it was known. With `since_first_line` it is their first line of any day, which the
+    first day of ``attrs["discovery"]`` then includes.
     """
     discovery = Discovery.stated(known) or Discovery(len(known), None, days)
     accepted = Period(discovery.accepted.start_date, max(discovery.accepted.end_date, days.end_date), days.time_zone)
@@ -176,10 +176,7 @@ def refresh_ledgers(
         search.probe_new()
     for row in rows:
         _keep_fields(search.found[row["id"]], row)
-    found = search.frame(parents or {}, {RequiredLedger(role): one for role, one in known.attrs["required"].items()})
-    if since_first_line and search.first_line_at:
-        found.attrs["first_line_at"] = search.first_line_at.isoformat()
-    return found
+    return search.frame(parents or {}, {RequiredLedger(role): one for role, one in known.attrs["required"].items()})
 
 
 def _keep_fields(ledger: _FoundLedger, row: Mapping[Any, Any]) -> None:
@@ -244,8 +241,6 @@ class _LedgerSearch:
         The days that the service accepts: all, unless it refuses some.
     first_day, last_day : date or None
         The earliest and the latest day of a line that was read.
-    first_line_at : datetime or None
-        The earliest instant of the lines of known ledgers.
     """
 
     def __init__(
@@ -265,7 +260,6 @@ class _LedgerSearch:
         self.days = Period(dt.date.min, dt.date.max, time_zone)
         self.first_day: dt.date | None = None
         self.last_day: dt.date | None = None
-        self.first_line_at: dt.datetime | None = None
         self.found: dict[str, _FoundLedger] = {}
         self.unprobed: list[_FoundLedger] = []
 
@@ -329,8 +323,6 @@ class _LedgerSearch:
             result = probed[ledger.id]
             if result.first_line_at is not None:
                 self._note_lines([result.first_line_at])
-                if ledger.id in self._known:
-                    self.first_line_at = min(result.first_line_at, self.first_line_at or result.first_line_at)
             if result.fields is not None:
                 self._set_fields(ledger, result.fields)
             for opposing_id in sorted(result.opposing):

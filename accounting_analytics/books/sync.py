@@ -21,7 +21,6 @@ from accounting_analytics.books.entries_without_cash import count_lines, plan_re
 from accounting_analytics.books.month_proof import compare_month
 from accounting_analytics.books.storage import WorkingCopy
 from accounting_analytics.books.versions import LineChanges, MonthRecord, Version
-from accounting_analytics.chart_of_accounts import display_order
 from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import InputError, PeriodError
 from accounting_analytics.ledger_discovery import discover_ledgers, refresh_ledgers
@@ -409,8 +408,7 @@ def _with_reported_fields(ledgers: pd.DataFrame, reported: CashFlowReport) -> pd
         sort_code=ids.map(codes).fillna(ledgers["sort_code"]).astype(ledgers["sort_code"].dtype),
         report_cash_flow=ledgers["report_cash_flow"] | has_balance,
     )
-    order = sorted(shown.index, key=lambda row: display_order(shown["sort_code"][row], shown["id"][row]))
-    return shown.loc[order].reset_index(drop=True)
+    return shown.sort_values(["sort_code", "id"], ignore_index=True)
 
 
 def _opposing_ids(lines: pa.Table) -> set[str]:

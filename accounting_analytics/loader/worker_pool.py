@@ -29,13 +29,6 @@ def check_in_flight(in_flight: int) -> int:
     return in_flight
 
 
-def start_in_thread(function: Callable[[], Result], name: str) -> Future[Result]:
-    """Call a function on a daemon thread of its own."""
-    future: Future[Result] = Future()
-    threading.Thread(target=_complete, args=(future, function), name=name, daemon=True).start()
-    return future
-
-
 def _complete(future: Future[Any], function: Callable[..., Any], *arguments: Any) -> None:  # noqa: ANN401 (any function)
     try:
         future.set_result(function(*arguments))

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.loader.worker_pool import WorkerPool, check_in_flight, start_in_thread
+from accounting_analytics.loader.worker_pool import WorkerPool, check_in_flight
 
 
 def test_results_are_those_of_all_pieces():
@@ -50,18 +50,6 @@ def test_the_first_error_stops_all_work():
 def test_no_work_has_no_results():
     """Without pieces there is nothing to wait for."""
     assert list(WorkerPool(lambda piece: piece, size=lambda _: 1, threads=2).results([])) == []
-
-
-def test_a_function_runs_in_its_own_thread():
-    """The future has the result or the error of the function."""
-    assert start_in_thread(lambda: threading.current_thread().name, "named").result(60) == "named"
-
-    def fail():
-        msg = "failed"
-        raise ValueError(msg)
-
-    with pytest.raises(ValueError, match="failed"):
-        start_in_thread(fail, "failing").result(60)
 
 
 @pytest.mark.parametrize("in_flight", [0, -1, True, 1.5, None])
