@@ -90,7 +90,8 @@ class Books(VersionReader, Result):
     ) -> SyncResult:
         """Bring the books up to date with the service, and compare every month with its cash flow report.
 
-        The first sync loads everything, and continues where an interrupted one ended. A later one reads the ledgers and
+        The first sync loads everything, and continues where an interrupted one ended, if the ledgers and days are still
+        the same. A later one reads the ledgers and
         the recent days again, compares each month with the service's own report, and reads again what differs. Entries
         without cash, which no report shows, are read again in all months where that takes at most 100 requests, one for
         each ledger that is not cash and one more for each 1,000 lines. Where it takes more, those of closed months are
@@ -320,8 +321,8 @@ class Books(VersionReader, Result):
         if version is None:
             return {"folder": str(self.folder), "version": None}
         stated: dict[str, Any] = msgspec.to_builtins(version, builtin_types=(dt.datetime, dt.date))
-        months = {"months": version.month_table()}
-        return {"folder": str(self.folder), "version": version.number, **stated, **months}
+        shown = {name: value for name, value in stated.items() if name not in {"number", "files", "ledgers", "format"}}
+        return {"folder": str(self.folder), "version": version.number, **shown, "months": version.month_table()}
 
 
 @overload

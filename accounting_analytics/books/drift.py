@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -113,28 +112,27 @@ class Drift(Result):
         What an entry moved in cash is that of all its lines, so that the changes of all entries sum to the change of
         cash in all months, if no period was given.
         """
-        counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for entry_id, kind, _ in set(zip(*self._columns("journal_entry_id", KIND, "id"), strict=True)):
-            counts[entry_id][kind] += 1
-        names = {one.ledger_id: one.ledger_name for one in self._changes}
-        ledgers: defaultdict[str, dict[str, None]] = defaultdict(dict)
-        for entry_id, ledger_id in zip(*self._columns("journal_entry_id", "ledger_id"), strict=True):
-            ledgers[entry_id][names[ledger_id]] = None
+        changed = self._lines.select(["journal_entry_id", "id", "ledger_id", KIND]).to_pandas()
+        lines_once = changed.drop_duplicates(["id", KIND])
+        names = changed["ledger_id"].map({one.ledger_id: one.ledger_name for one in self._changes})
+        ledgers = names.groupby(changed["journal_entry_id"]).agg(lambda of_entry: ", ".join(of_entry.unique()))
         lines = with_local_dates(self._entry_lines, self.time_zone).to_pandas()
         entries = lines.drop_duplicates("journal_entry_id").sort_values(["datetime", "journal_entry_id"])
         ids, payees = list(entries["journal_entry_id"]), payees_of_entries(lines, self._cash)
-        before, after = (self._cash_of_entries(lines, version) for version in (BEFORE, AFTER))
+        counts = pd.crosstab(lines_once["journal_entry_id"], lines_once[KIND])
+        counts = counts.reindex(index=ids, columns=list(KINDS), fill_value=0)
+        before, after = (self._cash_of_entries(lines[lines[CHANGE] == version]) for version in (BEFORE, AFTER))
         zero = from_minor_units(0, self.scale)
         columns = {
             "journal_entry_id": ids,
             "local_date": list(entries["local_date"]),
             "description": list(entries["journal_entry_description"]),
             "payee": [payees.get(one) for one in ids],
-            "ledgers": [", ".join(ledgers[one]) for one in ids],
-            "kind": [_entry_kind(counts[one], is_old=one in before, is_new=one in after) for one in ids],
-            "lines_added": [counts[one][_ADDED] for one in ids],
-            "lines_removed": [counts[one][_REMOVED] for one in ids],
-            "lines_changed": [counts[one][_RECATEGORIZED] + counts[one][_AMENDED] for one in ids],
+            "ledgers": [ledgers[one] for one in ids],
+            "kind": [_entry_kind(counts.loc[one], is_old=one in before, is_new=one in after) for one in ids],
+            "lines_added": list(counts[_ADDED]),
+            "lines_removed": list(counts[_REMOVED]),
+            "lines_changed": list(counts[_RECATEGORIZED] + counts[_AMENDED]),
             "before": [before.get(one, zero) for one in ids],
             "after": [after.get(one, zero) for one in ids],
             "change": [EXACT.subtract(after.get(one, zero), before.get(one, zero)) for one in ids],
@@ -142,17 +140,11 @@ class Drift(Result):
         fits = all(fits_float(one, self.scale) for name in (BEFORE, AFTER, CHANGE) for one in columns[name])
         return EntryDrift.from_columns(columns, self.scale, as_decimals=self._as_decimals or not fits)
 
-    def _columns(self, *names: str) -> list[list[str]]:
-        """Columns of the changed lines."""
-        return [self._lines[name].to_pylist() for name in names]
-
-    def _cash_of_entries(self, lines: pd.DataFrame, version: str) -> dict[str, Decimal]:
-        """Sum what each entry of a version moved in cash."""
-        of_version = lines[lines[CHANGE] == version]
-        zero = from_minor_units(0, self.scale)
-        is_cash = of_version["ledger_id"].isin(self._cash)
-        amounts = of_version["signed_amount"].where(is_cash, zero)
-        return sum_by_key(zip(of_version["journal_entry_id"], amounts, strict=True))
+    def _cash_of_entries(self, lines: pd.DataFrame) -> dict[str, Decimal]:
+        """Sum what each entry moved in cash; zero where it moved none."""
+        is_cash = lines["ledger_id"].isin(self._cash)
+        amounts = lines["signed_amount"].where(is_cash, from_minor_units(0, self.scale))
+        return sum_by_key(zip(lines["journal_entry_id"], amounts, strict=True))
 
     @property
     def line_counts(self) -> dict[str, int]:
@@ -354,11 +346,11 @@ def _lines_of_entries(before: pa.Table, after: pa.Table, entry_ids: pa.Array) ->
     return pa.concat_tables(sides, promote_options="default")
 
 
-def _entry_kind(counts: Counter[str], *, is_old: bool, is_new: bool) -> str:
+def _entry_kind(counts: pd.Series[int], *, is_old: bool, is_new: bool) -> str:
     """Kind of an entry by those of its changed lines, and which versions have it."""
     if not is_old or not is_new:
         return _ADDED if is_new else _REMOVED
-    return _RECATEGORIZED if set(counts) == {_RECATEGORIZED} else _AMENDED
+    return _RECATEGORIZED if counts[_RECATEGORIZED] == counts.sum() else _AMENDED
 
 
 def _negated(lines: pa.Table, ledger_ids: Iterable[str]) -> pa.Table:

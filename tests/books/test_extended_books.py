@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
+from accounting_analytics.errors import ServiceError
 
 
 def test_books_that_are_extended_reach_back(tmp_path, serve):
@@ -104,6 +105,37 @@ def test_a_sync_looks_before_the_first_day(tmp_path, serve, touches_cash):
         assert books.sync(service.client, start_date="2025-09-01", end_date="2025-12-31").ties
         assert books.books_start == dt.date(2025, 9, 1)
         assert len(books.line_entries(aa.Period("2025-09-01", "2025-09-30", books.time_zone))) == 4
+
+
+class Interrupted(httpx.HTTPTransport):
+    """Counts the requests, and refuses one of them for good."""
+
+    count = refused = 0
+
+    def handle_request(self, request):
+        """Send a request."""
+        self.count += 1
+        return httpx.Response(501, json={}) if self.count == self.refused else super().handle_request(request)
+
+
+def test_an_interrupted_first_sync_continues(books, tmp_path):
+    """What was loaded before the failure is not requested again; nothing of it is left afterwards."""
+    categories = [f"category-{number}" for number in range(20)]
+    entries = [("2025-03-10", {"bank": -1, one: 1}) for one in categories]
+    ledgers = {"bank": "bank_account"} | dict.fromkeys(categories, "expense operating_expenses debit")
+    days = {"start_date": "2025-03-01", "end_date": "2025-03-31", "progress": False}
+    transport = Interrupted()
+    client = books(entries, ledgers, transport=transport)
+    needed = aa.Books.open(tmp_path / "whole").sync(client, **days).requests
+    transport.count, transport.refused = 0, needed - 1
+    local = aa.Books.open(tmp_path / "books")
+    with pytest.raises(ServiceError):
+        local.sync(client, **days)
+    assert local.version is None
+    result = local.sync(client, **days)
+    assert result.ties
+    assert result.requests < needed - 10
+    assert sorted(path.name for path in local.folder.iterdir()) == ["books.lock", "ledgers", "lines"]
 
 
 class EmptyFirstPage(httpx.HTTPTransport):
