@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -41,14 +41,6 @@ _SUMMED = (
     "Starting balances are summed from the line entries since {books_start}; that is correct only if the books do not "
     "begin earlier."
 )
-
-
-class _Month(NamedTuple):
-    """A month's report, the recomputed one, and their reconciliation."""
-
-    reported: CashFlowReport
-    recomputed: CashFlowReport
-    reconciliation: Reconciliation
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,8 +116,8 @@ class MonthlyReconciliation(Result):
         count = len(self.reconciliations)
         if self.untied:
             untied = ", ".join(f"{month.period.start_date:%Y-%m}" for month in self.untied)
-            hint = "; the books begin before books_start: give their first day, or leave it out"
-            hint = hint if self.untied[0].without_history else ""
+            earlier = "; the books begin before books_start: give their first day, or leave it out"
+            hint = earlier if self.untied[0].without_history else ""
             return f"{len(self.untied)} of {count_of(count, 'month')} untied: {untied}{hint}"
         compared = "" if self.compared_everything else " in the figures compared"
         return f"{'all ' if count > 1 else ''}{count_of(count, 'month ties', 'months tie')} to the last digit{compared}"
@@ -162,7 +154,7 @@ class MonthlyReconciliation(Result):
                 "start_date": month.period.start_date,
                 "end_date": month.period.end_date,
                 "ties": month.ties,
-                "differences": len(month.differences),
+                "differences": len(month.rows),
                 "not_compared": sum(one.not_compared for one in month.comparisons),
                 **report.exact_sums()._asdict(),
                 "anchored": self.anchored,
@@ -316,29 +308,22 @@ def _reconcile_each(
     *,
     anchored: bool,
     allow_partial: bool,
-) -> Iterator[_Month]:
+) -> Iterator[tuple[CashFlowReport, CashFlowReport, Reconciliation]]:
     """Load, recompute and compare each month; an anchored one starts where the month before ended, if that tied."""
-    before: _Month | None = None
+    before: pd.DataFrame | None = None
     for month in months:
         days = (month.start_date, month.end_date)
         reported = load_cash_flow_report(client, *days, time_zone=month.time_zone)
+        anchor = reported.starting_balances if before is None else before
         recomputed = recompute_cash_flow(
             line_entries,
             ledgers,
             *days,
             time_zone=month.time_zone,
-            starting_balances=_anchor(reported, before) if anchored else None,
+            starting_balances=anchor if anchored else None,
             amounts="decimal" if reported.as_decimals else None,
             allow_partial=allow_partial,
         )
-        before = _Month(
-            reported, recomputed, reconcile(reported, recomputed, line_entries=line_entries, ledgers=ledgers)
-        )
-        yield before
-
-
-def _anchor(reported: CashFlowReport, before: _Month | None) -> pd.DataFrame:
-    """Return the starting balances of an anchored month: the end of the month before if it ties, else the reported."""
-    if before is None or not before.reconciliation.ties:
-        return reported.starting_balances
-    return before.recomputed.ending_balances
+        found = reconcile(reported, recomputed, line_entries=line_entries, ledgers=ledgers)
+        before = recomputed.ending_balances if found.ties else None
+        yield reported, recomputed, found

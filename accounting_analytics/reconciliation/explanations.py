@@ -61,7 +61,9 @@ def explain_differences(
     """
     found = {what: compared[what].differences for what in KINDS}
     gaps = {what: {one.ledger_id: one.amount for one in rows} for what, rows in found.items()}
-    lines = _by(found["line"], "ledger_id")
+    lines: defaultdict[str | None, list[Difference]] = defaultdict(list)
+    for line in found["line"]:
+        lines[line.ledger_id].append(line)
     known = _Known(
         reported,
         recomputed,
@@ -218,14 +220,6 @@ _EXPLAIN: dict[str, Callable[[Difference, _Known], tuple[str, bool]]] = {
     "total_net_cash_flow": _explain_total,
 }
 """Says why a figure differs, and whether that follows from others, by kind and in the order of :data:`KINDS`."""
-
-
-def _by(differences: Iterable[Difference], field: str) -> dict[str | None, list[Difference]]:
-    """Group differences by a field."""
-    groups: dict[str | None, list[Difference]] = {}
-    for one in differences:
-        groups.setdefault(getattr(one, field), []).append(one)
-    return groups
 
 
 def _sum(differences: Iterable[Difference]) -> Decimal:

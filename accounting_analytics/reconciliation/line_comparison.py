@@ -96,7 +96,8 @@ def compare_lines(
     has_cash_side_ids = _has_cash_side_ids(reported.lines, recomputed.lines, line_entries)
     joined = _join_lines(reported.lines, recomputed.lines, "journal_entry_id" if has_cash_side_ids else "line_id")
     rows = pa.Table.from_pandas(joined[joined["differs"]], preserve_index=False).to_pylist()
-    correct = _ledgers_that_agree(reported, recomputed)
+    nets = (zip(one.ledgers["ledger_id"], one.ledgers["net_cash_flow"], strict=True) for one in (reported, recomputed))
+    correct = {ledger_id for ledger_id, _ in set.intersection(*map(set, nets))}  # a line may be repeated there
     pairs = [pair for row in rows if not ((pair := _pair(row)).is_repeated and pair.ledger_id in correct)]
     explainer = _LineExplainer(reported, recomputed, pairs, line_entries, names)
     differences = [explainer.difference(pair) for pair in pairs]
@@ -162,15 +163,6 @@ def _pair(row: Mapping[str, Any]) -> LinePair:
         for side in ("reported", "recomputed")
     )
     return LinePair(row["ledger_id"], reported, recomputed)
-
-
-def _ledgers_that_agree(reported: CashFlowReport, recomputed: CashFlowReport) -> set[str]:
-    """Ledgers whose own net cash flow is the same on both sides."""
-    stated, expected = (
-        set(zip(report.ledgers["ledger_id"], report.ledgers["net_cash_flow"], strict=True))
-        for report in (reported, recomputed)
-    )
-    return {ledger_id for ledger_id, _ in stated & expected}
 
 
 def _describe_accepted(joined: pd.DataFrame, *, is_by_id: bool) -> list[str]:

@@ -364,6 +364,8 @@ def reconcile(
     InputError
         The two cannot be compared: different days or scales, a report filtered by tags, the same report twice, or two
         of the same origin.
+    FrameError
+        `line_entries` has no amounts, or is not a frame; they are read only where the reports differ.
     """
     if ledgers is None and isinstance(line_entries, LocalBooks):
         ledgers = line_entries.ledgers()
@@ -461,14 +463,18 @@ def _require_comparable(reported: CashFlowReport, recomputed: CashFlowReport) ->
     return [f"{period.time_zone} and {expected.time_zone} have the same days in this period."]
 
 
-def _ledger_names(reported: CashFlowReport, recomputed: CashFlowReport) -> dict[str, str]:
-    """Name of every ledger in either report; the recomputed name wins."""
-    names: dict[str, str] = {}
-    for report in (reported, recomputed):
-        names.update(zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True))
-        for balances in (report.starting_balances, report.ending_balances):
-            names.update(zip(balances["ledger_id"], balances["ledger_name"], strict=True))
-    return names
+def _ledger_names(*reports: CashFlowReport) -> dict[str, str]:
+    """Name of every ledger in some reports; the last one wins."""
+    tables = [
+        (table["ledger_id"], table[name])
+        for report in reports
+        for table, name in (
+            (report.ledgers, "name"),
+            (report.starting_balances, "ledger_name"),
+            (report.ending_balances, "ledger_name"),
+        )
+    ]
+    return {ledger_id: name for ids, names in tables for ledger_id, name in zip(ids, names, strict=True)}
 
 
 def _with_names(one: Difference, names: Mapping[str, str], chart: LedgerNames | None) -> Difference:

@@ -767,6 +767,22 @@ def test_line_entries_must_be_a_frame(line_entries):
         aa.reconcile(without(added(REPORT, line_id="le_new"), "lines", 0), RECOMPUTED, line_entries=line_entries)
 
 
+def test_amounts_of_any_size_are_compared_exactly():
+    """A cent is found in amounts of 22 digits, and sentences have every digit."""
+    huge = Decimal("12345678901234567890.91")
+    moment = pd.Timestamp("2025-01-10T12:00Z")
+    rows = [("le_1", "bank", "je_1", -huge), ("le_2", "rent", "je_1", huge)]
+    columns = dict(zip(("id", "ledger_id", "journal_entry_id", "signed_amount"), zip(*rows, strict=True), strict=True))
+    columns |= {"journal_entry_description": [None] * 2, "datetime": [moment] * 2}
+    lines = LineEntries.from_columns({name: list(values) for name, values in columns.items()}, as_decimals=True)
+    recomputed = aa.recompute_cash_flow(lines, ledger_frame(), "2025-01-01", "2025-01-31", time_zone="UTC")
+    reported = changed(dataclasses.replace(recomputed, origin="loaded"), "lines", 0, "amount", CENT - huge)
+    outcome = aa.reconcile(reported, recomputed, line_entries=lines, ledgers=ledger_frame())
+    assert [row.amount for row in outcome.rows] == [CENT]
+    assert f"reported {CENT - huge:,}, recomputed {-huge:,}, difference 0.01" in outcome.explain()
+    assert aa.reconcile(dataclasses.replace(recomputed, origin="loaded"), recomputed, line_entries=lines).ties
+
+
 def test_errors_in_many_lines_are_all_found():
     """Seven cents in 20,000 lines are exactly the seven differences found."""
     count = 20_000
