@@ -20,18 +20,16 @@ from accounting_analytics.arguments import require_type
 from accounting_analytics.column_conversion import BOOLEAN
 from accounting_analytics.duckdb_settings import exact_name
 from accounting_analytics.errors import AmountError, InputError
-from accounting_analytics.exports.star_schema.star_database import StarDatabase
-from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA
-from accounting_analytics.exports.writers import all_views
+from accounting_analytics.exports.star_schema import STAR_SCHEMA, all_views, build_star_schema, connect
 from accounting_analytics.extras import import_extra
 from accounting_analytics.messages import printable, quote, shorten
 from accounting_analytics.money import to_floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from accounting_analytics.exports.books import ExportedBooks, MonthProof
+    from accounting_analytics.exports.books import ExportedBooks
 
 
 _HADOOP_GLOB = re.compile(r"[*?\[\]{}]")
@@ -85,7 +83,7 @@ set python_enable_replacements = false;
 set enable_external_access = false;
 set lock_configuration = true;
 """
-_TABLES = frozenset(table.name for table in STAR_SCHEMA)
+_TABLES = sorted(table.name for table in STAR_SCHEMA)
 _MAX_REASON = 300
 _NULLABLE: dict[str, Any] = {
     "bool": BOOLEAN,
@@ -101,19 +99,16 @@ class BooksQueries:
     Parameters
     ----------
     books : ExportedBooks
-        Line entries, ledgers and report of the days that the tables have.
-    proofs : mapping of str to MonthProof
-        By month, ``2026-01``: what ``dim_load`` states of it.
+        Line entries, ledgers, report and proofs of the days that the tables have.
     notes : iterable of str
         Notes of every answer.
     """
 
-    def __init__(self, books: ExportedBooks, proofs: Mapping[str, MonthProof], *, notes: Iterable[str] = ()) -> None:
+    def __init__(self, books: ExportedBooks, *, notes: Iterable[str] = ()) -> None:
         self._notes = tuple(notes)
         self._lock = threading.Lock()  # DuckDB refuses two queries of one connection at a time
-        self._connection = StarDatabase(books, proofs, with_copy=True).connection
-        for name, query in _views().items():
-            self._connection.execute(f"create view {name} as {query}")
+        self._connection = connect()
+        build_star_schema(self._connection, books)
         self._connection.execute(_LOCK)
 
     def query(self, text: str) -> pd.DataFrame:
@@ -121,11 +116,14 @@ class BooksQueries:
         require_type(text, str, "query", _ALLOWED)
         with self._lock:
             self._require_reading(text)
+            self._connection.execute("begin transaction read only")  # a SELECT may contain an INSERT
             try:
                 relation = self._connection.sql(text)
                 return self._frame(relation.to_arrow_table(), relation.columns, relation.types)
             except duckdb.Error as error:
                 raise InputError(_describe(error)) from None
+            finally:
+                self._connection.execute("rollback")
 
     def _require_reading(self, text: str) -> None:
         try:
@@ -154,9 +152,9 @@ class BooksQueries:
 
 
 @cache
-def _views() -> dict[str, str]:
-    """Query of each view by name."""
-    return {name: query for name, _, query in all_views()}
+def _views() -> list[str]:
+    """Names of the views."""
+    return [name for name, *_ in all_views()]
 
 
 def _numbered(name: str) -> Iterator[str]:
@@ -194,7 +192,7 @@ def _hint(error: duckdb.Error) -> str:
     if isinstance(error, duckdb.ParserException):
         return _ALLOWED
     if isinstance(error, duckdb.CatalogException) and "Table with name" in str(error):
-        return f"the tables and views are {', '.join([*sorted(_TABLES), *_views()])}"
+        return f"the tables and views are {', '.join([*_TABLES, *_views()])}"
     if isinstance(error, duckdb.BinderException):
         return "DESCRIBE and the name of a table or view, such as DESCRIBE line_entries, lists its columns"
     if isinstance(error, duckdb.PermissionException):

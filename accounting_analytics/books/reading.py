@@ -290,7 +290,7 @@ class VersionReader:
     @cached_property
     def _queries(self) -> BooksQueries:
         days = self.period
-        return BooksQueries(ExportedBooks.from_books(self, days), self.month_proofs(days), notes=self.notes)
+        return BooksQueries(ExportedBooks.from_books(self, days), notes=self.notes)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy or a pickle has: not the tables of queries, which it makes again."""

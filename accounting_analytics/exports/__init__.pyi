@@ -1,9 +1,7 @@
 from .export_books import check_output, export, export_parquet
 from .formats import FORMATS
-from .manifest import ExportedFile, ExportedMonth, Manifest
+from .manifest import ExportDifference, ExportedFile, ExportVerification, Manifest, verify_export
 from .questions import QUESTIONS, Question
-from .verification import ExportDifference, ExportVerification, verify_export
-from .version_folder import VersionFolder
 
 __all__ = [
     "FORMATS",
@@ -11,10 +9,8 @@ __all__ = [
     "ExportDifference",
     "ExportVerification",
     "ExportedFile",
-    "ExportedMonth",
     "Manifest",
     "Question",
-    "VersionFolder",
     "check_output",
     "export",
     "export_parquet",

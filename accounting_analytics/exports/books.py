@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
 
-import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,7 +12,6 @@ import pyarrow.compute as pc
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow import recompute_cash_flow
 from accounting_analytics.cash_flow_report import CashFlowReport, require_report
-from accounting_analytics.duckdb_settings import WITHOUT_EXTENSIONS
 from accounting_analytics.errors import AccountingAnalyticsError, FrameError, InputError
 from accounting_analytics.load_metadata import known_ledgers_claim, missing_reasons, read_instant
 from accounting_analytics.local_books import LocalBooks
@@ -24,45 +22,34 @@ from accounting_analytics.schemas import Ledgers, LineEntries
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from accounting_analytics.reconciliation import Reconciliation
+    import duckdb
 
 
-_SAME_LINES = """
+_DIFFERENT_LINES = """
 with flow as (
     select id as line_id, ledger_id, -signed_amount as amount, datetime, journal_entry_id
-    from line
-    where ledger_id not in (from cash)
-        and journal_entry_id in (select journal_entry_id from line where ledger_id in (from cash))
+    from source.line
+    where ledger_id not in (select id from source.ledger where report_cash_flow)
+        and journal_entry_id in (
+            select line.journal_entry_id
+            from source.line
+            inner join source.ledger on ledger.id = line.ledger_id
+            where ledger.report_cash_flow
+        )
 ),
-unbalanced as (
-    select journal_entry_id
-    from line
-    group by journal_entry_id
-    having sum(signed_amount) <> 0
+reported as (
+    select line_id, ledger_id, amount, datetime, journal_entry_id
+    from source.report_line
 )
-select
-    count(*) filter (where flow = reported) as same,
-    count(*) filter (where flow is distinct from reported) as different,
-    (select count(*) from unbalanced) as unbalanced
+select count(*)
 from flow
-full join (select line_id, ledger_id, amount, datetime, journal_entry_id from reported) as reported using (line_id)
+full join reported using (line_id)
+where flow is distinct from reported
 """
-"""Lines of a month that are the same in line entries and report, those that are not, and entries of several months."""
-
-_SUMS = """
-select
-    min(id) as id, ledger_id, touches_cash::varchar as journal_entry_id, '' as journal_entry_description,
-    min(datetime) as datetime, sum(signed_amount) as signed_amount
-from (
-    from line
-    select *, journal_entry_id in (select journal_entry_id from line where ledger_id in (from cash)) as touches_cash
-)
-group by ledger_id, touches_cash
-"""
-"""All entries of a month that touch cash as one entry, and all others as another: their sums are the same."""
+"""How many lines the report and the line entries do not share."""
 
 
 class MonthProof(NamedTuple):
@@ -103,12 +90,15 @@ class ProvenBooks(LocalBooks, Protocol):
 class ExportedBooks(NamedTuple):
     """Validated line entries, ledgers and report of one period."""
 
-    lines: pa.Table  # exact, with ``date`` and ``month``
+    lines: pa.Table  # exact, with ``date``
     ledgers: pd.DataFrame
     report: CashFlowReport  # exact
-    missing: tuple[str, ...]  # why lines of the period are missing
-    read_at: dt.datetime | None  # None if the frame of the lines does not state it
     known_ledgers: str  # which ledgers are known, as a sentence
+    missing: tuple[str, ...] = ()  # why lines of the period are missing
+    read_at: dt.datetime | None = None  # when frames were read, if they state it
+    proofs: Mapping[str, MonthProof] = {}  # by month; none before frames are compared with their report
+    local_books: str | None = None
+    books_version: int | None = None
 
     @classmethod
     def from_frames(cls, line_entries: pd.DataFrame, ledgers: pd.DataFrame, report: CashFlowReport) -> Self:
@@ -121,40 +111,29 @@ class ExportedBooks(NamedTuple):
         exact = LineEntries.checked_exact(line_entries)
         if exact.scale != report.scale:
             raise FrameError(f"line entries have scale {exact.scale}, the report has scale {report.scale}")
-        lines = arrow_table(exact.frame.drop(columns="local_date", errors="ignore"))
+        lines = with_dates(arrow_table(exact.frame.drop(columns="local_date", errors="ignore")), report.period)
         return cls(
-            lines=lines_within(with_dates(lines, report.period), report.period),
+            lines=_lines_within(lines, report.period),
             ledgers=Ledgers.checked(ledgers),
             report=report.exact(),
+            known_ledgers=known_ledgers_claim(ledgers, len(ledgers)),
             missing=missing_reasons(line_entries, report.period, history=False),
             read_at=read_instant(line_entries),
-            known_ledgers=known_ledgers_claim(ledgers, len(ledgers)),
         )
 
     @classmethod
     def from_books(cls, books: ProvenBooks, period: Period) -> Self:
-        """Take the line entries, ledgers and recomputed report of some days of local books."""
-        report = books.report(period, allow_partial=True)
-        lines = with_dates(books.line_table(period), period)
+        """Take the line entries, ledgers, recomputed report and proofs of some days of local books."""
         ledgers = books.ledgers()
         return cls(
-            lines=lines,
+            lines=with_dates(books.line_table(period), period),
             ledgers=Ledgers.checked(ledgers),
-            report=report.exact(),
-            missing=(),
-            read_at=None,
+            report=books.report(period, allow_partial=True).exact(),
             known_ledgers=known_ledgers_claim(ledgers, len(ledgers)),
+            proofs=books.month_proofs(period),
+            local_books=books.source,
+            books_version=books.version,
         )
-
-    def lines_by_month(self) -> dict[str, int]:
-        """Count the lines of each month of the period, also of those without any."""
-        counts = {row["values"]: row["counts"] for row in self.lines["month"].value_counts().to_pylist()}
-        names = (month.month for month in self.period.months())
-        return {name: counts.get(name, 0) for name in names}
-
-    def same_proofs(self, verdict: str, proven_at: dt.datetime | None = None) -> dict[str, MonthProof]:
-        """Proof of each month where that of the whole period is the only one."""
-        return dict.fromkeys(self.lines_by_month(), MonthProof(verdict, self.read_at, proven_at))
 
     @property
     def scale(self) -> int:
@@ -194,15 +173,9 @@ def _require_whole_report(report: CashFlowReport) -> None:
 
 
 def with_dates(table: pa.Table, period: Period) -> pa.Table:
-    """Table with the local ``date`` of each ``datetime`` in the zone of a period, and its ``month`` as ``2026-01``."""
-    dates = local_dates(table["datetime"], period.time_zone)
-    months = pc.utf8_slice_codeunits(dates.cast(pa.string()), 0, 7)
-    return table.append_column("date", dates).append_column("month", months)
-
-
-def local_dates(instants: pa.ChunkedArray, time_zone: str) -> pa.Array:
-    """Local calendar date of each instant."""
-    return pc.floor_temporal(local_times(instants, time_zone), unit="day").cast(pa.date32())
+    """Table with the local ``date`` of each ``datetime`` in the zone of a period."""
+    days = pc.floor_temporal(local_times(table["datetime"], period.time_zone), unit="day")
+    return table.append_column("date", days.cast(pa.date32()))
 
 
 def local_times(instants: pa.ChunkedArray, time_zone: str) -> pa.Array:
@@ -216,69 +189,32 @@ def arrow_table(frame: pd.DataFrame) -> pa.Table:
     return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
 
 
-def report_lines(books: ExportedBooks) -> pa.Table:
-    """Lines of the report with their local dates."""
-    return with_dates(arrow_table(books.report.lines), books.period)
-
-
-def lines_within(lines: pa.Table, period: Period) -> pa.Table:
-    """Lines of a period; a slice where they follow each other, because a filter copies all columns."""
+def _lines_within(lines: pa.Table, period: Period) -> pa.Table:
+    """Lines of a period; all of them as they are, because a filter copies all columns."""
     start, end = (pa.scalar(day, pa.date32()) for day in (period.start_date, period.end_date))
     inside = pc.and_(pc.greater_equal(lines["date"], start), pc.less_equal(lines["date"], end))
-    first, count = max(pc.index(inside, True).as_py(), 0), pc.sum(inside).as_py() or 0
-    are_together = pc.all(inside.slice(first, count)).as_py()
-    return lines.slice(first, count) if are_together else lines.filter(inside)
+    return lines if pc.all(inside).as_py() else lines.filter(inside)
 
 
-class Agreement(NamedTuple):
-    """Whether report and line entries agree, in words and as a fact."""
+def compare_with_report(database: duckdb.DuckDBPyConnection, books: ExportedBooks) -> MonthProof:
+    """Recompute the report from the line entries in a database, rolled forward from its starting balances, and compare.
 
-    verdict: str
-    is_proven: bool
-
-
-def describe_agreement(books: ExportedBooks) -> Agreement:
-    """Recompute the report from the line entries, rolled forward from its starting balances, and compare the two.
-
-    The text does not name the period, so that it is the same for a month of it that agrees as well.
+    Lines are compared by the database, and only where they differ by the reconciliation, which takes far more memory.
     """
+    report, none = books.report, books.report.lines.head(0)
     try:
-        result = _compare(books)
+        if database.execute(_DIFFERENT_LINES).fetchall() != [(0,)]:
+            result = reconcile(report, _recompute(books, books.lines, lines=True))
+        else:
+            totals = _recompute(books, database.sql("from source.line"), lines=False)
+            result = reconcile(replace(report, lines=none), replace(totals, lines=none, totals_only=False))
     except AccountingAnalyticsError as error:
-        return Agreement(f"Not compared: {error}", is_proven=False)
-    return Agreement(f"{result.verdict[0].upper()}{result.verdict[1:]}.", result.ties)
+        return MonthProof(f"Not compared: {error}", books.read_at)
+    verdict = f"{result.verdict[0].upper()}{result.verdict[1:]}."
+    return MonthProof(verdict, books.read_at, report.read_at if result.ties else None)
 
 
-def _compare(books: ExportedBooks) -> Reconciliation:
-    """Compare figures of all days; lines only where they are not the same, because that takes far more memory."""
-    report = books.report
-    sums = None if report.lines.empty else _sums_of_same_lines(books)
-    if sums is None:
-        return reconcile(report, _recompute(books, books.lines, lines=True))
-    compared = report.lines.head(0)  # the lines are the same, and need not be compared again
-    totals = replace(_recompute(books, sums, lines=False), lines=compared, totals_only=False)
-    return reconcile(replace(report, lines=compared), totals)
-
-
-def _sums_of_same_lines(books: ExportedBooks) -> pa.Table | None:
-    """Sum the entries of each month, as lines; None unless the report has exactly their cash flow lines."""
-    reported, found, sums = report_lines(books), 0, []
-    is_cash = books.ledgers["report_cash_flow"]
-    with duckdb.connect(config=WITHOUT_EXTENSIONS) as database:
-        database.execute("set TimeZone = 'UTC'")
-        database.register("cash", pa.table({"ledger_id": pa.array(books.ledgers.loc[is_cash, "id"], pa.string())}))
-        for month in books.period.months():
-            database.register("line", lines_within(books.lines, month))
-            database.register("reported", lines_within(reported, month))
-            same, different, unbalanced = database.execute(_SAME_LINES).fetchall()[0]
-            if different or unbalanced:
-                return None
-            found += same
-            sums.append(database.sql(_SUMS).to_arrow_table())
-    return pa.concat_tables(sums) if found == len(reported) else None
-
-
-def _recompute(books: ExportedBooks, line_entries: pa.Table, *, lines: bool) -> CashFlowReport:
+def _recompute(books: ExportedBooks, line_entries: object, *, lines: bool) -> CashFlowReport:
     return recompute_cash_flow(
         line_entries,
         books.ledgers,

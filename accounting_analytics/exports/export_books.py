@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.books import ExportedBooks, ProvenBooks, describe_agreement
+from accounting_analytics.exports.books import ExportedBooks, ProvenBooks
 from accounting_analytics.exports.formats import FORMATS
-from accounting_analytics.exports.manifest import ExportedMonth, Manifest, export_folder, join_verdicts
-from accounting_analytics.exports.star_schema.star_database import StarDatabase
-from accounting_analytics.exports.version_folder import CURRENT, VersionFolder
+from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest
+from accounting_analytics.exports.outputs import OutputFile, VersionFolder
+from accounting_analytics.exports.star_schema import build_star_schema, connect
 from accounting_analytics.exports.writers import (
-    duckdb_path,
-    excel_path,
-    write_csv_files,
+    DatabaseFile,
+    workbook_file,
+    write_csv,
     write_duckdb,
     write_excel,
     write_parquet,
@@ -28,30 +31,27 @@ from accounting_analytics.messages import quote, shorten
 from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
     import pandas as pd
 
     from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.exports.books import MonthProof
 
 _MAX_REASON = 300
 
 
-class Writer(NamedTuple):
+class _Writer(NamedTuple):
     """How a format is written."""
 
-    check: Callable[[str | Path], Path | VersionFolder]  # refuses an unsuitable output, and returns what to write
-    write: Callable[..., Manifest]
-    has_fiscal_years: bool = True
+    output: Callable[[str | Path], VersionFolder | OutputFile]  # refuses an unsuitable output
+    write: Callable[[duckdb.DuckDBPyConnection, Path, Manifest, ExportedBooks], Iterator[ExportedFile]]
 
 
 _WRITERS = {
-    "parquet": Writer(partial(export_folder, suffix=".parquet"), write_parquet),
-    "duckdb": Writer(duckdb_path, write_duckdb),
-    "excel": Writer(excel_path, write_excel, has_fiscal_years=False),
-    "csv": Writer(partial(export_folder, suffix=".csv"), write_csv_files),
+    "parquet": _Writer(partial(VersionFolder, suffix=".parquet"), write_parquet),
+    "duckdb": _Writer(DatabaseFile, write_duckdb),
+    "excel": _Writer(workbook_file, write_excel),
+    "csv": _Writer(partial(VersionFolder, suffix=".csv"), write_csv),
 }
 
 
@@ -114,19 +114,27 @@ def export(
         An argument is missing or of another type, the report is filtered by tags, the output contains other files, is
         in use, cannot be written or does not fit the books, or a package that the format needs is not installed.
     """
-    writer = _writer(format)
-    _require_fiscal_years(writer, fiscal_year_start_month)
-    checked = writer.check(output)
-    folder = checked.path / CURRENT if isinstance(checked, VersionFolder) else checked.parent
-    if fiscal_year_start_month not in range(1, 13):
-        raise InputError(f"fiscal_year_start_month is {quote(fiscal_year_start_month)}; it is a month from 1 to 12")
-    source = _read_books(line_entries, ledgers, report, period)
-    manifest = _manifest(source, folder, currency, fiscal_year_start_month)
+    target = check_output(format, output, fiscal_year_start_month)
     try:
-        with StarDatabase(
-            source.books, source.proofs, currency=currency, fiscal_year_start_month=fiscal_year_start_month
-        ) as star:
-            return writer.write(checked, star, manifest)
+        with (
+            target.replaced() as path,
+            TemporaryDirectory(dir=path if path.is_dir() else path.parent) as spill,
+            connect(path if format == "duckdb" else None, spill=Path(spill)) as database,
+        ):
+            books = _read_books(line_entries, ledgers, report, period)
+            build_star_schema(
+                database,
+                books,
+                currency=currency,
+                fiscal_year_start_month=fiscal_year_start_month,
+                has_keys=format == "duckdb",
+            )
+            manifest = _manifest(database, books, target.location, currency, fiscal_year_start_month)
+            files = _WRITERS[format].write(database, path, manifest, books)
+            manifest = replace(manifest, files=tuple(sorted(files, key=lambda file: file.name)))
+            if path.is_dir():
+                (path / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
+            return manifest
     except (OSError, duckdb.Error) as error:
         raise InputError(
             f"the export to {output} failed ({_reason(error)}); the previous content is unchanged"
@@ -179,36 +187,19 @@ def export_parquet(
     )
 
 
-def check_output(export_format: str, output: str | Path, fiscal_year_start_month: int = 1) -> bool:
-    """Check, before the books are loaded, that a format can be written to `output`; whether it has fiscal years."""
-    writer = _writer(export_format)
-    _require_fiscal_years(writer, fiscal_year_start_month)
-    writer.check(output)
-    return writer.has_fiscal_years
-
-
-def _require_fiscal_years(writer: Writer, fiscal_year_start_month: int) -> None:
-    """Refuse a fiscal year that the format cannot state."""
-    if fiscal_year_start_month != 1 and not writer.has_fiscal_years:
+def check_output(
+    export_format: str, output: str | Path, fiscal_year_start_month: int = 1
+) -> VersionFolder | OutputFile:
+    """Check, before the books are loaded, that a format can be written to `output`, and return what is replaced."""
+    if export_format not in list(_WRITERS):  # a list cannot be a key
+        raise InputError(f"unknown export format {quote(export_format)}; the formats are: {', '.join(FORMATS)}")
+    if fiscal_year_start_month not in range(1, 13):
+        raise InputError(f"fiscal_year_start_month is {quote(fiscal_year_start_month)}; it is a month from 1 to 12")
+    if export_format == "excel" and fiscal_year_start_month != 1:
         raise InputError(
             "a workbook has no fiscal years; omit fiscal_year_start_month, or use the format parquet, duckdb or csv"
         )
-
-
-def _writer(export_format: str) -> Writer:
-    if export_format not in list(_WRITERS):  # a list cannot be a key
-        raise InputError(f"unknown export format {quote(export_format)}; the formats are: {', '.join(FORMATS)}")
-    return _WRITERS[export_format]
-
-
-class _Source(NamedTuple):
-    """Books to export, what proves each month, and which local books they are from."""
-
-    books: ExportedBooks
-    proofs: dict[str, MonthProof]
-    verdict: str
-    local_books: str | None = None
-    books_version: int | None = None
+    return _WRITERS[export_format].output(output)
 
 
 def _read_books(
@@ -216,8 +207,8 @@ def _read_books(
     ledgers: pd.DataFrame | None,
     report: CashFlowReport | None,
     period: Period | None,
-) -> _Source:
-    """Read local books, whose syncs proved them; or take frames, and compare them with the report."""
+) -> ExportedBooks:
+    """Read local books, whose syncs proved them, or take frames."""
     if isinstance(line_entries, ProvenBooks):
         if ledgers is not None or report is not None:
             raise InputError(
@@ -227,23 +218,24 @@ def _read_books(
         require_type(
             period, (Period, type(None)), "period", "Period('2026-01-01', '2026-03-31', books.time_zone) is one"
         )
-        days = line_entries.period if period is None else period
-        proofs = line_entries.month_proofs(days)
-        verdict = join_verdicts((month, proof.verdict) for month, proof in proofs.items())
-        books = ExportedBooks.from_books(line_entries, days)
-        return _Source(books, proofs, verdict, line_entries.source, line_entries.version)
+        return ExportedBooks.from_books(line_entries, line_entries.period if period is None else period)
     if period is not None:
         raise InputError("period chooses days of local books; frames are exported for the days of their report")
     if ledgers is None or report is None:
         raise InputError("ledgers and report are missing; only local books are exported without them")
-    books = ExportedBooks.from_frames(line_entries, ledgers, report)
-    verdict, is_proven = describe_agreement(books)
-    return _Source(books, books.same_proofs(verdict, books.report.read_at if is_proven else None), verdict)
+    return ExportedBooks.from_frames(line_entries, ledgers, report)
 
 
-def _manifest(source: _Source, folder: Path, currency: str | None, fiscal_year_start_month: int) -> Manifest:
-    """Manifest of books, without its files."""
-    books, proofs = source.books, source.proofs
+def _manifest(
+    database: duckdb.DuckDBPyConnection,
+    books: ExportedBooks,
+    folder: Path,
+    currency: str | None,
+    fiscal_year_start_month: int,
+) -> Manifest:
+    """Manifest of exported books, without its files; the verdict is that of all months, or each with its first one."""
+    by_verdict = "select verdict, min(month), bool_or(is_partial) from dim_load group by verdict order by min(month)"
+    found = database.execute(by_verdict).fetchall()
     return Manifest(
         folder=folder,
         start_date=str(books.period.start_date),
@@ -252,12 +244,10 @@ def _manifest(source: _Source, folder: Path, currency: str | None, fiscal_year_s
         scale=books.scale,
         currency=currency,
         fiscal_year_start_month=fiscal_year_start_month,
-        partial=books.is_partial or not all(proof.is_complete for proof in proofs.values()),
-        verdict=source.verdict,
+        partial=any(is_partial for *_, is_partial in found),
+        verdict=found[0][0] if len(found) == 1 else " ".join(f"From {month}: {verdict}" for verdict, month, _ in found),
         known_ledgers=books.known_ledgers,
-        files=(),
         notes=books.notes,
-        months=tuple(ExportedMonth.of(name, proof.read_at, proof.proven_at) for name, proof in proofs.items()),
-        local_books=source.local_books,
-        books_version=source.books_version,
+        local_books=books.local_books,
+        books_version=books.books_version,
     )

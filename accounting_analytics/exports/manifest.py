@@ -1,32 +1,31 @@
-"""The manifest of an export: its files with rows, sums and digests."""
+"""The manifest of an export, its files with rows, sums and digests, and the verification that they are as it states."""
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
 from collections import Counter
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+import duckdb
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from accounting_analytics.atomic_files import replace_file
+from accounting_analytics.arguments import to_path
+from accounting_analytics.duckdb_settings import WITHOUT_EXTENSIONS
 from accounting_analytics.errors import InputError
-from accounting_analytics.exports.version_folder import VersionFolder
-from accounting_analytics.messages import quote
+from accounting_analytics.messages import count_of, shorten
 from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
+CURRENT = "current"
 MANIFEST = "manifest.json"
-MANIFEST_VERSION = 4
-_MAX_CURRENCY = 30
-_SUM_DIGITS = 38
+_FORMAT = 5
 
 
 @dataclass(frozen=True)
@@ -56,37 +55,6 @@ class ExportedFile:
     sums: dict[str, str]
     sha256: str
 
-    @classmethod
-    def of_rows(cls, name: str, table: str, rows: pa.Table, sha256: str) -> Self:
-        """Describe a file that has these rows, of all months."""
-        return cls(name, table, None, rows.num_rows, control_totals(rows), sha256)
-
-
-@dataclass(frozen=True)
-class ExportedMonth:
-    """When the books of a month were read.
-
-    Parameters
-    ----------
-    month : str
-        The month, ``2026-01``.
-    read_at : str or None
-        Instant from which on its line entries were read, in UTC; None if their frame does not state it.
-    proven_at : str or None
-        When the report that they agree with was read; None if they differ, or the report does not state it.
-    """
-
-    month: str
-    read_at: str | None
-    proven_at: str | None
-
-    @classmethod
-    def of(cls, month: str, read_at: dt.datetime | None, proven_at: dt.datetime | None) -> Self:
-        """Describe a month with its instants as text."""
-        return cls(
-            month, *(None if one is None else one.astimezone(dt.UTC).isoformat() for one in (read_at, proven_at))
-        )
-
 
 @dataclass(frozen=True, repr=False)
 class Manifest(Result):
@@ -107,19 +75,17 @@ class Manifest(Result):
     partial : bool
         Whether lines of the known ledgers are known to be missing.
     verdict : str
-        How the cash flow report and the line entries agree.
+        How the cash flow report and the line entries agree; ``dim_load`` has the verdict of each month.
     known_ledgers : str
         Which ledgers are known: the service has no list of them.
-    files : tuple of ExportedFile
-        All files but the manifest.
     notes : tuple of str
         Remarks for the reader.
-    months : tuple of ExportedMonth
-        When each month was read, and proven by a report.
     local_books : str or None
         Service and instance of the local books that were exported.
     books_version : int or None
         Their version.
+    files : tuple of ExportedFile
+        All files but the manifest.
     """
 
     folder: Path
@@ -132,15 +98,10 @@ class Manifest(Result):
     partial: bool
     verdict: str
     known_ledgers: str
-    files: tuple[ExportedFile, ...]
     notes: tuple[str, ...] = ()
-    months: tuple[ExportedMonth, ...] = ()
     local_books: str | None = None
     books_version: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what is not the name of a currency."""
-        require_currency(self.currency)
+    files: tuple[ExportedFile, ...] = ()
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -154,23 +115,16 @@ class Manifest(Result):
         path = folder / MANIFEST
         try:
             content = json.loads(path.read_bytes())
-            if content.pop("format") != MANIFEST_VERSION:
+            if content.pop("format") != _FORMAT:
                 raise InputError(f"{path} was written by another version of this package; export to a new folder")
-            files = tuple(ExportedFile(**file) for file in content.pop("files"))
-            months = tuple(ExportedMonth(**month) for month in content.pop("months"))
-            notes = tuple(content.pop("notes"))
-            return cls(folder=folder, files=files, notes=notes, months=months, **content)
+            files, notes = (ExportedFile(**file) for file in content.pop("files")), content.pop("notes")
+            return cls(folder=folder, files=tuple(files), notes=tuple(notes), **content)
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error.strerror}; name the folder of an export") from error
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise InputError(
                 f"{path} is not the manifest of an export, or is damaged; export again to a new folder"
             ) from error
-
-    def save(self, folder: Path) -> None:
-        """Write the manifest to the folder of a version, after its files."""
-        text = self.to_json()
-        replace_file(folder / MANIFEST, lambda file: file.write(text.encode()), remove_leftovers=False)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -187,12 +141,13 @@ class Manifest(Result):
         return dict(rows)
 
     def summary(self) -> str:
-        """One line: where the export is, what it contains, and from when on it may be older than the books."""
+        """One line: where the export is, what it contains, and how it was proven."""
         prefix = "PARTIAL: " if self.partial else ""
+        names = {file.name for file in self.files}
+        location = self.folder / names.pop() if len(names) == 1 else self.folder
         days = f"{self.start_date} to {self.end_date} ({self.time_zone})"
-        rows = sum(file.rows for file in self.files)
-        content = f"{rows:,} rows in {len(self.tables)} tables, {days}. {self.verdict} {self.known_ledgers}"
-        return f"{prefix}Export in {self._location()}: {content}{self._age()}"
+        content = f"{sum(self.tables.values()):,} rows in {len(self.tables)} tables, {days}"
+        return f"{prefix}Export in {location}: {content}. {self.verdict} {self.known_ledgers}"
 
     def _parts(self) -> Iterator[ResultPart]:
         """Show the rows of each table."""
@@ -201,58 +156,17 @@ class Manifest(Result):
 
     def _content(self) -> dict[str, Any]:
         """Content of ``manifest.json``."""
-        content: dict[str, Any] = {"format": MANIFEST_VERSION, **asdict(self)}
+        content: dict[str, Any] = {"format": _FORMAT, **asdict(self)}
         del content["folder"]
         return content
 
-    def _age(self) -> str:
-        """When the month was read that was read first; empty where the manifest does not list months."""
-        if not self.months:
-            return ""
-        oldest = min(self.months, key=lambda one: one.read_at or "")
-        if oldest.read_at is None:
-            return f" When {oldest.month} was read is not known."
-        read_at = f"{dt.datetime.fromisoformat(oldest.read_at):%Y-%m-%d %H:%M} UTC"
-        if len({one.read_at for one in self.months}) == 1:
-            return f" Read at {read_at}."
-        unseen = "what" if self.books_version is None else "what no report shows and"
-        return f" The month read first is {oldest.month}, at {read_at}; {unseen} was changed since is not in it."
 
-    def _location(self) -> Path:
-        """Path of the file, if there is only one; else of the folder."""
-        names = {file.name for file in self.files}
-        return self.folder / names.pop() if len(names) == 1 else self.folder
-
-
-def require_currency(currency: object) -> None:
-    """Refuse what is not the name of a currency: empty text, text that is not on one line, or long text."""
-    is_name = isinstance(currency, str) and currency.strip() and currency.isprintable()
-    if currency is not None and not (is_name and len(str(currency)) <= _MAX_CURRENCY):
-        raise InputError(
-            f"currency is {quote(currency)}; name it in 1 to {_MAX_CURRENCY} printable characters, such as USD, or "
-            "omit it; nothing was written"
-        )
-
-
-def join_verdicts(verdicts: Iterable[tuple[str, str]]) -> str:
-    """Verdict of all months if it is the same, else each one with the first month that has it."""
-    first: dict[str, str] = {}
-    for month, verdict in verdicts:
-        first.setdefault(verdict, month)
-    if len(first) == 1:
-        return next(iter(first))
-    return " ".join(f"From {month}: {verdict}" for verdict, month in first.items())
-
-
-def control_totals(rows: pa.Table) -> dict[str, str]:
-    """Exact sum of each amount column, as text."""
-    totals = {}
-    for field in rows.schema:
-        if pa.types.is_decimal(field.type):
-            # summed with more digits, because sums of 18 digits may have more
-            wide = rows[field.name].cast(pa.decimal128(_SUM_DIGITS, field.type.scale))
-            totals[field.name] = f"{pc.sum(wide, min_count=0).as_py():f}"
-    return totals
+def totals(rows: duckdb.DuckDBPyRelation) -> tuple[int, dict[str, str]]:
+    """Count rows, and sum each of their amounts exactly, as text."""
+    amounts = [name for name, dtype in zip(rows.columns, rows.dtypes, strict=True) if dtype.id == "decimal"]
+    sums = [f"coalesce(sum({name}), 0)::varchar" for name in amounts]
+    count, *texts = rows.aggregate(", ".join(["count(*)", *sums])).fetchall()[0]
+    return count, dict(zip(amounts, texts, strict=True))
 
 
 def file_sha256(path: Path) -> str:
@@ -261,26 +175,148 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def export_folder(output: str | Path, suffix: str) -> VersionFolder:
-    """Folder that can have an export of files with a suffix."""
-    folder = VersionFolder(output)
-    current_manifest(folder, suffix)
-    return folder
+class ExportDifference(NamedTuple):
+    """Something that is not as the manifest states.
+
+    Attributes
+    ----------
+    file : str
+        Path of the file in the version.
+    check : str
+        What was compared.
+    expected, found : str
+        What it should be, and what it is.
+    """
+
+    file: str
+    check: str
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.check}: expected {self.expected}, found {self.found}"
 
 
-def current_manifest(folder: VersionFolder, suffix: str) -> Manifest | None:
-    """Manifest of the current version of a folder; None if it has none."""
-    if folder.current is None:
-        return None
-    manifest = Manifest.load(folder.current)
-    require_files_of(manifest, suffix)
-    return manifest
+@dataclass(frozen=True, repr=False)
+class ExportVerification(Result):
+    """Result of the verification of an export.
+
+    Parameters
+    ----------
+    folder : Path
+        The verified version.
+    files, rows : int
+        How many the manifest lists.
+    differences : tuple of ExportDifference
+        Everything that differs.
+    """
+
+    folder: Path
+    files: int
+    rows: int
+    differences: tuple[ExportDifference, ...]
+
+    @property
+    def verified(self) -> bool:
+        """Whether nothing differs."""
+        return not self.differences
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The differences: file, check, expected, found."""
+        return pd.DataFrame(self.differences, columns=list(ExportDifference._fields), dtype="object")
+
+    def summary(self) -> str:
+        """One line: whether the export is as it was written."""
+        counts = f"{self.files:,} files with {self.rows:,} rows"
+        if self.verified:
+            return f"Verified: {counts} in {self.folder} have the rows, sums and digests of the manifest."
+        found = count_of(len(self.differences), "difference")
+        return f"NOT VERIFIED: {found} in {self.folder} ({counts} in the manifest)."
+
+    def _parts(self) -> Iterator[ResultPart]:
+        """Show every difference."""
+        listed = [f"- {difference}" for difference in self.differences]
+        checked = "Checked: rows, sums and sha256 of every file, and that there is no other file."
+        yield ResultPart(listed or [checked], None if self.verified else self.frame)
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "folder": str(self.folder),
+            "verified": self.verified,
+            "files": self.files,
+            "rows": self.rows,
+            "differences": self.frame,
+        }
 
 
-def require_files_of(manifest: Manifest, suffix: str) -> None:
-    """Refuse to replace an export by one in another format, which its readers could not read."""
-    if any(not file.name.endswith(suffix) for file in manifest.files):
+def verify_export(folder: str | Path) -> ExportVerification:
+    """Compare an export with its manifest.
+
+    Rows, exact sums and digests of every file are computed again. Files that are missing or not listed are differences
+    too.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of an export, whose current version is verified, or one version of it.
+
+    Returns
+    -------
+    ExportVerification
+        The differences, each with its file.
+
+    Raises
+    ------
+    InputError
+        The folder has no manifest of an export, it is damaged, or the export is not of Parquet files.
+    """
+    path = to_path(folder, "folder")
+    if path.is_file():
         raise InputError(
-            f"{manifest.folder.parent.parent} has an export in another format ({manifest.files[0].name}); name another "
-            "folder; nothing was written"
+            f"{path} is a file; name the folder of a Parquet export, which is the only format that is verified"
         )
+    version = path / CURRENT if (path / CURRENT).is_dir() else path
+    manifest = Manifest.load(version.resolve())  # once: an export that ends meanwhile does not mix two versions
+    other = next((file.name for file in manifest.files if not file.name.endswith(".parquet")), None)
+    if other is not None:
+        raise InputError(
+            f"{manifest.folder} has files of another format ({other}); only Parquet exports are verified; other "
+            f"formats have the sha256 of each file in {MANIFEST}"
+        )
+    differences = list(_unlisted_files(manifest))
+    with duckdb.connect(config=WITHOUT_EXTENSIONS) as database:
+        for file in manifest.files:
+            differences += _differences(database, manifest.folder / file.name, file)
+    rows = sum(file.rows for file in manifest.files)
+    return ExportVerification(manifest.folder, len(manifest.files), rows, tuple(differences))
+
+
+def _unlisted_files(manifest: Manifest) -> Iterator[ExportDifference]:
+    listed = {MANIFEST, *(file.name for file in manifest.files)}
+    for path in sorted(manifest.folder.rglob("*")):
+        name = path.relative_to(manifest.folder).as_posix()
+        if not path.is_dir() and name not in listed:
+            yield ExportDifference(name, "file", "no such file", "a file that the manifest does not list")
+
+
+def _differences(database: duckdb.DuckDBPyConnection, path: Path, file: ExportedFile) -> Iterator[ExportDifference]:
+    """Compare a file with what the manifest states of it."""
+    try:
+        digest = file_sha256(path)
+    except OSError as error:
+        yield ExportDifference(file.name, "file", "a file", error.strerror or str(error))
+        return
+    if digest != file.sha256:
+        yield ExportDifference(file.name, "sha256", file.sha256, digest)
+    try:
+        rows, sums = totals(database.from_arrow(pq.read_table(path, partitioning=None)))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        yield ExportDifference(file.name, "content", "a Parquet file", shorten(f"not readable: {error}", limit=200))
+        return
+    if rows != file.rows:
+        yield ExportDifference(file.name, "rows", f"{file.rows:,}", f"{rows:,}")
+    for name in sorted(sums.keys() | file.sums.keys()):
+        expected, found = file.sums.get(name, "none"), sums.get(name, "none")
+        if expected != found:
+            yield ExportDifference(file.name, f"sum of {name}", expected, found)

@@ -38,7 +38,8 @@ def books(frames):
 @pytest.fixture
 def queries(books):
     """Return these books for queries."""
-    return BooksQueries(books, dict.fromkeys(books.lines_by_month(), PROOF), notes=("Books of a test.",))
+    months = [month.month for month in books.period.months()]
+    return BooksQueries(books._replace(proofs=dict.fromkeys(months, PROOF)), notes=("Books of a test.",))
 
 
 def test_tables_views_and_figures_are_those_of_the_exported_file(queries, frames, tmp_path):
@@ -132,7 +133,7 @@ STATEMENTS = {
     "select 1; drop view cash_flow": "the query has 2 statements; write one SELECT",
     "": "the query has 0 statements; write one SELECT",
     "selekt 1": 'syntax error at or near "selekt"; write one SELECT',
-    "with x as (insert into dim_tag values ('a', 'b', 'c') returning *) select * from x": "dim_tag is not an table",
+    "with x as (insert into dim_tag values ('a', 'b', 'c') returning *) select * from x": "launched in read-only mode",
     "select * from read_text('{path}')": "a query reads the tables of the books only, not files or addresses",
     "select * from '{path}'": "the tables and views are bridge_line_entry_tag, ",
     "select * from read_csv('https://127.0.0.1:9/x.csv')": "not files or addresses",

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from accounting_analytics.exports.questions import QUESTIONS, Question
-from accounting_analytics.exports.star_schema.table_definitions import AMOUNT, STAR_SCHEMA
+from accounting_analytics.exports.star_schema import STAR_SCHEMA
 
 README = Path(__file__).parents[2] / "accounting_analytics" / "exports" / "README.md"
 START = "<!-- written by: python tests/exports/readme_tables.py -->\n"
@@ -26,8 +26,7 @@ def describe(table):
     )
     yield from ("| column | type | refers to |", "|---|---|---|")
     for name, dtype in table.columns.items():
-        shown = "decimal(18, scale)" if dtype == AMOUNT else str(dtype)
-        yield f"| `{name}` | {shown} | {table.references.get(name, '')} |"
+        yield f"| `{name}` | {dtype} | {table.references.get(name, '')} |"
     yield ""
 
 

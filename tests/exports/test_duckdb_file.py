@@ -11,8 +11,8 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports import QUESTIONS, Question, check_output
-from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA
-from accounting_analytics.exports.version_folder import export_lock
+from accounting_analytics.exports.outputs import OutputFile
+from accounting_analytics.exports.star_schema import STAR_SCHEMA
 
 
 @pytest.fixture(scope="module")
@@ -99,17 +99,14 @@ def test_failed_exports_leave_the_previous_file(frames, tmp_path):
 
 
 def test_one_export_at_a_time(frames, tmp_path):
-    """An export is refused while another one to the same file is running, whose files stay."""
-    path, unfinished = tmp_path / "books.duckdb", tmp_path / "books.duckdb.unfinished"
-    unfinished.mkdir()
-    (unfinished / "books.duckdb").write_bytes(b"of the other export")
-    with (
-        export_lock(unfinished / ".lock", path),
-        pytest.raises(InputError, match=r"another export to .*books\.duckdb is running; wait for it; nothing was"),
-    ):
-        aa.export(path, format="duckdb", **frames)
-    assert (unfinished / "books.duckdb").read_bytes() == b"of the other export"
-    assert list(tmp_path.iterdir()) == [unfinished]
+    """An export is refused while another one to the same file is running, which ends as if nothing had happened."""
+    path = tmp_path / "books.duckdb"
+    with OutputFile(path, ".duckdb").replaced() as unfinished:
+        unfinished.write_bytes(b"of the other export")
+        with pytest.raises(InputError, match=r"another export to .*books\.duckdb is running; wait for it; nothing was"):
+            aa.export(path, format="duckdb", **frames)
+    assert path.read_bytes() == b"of the other export"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 WRITER = """

@@ -9,7 +9,7 @@ import pyarrow.dataset
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA
+from accounting_analytics.exports.star_schema import STAR_SCHEMA
 
 pytestmark = pytest.mark.spark
 

@@ -13,7 +13,7 @@ from accounting_analytics.categorization.merchants import merchants
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports import questions
 from accounting_analytics.exports.questions import QUESTIONS, Question
-from accounting_analytics.exports.star_schema.table_definitions import STAR_SCHEMA
+from accounting_analytics.exports.star_schema import STAR_SCHEMA
 
 NOTHING = Decimal("0.00")
 

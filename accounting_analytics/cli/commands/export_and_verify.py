@@ -82,14 +82,12 @@ def export(
     in one step; `verify-export DIR` checks it. With --books a month is proven by the last sync.
     """
     from accounting_analytics.exports import check_output
-    from accounting_analytics.exports.manifest import require_currency
 
-    has_fiscal_years = check_output(export_format, output, fiscal_year_start_month or 1)  # before the load
     configured = presentation_of(profile, use_demo=use_demo)
     currency = configured.currency if currency is None else currency
-    require_currency(currency)
-    if fiscal_year_start_month is None:
-        fiscal_year_start_month = configured.fiscal_year_start_month if has_fiscal_years else 1
+    if fiscal_year_start_month is None:  # a workbook has no fiscal years
+        fiscal_year_start_month = 1 if export_format == "excel" else configured.fiscal_year_start_month
+    check_output(export_format, output, fiscal_year_start_month)  # before the load
     given = DayOptions(start_date, end_date, period)
     with connect_for_days(given, profile, time_zone, use_demo=use_demo, books=books) as (client, days):
         options = LoadOptions(checkpoint, dry_run, as_json, allow_partial, parents)
@@ -127,8 +125,8 @@ def verify_export(
 ) -> None:
     """Check the files of an export against its manifest.
 
-    Rows, exact sums and digests are computed again. Files that are missing or not listed, keys that occur twice,
-    foreign keys without a row and months without a row in dim_load are named too. Exit code 3 if anything differs.
+    Rows, exact sums and digests are computed again. Files that are missing or not listed are named too. Exit code 3 if
+    anything differs.
     """
     from accounting_analytics.exports import verify_export as verify
 

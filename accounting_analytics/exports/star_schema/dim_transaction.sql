@@ -1,9 +1,14 @@
 -- The first line of each transaction on its account; fields that were not loaded are null.
-with own as (
-    select *
+with first_line as (
+    select id
     from source.line
     where transaction_id is not null
     qualify row_number() over (partition by transaction_id order by datetime, id) = 1
+),
+own as (
+    select *
+    from source.line
+    where id in (select id from first_line)
 ),
 called as (
     select description, merchant(description) as merchant

@@ -5,7 +5,7 @@ import datetime as dt
 import duckdb
 import pytest
 
-from accounting_analytics.exports.star_schema.star_database import query_of
+from accounting_analytics.exports.star_schema import query_of
 
 
 def days(start_date, end_date, fiscal_year_start_month=1):
