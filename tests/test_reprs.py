@@ -188,7 +188,7 @@ def make_sync_result():
 def make_results():
     """Return large results of every class."""
     ledgers = {"ledger_id": IDS, "lines": 10_000_000, "calls": 100_000, "exact": False, "kept_lines": 1}
-    file = ExportedFile("dim_ledger.parquet", "dim_ledger", None, 10_000_000, {"amount": "1.00"}, "0" * 64)
+    file = ExportedFile("dim_ledger.parquet", "dim_ledger", 10_000_000, {"amount": "1.00"}, "0" * 64)
     finding = Finding(Verdict.FAILED, NOTE * 3, NOTE, check="months add up")
     return [
         make_report(),

@@ -278,7 +278,7 @@ EXAMPLES = [
         partial=False,
         verdict="Reported and recomputed agree.",
         known_ledgers="3 ledgers are known.",
-        files=(ExportedFile("dim_tag.parquet", "dim_tag", None, 3, {}, "0"),),
+        files=(ExportedFile("dim_tag.parquet", "dim_tag", 3, {}, "0"),),
     ),
     make_drift(),
     make_sync_result(),

@@ -94,7 +94,7 @@ class ExportedBooks(NamedTuple):
     ledgers: pd.DataFrame
     report: CashFlowReport  # exact
     known_ledgers: str  # which ledgers are known, as a sentence
-    missing: tuple[str, ...] = ()  # why lines of the period are missing
+    notes: tuple[str, ...] = ()  # why lines of the period are missing, each as a sentence
     read_at: dt.datetime | None = None  # when frames were read, if they state it
     proofs: Mapping[str, MonthProof] = {}  # by month; none before frames are compared with their report
     local_books: str | None = None
@@ -107,17 +107,22 @@ class ExportedBooks(NamedTuple):
         require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
         require_report(report, "report")
         zone(report.period.time_zone)  # local dates need a zone with a name: refuse "localtime"
-        _require_whole_report(report)
+        if report.tag_ids:  # its lines are filtered and its balances are not, so the facts would not add up
+            raise InputError(
+                f"the report has only lines with the tags {join_ids(report.tag_ids)}, but the balances of all; load it "
+                "without tag_ids, and filter by bridge_line_entry_tag in the export; nothing was written"
+            )
         exact = LineEntries.checked_exact(line_entries)
         if exact.scale != report.scale:
             raise FrameError(f"line entries have scale {exact.scale}, the report has scale {report.scale}")
+        missing = missing_reasons(line_entries, report.period, history=False)
         lines = with_dates(arrow_table(exact.frame.drop(columns="local_date", errors="ignore")), report.period)
         return cls(
             lines=_lines_within(lines, report.period),
             ledgers=Ledgers.checked(ledgers),
             report=report.exact(),
             known_ledgers=known_ledgers_claim(ledgers, len(ledgers)),
-            missing=missing_reasons(line_entries, report.period, history=False),
+            notes=tuple(f"{reason[0].upper()}{reason[1:]}." for reason in missing),
             read_at=read_instant(line_entries),
         )
 
@@ -136,40 +141,14 @@ class ExportedBooks(NamedTuple):
         )
 
     @property
-    def scale(self) -> int:
-        """Fraction digits of the amounts."""
-        return self.report.scale
-
-    @property
     def period(self) -> Period:
         """The exported days."""
         return self.report.period
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """Reasons why lines are missing, each as a sentence."""
-        return tuple(f"{reason[0].upper()}{reason[1:]}." for reason in self.missing)
-
-    @property
     def is_partial(self) -> bool:
         """Whether lines of the period are known to be missing."""
-        return self.report.partial or bool(self.missing)
-
-    @property
-    def cash_ledger_ids(self) -> list[str]:
-        """Ids of the ledgers that report cash flow, those of the report included, in the order of the report."""
-        listed = self.report.starting_balances["ledger_id"].tolist()
-        cash = self.ledgers.loc[self.ledgers["report_cash_flow"], "id"].tolist()
-        return list(dict.fromkeys([*listed, *cash]))
-
-
-def _require_whole_report(report: CashFlowReport) -> None:
-    """Refuse a report of some tags: its lines are filtered and its balances are not, so the facts do not add up."""
-    if report.tag_ids:
-        raise InputError(
-            f"the report has only lines with the tags {join_ids(report.tag_ids)}, but the balances of all; load it "
-            "without tag_ids, and filter by bridge_line_entry_tag in the export; nothing was written"
-        )
+        return self.report.partial or bool(self.notes)
 
 
 def with_dates(table: pa.Table, period: Period) -> pa.Table:

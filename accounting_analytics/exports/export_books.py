@@ -241,7 +241,7 @@ def _manifest(
         start_date=str(books.period.start_date),
         end_date=str(books.period.end_date),
         time_zone=books.period.time_zone,
-        scale=books.scale,
+        scale=books.report.scale,
         currency=currency,
         fiscal_year_start_month=fiscal_year_start_month,
         partial=any(is_partial for *_, is_partial in found),

@@ -38,8 +38,6 @@ class ExportedFile:
         Path in the folder of the version, with ``/``.
     table : str
         Name of the table.
-    month : str or None
-        Month of the rows, ``2026-01``; None if the table is not divided by month.
     rows : int
         Number of rows.
     sums : dict of str to str
@@ -50,7 +48,6 @@ class ExportedFile:
 
     name: str
     table: str
-    month: str | None
     rows: int
     sums: dict[str, str]
     sha256: str
@@ -284,20 +281,16 @@ def verify_export(folder: str | Path) -> ExportVerification:
             f"{manifest.folder} has files of another format ({other}); only Parquet exports are verified; other "
             f"formats have the sha256 of each file in {MANIFEST}"
         )
-    differences = list(_unlisted_files(manifest))
+    listed = {MANIFEST, *(file.name for file in manifest.files)}
+    files = [path for path in sorted(manifest.folder.rglob("*")) if not path.is_dir()]
+    found = [path.relative_to(manifest.folder).as_posix() for path in files]
+    unlisted = ("file", "no such file", "a file that the manifest does not list")
+    differences = [ExportDifference(name, *unlisted) for name in found if name not in listed]
     with duckdb.connect(config=WITHOUT_EXTENSIONS) as database:
         for file in manifest.files:
             differences += _differences(database, manifest.folder / file.name, file)
     rows = sum(file.rows for file in manifest.files)
     return ExportVerification(manifest.folder, len(manifest.files), rows, tuple(differences))
-
-
-def _unlisted_files(manifest: Manifest) -> Iterator[ExportDifference]:
-    listed = {MANIFEST, *(file.name for file in manifest.files)}
-    for path in sorted(manifest.folder.rglob("*")):
-        name = path.relative_to(manifest.folder).as_posix()
-        if not path.is_dir() and name not in listed:
-            yield ExportDifference(name, "file", "no such file", "a file that the manifest does not list")
 
 
 def _differences(database: duckdb.DuckDBPyConnection, path: Path, file: ExportedFile) -> Iterator[ExportDifference]:

@@ -53,7 +53,7 @@ def write_parquet(
                 f"copy ({query}) to {text_literal(str(path.absolute()))} "
                 f"(format parquet, compression zstd, compression_level 1, kv_metadata {{{pairs}}})"
             )
-            yield ExportedFile(name, table.name, month, rows, sums, file_sha256(path))
+            yield ExportedFile(name, table.name, rows, sums, file_sha256(path))
 
 
 def _metadata(table: StarTable, manifest: Manifest) -> dict[str, str]:
@@ -90,7 +90,7 @@ def write_csv(
         database.execute(
             f"copy (select {marked} from {table.name}) to {text_literal(str(path.absolute()))} (format csv, header)"  # noqa: S608 (our own names)
         )
-        yield ExportedFile(path.name, table.name, None, *totals(database.table(table.name)), file_sha256(path))
+        yield ExportedFile(path.name, table.name, *totals(database.table(table.name)), file_sha256(path))
 
 
 _LINES = """
@@ -133,7 +133,7 @@ def write_excel(
         for sheet in sheets:
             workbook.add_columns(sheet)
     for sheet, of_sheet in zip(sheets, sums, strict=True):
-        yield ExportedFile(path.name, sheet.name, None, sheet.row_count, of_sheet, file_sha256(path))
+        yield ExportedFile(path.name, sheet.name, sheet.row_count, of_sheet, file_sha256(path))
 
 
 def _report_sheet(books: ExportedBooks, manifest: Manifest, paths: dict[str, str]) -> ColumnSheet:
@@ -205,4 +205,4 @@ def write_duckdb(
     database.execute("checkpoint")  # closing writes the file too, but reports no error if the disk is full
     database.close()
     for name, (rows, sums) in counted.items():
-        yield ExportedFile(path.name, name, None, rows, sums, file_sha256(path))
+        yield ExportedFile(path.name, name, rows, sums, file_sha256(path))

@@ -8,13 +8,11 @@ tools relate the tables by themselves.
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
-import pandas as pd
 import pyarrow as pa
 from duckdb.func import ARROW
 
@@ -26,7 +24,6 @@ from accounting_analytics.exports.books import arrow_table, compare_with_report,
 from accounting_analytics.exports.questions import QUESTIONS, Question
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import count_of, join_ids, shorten
-from accounting_analytics.schemas import Ledgers
 from accounting_analytics.version import __version__
 
 if TYPE_CHECKING:
@@ -299,8 +296,8 @@ VIEWS = {
 }
 """Comment and query of each view; each question without parameters is a view too."""
 
-_MEMORY = "400MB"
-"""What DuckDB keeps in memory where it may write to a folder: enough for a row group of each of its threads."""
+_MEMORY, _THREADS = "200MB", 2
+"""What DuckDB uses where it may write to a folder; each thread needs room for the rows that it sorts and compresses."""
 _STORAGE = "v1.0.0"
 """Connectors of BI tools contain older versions of DuckDB, which cannot read what newer ones write by default."""
 _ABSENT = {
@@ -329,8 +326,7 @@ def connect(file: Path | None = None, *, spill: Path | None = None) -> duckdb.Du
     """Open a new database, in memory or in a file; what does not fit into memory is written to a folder, if any."""
     config = WITHOUT_EXTENSIONS | {"temp_directory": "", "storage_compatibility_version": _STORAGE}
     if spill is not None:
-        threads = min(os.cpu_count() or 1, 8)
-        config |= {"temp_directory": str(spill.absolute()), "memory_limit": _MEMORY, "threads": threads}
+        config |= {"temp_directory": str(spill.absolute()), "memory_limit": _MEMORY, "threads": _THREADS}
     database = duckdb.connect(":memory:" if file is None else str(file.absolute()), config=config)
     database.execute("set TimeZone = 'UTC'")
     return database
@@ -347,9 +343,9 @@ def build_star_schema(
     """Create the tables of the star schema in a new database, with their rows and comments, and the views."""
     with attached_books(database, books, currency, fiscal_year_start_month):
         for table in sorted(STAR_SCHEMA, key=lambda one: bool(one.references)):  # a table follows those it refers to
-            database.execute(table.definition(books.scale, has_keys=has_keys))
+            database.execute(table.definition(books.report.scale, has_keys=has_keys))
             database.execute(f"comment on table {table.name} is {text_literal(f'One row is {table.grain}.')}")
-            _insert(database, table, books.scale)
+            _insert(database, table, books.report.scale)
     for name, comment, query in all_views():
         database.execute(f"create view {name} as {query}")
         database.execute(f"comment on view {name} is {text_literal(comment)}")
@@ -409,9 +405,10 @@ def _insert_month_and_export(
     database.execute(_MONTH_AND_EXPORT)
     rows = [(one.month, one.start_date, one.end_date, *proofs[one.month]) for one in months]
     database.executemany("insert into source.month values (?, ?, ?, ?, ?, ?, ?)", rows)
-    stated = (period.start_date, period.end_date, period.time_zone, books.scale, books.is_partial, books.known_ledgers,
-              " ".join(books.notes) or None, __version__, currency, fiscal_year_start_month)  # fmt: skip
-    database.execute("insert into source.export values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", stated)
+    days, notes = (period.start_date, period.end_date, period.time_zone), " ".join(books.notes) or None
+    stated = (books.report.scale, books.is_partial, books.known_ledgers, notes, __version__)
+    export = (*days, *stated, currency, fiscal_year_start_month)
+    database.execute("insert into source.export values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", export)
 
 
 def _insert(database: duckdb.DuckDBPyConnection, table: StarTable, scale: int) -> None:
@@ -457,32 +454,25 @@ def _merchant(descriptions: pa.ChunkedArray) -> pa.Array:
 
 
 def _ledgers(books: ExportedBooks) -> pa.Table:
-    """Ledgers with their paths and roles: those of the chart of accounts, of lines and of the report."""
-    ledgers = _all_ledgers(books)
-    names = LedgerNames.from_frame(ledgers)
+    """Ledgers with their paths and roles: those of the chart of accounts, and what else lines or the report name."""
+    ledgers, report, names = books.ledgers, books.report, LedgerNames.from_frame(books.ledgers)
     upwards = [[ledger_id, *names.hierarchy.ancestors(ledger_id)] for ledger_id in ledgers["id"]]
-    return arrow_table(
+    cash = {*report.starting_balances["ledger_id"], *ledgers.loc[ledgers["report_cash_flow"], "id"]}
+    chart = arrow_table(
         ledgers.assign(
             path=ledgers["id"].map(names.path),
             level=[len(ids) for ids in upwards],
             root_name=[names.name(ids[-1]) for ids in upwards],
-            is_cash=ledgers["id"].isin(books.cash_ledger_ids),
+            is_cash=ledgers["id"].isin(cash),
             is_uncategorized=ledgers["id"].isin(uncategorized_ledgers(ledgers)),
         )
     )
-
-
-def _all_ledgers(books: ExportedBooks) -> pd.DataFrame:
-    """Ledgers of the chart of accounts, and a row with id and name for each other ledger of a line or the report."""
-    report, names = books.report, books.lines.group_by("ledger_id").aggregate([("ledger_name", "min")]).to_pandas()
-    named_in = (names, report.starting_balances[["ledger_id", "ledger_name"]], report.ledgers[["ledger_id", "name"]])
+    of_lines = books.lines.group_by("ledger_id").aggregate([("ledger_name", "min")]).to_pandas()
+    named_in = (of_lines, report.starting_balances[["ledger_id", "ledger_name"]], report.ledgers[["ledger_id", "name"]])
     named = {ledger_id: name for frame in named_in for ledger_id, name in frame.itertuples(index=False)}
-    known = set(books.ledgers["id"])
-    others = {ledger_id: name for ledger_id, name in named.items() if ledger_id not in known}
-    if not others:
-        return books.ledgers
-    columns: dict[str, list[object]] = {name: [None] * len(others) for name in books.ledgers.columns}
-    columns |= {"id": list(others), "name": list(others.values()), "sort_code": [""] * len(others)}
-    columns["report_cash_flow"] = [False] * len(others)
-    rows = Ledgers.from_columns({name: columns[name] for name in Ledgers.dtypes() if name in columns})
-    return pd.concat([books.ledgers, rows], ignore_index=True)
+    others = [
+        {"id": ledger_id, "name": name, "path": name, "level": 1, "root_name": name, "sort_code": "",
+         "report_cash_flow": False, "is_cash": ledger_id in cash, "is_uncategorized": False}
+        for ledger_id, name in named.items() if ledger_id not in set(ledgers["id"])
+    ]  # fmt: skip
+    return pa.concat_tables([chart, pa.Table.from_pylist(others, chart.schema)])

@@ -1,4 +1,9 @@
 -- A row for each month of the period, also for one without lines.
+with counted as (
+    select month, count(*) as line_entries
+    from source.line
+    group by month
+)
 select
     month.month,
     month.start_date,
@@ -6,7 +11,7 @@ select
     export.time_zone,
     export.currency,
     export.scale,
-    count(line.id) as line_entries,
+    coalesce(counted.line_entries, 0) as line_entries,
     month.read_at as read_at_utc,
     export.is_partial or not month.is_complete as is_partial,
     month.verdict,
@@ -16,6 +21,5 @@ select
     export.package_version
 from source.month
 cross join source.export
-left join source.line on line.month = month.month
-group by all
+left join counted on counted.month = month.month
 order by month.month

@@ -12,10 +12,11 @@ candidate as (
         moved.transaction_id,
         row_number() over (
             partition by entry.journal_entry_id, entry.named
-            order by moved.account_name = entry.named desc, abs(moved.movement) desc, moved.display_order
+            order by account.name = entry.named desc, abs(moved.movement) desc, account.display_order
         ) as rank
     from (select distinct journal_entry_id, named from flow) as entry
     inner join source.cash_movement as moved on moved.journal_entry_id = entry.journal_entry_id
+    inner join source.account on account.cash_ledger_id = moved.cash_ledger_id
 )
 select
     flow.line_id,

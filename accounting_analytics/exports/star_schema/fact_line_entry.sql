@@ -1,4 +1,4 @@
--- The line entries of the period, as they are in the books.
+-- The line entries of the period, as they are in the books, in the order of the load.
 select
     id as line_entry_id,
     month,
@@ -15,4 +15,3 @@ select
     related_line_entry_id,
     editable
 from source.line
-order by datetime_utc, line_entry_id
