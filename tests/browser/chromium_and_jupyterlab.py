@@ -197,7 +197,7 @@ def lab(tmp_path):
             stderr=subprocess.DEVNULL,
         )
         servers.append(server)
-        while not (described := [*runtime.glob("jpserver-*.json")]):
+        while not (described := [one for one in runtime.glob("jpserver-*.json") if one.stat().st_size]):
             assert server.poll() is None, "JupyterLab ended"
             time.sleep(0.1)
         address = json.loads(described[0].read_text(encoding="utf-8"))
