@@ -27,7 +27,7 @@ from accounting_analytics.exports.writers import (
     write_excel,
     write_parquet,
 )
-from accounting_analytics.messages import quote, shorten
+from accounting_analytics.messages import did_you_mean, quote, shorten
 from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
@@ -192,7 +192,10 @@ def check_output(
 ) -> VersionFolder | OutputFile:
     """Check, before the books are loaded, that a format can be written to `output`, and return what is replaced."""
     if export_format not in list(_WRITERS):  # a list cannot be a key
-        raise InputError(f"unknown export format {quote(export_format)}; the formats are: {', '.join(FORMATS)}")
+        by_suffix = {output.rpartition(".")[2]: name for name, output in FORMATS.items()}
+        hint = did_you_mean(by_suffix.get(str(export_format), export_format), FORMATS)
+        listed = f"the formats are: {', '.join(FORMATS)}"
+        raise InputError(f"unknown export format {quote(export_format)}; {hint or listed}")
     if fiscal_year_start_month not in range(1, 13):
         raise InputError(f"fiscal_year_start_month is {quote(fiscal_year_start_month)}; it is a month from 1 to 12")
     if export_format == "excel" and fiscal_year_start_month != 1:

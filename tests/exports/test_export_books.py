@@ -84,6 +84,13 @@ def test_every_format_is_listed():
     assert list(FORMATS) == list(export_books._WRITERS)
 
 
+@pytest.mark.parametrize(("written", "meant"), [("xlsx", "excel"), ("exel", "excel"), ("Parquet", "parquet")])
+def test_the_format_that_was_meant_is_named(frames, tmp_path, written, meant):
+    """A suffix or a misspelt name is answered with the format."""
+    with pytest.raises(InputError, match=f"unknown export format '{written}'; did you mean '{meant}'?"):
+        aa.export(tmp_path / "out", format=written, **frames)
+
+
 def test_unknown_formats_are_refused(frames, tmp_path):
     """The message lists the formats."""
     with pytest.raises(InputError, match=f"unknown export format 'pdf'; the formats are: {', '.join(FORMATS)}"):
