@@ -7,6 +7,7 @@ import os
 import stat
 import threading
 import time
+from abc import abstractmethod
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,9 +85,9 @@ class Credentials(PerProcess):
         """Close the connections, if there are any."""
         return
 
+    @abstractmethod
     def _issue(self, deadline: Deadline) -> tuple[Secret, float]:
         """Return a token, and the time when it expires."""
-        raise NotImplementedError
 
     def _store(self, token: Secret, expires_at: float) -> None:
         lifetime = expires_at - time.monotonic()

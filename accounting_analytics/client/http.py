@@ -13,6 +13,7 @@ import re
 import ssl
 import threading
 import time
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -147,16 +148,16 @@ class Deadline:
         return self if self.remaining() <= seconds else Deadline(seconds)
 
 
-class PerProcess:
+class PerProcess(ABC):
     """What each process makes for itself: at first, and again in a forked child."""
 
     def __init__(self) -> None:
         _made_for_this_process.add(self)
         self.begin_process()
 
+    @abstractmethod
     def begin_process(self) -> None:
         """Make what a process has of its own."""
-        raise NotImplementedError
 
 
 _made_for_this_process: WeakSet[PerProcess] = WeakSet()
@@ -172,7 +173,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Gate(Protocol):
-    """What is asked before a request is written, and told of the headers of each response."""
+    """Decides whether a request may be written now, from the headers of the responses before it."""
 
     def require_open(self) -> None:
         """Raise where nothing may be sent now."""

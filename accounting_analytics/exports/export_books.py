@@ -192,7 +192,7 @@ def check_output(
 ) -> VersionFolder | OutputFile:
     """Check, before the books are loaded, that a format can be written to `output`, and return what is replaced."""
     if export_format not in list(_WRITERS):  # a list cannot be a key
-        by_suffix = {output.rpartition(".")[2]: name for name, output in FORMATS.items()}
+        by_suffix = {written.rpartition(".")[2]: name for name, written in FORMATS.items()}
         hint = did_you_mean(by_suffix.get(str(export_format), export_format), FORMATS)
         listed = f"the formats are: {', '.join(FORMATS)}"
         raise InputError(f"unknown export format {quote(export_format)}; {hint or listed}")

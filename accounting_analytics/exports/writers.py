@@ -132,8 +132,9 @@ def write_excel(
     with new_workbook(path, shown, unit=unit, folder=path.parent) as workbook:
         for sheet in sheets:
             workbook.add_columns(sheet)
+    digest = file_sha256(path)
     for sheet, of_sheet in zip(sheets, sums, strict=True):
-        yield ExportedFile(path.name, sheet.name, sheet.row_count, of_sheet, file_sha256(path))
+        yield ExportedFile(path.name, sheet.name, sheet.row_count, of_sheet, digest)
 
 
 def _report_sheet(books: ExportedBooks, manifest: Manifest, paths: dict[str, str]) -> ColumnSheet:
@@ -204,5 +205,6 @@ def write_duckdb(
     counted = {table.name: totals(database.table(table.name)) for table in STAR_SCHEMA}
     database.execute("checkpoint")  # closing writes the file too, but reports no error if the disk is full
     database.close()
+    digest = file_sha256(path)
     for name, (rows, sums) in counted.items():
-        yield ExportedFile(path.name, name, rows, sums, file_sha256(path))
+        yield ExportedFile(path.name, name, rows, sums, digest)

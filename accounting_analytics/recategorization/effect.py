@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.periods import Period
     from accounting_analytics.recategorization.changes_and_outcomes import Change, Outcome
+    from accounting_analytics.report_figures import ReportFigures
 
     Lines = Counter[tuple[str, str]]
     """Whole minor units by journal entry and ledger, also where they sum to zero."""
@@ -376,16 +377,17 @@ class _Prediction:
 
     def html(self, ledger_ids: Iterable[str], after: CashFlowReport | None) -> str:
         """Write the ledgers as a table whose amounts unfold: lines of the reports, and those that the plan moves."""
-        names = self._names() | (after.figures.names if after else {})
+        last_figures = after.figures if after else None
+        names = self._names() | (last_figures.names if last_figures else {})
         rows = []
         for one in list(ledger_ids)[:_MAX_LEDGERS]:
             name = names.get(one, one)
-            before = _of_report(self.report, one, "before", name)
+            before = _of_report(self._figures, one, "before", name)
             change = self._change(one, name)
             predicted = figure_of_terms(
                 f"{one}{KEY_SEPARATOR}predicted", f"{name}, predicted", [("+", before), ("+", change)]
             )
-            last = [] if after is None else [_of_report(after, one, "after", name)]
+            last = [] if last_figures is None else [_of_report(last_figures, one, "after", name)]
             rows.append((name, [before, change, predicted, *last]))
         table = table_of_figures(
             "Net cash flow by ledger",
@@ -398,6 +400,11 @@ class _Prediction:
             name=lambda one: names.get(one, one),
         )
         return figure_table_html(table) if rows else ""
+
+    @cached_property
+    def _figures(self) -> ReportFigures:
+        """Figures of the report, whose amounts are converted once."""
+        return self.report.figures
 
     def _change(self, ledger_id: str, name: str) -> Figure:
         """Figure of the lines that the plan moves to a ledger, less those that it moves from it."""
@@ -421,7 +428,7 @@ class _Prediction:
     @cached_property
     def _moved_entries(self) -> pd.DataFrame:
         """Lines that the plan moves, each with the ledger that it moves it to."""
-        updated, figures = _updated(self.plan), self.report.figures
+        updated, figures = _updated(self.plan), self._figures
         ledgers = {ledger_id for _, ledger_id in updated} & figures.names.keys()
         found = [figures.figure(f"{OWN}{one}").entries for one in sorted(ledgers)]
         lines = pd.concat(found, ignore_index=True) if found else figures.lines.assign(figure_amount=0)
@@ -455,13 +462,12 @@ class _Prediction:
         return LedgerChanges.from_columns(columns, self.report.scale, as_decimals=self.report.as_decimals)
 
 
-def _of_report(report: CashFlowReport, ledger_id: str, column: str, name: str) -> Figure:
+def _of_report(figures: ReportFigures, ledger_id: str, column: str, name: str) -> Figure:
     """Net cash flow of a ledger in a report; zero where the report does not list it."""
     key, label = f"{ledger_id}{KEY_SEPARATOR}{column}", f"{name}, {column}"
-    figures = report.figures
     if ledger_id in figures.names:
         return replace(figures.figure(f"{OWN}{ledger_id}"), key=key, label=label, selections=())
-    return Figure(key, label, 0, "the report has no lines of it", scale=report.scale, as_decimals=report.as_decimals)
+    return Figure(key, label, 0, "the report has no lines of it", scale=figures.scale, as_decimals=figures.as_decimals)
 
 
 def _reasons(differences: pd.DataFrame) -> list[str]:
