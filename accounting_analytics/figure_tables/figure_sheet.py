@@ -12,7 +12,7 @@ from accounting_analytics.sheets.workbook import (
     Place,
     accounting_format,
     grouped_format,
-    workbook_text,
+    line_text,
 )
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class FigureSheet(NamedTuple):
         worksheet = workbook.add_sheet(self.name, is_landscape=is_landscape)
         for number, line in enumerate(self.lines):
             title = workbook.format(bold=True, font_size=14 if number == 0 else 11)
-            worksheet.write_string(number, 0, workbook_text(printable(line, " ")), title)
+            worksheet.write_string(number, 0, line_text(line), title)
         head_row = len(self.lines) + 1
         rows = _Rows(workbook, worksheet, self, head_row)
         place = rows.write()
@@ -89,7 +89,7 @@ class FigureSheet(NamedTuple):
         wrapped = [line for note in notes for line in textwrap.wrap(printable(note, " "), _NOTE_WIDTH)]
         for number, line in enumerate(wrapped, start=place + 1):
             shown = workbook.format(italic=True, font_color="#555555")
-            worksheet.write_string(number, 0, workbook_text(line), shown)
+            worksheet.write_string(number, 0, line_text(line), shown)
         worksheet.freeze_panes(head_row + 1, 1)
         worksheet.repeat_rows(0, head_row)
         worksheet.repeat_columns(0)
@@ -142,7 +142,7 @@ class _Rows:
         sheet.write_blank(self._head_row, 0, None, self._workbook.format(bottom=1))
         head = self._workbook.format(bold=True, align="right", valign="bottom", text_wrap=True, bottom=1)
         for number, one in enumerate(table.heads, start=1):
-            sheet.write_string(self._head_row, number, workbook_text(one.text), head)
+            sheet.write_string(self._head_row, number, line_text(one.text), head)
         for place, row in enumerate(table.rows, start=self._head_row + 1):
             self._write_row(place, row)
         self._set_widths()
@@ -150,7 +150,7 @@ class _Rows:
 
     def _write_row(self, place: int, row: FigureRow) -> None:
         style = _STYLES.get(row.kind, {})
-        text = workbook_text(printable(row.label, " "))
+        text = line_text(row.label)
         is_long = len(text) > MAX_LABEL_WIDTH
         label = self._workbook.format(bold=bool(style), indent=min(row.level, _MAX_INDENT), text_wrap=is_long)
         self._worksheet.write_string(place, 0, text, label)
@@ -160,9 +160,7 @@ class _Rows:
     def _write_cell(self, place: Place, cell: FigureCell, style: Mapping[str, object]) -> None:
         """Write an amount, its formula and its link; or text where there is no amount, or one with too many digits."""
         if cell.figure is None:
-            self._worksheet.write_string(
-                *place, workbook_text(printable(cell.text, " ")), self._workbook.format(**style)
-            )
+            self._worksheet.write_string(*place, line_text(cell.text), self._workbook.format(**style))
             return
         exact, is_percent = cell.figure.exact(), _is_percent(cell.figure)
         amounts = accounting_format(grouped_format(cell.figure.scale))

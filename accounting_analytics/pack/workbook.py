@@ -6,16 +6,15 @@ import io
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.figure_tables import FigureSheet
-from accounting_analytics.messages import printable
 from accounting_analytics.pack.pictures import IN_MAIL
 from accounting_analytics.pack.sections import KEY_FIGURES
 from accounting_analytics.pack.sentences import plain
 from accounting_analytics.sheets.workbook import (
     accounting_format,
     grouped_format,
+    line_text,
     new_workbook,
     require_workbook_name,
-    workbook_text,
 )
 from accounting_analytics.statements.workbook import statement_sheets
 
@@ -93,14 +92,14 @@ def _add_summary(workbook: Workbook, pack: PackContent, texts: WorkbookTexts) ->
     """Add page one: verdict, sentences, key figures, and the pictures below them."""
     sheet, bold = workbook.add_sheet("Summary"), workbook.format(bold=True)
     wrapped = workbook.format(text_wrap=True, valign="top")
-    sheet.write_string(0, 0, _text(texts.title), workbook.format(bold=True, font_size=14))
-    sheet.write_string(1, 0, _text(texts.days))
-    sheet.write_string(3, 0, _text(texts.proof), bold)
+    sheet.write_string(0, 0, line_text(texts.title), workbook.format(bold=True, font_size=14))
+    sheet.write_string(1, 0, line_text(texts.days))
+    sheet.write_string(3, 0, line_text(texts.proof), bold)
     place = 4
     undecided = [] if pack.undecided is None else [plain(pack.undecided)]
     for text in (*undecided, *pack.reasons, "", *texts.sentences):
         sheet.merge_range(place, 0, place, _LAST_COLUMN, "", wrapped)
-        sheet.write_string(place, 0, _text(text), wrapped)
+        sheet.write_string(place, 0, line_text(text), wrapped)
         sheet.set_row(place, _LINE_HEIGHT * (1 + len(text) // _WRAP))
         place += 1
     key_figures = FigureSheet("Summary", (), pack.tables[KEY_FIGURES].table)
@@ -109,10 +108,10 @@ def _add_summary(workbook: Workbook, pack: PackContent, texts: WorkbookTexts) ->
     sheet.set_column(1, _LAST_COLUMN, _AMOUNT_WIDTH)
     for picture in pack.pictures.values():
         image = {"image_data": io.BytesIO(picture.png(IN_MAIL)), "x_scale": 0.5, "y_scale": 0.5}
-        sheet.write_string(place, 0, _text(picture.text), bold)
-        sheet.insert_image(place + 1, 0, f"{picture.name}.png", {**image, "description": _text(picture.text)})
+        sheet.write_string(place, 0, line_text(picture.text), bold)
+        sheet.insert_image(place + 1, 0, f"{picture.name}.png", {**image, "description": line_text(picture.text)})
         place += _PICTURE_ROWS
-    sheet.write_string(place, 0, _text(f"Fingerprint of the page: {texts.fingerprint}"))
+    sheet.write_string(place, 0, line_text(f"Fingerprint of the page: {texts.fingerprint}"))
 
 
 def _add_appendix(workbook: Workbook, texts: WorkbookTexts) -> None:
@@ -124,9 +123,5 @@ def _add_appendix(workbook: Workbook, texts: WorkbookTexts) -> None:
     for title, paragraphs in texts.appendix.items():
         sheet.write_string(place, 0, title, workbook.format(bold=True, font_size=14))
         for number, text in enumerate(paragraphs, start=place + 1):
-            sheet.write_string(number, 0, _text(text), workbook.format(text_wrap=True, valign="top"))
+            sheet.write_string(number, 0, line_text(text), workbook.format(text_wrap=True, valign="top"))
         place += len(paragraphs) + 2
-
-
-def _text(text: str) -> str:
-    return workbook_text(printable(text, " "))

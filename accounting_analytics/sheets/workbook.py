@@ -31,7 +31,6 @@ _MIN_WIDTH, _MAX_WIDTH, _MEASURED_ROWS = 8, 60, 200
 _MARGIN = 3
 """Characters for the button of the filter in the header."""
 _CHOICES = "choices"
-_BOLD: Mapping[str, object] = {"bold": True}
 Place = tuple[int, int]
 """Row and column of a cell, from 0."""
 
@@ -96,22 +95,24 @@ class Workbook:
         worksheet.freeze_panes(1, 0)
         worksheet.repeat_rows(0)
         worksheet.autofilter(0, 0, count, len(names) - 1)
-        text: Mapping[str, object] = {"num_format": "@"} if sheet.editable else {}
+        text = self.format(num_format="@") if sheet.editable else None
+        amount = self.format(num_format=self.amount_format, align="right")
         for place, (name, values) in enumerate(sheet.columns.items()):
             is_text = all(value is None or isinstance(value, str) for value in values)
-            own = self.format(**text) if is_text and text else None
-            worksheet.set_column(place, place, _width(name, values, self.unit), own)
+            worksheet.set_column(place, place, _width(name, values, self.unit), text if is_text else None)
             colour = {"bg_color": "#FFF2CC"} if name in sheet.editable else {}
             worksheet.write_string(0, place, name, self.format(bold=True, bottom=1, **colour))
             for row, value in enumerate(values, start=1):
-                self._write(worksheet, (row, place), value, text, {})
+                self._write(worksheet, (row, place), value, text, amount)
+        bold = self.format(bold=True)
+        total = self.format(num_format=self.amount_format, align="right", bold=True)
         for row, totals in enumerate(sheet.totals, start=count + 1):
             for name, cell in totals.items():
                 below = (row, names.index(name))
                 if cell == "sum":
                     self._write_sum(worksheet, below, sheet.columns[name])
                 else:
-                    self._write(worksheet, below, cell, _BOLD, _BOLD)
+                    self._write(worksheet, below, cell, bold, total)
         if sheet.choices:
             self._offer(worksheet, sheet)
 
@@ -120,12 +121,15 @@ class Workbook:
         worksheet: Any,  # noqa: ANN401 (untyped package)
         place: Place,
         value: Any,  # noqa: ANN401 (any cell)
-        of_text: Mapping[str, object],
-        of_amount: Mapping[str, object],
+        of_text: Any,  # noqa: ANN401 (a format)
+        of_amount: Any,  # noqa: ANN401 (a format)
     ) -> None:
         """Write a cell: a number, a day or an instant where Excel keeps it exactly, else text."""
         if isinstance(value, Decimal):
-            self.write_amount(worksheet, place, value, of_amount)
+            if has_too_many_digits(value):
+                worksheet.write_string(*place, f"{value:,f}", of_amount)
+            else:
+                worksheet.write_number(*place, float(value), of_amount)
         elif isinstance(value, bool):
             worksheet.write_boolean(*place, value)
         elif isinstance(value, int | float):
@@ -136,21 +140,7 @@ class Workbook:
         elif isinstance(value, dt.date) and not isinstance(value, dt.datetime) and value >= FIRST_DAY:
             worksheet.write_datetime(*place, value, self.format(num_format="yyyy-mm-dd", align="left"))
         elif value is not None:
-            worksheet.write_string(*place, workbook_text(str(value)), self.format(**of_text) if of_text else None)
-
-    def write_amount(
-        self,
-        worksheet: Any,  # noqa: ANN401 (untyped package)
-        place: Place,
-        amount: Decimal,
-        style: Mapping[str, object],
-    ) -> None:
-        """Write an amount as a number, or as text where Excel would change its digits."""
-        shown = self.format(num_format=self.amount_format, align="right", **style)
-        if has_too_many_digits(amount):
-            worksheet.write_string(*place, f"{amount:,f}", shown)
-        else:
-            worksheet.write_number(*place, float(amount), shown)
+            worksheet.write_string(*place, workbook_text(str(value)), of_text)
 
     def _write_sum(self, worksheet: Any, place: Place, values: Sequence[Any]) -> None:  # noqa: ANN401
         total, shown = float(sum(values, Decimal(0))), self.format(num_format=self.amount_format, bold=True)
@@ -225,6 +215,11 @@ def require_workbook_name(path: Path) -> None:
 def workbook_text(text: str) -> str:
     """Text that a cell can hold: without the characters that XML does not have, and cut where it is too long."""
     return shorten(_NOT_IN_WORKBOOKS.sub("\N{REPLACEMENT CHARACTER}", text), limit=MAX_TEXT)
+
+
+def line_text(text: str) -> str:
+    """Text that a cell can hold on one line."""
+    return workbook_text(printable(text, " "))
 
 
 def is_text_of_a_workbook(text: str) -> bool:
