@@ -296,7 +296,7 @@ VIEWS = {
 }
 """Comment and query of each view; each question without parameters is a view too."""
 
-_MEMORY, _THREADS = "200MB", 2
+_MEMORY, _THREADS = "600MB", 2
 """What DuckDB uses where it may write to a folder; each thread needs room for the rows that it sorts and compresses."""
 _STORAGE = "v1.0.0"
 """Connectors of BI tools contain older versions of DuckDB, which cannot read what newer ones write by default."""

@@ -1,8 +1,14 @@
--- The lines of the report without transfers between own accounts. A line belongs to the account that the report names,
--- else to the account that its journal entry moved most.
+-- The lines of the report without transfers between own accounts. A line belongs to the account that its journal entry
+-- moved; of several, to the one that the report names, else to the one that was moved most.
 with flow as (
     select *, coalesce(cash_flow_ledger_name, '') as named
     from source.report_line
+),
+several as (
+    select journal_entry_id
+    from source.cash_movement
+    group by journal_entry_id
+    having count(*) > 1
 ),
 candidate as (
     select
@@ -14,9 +20,18 @@ candidate as (
             partition by entry.journal_entry_id, entry.named
             order by account.name = entry.named desc, abs(moved.movement) desc, account.display_order
         ) as rank
-    from (select distinct journal_entry_id, named from flow) as entry
+    from (select distinct journal_entry_id, named from flow where journal_entry_id in (from several)) as entry
     inner join source.cash_movement as moved on moved.journal_entry_id = entry.journal_entry_id
     inner join source.account on account.cash_ledger_id = moved.cash_ledger_id
+),
+account as (
+    select journal_entry_id, null as named, cash_ledger_id, transaction_id
+    from source.cash_movement
+    where journal_entry_id not in (from several)
+    union all by name
+    select * exclude rank
+    from candidate
+    where rank = 1
 )
 select
     flow.line_id,
@@ -30,8 +45,8 @@ select
     flow.amount,
     flow.journal_entry_description
 from flow
-left join candidate as account
-    on account.journal_entry_id = flow.journal_entry_id and account.named = flow.named and account.rank = 1
+left join account
+    on account.journal_entry_id = flow.journal_entry_id and coalesce(account.named, flow.named) = flow.named
 where flow.ledger_id not in (
     select ledger.id
     from source.ledger
