@@ -1,218 +1,230 @@
-"""Arguments and options that several commands have, each defined once."""
+"""Options that several commands have, declared and documented once, and the groups of them that commands take."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-import typer
+from cyclopts import Parameter
+from cyclopts.types import PositiveInt
 
-import accounting_analytics as aa
+from accounting_analytics.errors import InputError, PeriodError
+from accounting_analytics.periods import Period
 
+MAX_ROWS = 10
+"""Rows that a command prints by default: with heading and messages they fit a terminal of 24 lines."""
+_EXAMPLES = "such as last-month, 2026-Q1 or 2026-03"
 
-def _print_version(*, requested: bool) -> None:
-    """Print the version and end the program, if that is requested."""
-    if requested:
-        typer.echo(aa.__version__)
-        raise typer.Exit
-
-
-Version = Annotated[
-    bool,
-    typer.Option(
-        "--version", callback=lambda value: _print_version(requested=value), is_eager=True, help="Print the version."
-    ),
-]
-StartDate = Annotated[
-    str | None, typer.Option("--start-date", metavar="DATE", help="First day, inclusive, YYYY-MM-DD.")
-]
-EndDate = Annotated[str | None, typer.Option("--end-date", metavar="DATE", help="Last day, inclusive, YYYY-MM-DD.")]
-PeriodText = Annotated[
-    str | None,
-    typer.Option(
-        "--period",
-        metavar="PERIOD",
-        help="Instead of both dates: last-month, this-quarter, year-to-date, 2026, 2026-Q1, 2026-03 or "
-        "2026-03-01/2026-03-15.",
-    ),
-]
-TimeZone = Annotated[
-    str | None,
-    typer.Option(
-        "--time-zone",
-        metavar="ZONE",
-        help="IANA name of the zone that days are counted in.",
-        show_default="as configured, or UTC",
-    ),
-]
-BooksStart = Annotated[
-    str | None,
-    typer.Option(
-        "--books-start",
-        metavar="DATE",
-        help="First day of the books: balances are summed from the line entries since then.",
-        show_default="that of the demo company with --demo, else not known",
-    ),
-]
+Date = Annotated[str | None, Parameter(metavar="DATE")]
+Json = Annotated[bool, Parameter(name="--json", help="Print JSON; amounts are text, so that no digit is lost.")]
+Output = Annotated[Path, Parameter(help="Folder to write to.")]
 Parents = Annotated[
     Path | None,
-    typer.Option(
-        "--parents",
-        help="Parents of ledgers that the service does not show: .csv or .xlsx (ledger_id, parent_id), or .json.",
+    Parameter(help="Parents of ledgers that the service does not show: .csv or .xlsx (ledger_id, parent_id)."),
+]
+BooksStart = Annotated[
+    Date,
+    Parameter(
+        help="First day of the books: balances are summed from the line entries since then. By default that of the "
+        "demo company with --demo, else not known."
     ),
 ]
-Checkpoint = Annotated[
-    Path | None,
-    typer.Option("--checkpoint", help="Folder for loaded windows: the same command resumes an interrupted load."),
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Load nothing: print how many requests and minutes the load would take.")
-]
-AllowPartial = Annotated[
-    bool, typer.Option("--allow-partial", help="Leave out what cannot be loaded; results are marked PARTIAL.")
-]
-Ledgers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--ledger", metavar="LEDGER", help="Only this account, by id, unique name or path (Assets:Bank); repeatable."
-    ),
-]
-
-LocalBooks = Annotated[
-    Path | None,
-    typer.Option(
-        "--books",
-        metavar="DIR",
-        help="Read local books, which `sync` writes to this folder, offline; all their days by default.",
-    ),
-]
-BooksToSync = Annotated[
-    Path | None,
-    typer.Option(
-        "--books", metavar="DIR", help="Folder of local books to sync after the books of the service changed."
-    ),
-]
-RefusedBooks = Annotated[
-    Path | None, typer.Option("--books", metavar="DIR", hidden=True, help="Refused: this command needs the service.")
-]
-BooksFolder = Annotated[
-    Path, typer.Option("--books", metavar="DIR", help="Folder of the local books.", show_default=False)
-]
-Profile = Annotated[str | None, typer.Option("--profile", help="Profile of the configuration file to use.")]
-UseDemo = Annotated[bool, typer.Option("--demo", help="Use the demo company, served for this command only.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; amounts are text, so that no digit is lost.")]
-RowLimit = Annotated[
-    int, typer.Option("--limit", metavar="N", min=1, help="Print at most this many rows; --json prints all.")
-]
-PreviewBy = Annotated[
-    Literal["ledger", "category", "rule"],
-    typer.Option("--by", help="What a row is: a ledger of the report, or the items of a new category or a rule."),
-]
-RunBy = Annotated[
-    Literal["category", "rule", "item", "ledger"],
-    typer.Option(
-        "--by", help="What a row is: the items of a new category or rule, an item, or a ledger of the report."
-    ),
-]
-QueueGroup = Annotated[
-    str | None, typer.Option("--group", metavar="ID", help="Only the transactions of this group, each of them.")
-]
-AllRows = Annotated[bool, typer.Option("--all", help="Print every row.")]
-Output = Annotated[Path, typer.Option("--output", help="Folder to write to.")]
-
-_RULES = typer.Option("--rules", help="Rules file (TOML): which description means which category.")
-Rules = Annotated[Path, _RULES]
-OptionalRules = Annotated[Path | None, _RULES]
-DecisionFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--decisions",
-        metavar="FILE",
-        help="File of `queue --output` with categories filled in; replaces what rules decide; repeatable.",
-    ),
-]
-QueueOutput = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        help="New file to decide by hand, .xlsx for Excel or .csv: the groups, or with --all the transactions.",
-    ),
-]
-Precision = Annotated[
-    float | None,
-    typer.Option(
-        "--precision",
-        metavar="SHARE",
-        help="Add suggestions from the history of each payee that kept this precision, such as 0.98, or none.",
-    ),
-]
-LikelyTransfers = Annotated[
-    bool, typer.Option("--transfers", help="Add likely transfers between own accounts, apart from the others.")
-]
-RulesFile = Annotated[Path, typer.Argument(metavar="FILE", help="Rules file (TOML).", show_default=False)]
-QueueKey = Annotated[
-    str, typer.Argument(metavar="GROUP", help="Group of `queue`, or transaction id.", show_default=False)
-]
-NewCategory = Annotated[str, typer.Option("--category", help="Category: id, unique name or path.", show_default=False)]
-DayOfMonth = Annotated[
-    str | None, typer.Option("--day-of-month", help="Only on these local days of each month, such as 1-5,15.")
-]
-PlanOutput = Annotated[Path, typer.Option("--output", help="Plan file to write: .xlsx for Excel, else CSV.")]
-PlanPath = Annotated[
-    Path, typer.Argument(metavar="PLAN", help="Plan file of `plan`, edited or not.", show_default=False)
-]
-Journal = Annotated[Path, typer.Option("--journal", help="Journal of the run; written before each change.")]
-NewJournal = Annotated[
-    Path | None,
-    typer.Option(
-        "--journal",
-        help="Journal of the run, with its plan beside it as FILE.csv; the same journal resumes an interrupted run.",
-        show_default="categorize-PLAN_ID.journal",
-    ),
-]
-MaxAmount = Annotated[
-    str, typer.Option("--max-amount", help="Largest amount that is changed without a person, without its sign.")
-]
-UndoneJournal = Annotated[
-    Path,
-    typer.Argument(metavar="JOURNAL", help="Journal of the run to undo; it is only read.", show_default=False),
-]
-IncompleteJournal = Annotated[
-    bool,
-    typer.Option(
-        "--incomplete", help="Undo what the journal has, although its run was interrupted or its end is missing."
-    ),
-]
-UndoneGroups = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--group",
-        metavar="ID",
-        help="Only the changes of this group of the queue, or of this transaction; repeatable.",
-        show_default=False,
-    ),
-]
-UndoJournal = Annotated[Path, typer.Option("--journal", help="New journal, of the undo; written before each change.")]
-ModifiedBy = Annotated[str | None, typer.Option("--modified-by", help="Your name, for the audit log.")]
-AllowIrreversible = Annotated[
-    bool, typer.Option("--allow-irreversible", help="Also join parts of splits, which `undo` cannot take back.")
-]
-Confirm = Annotated[
-    bool, typer.Option("--confirm/--dry-run", help="Change the books, or send nothing and show what would change.")
-]
+BooksFolder = Annotated[Path, Parameter(name="--books", help="Folder of the local books.")]
+RefusedBooks = Annotated[Path | None, Parameter(name="--books", show=False)]
 
 
-Database = Annotated[
-    str,
-    typer.Option(
-        "--database",
-        envvar="ACCOUNTING_ANALYTICS_DATABASE",
-        help="SQLite file, or postgresql://user@host/name (its password in PGPASSFILE).",
-        show_default=False,
-    ),
-]
-Instance = Annotated[
-    str | None, typer.Option("--instance", help="The instance; required if the database has more than one.")
-]
-InstanceToChange = Annotated[str, typer.Option("--instance", help="Id of the instance.", show_default=False)]
-Label = Annotated[str, typer.Option("--label", help="Display name.")]
+@Parameter(name="*")
+@dataclass(frozen=True)
+class GivenDays:
+    """The days that a command is about.
+
+    Attributes
+    ----------
+    start_date
+        First day, inclusive, YYYY-MM-DD.
+    end_date
+        Last day, inclusive, YYYY-MM-DD.
+    period
+        Instead of both dates: last-month, this-quarter, year-to-date, 2026, 2026-Q1, 2026-03 or 2026-03-01/2026-03-15.
+    """
+
+    start_date: Date = None
+    end_date: Date = None
+    period: str | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether there is any of the options."""
+        return any(one is not None for one in (self.start_date, self.end_date, self.period))
+
+    def in_zone(self, time_zone: str) -> Period:
+        """First to last day; a relative period is relative to today in the zone."""
+        first, last = self.optional_dates(time_zone)
+        if first is None and last is None:
+            raise InputError(f"no days are given: add --period ({_EXAMPLES}), or --start-date and --end-date")
+        if first is None or last is None:
+            missing = "--start-date" if first is None else "--end-date"
+            raise InputError(f"{missing} is missing: give both dates, or --period ({_EXAMPLES}) instead of them")
+        return Period(first, last, time_zone)
+
+    def optional_dates(self, time_zone: str) -> tuple[str | None, str | None]:
+        """First and last day, for a command that needs none or only one of them."""
+        if self.period is None:
+            return self.start_date, self.end_date
+        if self.start_date is not None or self.end_date is not None:
+            given = "--end-date" if self.start_date is None else "--start-date"
+            raise InputError(f"--period and {given} are both given: leave one of them out")
+        try:
+            days = Period.parse(self.period, time_zone=time_zone)
+        except PeriodError as error:
+            raise PeriodError(f"--period: {error}") from None
+        return str(days.start_date), str(days.end_date)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ZonedDays(GivenDays):
+    """The days that a command is about, and the zone that they are counted in.
+
+    Attributes
+    ----------
+    time_zone
+        IANA name of the zone that days are counted in; as configured by default, or UTC.
+    """
+
+    time_zone: str | None = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Service:
+    """The service that a command connects to.
+
+    Attributes
+    ----------
+    profile
+        Profile of the configuration file to use.
+    demo
+        Use the demo company, served for this command only.
+    """
+
+    profile: str | None = None
+    demo: bool = False
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class BooksOrService(Service):
+    """The service or the local books that a command reads.
+
+    Attributes
+    ----------
+    books
+        Read local books, which `sync` writes to this folder, offline; all their days by default.
+    """
+
+    books: Path | None = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class QueueLoad:
+    """How line entries are loaded, and that the result is printed as JSON.
+
+    Attributes
+    ----------
+    checkpoint
+        Folder for loaded windows: the same command resumes an interrupted load.
+    dry_run
+        Load nothing: print how many requests and minutes the load would take.
+    """
+
+    checkpoint: Path | None = None
+    dry_run: bool = False
+    as_json: Json = False
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Load(QueueLoad):
+    """How line entries of all ledgers are loaded.
+
+    Attributes
+    ----------
+    allow_partial
+        Leave out what cannot be loaded; results are marked PARTIAL.
+    """
+
+    allow_partial: bool = False
+    parents: Parents = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RowLimit:
+    """How many rows of a table are printed.
+
+    Attributes
+    ----------
+    limit
+        Print at most this many rows, 10 by default; --json prints all.
+    all_rows
+        Print every row.
+    """
+
+    limit: PositiveInt = MAX_ROWS
+    all_rows: Annotated[bool, Parameter(name="--all")] = False
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows are printed; None for all of them."""
+        return None if self.all_rows else self.limit
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Run(Service):
+    """A run that changes the books of the service.
+
+    Attributes
+    ----------
+    books
+        Folder of local books to sync after the books of the service changed.
+    modified_by
+        Your name, for the audit log.
+    confirm
+        Change the books, or send nothing and show what would change.
+    """
+
+    books: Path | None = None
+    modified_by: str | None = None
+    confirm: Annotated[bool, Parameter(negative="--dry-run")] = False
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class DatabaseOption:
+    """The database of an embedded service.
+
+    Attributes
+    ----------
+    database
+        SQLite file, or postgresql://user@host/name (its password in PGPASSFILE).
+    """
+
+    database: Annotated[str, Parameter(env_var="ACCOUNTING_ANALYTICS_DATABASE")]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class InstanceOption(DatabaseOption):
+    """An instance in the database of an embedded service.
+
+    Attributes
+    ----------
+    instance
+        The instance; required if the database has more than one.
+    """
+
+    instance: str | None = None

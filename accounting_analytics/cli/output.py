@@ -4,67 +4,46 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import fields
+from collections import Counter
+from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import typer
+from accounting_analytics.messages import count_of, printable, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
+    from rich.console import Console
+    from rich.table import Table
 
+    from accounting_analytics.results import Result
     from accounting_analytics.statements import Statement
 
-MAX_ROWS = 10
-"""Rows that a command prints by default: with heading and messages they fit a terminal of 24 lines."""
+_PIPED_WIDTH = 400
+_DESCRIPTION = "description"
+_TIME_FORMAT = "%Y-%m-%d %H:%M"
+_MAX_NAMES = 5
 
 
-def print_frame(
-    frame: pd.DataFrame,
-    *,
-    as_json: bool,
-    title: str = "",
-    columns: list[str] | None = None,
-    optional: Sequence[str] = (),
-) -> None:
-    """Print a table with the given columns, or JSON with all of them.
-
-    The `optional` columns are left out, in their order, where the terminal is too narrow.
-    """
-    if as_json:
-        print_json(frame)
-    else:
-        _print_fitting(frame[columns] if columns else frame, optional, title)
+def print_result(result: Result, *, as_json: bool) -> None:
+    """Print what a result says of itself."""
+    print(result.to_json() if as_json else result.explain())
 
 
-def print_first_rows(
-    frame: pd.DataFrame,
-    columns: dict[str, str],
-    limit: int | None,
-    *,
-    rest: str = "rows; --all prints every row",
-    optional: Sequence[str] = (),
-) -> None:
-    """Print the first rows of a table, all of them without a `limit`, and how many of the `rest` were left out.
+def print_statement(statement: Statement, *, as_json: bool) -> None:
+    """Print a statement in the width of the terminal, or as JSON."""
+    from accounting_analytics.statements.terminal_text import statement_text
 
-    Headings of ids, and then the `optional` ones, are left out where the terminal is too narrow.
-    """
-    if frame.empty:
-        return
-    first = frame[list(columns)] if limit is None else frame[list(columns)].head(limit)
-    ids = [heading for heading in columns.values() if heading.endswith("_id")]
-    _print_fitting(first.rename(columns=columns), [*ids, *optional])
-    if len(first) < len(frame):
-        typer.echo(f"{len(first):,} of {len(frame):,} {rest}")
+    print(statement.to_json() if as_json else statement_text(statement, console().width))
 
 
 def print_json(content: pd.DataFrame | Mapping[str, Any]) -> None:
     """Print a mapping or a table as JSON."""
     from accounting_analytics.results import to_json_text
 
-    sys.stdout.write(f"{to_json_text(content)}\n")
+    print(to_json_text(content))
 
 
 def print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
@@ -74,7 +53,126 @@ def print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
         return
     for name, value in mapping.items():
         if value != ():
-            typer.echo(f"{name}: {', '.join(value) if isinstance(value, tuple) else value}")
+            print(f"{name}: {', '.join(value) if isinstance(value, tuple) else value}")
+
+
+def print_frame(
+    frame: pd.DataFrame, columns: Sequence[str] = (), *, as_json: bool, optional: Sequence[str] = ()
+) -> None:
+    """Print a table with the given columns, or JSON with all of them."""
+    if as_json:
+        print_json(frame)
+    else:
+        print_table(frame, {name: name for name in columns or map(str, frame)}, optional=optional)
+
+
+def print_records(records: Sequence[Any], *, as_json: bool, optional: Sequence[str] = ()) -> None:
+    """Print dataclasses as a table, without internal keys, and `optional` columns where there is width for them."""
+    import pandas as pd
+
+    frame = pd.DataFrame([asdict(one) for one in records], dtype=object).drop(columns="pk", errors="ignore")
+    if records or as_json:
+        print_frame(frame, as_json=as_json, optional=optional)
+    else:
+        print_message("no entries")
+
+
+def print_table(
+    frame: pd.DataFrame,
+    columns: Mapping[str, str],
+    *,
+    limit: int | None = None,
+    rest: str = "rows; --all prints every row",
+    optional: Sequence[str] = (),
+) -> None:
+    """Print the first rows of a table under the headings of its `columns`, and how many of the `rest` were left out.
+
+    Numbers are right-aligned, missing values empty, control characters replaced. Where the table is wider than the
+    terminal, headings of ids and then the `optional` ones are left out, in their order, until it fits; then
+    descriptions are cut so that a row is one line.
+    """
+    from accounting_analytics.column_conversion import exact_floats
+
+    if frame.empty:
+        return
+    present = [name for name in columns if name in frame]
+    shown = exact_floats(frame[present].iloc[:limit].rename(columns=columns))
+    ids = [name for name in map(str, shown) if name.endswith("_id") and name not in optional]
+    left_out: list[str] = []
+    terminal = console()
+    for name in [*ids, *optional]:
+        if _width(shown, terminal) <= terminal.width:
+            break
+        left_out.append(name)
+        shown = shown.drop(columns=name)
+    terminal.print(_rich_table(shown))
+    if left_out:
+        print(f"without {', '.join(left_out)}: the terminal is too narrow; --json prints every column")
+    if len(shown) < len(frame):
+        print(f"{len(shown):,} of {len(frame):,} {rest}")
+
+
+def _width(frame: pd.DataFrame, terminal: Console) -> int:
+    """Width of a table with one line per row."""
+    return terminal.measure(_rich_table(frame), options=terminal.options.update(max_width=10_000)).maximum
+
+
+def _rich_table(frame: pd.DataFrame) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from accounting_analytics.html_tables import PrintedTable
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    columns, rows = PrintedTable.from_frame(frame)
+    for column in columns:
+        may_be_cut = column.heading == _DESCRIPTION
+        table.add_column(
+            column.heading,
+            justify="right" if column.is_numeric else "left",
+            no_wrap=not may_be_cut,
+            min_width=len(column.heading),
+        )
+    for row in rows:
+        table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in row))
+    return table
+
+
+def console() -> Console:
+    """Return the terminal; where stdout is a file or a pipe, one so wide that tables need not fold."""
+    from rich.console import Console
+
+    terminal = Console(highlight=False, markup=False)
+    return terminal if terminal.is_terminal else Console(highlight=False, markup=False, width=_PIPED_WIDTH)
+
+
+def print_transactions(
+    frame: pd.DataFrame, columns: dict[str, str], *, summary: str, time_zone: str, limit: int | None
+) -> None:
+    """Print a summary and the first rows of a table with the column ``datetime``, in local time.
+
+    ``localtime`` is the zone of the service, which is not known here, so its times stay in UTC.
+    """
+    from accounting_analytics.periods import LOCALTIME, zone
+
+    name = "UTC" if time_zone == LOCALTIME else time_zone
+    times = frame["datetime"].dt.tz_convert(zone(name)).dt.strftime(_TIME_FORMAT)
+    print(f"{summary}; times are {name}" if len(frame) else summary)
+    print_table(frame.assign(datetime=times), {"datetime": "time", **columns}, limit=limit)
+
+
+def count_names(names: Iterable[str]) -> str:
+    """Count names, most frequent first: ``12 Meals, 3 Rent and 4 in 2 more``."""
+    counts = Counter(names).most_common()
+    listed = ", ".join(f"{count:,} {shorten(printable(name), limit=30)}" for name, count in counts[:_MAX_NAMES])
+    others = counts[_MAX_NAMES:]
+    return f"{listed} and {sum(count for _, count in others):,} in {len(others)} more" if others else listed
+
+
+def count_uncategorized(rows: pd.DataFrame) -> str:
+    """Count the transactions of a queue; one with two uncategorized parts has two rows."""
+    return count_of(rows["transaction_id"].nunique(), "uncategorized transaction")
 
 
 def print_notes(frame: pd.DataFrame, *, without: str = "") -> None:
@@ -92,9 +190,7 @@ def print_note(note: str) -> None:
 
 def print_message(message: str) -> None:
     """Print a line on stderr, without control characters."""
-    from accounting_analytics.messages import printable
-
-    typer.echo(printable(message), err=True)
+    print(printable(message), file=sys.stderr)
 
 
 def command_line(*arguments: object, **options: object) -> str:
@@ -104,34 +200,3 @@ def command_line(*arguments: object, **options: object) -> str:
         if value:
             words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
     return shlex.join(words)
-
-
-def print_rows(rows: Sequence[Any], *, as_json: bool, optional: Sequence[str] = ()) -> None:
-    """Print dataclasses as a table, without internal keys, and `optional` columns where there is width for them."""
-    import pandas as pd
-
-    public = [{field.name: getattr(row, field.name) for field in fields(row) if field.name != "pk"} for row in rows]
-    frame = pd.DataFrame(public, dtype=object)
-    if public or as_json:
-        print_frame(frame, as_json=as_json, optional=optional)
-    else:
-        print_message("no entries")
-
-
-def print_statement(statement: Statement, *, as_json: bool) -> None:
-    """Print a statement in the width of the terminal, or as JSON."""
-    from accounting_analytics.cli.terminal_tables import print_text, terminal_width
-    from accounting_analytics.statements.terminal_text import statement_text
-
-    if as_json:
-        typer.echo(statement.to_json())
-    else:
-        print_text(statement_text(statement, terminal_width()))
-
-
-def _print_fitting(frame: pd.DataFrame, optional: Sequence[str], title: str = "") -> None:
-    """Print a table, and which optional columns were left out because the terminal is too narrow for them."""
-    from accounting_analytics.cli.terminal_tables import print_table
-
-    if left_out := print_table(frame, title=title, optional=optional):
-        typer.echo(f"without {', '.join(left_out)}: the terminal is too narrow; --json prints every column")

@@ -212,6 +212,24 @@ def with_comparisons(
     return Columns(tuple(shown), {one.key: one for one in (*shown, *hidden)})
 
 
+def days_needed(
+    period: Period,
+    columns: Unit | Iterable[object],
+    compare: Sequence[str],
+    fiscal_year_start_month: int,
+    books_start: dt.date | None = None,
+) -> Period:
+    """Days from the first to the last that a statement needs: all since the books begin, or those of its columns.
+
+    They are loaded together, although days between a period and the one that it is compared with are not needed: each
+    load asks for each ledger at least twice, which costs more than a year of most books.
+    """
+    base = split_period(period, columns, fiscal_year_start_month)
+    shown = with_comparisons(base, compare, columns, days_label)
+    first = min(one.start_date for column in shown.by_key.values() for _, one in column.periods)
+    return Period(books_start or first, period.end_date, period.time_zone)
+
+
 def _beside(
     column: StatementColumn, compare: Sequence[str], unit: object, heading: Callable[[Period], str]
 ) -> list[StatementColumn]:

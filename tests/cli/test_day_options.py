@@ -1,16 +1,13 @@
 """The days of a command: both dates, or a period in the time zone of the command."""
 
 import datetime as dt
-import inspect
 import json
 from zoneinfo import ZoneInfo
 
 import pytest
-import typer
 
 import accounting_analytics as aa
-from accounting_analytics.cli.day_options import DayOptions
-from accounting_analytics.cli.program import app
+from accounting_analytics.cli.options import GivenDays
 from accounting_analytics.errors import InputError, PeriodError
 
 TOKYO = "Asia/Tokyo"
@@ -18,24 +15,24 @@ TOKYO = "Asia/Tokyo"
 
 def test_both_dates_or_a_period():
     """Dates and absolute periods are themselves; relative ones count from today in the zone."""
-    assert DayOptions("2026-01-01", "2026-03-31").in_zone(TOKYO) == aa.Period("2026-01-01", "2026-03-31", TOKYO)
-    assert DayOptions(period="2026-Q1").in_zone(TOKYO) == aa.Period("2026-01-01", "2026-03-31", TOKYO)
+    assert GivenDays("2026-01-01", "2026-03-31").in_zone(TOKYO) == aa.Period("2026-01-01", "2026-03-31", TOKYO)
+    assert GivenDays(period="2026-Q1").in_zone(TOKYO) == aa.Period("2026-01-01", "2026-03-31", TOKYO)
     for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):  # 25 hours apart: never the same day
         before = dt.datetime.now(ZoneInfo(zone)).date()
-        today = DayOptions(period="today").in_zone(zone)
+        today = GivenDays(period="today").in_zone(zone)
         assert before <= today.start_date == today.end_date <= dt.datetime.now(ZoneInfo(zone)).date()
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (DayOptions(), "no days are given: add --period .such as last-month, 2026-Q1 or 2026-03., or --start-date and"),
-        (DayOptions("2026-01-01"), "--end-date is missing: give both dates, or --period"),
-        (DayOptions(end_date="2026-01-01"), "--start-date is missing: give both dates, or --period"),
-        (DayOptions("2026-01-01", period="2026"), "--period and --start-date are both given: leave one of them out"),
-        (DayOptions(None, "2026-01-01", "2026"), "--period and --end-date are both given"),
-        (DayOptions(period="lastmonth"), "--period: 'lastmonth' is not a period; did you mean 'last-month'"),
-        (DayOptions(period=""), "--period: '' is not a period; write it like 2026, 2026-Q1"),
+        (GivenDays(), "no days are given: add --period .such as last-month, 2026-Q1 or 2026-03., or --start-date and"),
+        (GivenDays("2026-01-01"), "--end-date is missing: give both dates, or --period"),
+        (GivenDays(end_date="2026-01-01"), "--start-date is missing: give both dates, or --period"),
+        (GivenDays("2026-01-01", period="2026"), "--period and --start-date are both given: leave one of them out"),
+        (GivenDays(None, "2026-01-01", "2026"), "--period and --end-date are both given"),
+        (GivenDays(period="lastmonth"), "--period: 'lastmonth' is not a period; did you mean 'last-month'"),
+        (GivenDays(period=""), "--period: '' is not a period; write it like 2026, 2026-Q1"),
     ],
 )
 def test_days_that_cannot_be_used(given, message):
@@ -46,27 +43,10 @@ def test_days_that_cannot_be_used(given, message):
 
 def test_dates_that_are_optional():
     """Without a period, each date may be absent; with one, both are its days."""
-    assert DayOptions(None, "2026-01-01").optional_dates(TOKYO) == (None, "2026-01-01")
-    assert DayOptions(period="2026-02").optional_dates(TOKYO) == ("2026-02-01", "2026-02-28")
+    assert GivenDays(None, "2026-01-01").optional_dates(TOKYO) == (None, "2026-01-01")
+    assert GivenDays(period="2026-02").optional_dates(TOKYO) == ("2026-02-01", "2026-02-28")
     with pytest.raises(InputError, match="both given"):
-        DayOptions(None, "2026-01-01", "2026").optional_dates(TOKYO)
-
-
-def commands(group):
-    """Yield every command of a group."""
-    for command in group.commands.values():
-        yield from commands(command) if hasattr(command, "commands") else [command]
-
-
-def test_every_command_with_dates_has_a_period():
-    """Wherever a first and a last day are options, so is a period, and none of them is required."""
-    dated = [command for command in commands(typer.main.get_command(app)) if "start_date" in _parameters(command)]
-    assert len(dated) > 10
-    assert [command.name for command in dated if not {"end_date", "period"} <= _parameters(command)] == []
-
-
-def _parameters(command):
-    return set(inspect.signature(command.callback).parameters) if command.callback else set()
+        GivenDays(None, "2026-01-01", "2026").optional_dates(TOKYO)
 
 
 def test_periods_of_commands(run, assert_refused, demo_company):

@@ -1,16 +1,12 @@
 """Every command appears in a README, and it and its options have a help text."""
 
-import ast
 import re
-from collections import Counter
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
+from cyclopts import App
 
-from accounting_analytics import cli
-from accounting_analytics.cli.program import app
+from accounting_analytics.cli.program import app, run
 
 PROJECT = Path(__file__).parents[2]
 READMES = (
@@ -23,15 +19,18 @@ READMES = (
 
 
 def leaf_commands(group, prefix=()):
-    """Yield the words and the click command of every command that does something."""
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
+    """Yield the words and the app of every command that does something."""
+    for name in group:
+        if name.startswith("-"):
+            continue
+        command = group[name]
+        if isinstance(command, App) and command.default_command is None:
             yield from leaf_commands(command, (*prefix, name))
         else:
             yield (*prefix, name), command
 
 
-COMMANDS = dict(leaf_commands(typer.main.get_command(app)))
+COMMANDS = dict(leaf_commands(app))
 
 
 @pytest.fixture(scope="module")
@@ -41,26 +40,25 @@ def documentation():
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_every_command_has_help(words):
-    """Each command prints its usage, and it, its options and its arguments have a help text."""
-    result = CliRunner().invoke(app, [*words, "--help"])
-    assert result.exit_code == 0
-    assert "Usage" in result.stdout
+def test_every_command_has_help(documentation, words):
+    """Each command has a help text, and so have its options and arguments; it appears in a README as it is typed."""
     command = COMMANDS[words]
-    assert command.help
-    assert [parameter.name for parameter in command.params if not parameter.help] == []
-    assert re.findall(r"<\w+[\[ ].*>", result.stdout) == []  # types of Python, such as list[str]
+    assert command.help or command.default_command.__doc__
+    arguments = [one for one in command.assemble_argument_collection(parse_docstring=True) if one.show]
+    assert [one.name for one in arguments if not one.parameter.help] == []
+    assert re.search(rf"(accounting-analytics |`){' '.join(words)}\b", documentation)
 
 
-GROUPS = sorted({words[:-1] for words in COMMANDS})
-
-
-@pytest.mark.parametrize("words", GROUPS, ids=" ".join)
-def test_lists_of_commands_fit_a_terminal(words):
-    """In 80 columns the first sentence of each command is whole."""
-    result = CliRunner().invoke(app, [*words, "--help"], terminal_width=80, env={"COLUMNS": "80"})
-    assert result.exit_code == 0
-    assert "..." not in result.stdout.partition("Show this message")[2]
+def test_every_command_with_dates_has_a_period():
+    """Wherever a first and a last day are options, so is a period, and none of them is required."""
+    options = {
+        words: {one.name: one for one in command.assemble_argument_collection()} for words, command in COMMANDS.items()
+    }
+    dated = {words: named for words, named in options.items() if "--start-date" in named}
+    assert len(dated) > 10
+    for named in dated.values():
+        days = [named[name] for name in ("--start-date", "--end-date", "--period")]
+        assert not any(one.required for one in days)
 
 
 SECTIONS = {
@@ -71,27 +69,15 @@ SECTIONS = {
 }
 
 
-def test_commands_are_listed_in_sections():
-    """The help of the program lists every command in one of four sections, in the order of the work."""
-    text = CliRunner().invoke(app, ["--help"]).stdout
-    headings = re.findall(r"^(\w[\w ]*):\n((?:  .*\n?)+)", text, re.MULTILINE)
-    listed = {heading: " ".join(re.findall(r"^  (\S+)", rows, re.MULTILINE)) for heading, rows in headings}
-    assert list(listed) == ["Options", *SECTIONS]
-    assert {heading: listed[heading] for heading in SECTIONS} == SECTIONS
-
-
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_every_command_is_in_a_readme(documentation, words):
-    """Each command appears in a README as it is typed: after the program's name, or in backquotes."""
-    assert re.search(rf"(accounting-analytics |`){' '.join(words)}\b", documentation)
-
-
-def test_options_of_several_commands_are_defined_once():
-    """No option or argument is written twice: what several commands have is in `cli/options.py`."""
-    sources = [path.read_text(encoding="utf-8") for path in Path(cli.__file__).parent.rglob("*.py")]
-    calls = [node for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    defined = Counter(
-        ast.unparse(call) for call in calls if ast.unparse(call.func) in {"typer.Option", "typer.Argument"}
-    )
-    assert len(defined) > 80
-    assert [text for text, count in defined.items() if count > 1] == []
+def test_commands_are_listed_in_sections(capsys, monkeypatch):
+    """The help lists every command in one of four sections, in the order of the work, each on one line."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run([]) == 0
+    listed, section = {}, ""
+    for line in capsys.readouterr().out.splitlines():
+        if line.startswith("╭─ "):
+            section = line.strip("╭─╮ ")
+        elif line.startswith("│ "):
+            listed.setdefault(section, []).append(line.split()[1])
+    assert list(listed) == ["Commands", *SECTIONS]
+    assert {section: " ".join(listed[section]) for section in SECTIONS} == SECTIONS

@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.cli.edited_plan import resolve_plan
+from accounting_analytics.cli.plan import resolve_plan
 from accounting_analytics.errors import PlanError
 from accounting_analytics.recategorization.plan_file import PlanFile
 from accounting_analytics.schemas import PlanItems

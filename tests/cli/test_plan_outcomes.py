@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.cli.plan_tables import print_outcomes, require_done
+from accounting_analytics.cli.apply import print_outcomes, require_done
 from accounting_analytics.errors import RecategorizationIncompleteError
 from accounting_analytics.schemas import PlanItems
 
@@ -53,9 +53,9 @@ def test_items_that_are_not_done_come_first(capsys, plan):
 
 
 def test_sums_by_category_and_rule(capsys, plan):
-    """Instead of items the sums of each outcome are printed, with at most three reasons."""
+    """Instead of items the sums of each outcome are printed, and the reasons below."""
     refused = {f"txn_{number:02d}": ("refused", f"reason {number}") for number in range(4)}
-    print_outcomes(plan, outcomes(plan, **refused), by="category", time_zone="UTC", limit=10)
+    print_outcomes(plan, outcomes(plan, **refused), by="category", time_zone="UTC", limit=3)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith(": 30 items: 26 done, 4 refused")
     cells = [line.split() for line in lines if "-" in line]

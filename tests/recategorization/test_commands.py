@@ -12,12 +12,12 @@ from types import SimpleNamespace
 
 import pytest
 from faulty_service import running_with_faults
-from typer.testing import CliRunner
 
 import accounting_analytics as aa
-from accounting_analytics.cli.plan_run import RunOptions, print_run, run_plan
-from accounting_analytics.cli.program import app
-from accounting_analytics.errors import PlanError, RecategorizationIncompleteError, ServerFaultError
+from accounting_analytics.cli import program
+from accounting_analytics.cli.apply import run_plan
+from accounting_analytics.cli.options import Run
+from accounting_analytics.errors import RecategorizationIncompleteError, ServerFaultError
 from accounting_analytics.recategorization.journal import open_journal
 
 YEAR = ("2025-03-01", "2025-12-31")
@@ -67,6 +67,19 @@ def commands(fork_server, environment, many, tmp_path):
         return checked(fork_server.wait())
 
     return SimpleNamespace(start=start, run=run)
+
+
+@pytest.fixture
+def run_here(environment, monkeypatch, capsys):
+    """Return a function that runs a command in this process, beside one in another."""
+
+    def run_here(*arguments):
+        for name, value in environment().items():
+            monkeypatch.setenv(name, value)
+        code = program.run([*arguments])
+        return SimpleNamespace(returncode=code, **dict(zip(("stdout", "stderr"), capsys.readouterr(), strict=True)))
+
+    return run_here
 
 
 def checked(finished):
@@ -165,7 +178,7 @@ def test_full_disk_and_changes_by_another_user(books, commands):
     assert snapshot(books) == before
 
 
-def test_two_runs_at_once(books, commands, environment, fork_server, tmp_path):
+def test_two_runs_at_once(books, commands, fork_server, *, run_here, tmp_path):
     """With two journals both runs are right, and no change is made twice; with one journal the second is refused."""
     command = [*CATEGORIZE, "--confirm", "--json", "--journal"]
     command[command.index("rules.toml")] = str(tmp_path / "rules.toml")
@@ -173,30 +186,28 @@ def test_two_runs_at_once(books, commands, environment, fork_server, tmp_path):
         commands.start(*command, "one", base_url=slow.base_url)
         while not books.audit():
             time.sleep(0.01)
-        second = CliRunner().invoke(app, [*command, str(tmp_path / "two")], env=environment())
+        second = run_here(*command, str(tmp_path / "two"))
         first = checked(fork_server.wait())
-    assert (first.returncode, second.exit_code) == (0, 0), first.stderr
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr
     assert outcomes(first).keys() == WITHIN
     assert {*outcomes(first).values(), *outcomes(second).values()} <= {"done", "already_done"}
     assert changes(books) == dict.fromkeys(WITHIN, 1)
     plan = aa.Plan.load(tmp_path / "one.csv")
     with open_journal(tmp_path / "one", plan.plan_id, instance_id=books.instance, base_url=slow.base_url):
-        refused = CliRunner().invoke(app, [*command, str(tmp_path / "one")], env=environment())
-    assert type(refused.exception) is PlanError
-    assert "another run uses the journal" in str(refused.exception)
+        refused = run_here(*command, str(tmp_path / "one"))
+    assert refused.returncode == 2
+    assert "another run uses the journal" in refused.stderr
 
 
-@pytest.mark.usefixtures("commands")
 @pytest.mark.long
-def test_transactions_added_since_the_plan_that_is_resumed(books, build, environment, tmp_path):
+def test_transactions_added_since_the_plan_that_is_resumed(books, build, commands):
     """A job that always uses one journal fails when there is something new, instead of never changing it."""
-    command = [*CATEGORIZE, "--confirm", "--journal", str(tmp_path / "job")]
-    command[command.index("rules.toml")] = str(tmp_path / "rules.toml")
-    assert CliRunner().invoke(app, command, env=environment()).exit_code == 0
+    command = (*CATEGORIZE, "--confirm", "--journal", "job")
+    assert commands.run(*command).returncode == 0
     books.post(build.purchase(9, "SHOP 9", "9.01", books.bank, books.outflow))
-    again = CliRunner().invoke(app, command, env=environment())
-    assert type(again.exception) is RecategorizationIncompleteError
-    assert "1 transaction that exact rules decide, but not in the plan that was resumed" in str(again.exception)
+    again = commands.run(*command)
+    assert again.returncode == 6
+    assert "1 transaction that exact rules decide, but not in the plan that was resumed" in again.stderr
     assert changes(books) == dict.fromkeys(WITHIN, 1)
 
 
@@ -258,16 +269,16 @@ def test_interrupted_run_states_how_to_go_on(books, build, plan, tmp_path, capsy
             raise KeyboardInterrupt
 
     journal = tmp_path / "my journal"
-    options = RunOptions(journal, None, "UTC", confirm=True, profile="books")
+    confirmed = Run("books", confirm=True)
     with books.connected(build.Faulty(on_put=interrupt)) as client, pytest.raises(KeyboardInterrupt):
-        run_plan(client, plan, options)
+        run_plan(client, plan, confirmed, journal, "UTC")
     printed = capsys.readouterr().err
     assert f"the journal {journal} records what is done: run the same command again to resume\n" in printed
     assert (
         f"accounting-analytics undo '{journal}' --journal '{tmp_path}/undo-my journal' --profile books --incomplete\n"
     ) in printed
     with books.connected(build.Faulty(on_get=interrupt)) as client, pytest.raises(KeyboardInterrupt):
-        run_plan(client, plan, RunOptions(tmp_path / "other", None, "UTC", confirm=True))
+        run_plan(client, plan, confirmed, tmp_path / "other", "UTC")
     assert "journal" not in capsys.readouterr().err
 
 
@@ -278,16 +289,15 @@ def test_outcomes_are_printed_where_the_service_stops(books, build, plan, tmp_pa
     transport = build.Faulty(on_put=build.only(4, fault))
     lost = {"cash-flow": lambda: transport.puts, "line-entries": lambda: fault and transport.puts > 3}
     transport._faults["GET"] = lambda _, request: 503 if lost[request.url.path.rpartition("/")[2]]() else None
-    options = RunOptions(tmp_path / "journal", None, "UTC", confirm=True)
     with books.connected(transport) as client:
-        run = run_plan(client, plan, options)
-        with pytest.raises(error):
-            print_run(run, limit=None, as_json=False, by=by)
-        printed = capsys.readouterr()
-        with pytest.raises(error):
-            print_run(run, limit=None, as_json=True, by=by)
+        ended = run_plan(client, plan, Run(confirm=True), tmp_path / "journal", "UTC")
+    ended.print(by, None, as_json=False)
+    printed = capsys.readouterr()
+    ended.print(by, None, as_json=True)
     assert f"{3 if fault else 4} done" in printed.out
     assert "to take back what this run changed: accounting-analytics undo" in printed.err
     content = json.loads(capsys.readouterr().out)
     assert len(content["outcomes"]) == len(plan)
-    assert not {"after", "changes", "differences"} & content.keys()
+    assert not {"after", "differences"} & content.keys()
+    with pytest.raises(error):
+        ended.require_as_planned()

@@ -1,6 +1,7 @@
 """Reconciliation on the command line."""
 
 import json
+import re
 from decimal import Decimal
 
 import pytest
@@ -12,8 +13,8 @@ def test_the_demo_ties(run, demo_company):
     finished = run("reconcile", *arguments, **demo_company.environment())
     assert finished.returncode == 0, finished.stderr
     assert "all 3 months tie to the last digit." in finished.stderr
-    months = json.loads(finished.stdout)
-    assert [(month["ties"], month["anchored"], month["differences"]) for month in months] == [(True, False, 0)] * 3
+    months = json.loads(finished.stdout)["months"]
+    assert [(month["ties"], month["anchored"], month["differences"]) for month in months] == [(True, False, [])] * 3
 
 
 @pytest.mark.long
@@ -56,11 +57,11 @@ def test_a_month_that_does_not_tie(run, demo_company, distortion, forwarding):
     assert finished.returncode == 3
     assert "the books do not tie in 1 of 3 months: 2025-02-01 to 2025-02-28 (America/New_York)" in finished.stderr
     assert "ending cash balance" in finished.stdout
-    rows = [line.split() for line in finished.stdout.splitlines() if line.strip().startswith("2025-")]
-    assert [row[:5] for row in rows] == [
-        ["2025-01-01", "2025-01-31", "True", "True", "0"],
-        ["2025-02-01", "2025-02-28", "False", "True", "2"],
-        ["2025-03-01", "2025-03-31", "True", "True", "0"],
+    rows = [line.split() for line in finished.stdout.splitlines() if re.match(r"2025-\d\d-01 to \S+  ", line)]
+    assert [row[:4] for row in rows] == [
+        ["2025-01-01", "to", "2025-01-31", "ties"],
+        ["2025-02-01", "to", "2025-02-28", "2"],
+        ["2025-03-01", "to", "2025-03-31", "ties"],
     ]
 
 
@@ -108,7 +109,7 @@ def test_parents_from_a_file(without_parents, tmp_path):
     (tmp_path / "parents.csv").write_text("\n".join(["ledger_id,parent_id", *rows]), encoding="utf-8")
     finished = without_parents(*JANUARY, "--parents", "parents.csv", "--strict", "--json")
     assert finished.returncode == 0, finished.stderr
-    assert [month["not_compared"] for month in json.loads(finished.stdout)] == [0]
+    assert [month["not_compared"] for month in json.loads(finished.stdout)["months"]] == [0]
     discovered = without_parents("discover", *days, "--parents", "parents.csv", "--json")
     parents = {ledger["name"]: ledger["parent_id"] for ledger in json.loads(discovered.stdout)}
     assert parents["rent"] == ids["home"]
@@ -127,7 +128,7 @@ def test_json_says_why_a_month_does_not_tie(run, demo_company, distortion, forwa
         days = ("--start-date", "2025-01-01", "--end-date", "2025-02-28")
         finished = run("reconcile", *days, "--json", **environment)
     assert finished.returncode == 3
-    january, february = json.loads(finished.stdout)
+    january, february = json.loads(finished.stdout)["months"]
     assert january["explanations"] == []
     assert ":Rent (led_rent), line " in february["explanations"][0]
     assert "the report omits it" in february["explanations"][0]

@@ -9,7 +9,7 @@ import pytest
 from long_cases import also_long
 
 import accounting_analytics as aa
-from accounting_analytics.cli.commands import statements as commands
+from accounting_analytics.cli.program import run as run_here
 
 MAY = ("--period", "2026-05")
 BOOKS = ("--books-start", "2025-01-01")
@@ -93,12 +93,12 @@ def test_columns_fold_in_a_terminal(capsys, monkeypatch, demo_company):
     """In a terminal the columns fold into blocks of its width; in a pipe they do not."""
     for name, value in {**demo_company.environment(), "COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "xterm"}.items():
         monkeypatch.setenv(name, value)
-    commands.statements("income", period="2026", compare=["prior-year"])
+    run_here(["statements", "income", "--period", "2026", "--compare", "prior-year"])
     folded = capsys.readouterr().out
     assert max(map(len, folded.splitlines())) <= 80
     assert "(24 columns in 6 blocks, to fit 80 characters)" in folded
     monkeypatch.delenv("FORCE_COLOR")
-    commands.statements("income", period="2026", compare=["prior-year"])
+    run_here(["statements", "income", "--period", "2026", "--compare", "prior-year"])
     assert "blocks" not in capsys.readouterr().out
 
 
@@ -119,7 +119,7 @@ def test_files(run, tmp_path, demo_company):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("cashflow", *MAY), "Invalid value for 'STATEMENT': 'cashflow' is not one of 'cash-flow', 'income'"),
+        (("cashflow", *MAY), 'Invalid value "cashflow" for STATEMENT. Choose from: "cash-flow", "income"'),
         (("income",), "no days are given: add --period"),
         (("income", *MAY, "--compare", "last"), "'last' is unknown; choose from total, average, prior"),
         (("balance-sheet", *MAY, "--compare", "total"), "balances have no total"),
@@ -202,6 +202,6 @@ def test_the_report_as_a_statement(run, demo_company):
     assert finished.stdout.startswith("Cash flow statement\n")
     assert re.search(r"^Cash at the end +[\d,.]+$", finished.stdout, re.MULTILINE)
     raw = run("report", *MAY, "--raw", **demo_company.environment())
-    assert raw.stdout.startswith("Cash flow 2026-05-01 to 2026-05-31")
-    ending = re.search(r"ending cash balance +([\d,.]+)", raw.stdout).group(1)
+    assert raw.stdout.startswith("Cash flow report, 2026-05-01 to 2026-05-31")
+    ending = re.search(r"ending cash balance ([\d,.]+)\.\n", raw.stdout).group(1)
     assert f" {ending}\n" in finished.stdout

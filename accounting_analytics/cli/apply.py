@@ -1,0 +1,460 @@
+"""Commands that change the books as planned, take that back, or check it: apply, verify, undo, categorize."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+import accounting_analytics as aa
+from accounting_analytics.cli.loading import connect_service, load_queue, refuse_books, require_one_source
+from accounting_analytics.cli.options import Json, QueueLoad, RefusedBooks, RowLimit, Run, Service, ZonedDays
+from accounting_analytics.cli.output import (
+    command_line,
+    count_names,
+    count_uncategorized,
+    print_json,
+    print_message,
+    print_table,
+    print_transactions,
+)
+from accounting_analytics.cli.plan import (
+    ITEMS,
+    PlanPath,
+    RulesFile,
+    print_cost,
+    print_totals,
+    queue_tables,
+    resolve_plan,
+    totals_tables,
+)
+from accounting_analytics.errors import (
+    AccountingAnalyticsError,
+    AmountError,
+    PlanError,
+    RecategorizationIncompleteError,
+    with_context,
+)
+from accounting_analytics.messages import count_of, join_ids, printable
+
+if TYPE_CHECKING:
+    from datetime import date
+    from decimal import Decimal
+
+    import pandas as pd
+
+    from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.recategorization import Effect, Plan
+
+RowOfRun = Literal["category", "rule", "item", "ledger"]
+Journal = Annotated[Path, Parameter(help="Journal of the run; written before each change.")]
+_LEFT_OUT = {"outcome": "left out", "transaction_id": "transaction", "reason": "reason"}
+_GROUPS_LEFT = {
+    "group_id": "group",
+    "transaction_count": "count",
+    "amount": "uncategorized",
+    "reason": "left because",
+}
+_ADVICE = (
+    ("unknown", "verify with --journal shows after 60 seconds whether unknown items were carried out"),
+    (
+        "unknown",
+        "applying again with the same journal leaves unknown items that were sent alone, a new journal does not",
+    ),
+    ("not_done", "it is safe to apply the rest again with the same journal"),
+    ("refused", "applying again leaves refused items as they are: see the reasons"),
+    ("changed_elsewhere", "applying again does not change items that were changed elsewhere, a new plan does"),
+)
+"""What to do next, by outcome."""
+
+
+def apply(
+    plan: PlanPath,
+    /,
+    *,
+    journal: Journal,
+    run: Run = Run(),
+    by: RowOfRun = "category",
+    allow_irreversible: bool = False,
+    table: RowLimit = RowLimit(),
+    as_json: Json = False,
+) -> None:
+    """Change the books as planned; a dry run without --confirm.
+
+    The same journal resumes an interrupted run. After a confirmed run the report of the days of the plan is shown
+    before and after, and must have changed exactly as planned. With --books the local books are synced then.
+
+    Parameters
+    ----------
+    by
+        What a row is: the items of a new category, as by default, or a rule, an item, or a ledger of the report.
+    allow_irreversible
+        Also join parts of splits, which `undo` cannot take back.
+    """
+    from accounting_analytics.recategorization.plan_file import PlanFile
+
+    books = _books_to_sync(run)
+    file = PlanFile.read(plan)
+    if not file.table.numbers:
+        raise PlanError("the plan has no items")
+    with connect_service(run) as (client, zone):
+        planned = resolve_plan(client, file, zone)
+        ended = run_plan(client, planned, run, journal, zone, allow_irreversible=allow_irreversible)
+        ended.print(by, table.rows, as_json=as_json)
+        _finish(client, ended, books)
+
+
+def undo(
+    journal_of_run: Path,
+    /,
+    *,
+    journal: Journal,
+    group: tuple[str, ...] = (),
+    run: Run = Run(),
+    by: RowOfRun = "category",
+    incomplete: bool = False,
+    table: RowLimit = RowLimit(),
+    as_json: Json = False,
+) -> None:
+    """Take back what a run changed; a dry run without --confirm.
+
+    The changes are those in the journal of the run, with --group those of one group or transaction. What another user
+    has changed since, and parts of a split that were joined, are left out and listed. The same new journal resumes an
+    interrupted undo. Exit code 6 if a confirmed undo leaves changes of the run in the books.
+
+    Parameters
+    ----------
+    journal_of_run
+        Journal of the run to undo; it is only read.
+    journal
+        New journal, of the undo; written before each change.
+    group
+        Only the changes of this group of the queue, or of this transaction; repeatable.
+    by
+        What a row is: the items of a new category, as by default, or a rule, an item, or a ledger of the report.
+    incomplete
+        Undo what the journal has, although its run was interrupted or its end is missing.
+    """
+    books = _books_to_sync(run)
+    with connect_service(run) as (client, zone):
+        planned = aa.undo_plan(client, journal_of_run, groups=list(group) or None, incomplete=incomplete)
+        left_out = planned.left_out
+        for note in planned.notes:
+            print_message(note)
+        if not as_json:
+            print_table(left_out, _LEFT_OUT, limit=table.rows)
+        if len(planned):
+            ended = run_plan(client, planned, run, journal, zone)
+            ended.print(by, table.rows, as_json=as_json, others={"left_out": left_out})
+            _finish(client, ended, books)
+        else:
+            print_message("the journal has no change that can be undone; nothing was sent")
+            if as_json:
+                print_json({"left_out": left_out})
+    remaining = int((left_out["outcome"] != "already_done").sum())
+    if run.confirm and remaining:
+        raise RecategorizationIncompleteError(
+            f"{count_of(remaining, 'change')} of the run not undone: listed with the reason of each"
+        )
+
+
+def verify(
+    plan: PlanPath,
+    /,
+    *,
+    journal: Path | None = None,
+    by: Literal["category", "rule", "item"] = "category",
+    table: RowLimit = RowLimit(),
+    service: Service = Service(),
+    books: RefusedBooks = None,
+    as_json: Json = False,
+) -> None:
+    """Check that the books have every item of a plan.
+
+    With the journal that the plan was applied with, an item whose category is unchanged is not done if it was last
+    sent at least 60 seconds ago; until then, and without the journal, it is unknown. Exit code 6 if some items are not
+    done or unknown.
+
+    Parameters
+    ----------
+    journal
+        Journal that the plan was applied with; it is only read.
+    by
+        What a row is: the items of a new category, as by default, or a rule, or an item.
+    """
+    from accounting_analytics.recategorization.plan_file import PlanFile
+
+    refuse_books(books, "`verify` reads what the service has now, so leave it out")
+    file = PlanFile.read(plan)
+    with connect_service(service) as (client, zone):
+        planned = resolve_plan(client, file, zone)
+        outcomes = aa.verify_plan(client, planned, journal=journal)
+    if as_json:
+        print_json({"outcomes": outcomes, **totals_tables(planned, outcomes)})
+    else:
+        print_outcomes(planned, outcomes, by=by, time_zone=zone, limit=table.rows)
+    require_done(outcomes)
+
+
+def categorize(
+    *,
+    rules: RulesFile,
+    max_amount: str,
+    days: ZonedDays = ZonedDays(),
+    journal: Path | None = None,
+    run: Run = Run(),
+    table: RowLimit = RowLimit(),
+    as_json: Json = False,
+) -> None:
+    """Apply exact rules unattended; a dry run without --confirm.
+
+    Only rules marked `exact = true` change the books, and only changes that can be undone are made. What is left for a
+    person is listed with the reason: no rule, a rule that is not exact, an amount above the limit, a split that would
+    be joined, or a category line that several transactions share. Exit code 0 if all planned changes are done, whatever
+    is left.
+
+    Parameters
+    ----------
+    max_amount
+        Largest amount that is changed without a person, without its sign.
+    journal
+        Journal of the run, with its plan beside it as FILE.csv; the same journal resumes an interrupted run. By default
+        categorize-PLAN_ID.journal.
+    """
+    from accounting_analytics.recategorization.exact_rules import NOT_PLANNED, plan_exact_rules
+
+    most, loaded_rules, books = _parse_limit(max_amount), aa.load_rules(rules), _books_to_sync(run)
+    days.in_zone("UTC")  # refused before anything is started
+    with connect_service(run, days.time_zone) as (client, time_zone):
+        period = days.in_zone(time_zone)
+        ledgers, queue, _ = load_queue(client, period, QueueLoad())
+        made = plan_exact_rules(queue, loaded_rules, ledgers, max_amount=most, instance_id=client.instance_id)
+        file = journal or Path(f"categorize-{made.plan.plan_id}.journal")
+        plan = _saved_plan(made.plan, file, confirm=run.confirm)
+        left = made.left_by(plan)
+        groups = _groups_with_reasons(left, period.end_date)
+        for note in made.notes:
+            print_message(note)
+        if not as_json:
+            print(f"{left['transaction_id'].nunique():,} of {count_uncategorized(queue)} left for a person")
+            if len(left):
+                print(count_names(left["reason"]))
+            print_table(groups, _GROUPS_LEFT, limit=table.rows, rest="groups; --all prints every group")
+        tables = queue_tables(groups, left)
+        if len(plan):
+            ended = run_plan(client, plan, run, file, time_zone)
+            ended.print("category", table.rows, as_json=as_json, others=tables)
+            _finish(client, ended, books)
+        else:
+            print_message("exact rules decide no transaction within the limit; nothing was sent")
+            if as_json:
+                print_json({"outcomes": [], **tables})
+    missing = left.loc[left["reason"] == NOT_PLANNED, "transaction_id"].nunique()
+    if run.confirm and missing:  # added since the plan of the journal that is resumed
+        raise RecategorizationIncompleteError(
+            f"{count_of(missing, 'transaction')} that exact rules decide, but not in the plan that was resumed; run "
+            f"again with another journal than {file}, or without --journal"
+        )
+
+
+def _groups_with_reasons(transactions: pd.DataFrame, as_of: date) -> pd.DataFrame:
+    """Group the transactions that are left for a person, with the reasons of each group."""
+    from accounting_analytics.categorization.transaction_groups import with_groups
+    from accounting_analytics.categorization.uncategorized_queue import exact_queue
+
+    group_ids = with_groups(exact_queue(transactions).frame)["group_id"].to_numpy()
+    reasons = transactions["reason"].groupby(group_ids).agg(lambda one: ", ".join(dict.fromkeys(one)))
+    groups = aa.group_queue(transactions, as_of=as_of)
+    return groups.assign(reason=groups["group_id"].map(reasons))
+
+
+def _parse_limit(text: str) -> Decimal:
+    """Amount of --max-amount, exactly."""
+    from accounting_analytics.money import MAX_SCALE, parse_amount
+
+    try:
+        amount = parse_amount(text, MAX_SCALE).amount
+    except AmountError as error:
+        raise AmountError(f"--max-amount: {error}") from None
+    if amount < 0:
+        raise AmountError(f"--max-amount {text} is negative; it is compared with amounts without their signs")
+    return amount
+
+
+def _saved_plan(plan: Plan, journal: Path, *, confirm: bool) -> Plan:
+    """Plan that is saved beside the journal where a run was started before; otherwise this one, saved if confirmed."""
+    file = journal.with_name(f"{journal.name}.csv")
+    if file.exists():
+        saved = aa.Plan.load(file)
+        if saved.plan_id != plan.plan_id:
+            print_message(f"the plan of an earlier run with this journal, {file}, is resumed; nothing is added to it")
+        return saved
+    if confirm and len(plan):
+        plan.save(file)
+        print_message(f"the plan is {file}, the journal {journal}")
+    return plan
+
+
+@dataclass(frozen=True)
+class EndedRun:
+    """A run of a plan that ended, and the reports of its days before and, if it was confirmed, after.
+
+    `unread` is why there is no report after a confirmed run.
+    """
+
+    plan: Plan
+    run: Run
+    journal: Path
+    time_zone: str
+    outcomes: pd.DataFrame
+    before: CashFlowReport
+    after: CashFlowReport | None = None
+    unread: AccountingAnalyticsError | None = None
+
+    @property
+    def effect(self) -> Effect:
+        """Effect on the report as predicted, and after a confirmed run compared with it."""
+        from accounting_analytics.recategorization import Effect
+
+        predicted = Effect.predict(self.plan.items, self.before)
+        return predicted if self.after is None else predicted.check(self.after, self.outcomes)
+
+    def print(self, by: RowOfRun, limit: int | None, *, as_json: bool, others: dict[str, Any] | None = None) -> None:
+        """Print the outcomes, the effect, and with JSON the `others`; then how to confirm the run, or to undo it."""
+        if as_json:
+            print_json({**self._tables(), **(others or {})})
+        else:
+            print_outcomes(self.plan, self.outcomes, by=by, time_zone=self.time_zone, limit=limit)
+            if by == "ledger" or self.after is not None:
+                print(self.effect.explain())
+        if not self.run.confirm:
+            would_change = (self.outcomes["outcome"] == "would_change").any()
+            following = "add --confirm to change the books" if would_change else "--confirm would change nothing"
+            print_message(f"dry run, nothing was sent: {_summarize(self.outcomes)}; {following}")
+        elif not self.run.demo and (self.outcomes["outcome"] == "done").any():
+            _print_undo(self.journal, self.run, incomplete=False)
+
+    def _tables(self) -> dict[str, Any]:
+        """Every table of the run; what differs from the prediction only after a confirmed one."""
+        effect = self.effect
+        tables: dict[str, Any] = {"outcomes": self.outcomes, **totals_tables(self.plan, self.outcomes)}
+        tables |= {"before": self.before.ledgers, "changes": effect.changes}
+        if self.after is not None:
+            tables |= {"after": self.after.ledgers, "differences": effect.differences}
+        return tables
+
+    def require_as_planned(self) -> None:
+        """Fail unless every item is done, and the report changed exactly as planned."""
+        if self.after is not None:
+            self.effect.raise_for_unexpected()
+        require_done(self.outcomes)
+        if self.unread is not None:
+            reason = "every item is done, but the report could not be loaded again, so its change is not compared"
+            raise with_context(self.unread, reason)
+
+
+def run_plan(
+    client: LedgerClient, plan: Plan, run: Run, journal: Path, time_zone: str, *, allow_irreversible: bool = False
+) -> EndedRun:
+    """Run a plan that has items, between two reports of its days."""
+    print_cost(plan)
+    instants = plan.frame["datetime"]
+    days = (instants.min() - timedelta(days=1)).date(), (instants.max() + timedelta(days=1)).date()  # in any zone
+    before = aa.load_cash_flow_report(client, *days, time_zone=time_zone)
+    try:
+        outcomes = aa.apply_plan(
+            client,
+            plan,
+            journal=journal,
+            confirm=run.confirm,
+            modified_by=run.modified_by,
+            allow_irreversible=allow_irreversible,
+        )
+    except KeyboardInterrupt:
+        if run.confirm and journal.exists() and not run.demo:
+            print_message(f"the journal {journal} records what is done: run the same command again to resume")
+            _print_undo(journal, run, incomplete=True)
+        raise
+    after, unread = None, None
+    if run.confirm:
+        try:
+            after = aa.load_cash_flow_report(client, *days, time_zone=time_zone)
+        except AccountingAnalyticsError as error:  # the outcomes are known, and must not be lost
+            unread = error
+    return EndedRun(plan, run, journal, time_zone, outcomes, before, after, unread)
+
+
+def _print_undo(journal: Path, run: Run, *, incomplete: bool) -> None:
+    new = journal.with_name(f"undo-{journal.name}")
+    following = command_line("undo", journal, journal=new, profile=run.profile, incomplete=incomplete)
+    print_message(f"to take back what this run changed: {following}")
+
+
+def _books_to_sync(run: Run) -> aa.Books | None:
+    """Local books of --books, opened before a run, so that what cannot be synced is refused."""
+    require_one_source(run.books, demo=run.demo)
+    return None if run.books is None else aa.connect(books=run.books)
+
+
+def _finish(client: LedgerClient, ended: EndedRun, books: aa.Books | None) -> None:
+    """Sync the local books after a confirmed run, print what changed, and fail unless all is done as planned."""
+    if not ended.run.confirm:
+        return
+    try:
+        if books is not None:
+            synced = books.sync(client, end_date=books.period.end_date, months_a_night=0)
+            print_message(f"local books in {ended.run.books} are synced: {synced.summary()}")
+            for alarm in synced.alarms:
+                print_message(f"ALARM: {alarm}")
+    except AccountingAnalyticsError as error:
+        again = command_line("sync", books=ended.run.books)
+        raise with_context(error, f"the run has ended, but the local books were not synced: {again}") from None
+    finally:
+        ended.require_as_planned()
+
+
+def print_outcomes(plan: Plan, outcomes: pd.DataFrame, *, by: str, time_zone: str, limit: int | None) -> None:
+    """Print the count of each outcome; the items, or their sums by new category or rule; and each reason once.
+
+    What failed comes first.
+    """
+    summary = plan.summary(outcomes)
+    if by == "item":
+        rows = _failed_first(plan.frame.assign(outcome=outcomes["outcome"].to_numpy()).drop(columns="rule"))
+        print_transactions(rows, ITEMS, summary=summary, time_zone=time_zone, limit=limit)
+    else:
+        print(summary)
+        print_totals(plan.totals("rule" if by == "rule" else "category", outcomes), limit)
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for row in _failed_first(outcomes).to_dict("records"):
+        if row["reason"]:
+            reasons.setdefault((row["outcome"], row["reason"]), []).append(row["transaction_id"])
+    for (outcome, reason), ids in islice(reasons.items(), limit):
+        print(printable(f"{outcome} ({join_ids(ids, limit=3)}): {reason}"))
+    if limit is not None and limit < len(reasons):
+        print(f"{limit:,} of {len(reasons):,} reasons; --all prints every one")
+
+
+def _failed_first(rows: pd.DataFrame) -> pd.DataFrame:
+    from accounting_analytics.recategorization.changes_and_outcomes import EXPECTED_OUTCOMES
+
+    return rows.assign(expected=rows["outcome"].isin(EXPECTED_OUTCOMES)).sort_values("expected", kind="stable")
+
+
+def _summarize(outcomes: pd.DataFrame) -> str:
+    """Count the items of each outcome, on one line."""
+    return ", ".join(f"{count:,} {outcome}" for outcome, count in outcomes["outcome"].value_counts().items())
+
+
+def require_done(outcomes: pd.DataFrame) -> None:
+    """Print the summary when every item is done; else fail, with what to do next."""
+    found, summary = set(outcomes["outcome"]), _summarize(outcomes) or "nothing to do"
+    if found - {"done", "already_done"}:
+        advice = "; ".join(text for outcome, text in _ADVICE if outcome in found)
+        raise RecategorizationIncompleteError(f"not all items are done: {summary}; {advice}")
+    print_message(summary)

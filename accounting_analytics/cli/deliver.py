@@ -1,0 +1,369 @@
+"""Commands that write and check files for others: exports, packs, notebooks as jobs, and the demo's workflow."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import App, Parameter
+from cyclopts.types import PositiveInt
+
+import accounting_analytics as aa
+from accounting_analytics.cli.loading import (
+    books_start_of,
+    connect_source,
+    load_books,
+    presentation_of,
+    require_one_source,
+    require_options_of,
+)
+from accounting_analytics.cli.options import BooksOrService, BooksStart, Json, Load, Output, ZonedDays
+from accounting_analytics.cli.output import print_json, print_mapping, print_message, print_result
+from accounting_analytics.errors import (
+    BooksDoNotTieError,
+    BooksError,
+    IncompleteLoadError,
+    InputError,
+    NotebookParametersError,
+)
+from accounting_analytics.exports.formats import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.pack.written_pack import PackFormats
+    from accounting_analytics.periods import Period
+
+_OUTPUTS = ", ".join(f"{name} ({output})" for name, output in FORMATS.items())
+
+
+def export(
+    *,
+    output: Path,
+    days: ZonedDays = ZonedDays(),
+    export_format: Annotated[
+        str, Parameter(name="--format", help=f"Format, and what --output is then: {_OUTPUTS}. Parquet by default.")
+    ] = "parquet",
+    currency: str | None = None,
+    fiscal_year_start_month: PositiveInt | None = None,
+    load: Load = Load(),
+    source: BooksOrService = BooksOrService(),
+) -> None:
+    """Write files for BI tools.
+
+    They are a folder of Parquet or CSV files with a manifest, a DuckDB file, or an Excel workbook.
+
+    Facts are line entries, cash flow lines, transfers between own accounts, and balances of every day and month;
+    dimensions are ledgers, days, transactions, tags and loads. A folder has the export in DIR/current, and is replaced
+    in one step; `verify-export DIR` checks it. With --books a month is proven by the last sync.
+
+    Parameters
+    ----------
+    output
+        Folder or file to write, as the format needs.
+    currency
+        Name of the currency, such as USD, which the service does not state; the configured one by default.
+    fiscal_year_start_month
+        First month of the fiscal year; the configured one by default.
+    """
+    from accounting_analytics.exports import check_output
+
+    configured = presentation_of(source)
+    if fiscal_year_start_month is None:  # a workbook has no fiscal years
+        fiscal_year_start_month = 1 if export_format == "excel" else configured.fiscal_year_start_month
+    check_output(export_format, output, fiscal_year_start_month)  # before the load
+    with connect_source(source, days) as (client, period):
+        books = _books_to_export(client, period, load)
+    manifest = aa.export(
+        output,
+        format=export_format,
+        **books,
+        currency=configured.currency if currency is None else currency,
+        fiscal_year_start_month=fiscal_year_start_month,
+    )
+    print_result(manifest, as_json=load.as_json)
+    if manifest.partial:
+        raise IncompleteLoadError(
+            f"PARTIAL: lines are missing in {output}, and its manifest says so; run it again to load the rest"
+        )
+
+
+def _books_to_export(client: LedgerClient | aa.Books, days: Period, load: Load) -> dict[str, Any]:
+    """Local books with the days to export; or what is loaded from a service, with its report."""
+    if isinstance(client, aa.Books):
+        require_options_of(client, load)
+        return {"line_entries": client, "period": days}
+    loaded = load_books(client, days, load, report_count=1)
+    reported = aa.load_cash_flow_report(client, days.start_date, days.end_date, time_zone=days.time_zone)
+    return {"line_entries": loaded.lines, "ledgers": loaded.ledgers, "report": reported}
+
+
+def verify_export(folder: Path, /, *, as_json: Json = False) -> None:
+    """Check the files of an export against its manifest.
+
+    Rows, exact sums and digests are computed again. Files that are missing or not listed are named too. Exit code 3 if
+    anything differs.
+
+    Parameters
+    ----------
+    folder
+        Folder of an export, or one version of it.
+    """
+    from accounting_analytics.exports import verify_export as verify
+
+    verification = verify(folder)
+    print_result(verification, as_json=as_json)
+    if not verification.verified:
+        raise BooksError(
+            f"{verification.folder} is not as it was written; export it again, and verify it before it is read"
+        )
+
+
+def pack(
+    *,
+    output: Output,
+    days: ZonedDays = ZonedDays(),
+    books_start: BooksStart = None,
+    since: str | None = None,
+    mail_to: tuple[str, ...] = (),
+    sections: Annotated[tuple[str, ...], Parameter(name="--section")] = (),
+    templates: Path | None = None,
+    pdf: bool = False,
+    mail: bool = False,
+    excel: bool = False,
+    show_code: bool = False,
+    allow_empty: bool = False,
+    source: BooksOrService = BooksOrService(),
+    as_json: Json = False,
+) -> None:
+    """Write the monthly pack of a company.
+
+    One page, and with it a PDF, a workbook and a mail, named by company and period: harbor-lane_2026-05.html. A run
+    replaces the files of an earlier run of the same period; one that fails leaves them as they were. Company, currency
+    and fiscal year are those of the configuration. Exit code 3 if the cash flow is not proven, which the first page
+    says, or the period is empty.
+
+    Parameters
+    ----------
+    since
+        Version, day or time of the last pack, of local books: what changed since is shown. The last close of a period
+        by default.
+    mail_to
+        Recipient of the mail; repeatable.
+    sections
+        Only this section of the page; repeatable, in this order.
+    templates
+        Folder with templates of your own: sections/NAME.html.j2 replaces one.
+    pdf
+        Print the page as a PDF too, with Chromium.
+    mail
+        Write a mail too: a draft (.eml) with the files of the pack attached.
+    excel
+        Write a workbook too: statements with formulas and their entries.
+    show_code
+        Show on the page the code that makes its figures.
+    allow_empty
+        Accept a period without line entries.
+    """
+    from accounting_analytics.pack.monthly_pack import PageOptions
+    from accounting_analytics.pack.written_pack import OutputFiles, pack_name, write_pack
+
+    _refuse_secrets()
+    formats = _choose_formats(source.profile, mail_to, pdf=pdf, mail=mail, excel=excel)
+    PageOptions(sections or None, templates).check()
+    presentation = presentation_of(source)
+    days.in_zone("UTC")  # also of local books, all of whose days are no pack
+    with connect_source(source, days) as (client, period):
+        first = books_start_of(books_start, period, client, demo=source.demo)
+        if since is not None and not isinstance(client, aa.Books):
+            raise InputError("--since is for local books, which have versions: give --books, or leave it out")
+        files = OutputFiles(output, pack_name(presentation.company, period))
+        with files.locked():
+            made = aa.monthly_pack(
+                client,
+                period,
+                books_start=first,
+                since=since,
+                sections=sections or None,
+                templates=templates,
+                show_code=show_code,
+                allow_empty=allow_empty,
+                **presentation._asdict(),
+            )
+            written = write_pack(made, files, formats)
+    if as_json:
+        paths = {suffix.removeprefix("."): str(path) for suffix, path in written.paths.items()}
+        print_json({"title": made.title, "verdict": made.proof, "fingerprint": made.fingerprint, "files": paths})
+    else:
+        print(*written.paths.values(), sep="\n")
+    print_message(f"{made.title}: {made.proof}; fingerprint {made.fingerprint}")  # kept in the log of a job
+    if not made.proven:
+        problems = [*made.reasons, *([] if written.pdf_error is None else [str(written.pdf_error)])]
+        raise BooksDoNotTieError(f"the cash flow of the pack is not proven: {'; '.join(problems)}")
+    if written.pdf_error is not None:
+        raise written.pdf_error
+
+
+def _refuse_secrets() -> None:
+    """Refuse a secret in the place of a parameter, without repeating it: errors are kept in logs."""
+    from accounting_analytics.client.secret import TOKEN_VARIABLE, is_secret_parameter, known_secrets
+
+    secrets = known_secrets(os.environ)
+    if any(is_secret_parameter("", word, secrets) for word in sys.argv[1:]):
+        raise InputError(
+            f"a parameter is a secret, which other users of this machine can read; set {TOKEN_VARIABLE}_FILE to the "
+            "file of the token; nothing was loaded"
+        )
+
+
+def _choose_formats(
+    profile: str | None, mail_to: tuple[str, ...], *, pdf: bool, mail: bool, excel: bool
+) -> PackFormats:
+    """Choose the formats, and check what they need: a browser, a package, and addresses."""
+    from accounting_analytics.client.settings import load_settings
+    from accounting_analytics.extras import import_extra
+    from accounting_analytics.pack.mail import parse_address
+    from accounting_analytics.pack.written_pack import PackFormats, find_browser
+
+    if excel:
+        import_extra("xlsxwriter", "excel", "a workbook")
+    if mail_to and not mail:
+        raise InputError("--mail-to is given without --mail: add it, or leave out the recipients")
+    return PackFormats(
+        browser=find_browser(load_settings(profile)["browser"]) if pdf else None,
+        recipients=tuple(map(parse_address, mail_to)) if mail else None,
+        excel=excel,
+    )
+
+
+def verify_pack(file: Path, /, *, fingerprint: str | None = None, as_json: Json = False) -> None:
+    """Check a pack that you received, without the service.
+
+    Every figure is recomputed from the entries in the page. With the fingerprint, which is the SHA-256 of the file, any
+    alteration of the file is found. Exit code 3 if a check fails, 2 if the file is not a pack.
+
+    Parameters
+    ----------
+    file
+        The pack: an HTML file.
+    fingerprint
+        Fingerprint that the mail, the run's log or the sender states.
+    """
+    verification = aa.verify_pack(file, fingerprint=fingerprint)
+    print_result(verification, as_json=as_json)
+    if not verification.verified:
+        raise BooksError(
+            f"{file} is not the page as it was written; ask its sender for the pack and its fingerprint again"
+        )
+
+
+def run(
+    notebook: Path,
+    /,
+    *,
+    output: Output,
+    parameters: Annotated[tuple[str, ...], Parameter(name=["--parameter", "-p"], metavar="NAME=VALUE")] = (),
+    timeout: float | None = None,
+    allow_empty: bool = False,
+    source: BooksOrService = BooksOrService(),
+    as_json: Json = False,
+) -> None:
+    """Execute a notebook with parameters.
+
+    Parameters have the types that the notebook declares: for strict = True, -p strict=false is False, and 'maybe' is
+    refused; for a text, 00123 stays 00123.
+
+    The executed notebook and an HTML page with its charts are saved under the name of the notebook, followed by the
+    period if its parameters are start_date and end_date: report_2026-05-01_2026-05-31.html. The files of a failed run
+    end in .failed.html and .failed.ipynb; those of an earlier run of the same name then end in .previous.html and
+    .previous.ipynb. A notebook may refuse a period without line entries (exit code 3), as scheduled_report does.
+
+    Parameters
+    ----------
+    notebook
+        Notebook to execute.
+    parameters
+        Parameter of the notebook; repeatable.
+    timeout
+        Time limit of the whole run, in seconds.
+    allow_empty
+        Accept a period without line entries: sets the parameter allow_empty.
+    """
+    from accounting_analytics.notebook_jobs.notebook_parameters import parse_parameters
+
+    texts = dict(_split_parameter(text) for text in parameters)
+    if allow_empty:
+        texts["allow_empty"] = "true"
+    with _notebook_environment(source) as environment:
+        values = parse_parameters(notebook, texts, {**os.environ, **environment})
+        finished = aa.run_notebook(notebook, output, parameters=values, timeout=timeout, environment=environment)
+    print_mapping({"notebook": str(finished.notebook), "html": str(finished.html)}, as_json=as_json)
+
+
+def _split_parameter(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise NotebookParametersError(f"parameter {name!r} must be written as name=value")
+    return name, value
+
+
+@contextmanager
+def _notebook_environment(source: BooksOrService) -> Iterator[dict[str, str]]:
+    """Environment variables that connect a notebook to the configured service, the demo company, or local books."""
+    require_one_source(source.books, demo=source.demo)
+    if source.demo:
+        with aa.demo() as company:
+            yield company.environment()
+    elif source.books is not None:
+        folder = aa.connect(books=source.books).folder.absolute()
+        yield {"ACCOUNTING_ANALYTICS_BOOKS": str(folder), "ACCOUNTING_ANALYTICS_BASE_URL": ""}
+    else:
+        yield {} if source.profile is None else {"ACCOUNTING_ANALYTICS_PROFILE": source.profile}
+
+
+notebooks = App(name="notebooks", help="Copies of the example notebooks.")
+
+
+@notebooks.command
+def copy(folder: Path, /, *, force: bool = False, as_json: Json = False) -> None:
+    """Copy the example notebooks and the files they read to a folder.
+
+    Nothing is copied if a file in the folder has other content, unless --force is given.
+
+    Parameters
+    ----------
+    folder
+        Folder to copy to; created if missing.
+    force
+        Replace files that differ.
+    """
+    from accounting_analytics.notebook_jobs.example_notebooks import copy_notebooks
+
+    result = copy_notebooks(folder, force=force)
+    print_mapping({"copied": result.copied, "unchanged": result.unchanged}, as_json=as_json)
+    quoted = shlex.quote(str(result.folder))
+    print_message(f"next: jupyter lab {quoted}")
+    print_message(f"or, connected to the demo company: cd {quoted} && accounting-analytics demo --lab")
+
+
+def demo(*, output: Output = Path("demo-output"), lab: bool = False) -> int:
+    """Run the whole workflow on a small company.
+
+    Load, certify, reconcile and export its books, and make the pack of the last month.
+
+    Parameters
+    ----------
+    lab
+        Open JupyterLab on the notebooks, connected to the demo company.
+    """
+    from accounting_analytics.demo_company import open_lab, run_demo
+
+    if lab:
+        return open_lab()
+    run_demo(output, echo=print)
+    return 0

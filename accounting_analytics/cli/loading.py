@@ -1,0 +1,338 @@
+"""What a command connects to, and what it loads from there: ledgers, line entries, uncategorized transactions."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import accounting_analytics as aa
+from accounting_analytics.cli.output import print_message, print_note, print_notes, print_result
+from accounting_analytics.errors import IncompleteLoadError, InputError, InvalidRequestError, PeriodError
+from accounting_analytics.messages import count_of, quote
+from accounting_analytics.periods import LOCALTIME, Period, choose_zone, parse_date, zone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import date
+    from pathlib import Path
+
+    import pandas as pd
+
+    from accounting_analytics.cli.options import BooksOrService, QueueLoad, Service, ZonedDays
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.client.settings import Presentation
+    from accounting_analytics.loader.load_request import Consistency
+
+_NOT_OF_BOOKS = {
+    "checkpoint": "they are read from disk, so leave it out",
+    "dry_run": "they are read from disk without a request, so leave it out",
+    "allow_partial": "they have every line, so leave it out",
+    "parents": "they have their chart of accounts, so give the parents to `sync`",
+}
+"""Options of a load, and why local books do not have them."""
+
+
+@contextmanager
+def connect_service(service: Service, time_zone: str | None = None) -> Iterator[tuple[LedgerClient, str]]:
+    """Client of the configured service, or of the demo company, and the zone that days are counted in."""
+    choose_zone(time_zone)  # before anything is started
+    if service.demo:
+        with aa.demo() as company:
+            yield company.client, choose_zone(time_zone, company.time_zone).name
+        return
+    with aa.connect(service.profile) as client:
+        yield client, choose_zone(time_zone, client.time_zone).name
+        if time_zone is None and client.time_zone is None:
+            print_message("no time zone is configured, so the days are those of UTC")
+
+
+@contextmanager
+def connect_source(source: BooksOrService, days: ZonedDays) -> Iterator[tuple[LedgerClient | aa.Books, Period]]:
+    """Local books of --books, or those that are configured in the place of a service, else a client; and the days.
+
+    Without days they are all that local books have.
+    """
+    from accounting_analytics.client.settings import load_settings
+
+    require_one_source(source.books, demo=source.demo)
+    folder: str | Path | None = source.books
+    if folder is None and not source.demo and (settings := load_settings(source.profile)).names_books():
+        folder = settings["books"]
+    if folder is None:
+        days.in_zone("UTC")  # refused before anything is started
+        with connect_service(source, days.time_zone) as (client, time_zone):
+            yield client, days.in_zone(time_zone)
+        return
+    books = aa.connect(books=folder)
+    for note in books.notes:
+        print_note(note)
+    yield books, days.in_zone(days.time_zone or books.time_zone) if days.given else books.period
+
+
+def require_one_source(books: Path | None, *, demo: bool) -> None:
+    """Refuse --demo beside --books: the demo company's service has books of its own."""
+    if books is not None and demo:
+        raise InputError("--demo and --books are both given: leave one of them out")
+
+
+def refuse_books(books: Path | None, reason: str) -> None:
+    """Refuse --books for a command that needs the service."""
+    if books is not None:
+        raise InputError(f"--books: {reason}; nothing was loaded")
+
+
+def presentation_of(service: Service) -> Presentation:
+    """Company, currency and fiscal year of the configuration, or of the demo company."""
+    from accounting_analytics.client.settings import Presentation, load_settings
+    from accounting_analytics.demo_company.served_company import COMPANY
+
+    return Presentation(COMPANY, "USD") if service.demo else load_settings(service.profile).presentation()
+
+
+def configured_zone(time_zone: str | None, profile: str | None = None) -> str:
+    """Zone of --time-zone, else the configured one, else UTC, for commands without a client."""
+    from accounting_analytics.client.settings import load_settings
+
+    return load_settings(profile, time_zone=time_zone)["time_zone"] or "UTC"
+
+
+def days_of_command(days: Period, time_zone: str | None) -> dict[str, object]:
+    """Options with these days for a command to run next: dates, because a relative period is another one tomorrow."""
+    return {"start_date": days.start_date, "end_date": days.end_date, "time_zone": time_zone}
+
+
+def require_options_of(client: LedgerClient | aa.Books, load: QueueLoad) -> None:
+    """Refuse options that cannot have an effect on local books."""
+    if not isinstance(client, aa.Books):
+        return
+    for option, hint in _NOT_OF_BOOKS.items():
+        if getattr(load, option, None):
+            raise InputError(f"--{option.replace('_', '-')} has no effect with --books: {hint}")
+
+
+def read_parents(path: Path | None) -> dict[str, str | None] | None:
+    """Parent id by ledger id, None for a root, from a sheet of --parents."""
+    from accounting_analytics.sheets.reader import Column, read_table
+
+    if path is None:
+        return None
+    parents: dict[str, str | None] = {}
+    try:
+        table = read_table(
+            path, (Column("ledger_id"), Column("parent_id", may_be_empty=True)), what="a file of parents"
+        )
+        for number, row in table.rows():
+            ledger_id, parent_id = row["ledger_id"].strip(), row["parent_id"].strip()
+            if ledger_id in parents:
+                table.problems.add(f"ledger {quote(ledger_id)} occurs more than once", number)
+            if ledger_id == parent_id:
+                table.problems.add(f"ledger {quote(ledger_id)} is its own parent", number)
+            parents[ledger_id] = parent_id or None
+        table.problems.refuse()
+    except InputError as error:
+        raise InputError(
+            f"--parents: {error}; expected is a CSV file or an Excel workbook with the columns ledger_id and "
+            "parent_id (empty: a root)"
+        ) from None
+    return parents
+
+
+def load_ledgers(client: LedgerClient | aa.Books, days: Period, parents: Path | None = None) -> pd.DataFrame:
+    """Chart of accounts, with the parents of a file; which ledgers are known is stated on each result."""
+    from accounting_analytics.load_metadata import known_ledgers_claim
+
+    ledgers = aa.discover_ledgers(
+        client, days.start_date, days.end_date, time_zone=days.time_zone, parents=read_parents(parents)
+    )
+    print_notes(ledgers, without=known_ledgers_claim(ledgers, len(ledgers)))
+    return ledgers
+
+
+def load_lines(
+    client: LedgerClient | aa.Books,
+    ledger_ids: Iterable[str],
+    days: Period,
+    load: QueueLoad,
+    *,
+    consistency: Consistency = "newest",
+    is_cashflow: bool | None = None,
+    report_count: int = 0,
+) -> pd.DataFrame:
+    """Load line entries; a dry run ends the command here, with the plan of the load on stdout."""
+    ids = list(ledger_ids)
+    if isinstance(client, aa.Books):
+        return client.line_entries(days, ledger_ids=ids, is_cashflow=is_cashflow)
+    call: dict[str, Any] = {
+        "start_date": days.start_date,
+        "end_date": days.end_date,
+        "time_zone": days.time_zone,
+        "is_cashflow": is_cashflow,
+        "consistency": consistency,
+        "checkpoint": load.checkpoint,
+    }
+    if load.dry_run:
+        print_result(aa.plan_load(client, ids, **call), as_json=load.as_json)
+        reports = f"; {count_of(report_count, 'report is', 'reports are')} extra" if report_count else ""
+        print_message(f"dry run: no lines were loaded, only the chart of accounts was discovered{reports}")
+        raise SystemExit(0)
+    try:
+        return aa.load_line_entries(client, ids, **call, allow_partial=getattr(load, "allow_partial", False))
+    except KeyboardInterrupt:
+        if load.checkpoint is not None:
+            print_message(f"finished windows are saved in {load.checkpoint}: run the same command again to resume")
+        raise
+
+
+def require_complete(lines: pd.DataFrame) -> None:
+    """Fail, after the result was printed, where lines are missing."""
+    certificate = aa.check_completeness(lines)
+    if not certificate.complete:
+        raise IncompleteLoadError(certificate.summary())
+
+
+class LedgersAndLines(NamedTuple):
+    """Chart of accounts, line entries, and the cash balances that the service states, if they are needed."""
+
+    ledgers: pd.DataFrame
+    lines: pd.DataFrame
+    starting_balances: pd.DataFrame | None = None
+
+
+def load_books(
+    client: LedgerClient | aa.Books,
+    days: Period,
+    load: QueueLoad,
+    *,
+    first_day: date | None = None,
+    ledger: str | None = None,
+    is_cashflow: bool | None = None,
+    report_count: int = 0,
+) -> LedgersAndLines:
+    """Chart of accounts, and the lines of all its ledgers or of one, from `first_day` to the end of the days.
+
+    The lines of the days are those of one moment; in the history before, a change shows in the starting balances.
+    """
+    from accounting_analytics.ledger_names import LedgerNames
+
+    require_options_of(client, load)
+    zone(days.time_zone)  # calculations need a zone with a name: refuse "localtime" before the load
+    loaded = Period(first_day or days.start_date, days.end_date, days.time_zone)
+    ledgers = load_ledgers(client, loaded, getattr(load, "parents", None))
+    ids = ledgers["id"] if ledger is None else [LedgerNames.from_frame(ledgers).find(ledger)]
+    options: dict[str, Any] = {"consistency": days, "is_cashflow": is_cashflow, "report_count": report_count}
+    lines = load_lines(client, ids, loaded, load, **options)
+    print_notes(lines)
+    return LedgersAndLines(ledgers, lines)
+
+
+def load_statement_books(
+    client: LedgerClient | aa.Books,
+    days: Period,
+    needed: Period,
+    load: QueueLoad,
+    *,
+    kind: str,
+    books_start: date | None = None,
+    with_balances: bool = True,
+) -> LedgersAndLines:
+    """Load the `needed` days of a statement; cash that is not summed since the books begin is what the service states.
+
+    Of local books those that they have are loaded, if only what is compared needs more: that is not known.
+    """
+    first, is_cash_flow = needed.start_date, kind == "cash-flow"
+    if isinstance(client, aa.Books) and days.start_date >= client.period.start_date:
+        first = max(first, client.period.start_date)
+    needs_report = is_cash_flow and with_balances and books_start is None
+    loaded = load_books(
+        client, days, load, first_day=first, is_cashflow=is_cash_flow or None, report_count=int(needs_report)
+    )
+    if needs_report:
+        day = days.start_date
+        report = aa.load_cash_flow_report(client, day, day, time_zone=days.time_zone)
+        print_message(_describe_start(client))
+        return loaded._replace(starting_balances=report.starting_balances)
+    if kind in {"balance-sheet", "trial-balance"} and books_start is None:
+        is_local = isinstance(client, aa.Books)
+        hint = "sync the local books from" if is_local else "add --books-start DATE,"
+        print_message(f"these are movements, not balances: {hint} the first day of the books")
+    return loaded
+
+
+def _describe_start(client: LedgerClient | aa.Books) -> str:
+    """State where the cash at the start comes from, where lines before are not summed."""
+    if isinstance(client, aa.Books):
+        return f"cash at the start is that of the service's report of {client.period.start_date}, rolled forward"
+    return "cash at the start is that of the service's report; --books-start DATE sums it from line entries"
+
+
+def parse_books_start(text: str, option: str, days: Period) -> date:
+    """First day of the books, so that every day that is asked for has its history."""
+    first = parse_date(text, option)
+    if first > days.start_date:
+        raise PeriodError(f"{option} {first} is after {days.start_date}, the first day that is asked for")
+    return first
+
+
+def books_start_of(text: str | None, days: Period, client: LedgerClient | aa.Books, *, demo: bool) -> date | None:
+    """First day of the books, on or before the first day of the period; by default that of local books or the demo."""
+    if text is not None:
+        return parse_books_start(text, "--books-start", days)
+    if isinstance(client, aa.Books):
+        return client.books_start and min(client.books_start, days.start_date)
+    from accounting_analytics.demo_company import DemoCompany
+
+    return min(DemoCompany.start_date, days.start_date) if demo else None
+
+
+def load_cash_lines(
+    client: LedgerClient | aa.Books, days: Period, load: QueueLoad, *, only: Iterable[str] = ()
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Chart of accounts, and the lines of its cash and required ledgers or of those named in `only`."""
+    from accounting_analytics.ledger_names import LedgerNames
+
+    require_options_of(client, load)
+    ledgers = load_ledgers(client, days)
+    try:
+        ids = list(dict.fromkeys(map(LedgerNames.from_frame(ledgers).find, only)))
+    except InputError as error:
+        raise InputError(f"--ledger: {error}") from None
+    cash = ledgers.loc[ledgers["report_cash_flow"] | ledgers["is_required"], "id"]
+    return ledgers, load_lines(client, ids or cash, days, load)
+
+
+class LoadedQueue(NamedTuple):
+    """Chart of accounts, its uncategorized transactions, and what the history of their payees suggests for them."""
+
+    ledgers: pd.DataFrame
+    transactions: pd.DataFrame
+    suggestions: pd.DataFrame | None = None
+
+
+def load_queue(
+    client: LedgerClient | aa.Books,
+    days: Period,
+    load: QueueLoad,
+    *,
+    only: Iterable[str] = (),
+    precision: float | None = None,
+) -> LoadedQueue:
+    """Load the uncategorized transactions of some days; for suggestions the year before them too."""
+    from accounting_analytics.column_conversion import local_midnights
+
+    if precision is None:
+        ledgers, lines = load_cash_lines(client, days, load, only=only)
+        return LoadedQueue(ledgers, aa.uncategorized_queue(lines, ledgers))
+    start = days.start_date
+    first = start.replace(year=max(start.year - 1, 1), day=1)
+    if isinstance(client, aa.Books):  # which may begin later, and have no days before
+        first = min(max(first, client.period.start_date), start)
+    try:
+        longer = Period(first, days.end_date, days.time_zone)
+        ledgers, lines = load_cash_lines(client, longer, load, only=only)
+    except InvalidRequestError:  # some deployments refuse days before the start of the books
+        ledgers, lines = load_cash_lines(client, days, load, only=only)
+    dates = local_midnights(lines["datetime"], "UTC" if days.time_zone == LOCALTIME else days.time_zone)
+    transactions = aa.uncategorized_queue(lines[dates.dt.date >= start], ledgers)
+    suggestions = aa.suggest(transactions, lines, ledgers, precision=precision)
+    print_notes(suggestions)
+    return LoadedQueue(ledgers, transactions, suggestions)

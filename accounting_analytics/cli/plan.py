@@ -1,0 +1,508 @@
+"""Commands that decide categories: the queue, rules, proposals, a plan, and a preview of its effect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+from cyclopts import App, Parameter
+
+import accounting_analytics as aa
+from accounting_analytics.arguments import to_path
+from accounting_analytics.cli.loading import (
+    connect_source,
+    days_of_command,
+    load_cash_lines,
+    load_ledgers,
+    load_queue,
+)
+from accounting_analytics.cli.options import BooksOrService, Json, QueueLoad, RowLimit, ZonedDays
+from accounting_analytics.cli.output import (
+    command_line,
+    count_names,
+    count_uncategorized,
+    print_json,
+    print_message,
+    print_note,
+    print_notes,
+    print_table,
+    print_transactions,
+)
+from accounting_analytics.errors import InputError, PlanError
+from accounting_analytics.messages import count_of, did_you_mean, quote, shorten
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from accounting_analytics.cli.loading import LoadedQueue
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.periods import Period
+    from accounting_analytics.recategorization import Plan
+    from accounting_analytics.recategorization.plan_file import NewCategory, PlanFile
+
+_ACCOUNT_WIDTH, _NAME_WIDTH = 16, 28
+_GROUPS = {
+    "group_id": "group",
+    "ledger_name": "account",
+    "transaction_count": "count",
+    "amount": "uncategorized",
+    "cumulative_share": "cleared",
+    "age": "days old",
+}
+_TRANSACTIONS = {
+    "ledger_name": "account",
+    "description": "description",
+    "amount": "amount",
+    "category_amount": "uncategorized",
+    "transaction_id": "transaction_id",
+}
+_RULES = {
+    "line": "line",
+    "rule": "rule",
+    "status": "status",
+    "transaction_count": "count",
+    "amount": "amount",
+    "agreeing_count": "agree",
+    "contradicting_count": "contradict",
+}
+ITEMS = {
+    "outcome": "outcome",
+    "description": "description",
+    "amount": "amount",
+    "updated_category_ledger_name": "new category",
+    "rule": "rule",
+    "transaction_id": "transaction_id",
+}
+_TOTALS = {
+    "rule": "rule",
+    "updated_category_ledger_name": "new category",
+    "outcome": "outcome",
+    "item_count": "items",
+    "amount": "amount",
+    "updated_category_ledger_id": "ledger_id",
+}
+_CHANGES = {"name": "ledger"} | {name: name for name in ("before", "change", "predicted", "ledger_id")}
+PlanPath = Annotated[Path, Parameter(help="Plan file of `plan`, edited or not.")]
+RulesFile = Annotated[Path, Parameter(help="Rules file (TOML): which description means which category.")]
+Precision = Annotated[
+    float | None,
+    Parameter(help="Add suggestions from the history of each payee that kept this precision, such as 0.98, or none."),
+]
+
+
+def queue(
+    *,
+    days: ZonedDays = ZonedDays(),
+    ledger: tuple[str, ...] = (),
+    group: str | None = None,
+    output: Path | None = None,
+    precision: Precision = None,
+    load: QueueLoad = QueueLoad(),
+    table: RowLimit = RowLimit(),
+    source: BooksOrService = BooksOrService(),
+) -> None:
+    """List the uncategorized transactions in groups.
+
+    A group has one merchant, direction and account. Most money comes first, likely transfers between own accounts and
+    split transactions last. With --group or --all the transactions are listed. With --precision, the file of --output
+    and --json have what the history of each payee suggests; the category to fill in stays empty.
+
+    Parameters
+    ----------
+    ledger
+        Only this account, by id, unique name or path (Assets:Bank); repeatable.
+    group
+        Only the transactions of this group, each of them.
+    output
+        New file to decide by hand, .xlsx for Excel or .csv: the groups, or with --all the transactions.
+    """
+    from accounting_analytics.categorization.decision_file import require_new_file, write_groups, write_transactions
+
+    if output is not None:
+        require_new_file(output)
+    with connect_source(source, days) as (client, period):
+        loaded = load_queue(client, period, load, only=ledger, precision=precision)
+    transactions, suggestions = loaded.transactions, loaded.suggestions
+    groups = aa.group_queue(transactions, as_of=period.end_date)
+    if group is not None:
+        _require_group(group, groups)
+        groups, transactions = (frame[frame["group_id"] == group] for frame in (groups, transactions))
+        suggestions = None if suggestions is None else suggestions[suggestions["group_id"] == group]
+    print_notes(transactions)
+    if ledger:
+        print_message("likely transfers between accounts are recognized only where both accounts are listed")
+    every_one = table.all_rows or group is not None
+    if load.as_json:
+        print_json(queue_tables(groups, transactions, suggestions))
+    elif every_one:
+        summary = f"{count_uncategorized(transactions)}, largest first"
+        if len(transactions):
+            summary = f"{summary}: {count_names(transactions['ledger_name'].fillna('(no name)'))}"
+        print_transactions(transactions, _TRANSACTIONS, summary=summary, time_zone=period.time_zone, limit=None)
+    else:
+        _print_groups(groups, count_uncategorized(transactions), table.limit)
+    if output is not None:
+        write, kind = (write_transactions, "transaction") if every_one else (write_groups, "group")
+        options: dict[str, Any] = {"time_zone": period.time_zone, "ledgers": loaded.ledgers, "suggestions": suggestions}
+        print_message(
+            f"{count_of(write(transactions, output, **options), kind)} written to {output}, without split ones"
+        )
+        following = command_line(
+            "plan",
+            decisions=output,
+            precision=precision,
+            **days_of_command(period, days.time_zone),
+            output=f"plan{output.suffix}",
+            **_source_of_command(source),
+        )
+        print_message(f"fill in its column category with ids, unique names or paths of ledgers, then: {following}")
+
+
+def _require_group(group: str, groups: pd.DataFrame) -> None:
+    """Refuse a group that the queue does not have, with the nearest ids."""
+    if group not in set(groups["group_id"]):
+        hint = did_you_mean(group, groups["group_id"], most=3) or "queue without --group lists them"
+        raise InputError(f"--group: the queue of these days has no group {quote(group)}; {hint}")
+
+
+def queue_tables(
+    groups: pd.DataFrame, transactions: pd.DataFrame, suggestions: pd.DataFrame | None = None
+) -> dict[str, pd.DataFrame]:
+    """Return groups and transactions of a queue, and suggestions if there can be any, as JSON has them."""
+    shares = {"share": object, "cumulative_share": object}  # not amounts
+    tables = {"groups": groups.astype(shares), "transactions": transactions}
+    return tables if suggestions is None else tables | {"suggestions": suggestions.astype({"confidence": object})}
+
+
+def _print_groups(groups: pd.DataFrame, count: str, limit: int) -> None:
+    oldest = f"; the oldest is {groups['age_days'].max():,} days old" if len(groups) else ""
+    print(f"{count} in {count_of(len(groups), 'group')}{oldest}")
+    ages = groups[["age_days", "newest_age_days"]].itertuples(index=False, name=None)
+    table = groups.assign(
+        ledger_name=groups["ledger_name"].fillna("(no name)").map(lambda name: shorten(name, limit=_ACCOUNT_WIDTH)),
+        cumulative_share=groups["cumulative_share"].map(lambda share: f"{int(100 * share)} %"),
+        age=[f"{first}" if first == last else f"{first}-{last}" for first, last in ages],
+    )
+    rest = "groups; --limit N prints more, --all every transaction"
+    print_table(table, _GROUPS, limit=limit, rest=rest, optional=("account",))
+    for note in aa.notes(groups):
+        print(note)
+
+
+def _source_of_command(source: BooksOrService) -> dict[str, object]:
+    """Options with the same source for a command to run next."""
+    return {"books": source.books, "profile": source.profile, "demo": source.demo}
+
+
+rules = App(name="rules", help="Test the rules of a file, and add rules to it.")
+
+
+@rules.command(name="test")
+def report_file(
+    file: RulesFile,
+    /,
+    *,
+    days: ZonedDays = ZonedDays(),
+    load: QueueLoad = QueueLoad(),
+    table: RowLimit = RowLimit(),
+    source: BooksOrService = BooksOrService(),
+) -> None:
+    """Report what each rule decides, and what contradicts it.
+
+    Rules that decide nothing are named. Transactions that have a category already are compared with the rules. Nothing
+    is written.
+    """
+    loaded_rules = aa.load_rules(file)
+    with connect_source(source, days) as (client, period):
+        ledgers, lines = load_cash_lines(client, period, load)
+    uncategorized = aa.uncategorized_queue(lines, ledgers)
+    report = aa.report_rules(uncategorized, loaded_rules, ledgers, lines)
+    print_notes(report)
+    if load.as_json:
+        print_json(report)
+        return
+    deciding = count_of(len(report), "rule decides", "rules decide")
+    print(f"{deciding} {int(report['transaction_count'].sum()):,} of {count_uncategorized(uncategorized)}")
+    print_table(report, _RULES, limit=table.rows)
+
+
+@rules.command(name="add")
+def append_rule(
+    file: RulesFile,
+    group: str,
+    /,
+    *,
+    category: str,
+    days: ZonedDays = ZonedDays(),
+    day_of_month: str | None = None,
+    checkpoint: Path | None = None,
+    source: BooksOrService = BooksOrService(),
+) -> None:
+    """Append a rule for a group or transaction, and print it.
+
+    The rule has its merchant, direction and account. The rest of the file stays as it is. The books do not change.
+
+    Parameters
+    ----------
+    group
+        Group of `queue`, or transaction id.
+    category
+        Category: id, unique name or path.
+    day_of_month
+        Only on these local days of each month, such as 1-5,15.
+    checkpoint
+        Folder for loaded windows: the same command resumes an interrupted load.
+    """
+    from accounting_analytics.categorization.rules import add_rule
+
+    with connect_source(source, days) as (client, period):
+        loaded = load_queue(client, period, QueueLoad(checkpoint))
+    rule = add_rule(file, loaded.transactions, group, category, loaded.ledgers, day_of_month=day_of_month)
+    print(rule, end="")
+    options = days_of_command(period, days.time_zone) | _source_of_command(source)
+    print_message(f"appended to {file}; try it: {command_line('rules', 'test', file, **options)}")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Deciding:
+    """What gives transactions a category.
+
+    Attributes
+    ----------
+    decisions
+        File of `queue --output` with categories filled in; replaces what rules decide; repeatable.
+    transfers
+        Add likely transfers between own accounts, apart from the others.
+    """
+
+    rules: RulesFile | None = None
+    decisions: tuple[Path, ...] = ()
+    precision: Precision = None
+    transfers: bool = False
+
+
+def propose(
+    *,
+    days: ZonedDays = ZonedDays(),
+    deciding: Deciding = Deciding(),
+    load: QueueLoad = QueueLoad(),
+    table: RowLimit = RowLimit(),
+    source: BooksOrService = BooksOrService(),
+) -> None:
+    """Show the categories that rules, decisions and history give.
+
+    Only uncategorized transactions are loaded, with --precision also those of the year before. Nothing is written.
+    """
+    made = _propose(deciding, days, load, source)
+    rows = made.proposals
+    if load.as_json:
+        print_json(rows.astype({"confidence": object} if "confidence" in rows else {}))
+        return
+    summary = (
+        f"{rows['transaction_id'].nunique():,} of {count_uncategorized(made.queue.transactions)} would get a category"
+    )
+    if len(rows):
+        summary = f"{summary}: {count_names(rows['updated_category_ledger_name'])}"
+    print_items(rows, summary, made.days.time_zone, table.rows)
+
+
+def plan(
+    *,
+    output: Path,
+    days: ZonedDays = ZonedDays(),
+    deciding: Deciding = Deciding(),
+    load: QueueLoad = QueueLoad(),
+    table: RowLimit = RowLimit(),
+    source: BooksOrService = BooksOrService(),
+) -> None:
+    """Write a plan from rules, decisions and history.
+
+    The books do not change.
+
+    Parameters
+    ----------
+    output
+        Plan file to write: .xlsx for Excel, else CSV.
+    """
+    from accounting_analytics.recategorization.plan_file import require_writable_format
+
+    require_writable_format(to_path(output, "--output"))
+    if not load.dry_run and not output.absolute().parent.is_dir():
+        raise PlanError(f"folder {output.absolute().parent} for the plan does not exist; nothing was loaded")
+    if output.absolute() in {one.absolute() for one in (deciding.rules, *deciding.decisions) if one is not None}:
+        raise PlanError(
+            f"--output {output} is a file of rules or decisions, which the plan would replace; give another name"
+        )
+    made = _propose(deciding, days, load, source)
+    planned = aa.plan_recategorization(made.proposals, ledgers=made.queue.ledgers, instance_id=made.instance_id)
+    planned.save(output)
+    if len(planned):
+        print_cost(planned)
+        options = days_of_command(made.days, days.time_zone) | _source_of_command(source)
+        following = command_line("preview", output, **options)
+        print_message(f"{len(planned):,} items written to {output}; check it, then: {following}")
+    else:
+        print_message(f"{output} has no items: nothing that was given fits an uncategorized transaction of the period")
+    if load.as_json:
+        print_json(planned.frame)
+    elif table.all_rows:
+        print_items(planned.frame, planned.summary(), made.days.time_zone, None)
+    else:
+        print(planned.summary())
+        print_totals(planned.totals("category"), table.limit)
+
+
+class _Proposed(NamedTuple):
+    """Proposals for the queue of some days."""
+
+    proposals: pd.DataFrame
+    queue: LoadedQueue
+    days: Period
+    instance_id: str | None
+
+
+def _propose(deciding: Deciding, days: ZonedDays, load: QueueLoad, source: BooksOrService) -> _Proposed:
+    """Load the queue, and propose; files that cannot be used are refused before the load."""
+    from accounting_analytics.categorization.decision_file import read_decisions
+    from accounting_analytics.categorization.suggestions import check_precision
+
+    if not any(vars(deciding).values()):
+        raise InputError(
+            "give --rules FILE, --decisions FILE (which `queue --output FILE` writes and you fill in), "
+            "--precision 0.98 or --transfers, or several of them"
+        )
+    if deciding.precision is not None:
+        check_precision(deciding.precision)
+    for file in deciding.decisions:
+        read_decisions(file)
+    rules = None if deciding.rules is None else aa.load_rules(deciding.rules)
+    with connect_source(source, days) as (client, period):
+        loaded = load_queue(client, period, load, precision=deciding.precision)
+        proposals = aa.propose(
+            loaded.transactions,
+            rules,
+            loaded.ledgers,
+            decisions=list(deciding.decisions),
+            suggestions=loaded.suggestions,
+            transfers=deciding.transfers,
+        )
+        print_notes(proposals)
+        return _Proposed(proposals, loaded, period, client.instance_id)
+
+
+def print_items(rows: pd.DataFrame, summary: str, time_zone: str, limit: int | None) -> None:
+    """Print proposals, or items of a plan, without the ids of decided groups, which are wider than their column."""
+    from accounting_analytics.categorization.choices import BY_HAND
+
+    short = rows.assign(rule=rows["rule"].mask(rows["rule"].str.startswith(BY_HAND), BY_HAND))
+    print_transactions(short, ITEMS, summary=summary, time_zone=time_zone, limit=limit)
+
+
+def print_cost(plan: Plan) -> None:
+    """Print how many requests and minutes applying a plan takes."""
+    print_message(
+        f"at least {count_of(len(plan), 'request')} and {plan.minutes:.1f} minutes to change every item "
+        "at the documented rate limit"
+    )
+
+
+def print_totals(totals: pd.DataFrame, limit: int | None) -> None:
+    """Print the items by rule or by new category: their number, their exact sum and, where known, their outcome."""
+    first = next(name for name in _TOTALS if name in totals)
+    names = totals[first].map(lambda name: shorten(name, limit=_NAME_WIDTH)).astype("str")
+    print_table(totals.assign(**{first: names}), _TOTALS, limit=limit)
+
+
+def totals_tables(plan: Plan, outcomes: pd.DataFrame | None = None) -> dict[str, pd.DataFrame]:
+    """Totals of a plan as JSON has them."""
+    return {f"by_{by}": plan.totals(by, outcomes) for by in ("category", "rule")}
+
+
+def preview(
+    plan: PlanPath,
+    /,
+    *,
+    days: ZonedDays = ZonedDays(),
+    by: Literal["ledger", "category", "rule"] = "ledger",
+    table: RowLimit = RowLimit(),
+    source: BooksOrService = BooksOrService(),
+    as_json: Json = False,
+) -> None:
+    """Show what a plan would change in the cash flow report.
+
+    Nothing is written.
+
+    Parameters
+    ----------
+    by
+        What a row is: a ledger of the report, as by default, or the items of a new category or a rule.
+    """
+    from accounting_analytics.recategorization.plan_file import PlanFile, require_same_instance
+
+    file = PlanFile.read(plan)
+    with connect_source(source, days) as (client, period):
+        require_same_instance(file.instance_id, client.instance_id)
+        reported = aa.load_cash_flow_report(client, period.start_date, period.end_date, time_zone=period.time_zone)
+        ledgers = load_ledgers(client, period)
+        planned = resolve_plan(client, file, period.time_zone, ledgers=ledgers)
+    effect = planned.preview(reported)
+    totals = effect.totals(ledgers)
+    print_cost(planned)
+    for note in effect.notes:
+        print_note(note)
+    print_notes(totals)
+    if as_json:
+        print_json({"ledgers": effect.frame, "root_totals": totals, **totals_tables(planned)})
+        return
+    print(planned.summary())
+    if by == "ledger":
+        print(effect.summary())
+        print_table(totals.assign(name="total " + totals["name"]), _CHANGES, limit=table.rows)
+        print_table(effect.frame, _CHANGES, limit=table.rows)
+    else:
+        print_totals(planned.totals(by), table.rows)
+
+
+def resolve_plan(
+    client: LedgerClient | aa.Books, file: PlanFile, time_zone: str, *, ledgers: pd.DataFrame | None = None
+) -> Plan:
+    """Plan of a file; ledgers are discovered only if the books do not confirm each new category with its name.
+
+    `ledgers` are those that are discovered already. Local books have a chart of accounts.
+    """
+    from accounting_analytics.recategorization.plan_file import DiscoveredCategory, require_same_instance
+
+    require_same_instance(file.instance_id, client.instance_id)
+    if isinstance(client, aa.Books):
+        category: NewCategory = DiscoveredCategory(client.ledgers())
+    else:
+        category = _find_categories(client, file, time_zone, ledgers)
+    plan = aa.Plan.from_file(file, category)
+    for note in plan.notes:
+        print_message(note)
+    return plan
+
+
+def _find_categories(client: LedgerClient, file: PlanFile, time_zone: str, ledgers: pd.DataFrame | None) -> NewCategory:
+    """Categories as the file states them, where the books confirm them, else looked up among discovered ledgers."""
+    from accounting_analytics.periods import Period
+    from accounting_analytics.recategorization.categories_in_books import find_ledgers
+    from accounting_analytics.recategorization.plan_file import DiscoveredCategory, WrittenCategory
+
+    in_books = find_ledgers(client, filter(None, (ledger_id for ledger_id, _ in file.categories)), file.days or ())
+    if not file.days or all(in_books.names.get(ledger_id) == name for ledger_id, name in file.categories):
+        return WrittenCategory()
+    if ledgers is None:
+        print_message("new categories of the plan were edited: discovering the ledgers")
+        ledgers = load_ledgers(client, Period(*file.days, time_zone))
+    discovered = aa.LedgerNames.from_frame(ledgers)
+    # Where the books do not show the name of a ledger, it is as written, unless that is a discovered ledger's.
+    written = {ledger_id: name for ledger_id, name in file.categories if name and name not in discovered}
+    others = {
+        ledger_id: in_books.names.get(ledger_id) or written.get(ledger_id, ledger_id)
+        for ledger_id, _ in file.categories
+        if ledger_id and ledger_id not in in_books.missing and ledger_id not in discovered.ids
+    }
+    return DiscoveredCategory(ledgers, others)

@@ -1,0 +1,462 @@
+"""Commands that read and check: ledgers, reports, statements, registers, bridges, reconciliation, the doctor."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import App, Parameter
+from cyclopts.types import PositiveInt
+
+import accounting_analytics as aa
+from accounting_analytics.cli.loading import (
+    books_start_of,
+    configured_zone,
+    connect_service,
+    connect_source,
+    load_books,
+    load_ledgers,
+    load_statement_books,
+    parse_books_start,
+    presentation_of,
+    refuse_books,
+    require_complete,
+)
+from accounting_analytics.cli.options import (
+    BooksOrService,
+    BooksStart,
+    Date,
+    Json,
+    Load,
+    Parents,
+    RefusedBooks,
+    Service,
+    ZonedDays,
+)
+from accounting_analytics.cli.output import (
+    console,
+    print_frame,
+    print_json,
+    print_message,
+    print_note,
+    print_notes,
+    print_result,
+    print_statement,
+    print_table,
+)
+from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError, InputError
+from accounting_analytics.messages import join_ids, printable, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date
+
+    import pandas as pd
+
+    from accounting_analytics.cli.loading import LedgersAndLines
+    from accounting_analytics.monthly_reconciliation import MonthlyReconciliation
+    from accounting_analytics.periods import Period
+    from accounting_analytics.statements import Statement
+
+_LEDGERS = ("sort_code", "name", "type", "sub_type", "report_cash_flow", "id", "parent_id", "found_by")
+_REGISTER = {
+    "local_date": "date",
+    "journal_entry_description": "description",
+    "opposing_ledgers": "opposing ledgers",
+    "amount": "amount",
+}
+_DOCTOR_WIDTH = 120
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>body {{ font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }}</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+
+
+def discover(
+    *,
+    days: ZonedDays = ZonedDays(),
+    parents: Parents = None,
+    source: BooksOrService = BooksOrService(),
+    as_json: Json = False,
+) -> None:
+    """List the ledgers found in reports and line entries."""
+    from accounting_analytics.load_metadata import known_ledgers_claim
+
+    with connect_source(source, days) as (client, period):
+        ledgers = load_ledgers(client, period, parents)
+    optional = ("found_by", "parent_id", "sub_type", "sort_code", "report_cash_flow", "type")
+    print_frame(ledgers, _LEDGERS, as_json=as_json, optional=optional)
+    if not as_json:
+        print(known_ledgers_claim(ledgers, len(ledgers)))
+
+
+def report(
+    *,
+    days: ZonedDays = ZonedDays(),
+    parents: Parents = None,
+    raw: bool = False,
+    source: BooksOrService = BooksOrService(),
+    as_json: Json = False,
+) -> None:
+    """Print the cash flow report of the service.
+
+    It is shown as a cash flow statement; --raw and --json have its own columns.
+
+    Parameters
+    ----------
+    raw
+        Print the report's own columns, without sections and subtotals.
+    """
+    presentation = presentation_of(source)
+    with connect_source(source, days) as (client, period):
+        reported = aa.load_cash_flow_report(client, period.start_date, period.end_date, time_zone=period.time_zone)
+        if as_json:
+            print(reported.to_json())
+            return
+        if not raw:
+            ledgers = load_ledgers(client, period, parents)
+            print_statement(aa.cash_flow_statement(reported, ledgers, **presentation._asdict()), as_json=False)
+            return
+    print(reported.summary())
+    columns = ("name", "net_cash_flow", "total_net_cash_flow", "ledger_id")
+    print_frame(reported.ledgers, columns, as_json=False)
+    for note in reported.notes:
+        print_note(note)
+
+
+def statements(
+    statement: Literal["cash-flow", "income", "balance-sheet", "trial-balance"],
+    /,
+    *,
+    days: ZonedDays = ZonedDays(),
+    columns: Literal["month", "quarter", "year"] = "month",
+    compare: tuple[str, ...] = (),
+    depth: PositiveInt | None = None,
+    books_start: BooksStart = None,
+    output: Path | None = None,
+    load: Load = Load(),
+    source: BooksOrService = BooksOrService(),
+) -> None:
+    """Print a financial statement, by month and compared.
+
+    It is calculated from line entries. A balance sheet and a trial balance need them since the books began
+    (--books-start), the other statements those of their days and of the days that these are compared with. Company,
+    currency and fiscal year are those of the configuration. Exit code 3 if lines are missing.
+
+    Parameters
+    ----------
+    statement
+        What to print.
+    columns
+        What a column is; a month by default.
+    compare
+        Column to add: prior, prior-year, change, change-pct or share beside each, total or average after all;
+        repeatable.
+    depth
+        Levels of ledgers to show; all by default.
+    output
+        File to write too: .xlsx, .csv or .html.
+    """
+    from accounting_analytics.statements.columns import check_comparisons, days_needed
+
+    if output is not None:
+        _require_writable(output)
+    if statement == "trial-balance" and (compare or depth is not None):
+        raise InputError("a trial balance has no --compare and no --depth: leave them out; nothing was loaded")
+    compared = check_comparisons(compare, of_flows=statement not in {"balance-sheet", "trial-balance"})
+    presentation = presentation_of(source)
+    with connect_source(source, days) as (client, period):
+        start = books_start_of(books_start, period, client, demo=source.demo)
+        since = None if statement == "income" else start
+        needed = days_needed(period, columns, compared, presentation.fiscal_year_start_month, since)
+        books = load_statement_books(client, period, needed, load, kind=statement, books_start=start)
+    options: dict[str, Any] = {"columns": columns, "time_zone": period.time_zone, **presentation._asdict()}
+    if statement != "trial-balance":
+        options |= {"compare": compared, "depth": depth}
+    if statement != "income":
+        options |= {"books_start": start, "starting_balances": books.starting_balances}
+    makers: dict[str, Callable[..., Statement]] = {
+        "cash-flow": aa.cash_flow_statement,
+        "income": aa.income_statement,
+        "balance-sheet": aa.balance_sheet,
+        "trial-balance": aa.trial_balance,
+    }
+    made = makers[statement](books.lines, books.ledgers, period.start_date, period.end_date, **options)
+    print_statement(made, as_json=load.as_json)
+    if output is not None:
+        _write_statement(made, output)
+        print_message(f"written to {output}")
+    require_complete(books.lines)
+
+
+def _require_writable(path: Path) -> None:
+    """Refuse a file whose format or folder does not exist, before anything is loaded."""
+    if path.suffix.lower() not in {".xlsx", ".csv", ".html"}:
+        raise InputError(f"--output {path} must end in .xlsx, .csv or .html; nothing was loaded")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"--output: the folder {path.absolute().parent} does not exist; nothing was loaded")
+
+
+def _write_statement(statement: Statement, path: Path) -> None:
+    """Write a statement in the format of the file's name."""
+    from accounting_analytics.atomic_files import write_text
+
+    match path.suffix.lower():
+        case ".xlsx":
+            statement.to_excel(path)
+        case ".csv":
+            statement.to_csv(path)
+        case _:
+            title = escape(printable(statement.heading()))
+            write_text(path, _PAGE.format(title=title, body=statement._repr_html_()))
+
+
+def register(
+    ledger: str,
+    /,
+    *,
+    days: ZonedDays = ZonedDays(),
+    books_start: BooksStart = None,
+    load: Load = Load(),
+    source: BooksOrService = BooksOrService(),
+) -> None:
+    """Print the entries of one account.
+
+    Each has its opposing accounts and a running total, which is the balance if the lines are loaded since the books
+    began (--books-start). Debits are positive. Exit code 3 if lines are missing.
+
+    Parameters
+    ----------
+    ledger
+        Account: id, unique name or path.
+    """
+    from accounting_analytics.ledger_names import LedgerNames
+
+    with connect_source(source, days) as (client, period):
+        first = books_start_of(books_start, period, client, demo=source.demo)
+        books = load_books(client, period, load, first_day=first, ledger=ledger)
+    ledger_id = LedgerNames.from_frame(books.ledgers).find(ledger)
+    entries = aa.register(books.lines, ledger_id, ledgers=books.ledgers, period=period)
+    if load.as_json:
+        print_json(entries)
+    else:
+        _print_register(entries, books, ledger_id, period, first)
+    print_notes(entries)
+    require_complete(books.lines)
+
+
+def _print_register(
+    entries: pd.DataFrame, books: LedgersAndLines, ledger_id: str, days: Period, books_start: date | None
+) -> None:
+    """Print the entries of a ledger, and what they sum to."""
+    from accounting_analytics.column_conversion import exact_floats
+    from accounting_analytics.money import exact_sum, format_amount
+
+    names = books.ledgers.set_index("id")["name"]
+    moved = format_amount(exact_sum(exact_floats(entries)["amount"]))
+    print(printable(f"{names[ledger_id]}, {days}: {len(entries):,} entries, debits less credits {moved}"))
+    below = books.ledgers.loc[books.ledgers["parent_id"] == ledger_id, "name"]
+    if entries.empty and len(below):
+        print_message(
+            f"a register has the entries of one account, without those of accounts below it: {join_ids(below)}"
+        )
+    width = console().width // 4
+    shown = entries.assign(
+        local_date=entries["local_date"].dt.date,
+        opposing_ledgers=entries["opposing_ledgers"].map(lambda names: shorten(names, limit=width)),
+    )
+    print_table(shown, {**_REGISTER, "running_total": "balance" if books_start else f"since {days.start_date}"})
+
+
+def bridge(
+    *,
+    days: ZonedDays = ZonedDays(),
+    against: Literal["prior", "prior-year", "prior_year"] = "prior",
+    statement: Literal["cash-flow", "income"] = "cash-flow",
+    largest: PositiveInt = 8,
+    load: Load = Load(),
+    source: BooksOrService = BooksOrService(),
+) -> None:
+    """Explain why cash or net income changed, by payee.
+
+    The change from the period before, or from that of a year before, in steps that sum exactly to it. It is calculated
+    from line entries of both periods. Exit code 3 if lines are missing.
+
+    Parameters
+    ----------
+    against
+        The period to compare with.
+    statement
+        What changed: cash or net income.
+    largest
+        How many changes to show, 8 by default; the others share one row.
+    """
+    from textwrap import fill
+
+    from accounting_analytics.statements.columns import days_needed
+
+    presentation = presentation_of(source)
+    compared: Literal["prior", "prior_year"] = "prior" if against == "prior" else "prior_year"
+    with connect_source(source, days) as (client, period):
+        needed = days_needed(period, (period,), (compared,), presentation.fiscal_year_start_month)
+        books = load_statement_books(client, period, needed, load, kind=statement, with_balances=False)
+    make = aa.cash_flow_statement if statement == "cash-flow" else aa.income_statement
+    made = make(
+        books.lines, books.ledgers, period.start_date, period.end_date,
+        columns=[period], compare=compared, time_zone=period.time_zone,
+    )  # fmt: skip
+    column = made.columns[0].key
+    explained = aa.bridge(made.column(f"{column} {compared}"), made.column(column), largest=largest)
+    if load.as_json:
+        print(explained.to_json())
+    else:
+        width = console().width
+        print("\n\n".join(fill(printable(one), width, break_long_words=False) for one in explained.sentences()))
+        print()
+        print_table(explained.frame, {"label": "change", "cause": "cause", "amount": "amount"})
+    require_complete(books.lines)
+
+
+def reconcile(
+    *,
+    days: ZonedDays = ZonedDays(),
+    since: Annotated[Date, Parameter(name=["--since", "--books-start"])] = None,
+    strict: bool = False,
+    load: Load = Load(),
+    service: Service = Service(),
+    books: RefusedBooks = None,
+) -> None:
+    """Recompute each month's report and explain differences.
+
+    The report is recomputed from line entries; exit code 3 if a month does not tie. Totals need the parents of
+    ledgers: give those that the service does not show with --parents.
+
+    Parameters
+    ----------
+    since
+        First day of the books: starting balances are summed from here, not taken from the report.
+    strict
+        Exit code 3 also where figures could not be compared.
+    """
+    refuse_books(
+        books,
+        "they would be compared with themselves; `sync` compares each month with the service's report, and "
+        "`books history` shows the result",
+    )
+    days.in_zone("UTC")  # refused before anything is started
+    with connect_service(service, days.time_zone) as (client, time_zone):
+        period = days.in_zone(time_zone)
+        first = None if since is None else parse_books_start(since, "--since", period)
+        loaded = load_books(client, period, load, first_day=first, report_count=len(period.months()))
+        certificate = aa.check_completeness(loaded.lines)
+        print_message(certificate.summary())
+        months = aa.reconcile_months(
+            client,
+            period.start_date,
+            period.end_date,
+            time_zone=period.time_zone,
+            books_start=first,
+            ledgers=loaded.ledgers,
+            line_entries=loaded.lines,
+            allow_partial=load.allow_partial,
+        )
+    print_result(months, as_json=load.as_json)
+    if not certificate.complete:
+        raise IncompleteLoadError(certificate.summary())
+    _require_tied(months, period, since, strict=strict)
+
+
+def _require_tied(months: MonthlyReconciliation, days: Period, since: str | None, *, strict: bool) -> None:
+    """Fail where a month does not tie, and say what the agreement of the months does not prove, which may fail too."""
+    if not months.ties:
+        untied = ", ".join(str(month.period) for month in months.untied)
+        hint = ""
+        if months.untied[0].without_history:
+            hint = f"; the books begin before --since {since}: give their first day, or leave --since out"
+        count = f"{len(months.untied)} of {len(months.reconciliations)} months"
+        raise BooksDoNotTieError(f"the books do not tie in {count}: {untied}{hint}")
+    limits = []
+    if months.line_entries.empty:
+        limits.append(
+            f"there are no line entries in {days}, so nothing was compared but zeros: is it the right period?"
+        )
+    if not months.compared_everything:
+        limits.append(f"{months.summary()} Give the parents of ledgers with --parents FILE")
+    if limits and strict:
+        raise BooksDoNotTieError("; ".join(limits))
+    for message in limits or [months.summary()]:
+        print_message(message)
+    if months.anchored:
+        print_message(
+            "starting balances are those of the reports, so their agreement proves nothing: give the first day of the "
+            "books with --since"
+        )
+
+
+def doctor(
+    *,
+    days: ZonedDays = ZonedDays(),
+    output: Path = Path(),
+    service: Service = Service(),
+    as_json: Json = False,
+) -> int:
+    """Check this machine, the service and its responses.
+
+    Responses must agree with each other; by default those of the last three full months. Nothing is changed.
+
+    Parameters
+    ----------
+    output
+        Folder to check for space and write access.
+    """
+    from accounting_analytics.periods import Period
+
+    with ExitStack() as stack:
+        client, first, last = None, days.start_date, days.end_date
+        if service.demo:
+            company = stack.enter_context(aa.demo())
+            client = company.client
+            if not days.given:
+                months = Period(company.start_date, company.end_date).months()
+                first, last = str(months[-3].start_date), str(company.end_date)
+        if days.period is not None:  # only then is the configuration needed before it is checked
+            zone = days.time_zone or (client.time_zone if client else None) or configured_zone(None, service.profile)
+            first, last = days.optional_dates(zone)
+        options: dict[str, Any] = {"time_zone": days.time_zone, "profile": service.profile, "output": output}
+        diagnosis = aa.doctor(client, first, last, **options)
+    print(diagnosis.to_json() if as_json else diagnosis.explain(min(console().width, _DOCTOR_WIDTH)))
+    if diagnosis.failed:
+        print_message(f"error: {diagnosis.summary()}")
+    return diagnosis.exit_code
+
+
+config = App(name="config", help="The configuration in effect and its sources.")
+
+
+@config.command(name="show")
+def show_config(*, profile: str | None = None, as_json: Json = False) -> None:
+    """Show every setting with its value and source; secrets are masked.
+
+    Parameters
+    ----------
+    profile
+        Profile of the configuration file to use.
+    """
+    from accounting_analytics.client.settings import load_settings
+
+    settings = load_settings(profile)
+    print_frame(settings.frame, as_json=as_json)
+    missing = "" if settings.file.exists() else ", which does not exist"
+    print_message(f"profile {settings.profile!r} of {settings.file}{missing}")

@@ -1,0 +1,498 @@
+"""Commands of the embedded service: serve, import, back up, and who may use which instance."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import App, Parameter
+from cyclopts.types import ExistingFile, PositiveInt
+
+from accounting_analytics.cli.loading import configured_zone
+from accounting_analytics.cli.options import DatabaseOption, Date, InstanceOption, Json, ZonedDays
+from accounting_analytics.cli.output import (
+    command_line,
+    print_frame,
+    print_json,
+    print_mapping,
+    print_message,
+    print_records,
+)
+from accounting_analytics.errors import (
+    BooksDoNotTieError,
+    ConfigurationError,
+    ImportRefusedError,
+    InputError,
+    OperationRefusedError,
+    with_context,
+)
+from accounting_analytics.messages import count_of, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from accounting_analytics.service.imports.import_books import ImportSummary
+    from accounting_analytics.service.storage.store import Store
+
+_PROBLEM = ("file", "line", "date", "description", "problem")
+_IN_MESSAGES = ("known", "changed", "missing", "notes")
+
+
+def serve(
+    *,
+    database: DatabaseOption,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    localtime: str | None = None,
+    public_host: tuple[str, ...] = (),
+    requests_per_minute: PositiveInt | None = None,
+    allow_remote: bool = False,
+    access_log: bool = False,
+    check: bool = False,
+    as_json: Json = False,
+) -> None:
+    """Serve the books of a database, or check them.
+
+    The database is served as a Ledger Accounting Service until the command is stopped.
+
+    Parameters
+    ----------
+    host
+        Address to bind to; 127.0.0.1 by default.
+    port
+        Port; 0, as by default, means any free port.
+    localtime
+        Zone that `localtime` means; that of each instance by default.
+    public_host
+        Host name that requests may carry, behind a proxy; repeatable.
+    requests_per_minute
+        Rate limit of each instance (the documented limit is 320); no limit by default.
+    allow_remote
+        Accept connections from other machines; put a reverse proxy in front.
+    access_log
+        Log every request on stderr.
+    check
+        Do not serve: check every invariant of the books.
+    """
+    if check:
+        _check_database(database.database, as_json=as_json)
+        return
+    if as_json:
+        raise InputError("--json requires --check")
+    import logging
+
+    from accounting_analytics.service.web.access_log import show_access_log
+    from accounting_analytics.service.web.app import ServiceOptions
+    from accounting_analytics.service.web.server import serve as serve_books
+
+    logging.raiseExceptions = False  # a log on a full disk loses lines, and gets no traceback when there is space again
+    if access_log:
+        show_access_log()
+    options = ServiceOptions(
+        host=host,
+        port=port,
+        localtime=localtime,
+        allow_remote=allow_remote,
+        requests_per_minute=requests_per_minute,
+        public_hosts=public_host,
+    )
+    serve_books(database.database, options, echo=print)
+
+
+def _check_database(database: str, *, as_json: bool) -> None:
+    """Check every invariant of a database, and print the findings."""
+    import pandas as pd
+
+    from accounting_analytics.service.check import check_books
+
+    with _open(database) as store:
+        checked, name = check_books(store), store.name
+    if as_json:
+        print_json(checked._asdict() | {"findings": [finding._asdict() for finding in checked.findings]})
+    else:
+        print_frame(pd.DataFrame(checked.findings), as_json=False)
+    counts = (
+        f"{checked.entries:,} entries, {checked.lines:,} lines, {checked.ledgers:,} ledgers, "
+        f"{checked.changes:,} changes in {count_of(checked.instances, 'instance')}"
+    )
+    if checked.findings:
+        raise BooksDoNotTieError(
+            f"{count_of(len(checked.findings), 'finding')} in {counts} of {name}; nothing was changed"
+        )
+    print_message(f"every invariant holds: {counts} of {name}")
+
+
+@contextmanager
+def _open(database: str) -> Iterator[Store]:
+    """Open the existing database of an embedded service."""
+    from accounting_analytics.service.storage.store import Store
+
+    with Store.open(database, create=False) as store:
+        yield store
+
+
+@contextmanager
+def _instance(given: InstanceOption) -> Iterator[tuple[Store, str]]:
+    """Open a database, and choose its instance."""
+    from accounting_analytics.service.bookkeeping.instances import choose_instance
+
+    with _open(given.database) as store:
+        yield store, choose_instance(store, given.instance)
+
+
+def backup(file: Path, /, *, database: DatabaseOption) -> None:
+    """Back up a database to a file, also while it is served.
+
+    Parameters
+    ----------
+    file
+        New file for the backup, readable by you only.
+    """
+    from accounting_analytics.service.backup import back_up
+
+    back_up(database.database, file)
+    following = command_line("restore", file, database=database.database)
+    print_message(f"backed up; to check and restore it: {following}")
+
+
+def restore(file: ExistingFile, /, *, database: DatabaseOption) -> None:
+    """Replace a database by a backup; stop its service first.
+
+    Parameters
+    ----------
+    file
+        File that `backup` has written.
+    """
+    from accounting_analytics.service.backup import restore as restore_backup
+
+    restore_backup(file, database.database)
+    following = command_line("serve", "--check", database=database.database)
+    print_message(f"restored; to check its books: {following}")
+
+
+def import_books(
+    file: ExistingFile,
+    /,
+    *,
+    database: DatabaseOption,
+    instance: str | None = None,
+    cash: tuple[str, ...] = (),
+    commodity: str | None = None,
+    roots: Annotated[tuple[str, ...], Parameter(name="--root", metavar="OLD=NEW")] = (),
+    scale: int | None = None,
+    time_zone: str | None = None,
+    virtual: bool = False,
+    use_entry_dates: bool = False,
+    no_cash: bool = False,
+    dry_run: bool = False,
+    as_json: Json = False,
+) -> None:
+    """Import the new entries of a file of books: all or nothing.
+
+    Parameters
+    ----------
+    file
+        A journal of hledger, ledger or beancount, or a line table (CSV or Parquet).
+    instance
+        Instance to import into; an empty database gets this one.
+    cash
+        Accounts that report cash flow, such as 'assets:bank*'; repeatable.
+    commodity
+        Import entries in this commodity only.
+    roots
+        Begin paths of a journal so: me:assets=assets; repeatable.
+    scale
+        Fraction digits of a new database; 2 by default.
+    time_zone
+        IANA name of the zone that days are counted in; as configured by default, or UTC.
+    virtual
+        Import virtual postings of a journal too.
+    use_entry_dates
+        Import entries whose postings have several days on the day of the entry.
+    no_cash
+        Import although no account would report cash flow.
+    dry_run
+        Import nothing: print the accounts, entries and sums, or every problem.
+    """
+    from accounting_analytics.client.settings import load_settings
+    from accounting_analytics.service.bookkeeping.instances import instance_to_fill
+    from accounting_analytics.service.imports import import_books as imports
+    from accounting_analytics.service.storage.store import Store
+
+    def import_into(store: Store, target: str) -> ImportSummary:
+        return imports.import_books(
+            store,
+            target,
+            file,
+            time_zone=load_settings(time_zone=time_zone)["time_zone"],
+            cash=cash,
+            commodity=commodity,
+            virtual=virtual,
+            use_entry_dates=use_entry_dates,
+            roots=[_root(text) for text in roots],
+            require_cash=not no_cash,
+            dry_run=dry_run,
+        )
+
+    if dry_run:
+        preview = imports.instance_to_preview(database.database, instance, scale=scale)
+        with _problems_printed(as_json=as_json), preview as books:
+            summary = import_into(*books)
+    else:
+        with Store.open(database.database) as store, instance_to_fill(store, instance, scale=scale) as target:
+            summary = import_into(store, target)
+        print_message(f"imported; to serve it: {command_line('serve', database=store.name)}")
+    _print_summary(summary, with_accounts=dry_run, as_json=as_json)
+
+
+def _root(text: str) -> tuple[str, str]:
+    """Return the two beginnings of paths in ``OLD=NEW``."""
+    old, equals, new = (part.strip() for part in text.rpartition("="))
+    if not (old and equals and new):
+        raise InputError(f"--root: {text!r} is not OLD=NEW, such as me:assets=assets")
+    return old, new
+
+
+@contextmanager
+def _problems_printed(*, as_json: bool) -> Iterator[None]:
+    """Print every problem of a refused file, before the message that counts them."""
+    try:
+        yield
+    except ImportRefusedError as error:
+        problems = [dict(zip(_PROBLEM, problem, strict=True)) for problem in error.problems]
+        if as_json:
+            print_json({"problems": problems})
+        else:
+            for problem in problems:
+                entry = " ".join(filter(None, [problem["date"], problem["description"]]))
+                place = ", ".join(filter(None, [problem["file"], problem["line"], entry]))
+                print(f"{place}: {problem['problem']}")
+        raise ImportRefusedError(f"an import would be refused: {count_of(len(problems), 'problem')}") from error
+
+
+def _print_summary(summary: ImportSummary, *, with_accounts: bool, as_json: bool) -> None:
+    """Print what was, or would be, imported: notes, differences from the books, accounts and counts."""
+    for note in summary.notes:
+        print_message(note)
+    if summary.known:
+        print_message(f"{summary.known} entries are in the books already and were left out")
+    for change in summary.changed:
+        print_message(f"changed in the file, not in the books: {change}")
+    for entry in summary.missing:
+        print_message(f"in the books, not in the file any more: {entry}")
+    row = {name: value for name, value in summary.to_row().items() if as_json or name not in _IN_MESSAGES}
+    if with_accounts and as_json:
+        row["accounts"] = [asdict(account) for account in summary.accounts]
+    elif with_accounts:
+        print_records(summary.accounts, as_json=False, optional=["is_new", "lines"])
+    print_mapping(row, as_json=as_json)
+
+
+instances = App(name="instances", help="Sets of books in a database of the embedded service.")
+
+
+@instances.command(name="create")
+def create_instance(
+    *,
+    database: DatabaseOption,
+    name: str = "books",
+    instance: str | None = None,
+    tier: int = 3,
+    scale: int = 2,
+    localtime: str = "UTC",
+    entries_start: Date = None,
+    token_file: Path | None = None,
+    as_json: Json = False,
+) -> None:
+    """Create an empty set of books with its four required ledgers.
+
+    Parameters
+    ----------
+    name
+        Display name.
+    instance
+        Id of the new instance; a random id by default.
+    tier
+        Subscription tier, 1 to 3; 3 by default.
+    scale
+        Fraction digits of the currency; 2 by default.
+    localtime
+        Zone that `localtime` means; UTC by default.
+    entries_start
+        First day of the books; requests for earlier days are refused.
+    token_file
+        New file for an access token, readable by you only.
+    """
+    from accounting_analytics.periods import parse_date
+    from accounting_analytics.service.auth import check_new_file, save_new_token
+    from accounting_analytics.service.bookkeeping.instances import NewInstance
+    from accounting_analytics.service.bookkeeping.instances import create_instance as create
+    from accounting_analytics.service.storage.store import Store
+
+    start = parse_date(entries_start, "--entries-start") if entries_start else None
+    if token_file:
+        check_new_file(token_file)
+    with Store.open(database.database) as store:
+        created = create(store, NewInstance(name, tier, scale, localtime, entries_start=start, id=instance))
+        if token_file:
+            try:
+                save_new_token(store, created, token_file)
+            except (ConfigurationError, OperationRefusedError) as error:
+                context = f"instance {created!r} was created without it, run: tokens issue"
+                raise with_context(error, context) from error.__cause__
+        print_records([row for row in store.instances() if row.id == created], as_json=as_json)
+
+
+@instances.command(name="list")
+def list_instances(*, database: DatabaseOption, as_json: Json = False) -> None:
+    """List the instances of a database."""
+    with _open(database.database) as store:
+        print_records(store.instances(), as_json=as_json, optional=["entries_start", "localtime"])
+
+
+@instances.command(name="set-tier")
+def set_tier(*, database: DatabaseOption, instance: str, tier: int) -> None:
+    """Change the subscription tier of an instance.
+
+    A running service applies it to the next request.
+
+    Parameters
+    ----------
+    instance
+        Id of the instance.
+    tier
+        Subscription tier, 1 to 3.
+    """
+    from accounting_analytics.service.bookkeeping import instances as existing
+
+    with _open(database.database) as store:
+        existing.set_tier(store, instance, tier)
+    print_message(f"instance {instance} has tier {tier}")
+
+
+ledgers = App(name="ledgers", help="Ledgers in a database of the embedded service.")
+
+
+@ledgers.command(name="list")
+def list_ledgers(*, of: InstanceOption, as_json: Json = False) -> None:
+    """List the ledgers of an instance with their ids and paths."""
+    from accounting_analytics.service.bookkeeping import ledgers as books
+
+    with _instance(of) as chosen:
+        listed = books.list_ledgers(*chosen)
+    optional = ["name", "is_required", "debit_credit", "sub_type", "sort_code", "report_cash_flow", "type"]
+    print_records(listed, as_json=as_json, optional=optional)
+
+
+@ledgers.command(name="rename")
+def rename_ledger(ledger: str, name: str, /, *, of: InstanceOption, modified_by: str | None = None) -> None:
+    """Change the name of a ledger, also of a required one.
+
+    The audit log keeps the old name.
+
+    Parameters
+    ----------
+    ledger
+        Id, unique name or path of the ledger.
+    name
+        The new name.
+    modified_by
+        Your name, for the audit log.
+    """
+    from accounting_analytics.service.bookkeeping import ledgers as books
+
+    with _instance(of) as (store, instance):
+        before = books.rename_ledger(store, instance, ledger, name, modified_by=modified_by)
+    print_message(f"ledger {before.id}: {quote(before.name)} is now {quote(name)}")
+
+
+tokens = App(name="tokens", help="Access tokens of the embedded service.")
+
+
+@tokens.command(name="issue")
+def issue_token(*, of: InstanceOption, token_file: Path, lifetime: float | None = None, label: str = "") -> None:
+    """Issue an access token into a new file that only you can read.
+
+    Parameters
+    ----------
+    token_file
+        New file for the token, readable by you only.
+    lifetime
+        Seconds until it expires; never by default.
+    label
+        Display name.
+    """
+    from accounting_analytics.service.auth import check_new_file, save_new_token
+
+    check_new_file(token_file)
+    with _instance(of) as (store, instance):
+        save_new_token(store, instance, token_file, lifetime=lifetime, label=label)
+    setting = f"ACCOUNTING_ANALYTICS_TOKEN_FILE={shlex.quote(str(token_file.absolute()))}"
+    print_message(f"the access token is in {token_file}; to use it: export {setting}")
+
+
+@tokens.command(name="list")
+def list_tokens(*, of: InstanceOption, as_json: Json = False) -> None:
+    """List access tokens by their keys; the secrets are not stored."""
+    from accounting_analytics.service import auth
+
+    with _open(of.database) as store:
+        print_records(auth.list_tokens(store, of.instance), as_json=as_json, optional=["instance_id", "created_at"])
+
+
+@tokens.command(name="revoke")
+def revoke_token(key: str, /, *, database: DatabaseOption) -> None:
+    """Revoke an access token: the next request with it is refused.
+
+    Parameters
+    ----------
+    key
+        Key of the token, as shown by `tokens list`.
+    """
+    from accounting_analytics.service import auth
+
+    with _open(database.database) as store:
+        auth.revoke_token(store, key)
+    print_message(f"token {key.partition('.')[0]} is revoked")
+
+
+audit = App(name="audit", help="The audit log in a database of the embedded service.")
+
+
+@audit.command(name="list")
+def list_changes(
+    *,
+    of: InstanceOption,
+    transaction: str | None = None,
+    modified_by: str | None = None,
+    days: ZonedDays = ZonedDays(),
+    limit: PositiveInt = 50,
+    as_json: Json = False,
+) -> None:
+    """List changes of the books, newest first.
+
+    Who changed which transaction when, and from which ledger to which; without days all of them.
+
+    Parameters
+    ----------
+    transaction
+        Only changes of this transaction id.
+    modified_by
+        Only changes by this user.
+    limit
+        Largest number of changes, 50 by default; the newest are listed.
+    """
+    from accounting_analytics.service.bookkeeping import audit_log
+
+    zone = configured_zone(days.time_zone)
+    first, last = days.optional_dates(zone)
+    wanted = audit_log.ChangeFilter(transaction, modified_by, first, last, zone)
+    with _instance(of) as chosen:
+        changes, total = audit_log.list_changes(*chosen, wanted, limit=limit)
+    optional = ["before_ids", "after_ids", "number", "actor", "operation", "transaction_id"]
+    print_records(changes, as_json=as_json, optional=optional)
+    if total > len(changes):
+        print_message(f"the newest {len(changes):,} of {total:,} changes; more with --limit {total}")
