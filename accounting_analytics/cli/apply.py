@@ -32,6 +32,7 @@ from accounting_analytics.cli.plan import (
     resolve_plan,
     totals_tables,
 )
+from accounting_analytics.cli.sections import RECATEGORIZE, command
 from accounting_analytics.errors import (
     AccountingAnalyticsError,
     AmountError,
@@ -73,6 +74,7 @@ _ADVICE = (
 """What to do next, by outcome."""
 
 
+@command(RECATEGORIZE)
 def apply(
     plan: PlanPath,
     /,
@@ -109,6 +111,7 @@ def apply(
         _finish(client, ended, books)
 
 
+@command(RECATEGORIZE)
 def undo(
     journal_of_run: Path,
     /,
@@ -163,6 +166,7 @@ def undo(
         )
 
 
+@command(RECATEGORIZE)
 def verify(
     plan: PlanPath,
     /,
@@ -201,6 +205,7 @@ def verify(
     require_done(outcomes)
 
 
+@command(RECATEGORIZE)
 def categorize(
     *,
     rules: RulesFile,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from cyclopts import App
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 import accounting_analytics as aa
@@ -19,6 +18,7 @@ from accounting_analytics.cli.output import (
     print_result,
     print_table,
 )
+from accounting_analytics.cli.sections import READ, command, commands
 from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError
 from accounting_analytics.messages import count_of
 
@@ -43,6 +43,7 @@ _CLOSED = {
 }
 
 
+@command(READ)
 def sync(
     *,
     books: BooksFolder,
@@ -106,7 +107,7 @@ def _require_proven(synced: SyncResult, books: Path) -> None:
         print_message(f"read them with --books {books}, or aa.connect(books={str(books)!r})")
 
 
-books = App(name="books", help="Versions of local books, what changed, closed days, and SQL.")
+books = commands(READ, "books", "Versions of local books, what changed, closed days, and SQL.")
 
 
 @books.command

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 
 import accounting_analytics as aa
@@ -23,6 +23,7 @@ from accounting_analytics.cli.loading import (
 )
 from accounting_analytics.cli.options import BooksOrService, BooksStart, Json, Load, Output, ZonedDays
 from accounting_analytics.cli.output import print_json, print_mapping, print_message, print_result
+from accounting_analytics.cli.sections import DELIVER, READ, command, commands
 from accounting_analytics.errors import (
     BooksDoNotTieError,
     BooksError,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 _OUTPUTS = ", ".join(f"{name} ({output})" for name, output in FORMATS.items())
 
 
+@command(DELIVER)
 def export(
     *,
     output: Path,
@@ -103,6 +105,7 @@ def _books_to_export(client: LedgerClient | aa.Books, days: Period, load: Load) 
     return {"line_entries": loaded.lines, "ledgers": loaded.ledgers, "report": reported}
 
 
+@command(DELIVER)
 def verify_export(folder: Path, /, *, as_json: Json = False) -> None:
     """Check the files of an export against its manifest.
 
@@ -124,6 +127,7 @@ def verify_export(folder: Path, /, *, as_json: Json = False) -> None:
         )
 
 
+@command(DELIVER)
 def pack(
     *,
     output: Output,
@@ -241,6 +245,7 @@ def _choose_formats(
     )
 
 
+@command(DELIVER)
 def verify_pack(file: Path, /, *, fingerprint: str | None = None, as_json: Json = False) -> None:
     """Check a pack that you received, without the service.
 
@@ -262,6 +267,7 @@ def verify_pack(file: Path, /, *, fingerprint: str | None = None, as_json: Json 
         )
 
 
+@command(DELIVER)
 def run(
     notebook: Path,
     /,
@@ -326,7 +332,7 @@ def _notebook_environment(source: BooksOrService) -> Iterator[dict[str, str]]:
         yield {} if source.profile is None else {"ACCOUNTING_ANALYTICS_PROFILE": source.profile}
 
 
-notebooks = App(name="notebooks", help="Copies of the example notebooks.")
+notebooks = commands(DELIVER, "notebooks", "Copies of the example notebooks.")
 
 
 @notebooks.command
@@ -351,6 +357,7 @@ def copy(folder: Path, /, *, force: bool = False, as_json: Json = False) -> None
     print_message(f"or, connected to the demo company: cd {quoted} && accounting-analytics demo --lab")
 
 
+@command(READ)
 def demo(*, output: Output = Path("demo-output"), lab: bool = False) -> int:
     """Run the whole workflow on a small company.
 

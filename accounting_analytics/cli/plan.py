@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 
 import accounting_analytics as aa
 from accounting_analytics.arguments import to_path
@@ -29,6 +29,7 @@ from accounting_analytics.cli.output import (
     print_table,
     print_transactions,
 )
+from accounting_analytics.cli.sections import RECATEGORIZE, command, commands
 from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.messages import count_of, did_you_mean, quote, shorten
 
@@ -91,6 +92,7 @@ Precision = Annotated[
 ]
 
 
+@command(RECATEGORIZE)
 def queue(
     *,
     days: ZonedDays = ZonedDays(),
@@ -195,7 +197,7 @@ def _source_of_command(source: BooksOrService) -> dict[str, object]:
     return {"books": source.books, "profile": source.profile, "demo": source.demo}
 
 
-rules = App(name="rules", help="Test the rules of a file, and add rules to it.")
+rules = commands(RECATEGORIZE, "rules", "Test the rules of a file, and add rules to it.")
 
 
 @rules.command(name="test")
@@ -283,6 +285,7 @@ class Deciding:
     transfers: bool = False
 
 
+@command(RECATEGORIZE)
 def propose(
     *,
     days: ZonedDays = ZonedDays(),
@@ -308,6 +311,7 @@ def propose(
     print_items(rows, summary, made.days.time_zone, table.rows)
 
 
+@command(RECATEGORIZE)
 def plan(
     *,
     output: Path,
@@ -420,6 +424,7 @@ def totals_tables(plan: Plan, outcomes: pd.DataFrame | None = None) -> dict[str,
     return {f"by_{by}": plan.totals(by, outcomes) for by in ("category", "rule")}
 
 
+@command(RECATEGORIZE)
 def preview(
     plan: PlanPath,
     /,

@@ -6,81 +6,20 @@ import os
 import signal
 import sys
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
-from cyclopts import App, CycloptsError, Group, Parameter, UnusedCliTokensError
+from cyclopts import CycloptsError, UnusedCliTokensError
 
-import accounting_analytics as aa
-from accounting_analytics.cli import apply, books, deliver, plan, read, service
+# Each declares its commands; the help lists them in this order.
+# isort: off
+from accounting_analytics.cli import deliver, read, books, plan, apply, service  # noqa: F401
+
+# isort: on
 from accounting_analytics.cli.output import print_message, print_note
+from accounting_analytics.cli.sections import app
 from accounting_analytics.errors import AccountingAnalyticsError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 _FAILED, _BAD_INPUT, _KILLED = 1, 2, 5
-_SECTIONS: dict[str, dict[str, Callable[..., int | None] | App]] = {
-    "Read and check": {
-        "demo": deliver.demo,
-        "discover": read.discover,
-        "report": read.report,
-        "statements": read.statements,
-        "register": read.register,
-        "bridge": read.bridge,
-        "reconcile": read.reconcile,
-        "sync": books.sync,
-        "books": books.books,
-        "doctor": read.doctor,
-    },
-    "Recategorize": {
-        "queue": plan.queue,
-        "propose": plan.propose,
-        "plan": plan.plan,
-        "preview": plan.preview,
-        "apply": apply.apply,
-        "verify": apply.verify,
-        "undo": apply.undo,
-        "categorize": apply.categorize,
-        "rules": plan.rules,
-    },
-    "Export and schedule": {
-        "export": deliver.export,
-        "verify-export": deliver.verify_export,
-        "pack": deliver.pack,
-        "verify-pack": deliver.verify_pack,
-        "run": deliver.run,
-        "notebooks": deliver.notebooks,
-        "config": read.config,
-    },
-    "Embedded service": {
-        "serve": service.serve,
-        "import": service.import_books,
-        "backup": service.backup,
-        "restore": service.restore,
-        "instances": service.instances,
-        "ledgers": service.ledgers,
-        "audit": service.audit,
-        "tokens": service.tokens,
-    },
-}
-
-app = App(
-    name="accounting-analytics",
-    help="Load, recompute, reconcile and recategorize the books of a Ledger Accounting Service.",
-    version=lambda: aa.__version__,
-    help_format="plaintext",
-    default_parameter=Parameter(negative=(), show_default=False),
-    suppress_keyboard_interrupt=False,
-)
-app.register_install_completion_command()
-for _place, (_title, _commands) in enumerate(_SECTIONS.items()):
-    _group = Group(_title, sort_key=_place)
-    for _number, (_name, _command) in enumerate(_commands.items()):
-        if isinstance(_command, App):
-            _command.group, _command.sort_key = _group, _number
-            app.command(_command)
-        else:
-            app.command(_command, name=_name, group=_group, sort_key=_number, help_format="markdown")
 
 
 def main() -> NoReturn:

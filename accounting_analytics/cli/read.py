@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 
 import accounting_analytics as aa
@@ -46,6 +46,7 @@ from accounting_analytics.cli.output import (
     print_statement,
     print_table,
 )
+from accounting_analytics.cli.sections import DELIVER, READ, command, commands
 from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError, InputError
 from accounting_analytics.messages import join_ids, printable, shorten
 
@@ -84,6 +85,7 @@ _PAGE = """<!doctype html>
 """
 
 
+@command(READ)
 def discover(
     *,
     days: ZonedDays = ZonedDays(),
@@ -102,6 +104,7 @@ def discover(
         print(known_ledgers_claim(ledgers, len(ledgers)))
 
 
+@command(READ)
 def report(
     *,
     days: ZonedDays = ZonedDays(),
@@ -136,6 +139,7 @@ def report(
         print_note(note)
 
 
+@command(READ)
 def statements(
     statement: Literal["cash-flow", "income", "balance-sheet", "trial-balance"],
     /,
@@ -223,6 +227,7 @@ def _write_statement(statement: Statement, path: Path) -> None:
             write_text(path, _PAGE.format(title=title, body=statement._repr_html_()))
 
 
+@command(READ)
 def register(
     ledger: str,
     /,
@@ -280,6 +285,7 @@ def _print_register(
     print_table(shown, {**_REGISTER, "running_total": "balance" if books_start else f"since {days.start_date}"})
 
 
+@command(READ)
 def bridge(
     *,
     days: ZonedDays = ZonedDays(),
@@ -329,6 +335,7 @@ def bridge(
     require_complete(books.lines)
 
 
+@command(READ)
 def reconcile(
     *,
     days: ZonedDays = ZonedDays(),
@@ -405,6 +412,7 @@ def _require_tied(months: MonthlyReconciliation, days: Period, since: str | None
         )
 
 
+@command(READ)
 def doctor(
     *,
     days: ZonedDays = ZonedDays(),
@@ -442,7 +450,7 @@ def doctor(
     return diagnosis.exit_code
 
 
-config = App(name="config", help="The configuration in effect and its sources.")
+config = commands(DELIVER, "config", "The configuration in effect and its sources.")
 
 
 @config.command(name="show")

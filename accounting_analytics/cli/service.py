@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 from cyclopts.types import ExistingFile, PositiveInt
 
 from accounting_analytics.cli.loading import configured_zone
@@ -21,6 +21,7 @@ from accounting_analytics.cli.output import (
     print_message,
     print_records,
 )
+from accounting_analytics.cli.sections import SERVICE, command, commands
 from accounting_analytics.errors import (
     BooksDoNotTieError,
     ConfigurationError,
@@ -41,6 +42,7 @@ _PROBLEM = ("file", "line", "date", "description", "problem")
 _IN_MESSAGES = ("known", "changed", "missing", "notes")
 
 
+@command(SERVICE)
 def serve(
     *,
     database: DatabaseOption,
@@ -143,6 +145,7 @@ def _instance(given: InstanceOption) -> Iterator[tuple[Store, str]]:
         yield store, choose_instance(store, given.instance)
 
 
+@command(SERVICE)
 def backup(file: Path, /, *, database: DatabaseOption) -> None:
     """Back up a database to a file, also while it is served.
 
@@ -158,6 +161,7 @@ def backup(file: Path, /, *, database: DatabaseOption) -> None:
     print_message(f"backed up; to check and restore it: {following}")
 
 
+@command(SERVICE)
 def restore(file: ExistingFile, /, *, database: DatabaseOption) -> None:
     """Replace a database by a backup; stop its service first.
 
@@ -173,6 +177,7 @@ def restore(file: ExistingFile, /, *, database: DatabaseOption) -> None:
     print_message(f"restored; to check its books: {following}")
 
 
+@command(SERVICE, "import")
 def import_books(
     file: ExistingFile,
     /,
@@ -291,7 +296,7 @@ def _print_summary(summary: ImportSummary, *, with_accounts: bool, as_json: bool
     print_mapping(row, as_json=as_json)
 
 
-instances = App(name="instances", help="Sets of books in a database of the embedded service.")
+instances = commands(SERVICE, "instances", "Sets of books in a database of the embedded service.")
 
 
 @instances.command(name="create")
@@ -373,7 +378,7 @@ def set_tier(*, database: DatabaseOption, instance: str, tier: int) -> None:
     print_message(f"instance {instance} has tier {tier}")
 
 
-ledgers = App(name="ledgers", help="Ledgers in a database of the embedded service.")
+ledgers = commands(SERVICE, "ledgers", "Ledgers in a database of the embedded service.")
 
 
 @ledgers.command(name="list")
@@ -409,7 +414,7 @@ def rename_ledger(ledger: str, name: str, /, *, of: InstanceOption, modified_by:
     print_message(f"ledger {before.id}: {quote(before.name)} is now {quote(name)}")
 
 
-tokens = App(name="tokens", help="Access tokens of the embedded service.")
+tokens = commands(SERVICE, "tokens", "Access tokens of the embedded service.")
 
 
 @tokens.command(name="issue")
@@ -459,7 +464,7 @@ def revoke_token(key: str, /, *, database: DatabaseOption) -> None:
     print_message(f"token {key.partition('.')[0]} is revoked")
 
 
-audit = App(name="audit", help="The audit log in a database of the embedded service.")
+audit = commands(SERVICE, "audit", "The audit log in a database of the embedded service.")
 
 
 @audit.command(name="list")

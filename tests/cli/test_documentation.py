@@ -62,10 +62,10 @@ def test_every_command_with_dates_has_a_period():
 
 
 SECTIONS = {
-    "Read and check": "demo discover report statements register bridge reconcile sync books doctor",
-    "Recategorize": "queue propose plan preview apply verify undo categorize rules",
+    "Read and check": "demo discover report statements register bridge reconcile doctor sync books",
+    "Recategorize": "queue rules propose plan preview apply undo verify categorize",
     "Export and schedule": "export verify-export pack verify-pack run notebooks config",
-    "Embedded service": "serve import backup restore instances ledgers audit tokens",
+    "Embedded service": "serve backup restore import instances ledgers tokens audit",
 }
 
 
