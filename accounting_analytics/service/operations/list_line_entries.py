@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from itsdangerous import BadData, URLSafeSerializer
 from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict, replace
 from sqlalchemy import ColumnElement, Connection, Select, Subquery, literal, select, tuple_
 
 from accounting_analytics.errors import OperationRefusedError
@@ -181,8 +182,8 @@ def list_line_entries(
     """
     tokens = page_tokens(key, instance, ledger_id, query)
     cursor = tokens.read(query.page_token) if query.page_token is not None else None
-    ledger = find_ledger(connection, instance, ledger_id)
     instants = requested_period(instance, query).instants()
+    ledger = find_ledger(connection, instance, ledger_id)
     conditions = has_all_tags(connection, instance, query.tag_ids)
     line_filter = LedgerLineFilter(ledger.pk, instants, conditions, query.is_cashflow)
     location = find_page(connection, line_filter, query.limit, cursor)
@@ -216,9 +217,8 @@ def _records(
 
 def page_tokens(key: bytes, instance: Instance, ledger_id: str, query: ListLineEntriesQuery) -> PageTokens:
     """Page tokens of one query; they are bound to every parameter except the token."""
-    parameters = sorted(query.model_dump(exclude={"page_token"}).items())
-    unordered = ((name, sorted(value) if isinstance(value, tuple) else value) for name, value in parameters)
-    return PageTokens(key, [instance.id, ledger_id, *(f"{name}={value}" for name, value in unordered)])
+    parameters = asdict(replace(query, page_token=None, expand=sorted(query.expand), tag_ids=sorted(query.tag_ids)))
+    return PageTokens(key, [instance.id, ledger_id, *(f"{name}={value}" for name, value in parameters.items())])
 
 
 def _nested_ledger(

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def requested_period(instance: Instance, query: PeriodQuery) -> Period:
-    """Days of a request; 422 if the books begin later."""
+    """Days of a request; 422 if they are not in order, or the books begin later."""
+    if query.end_date < query.start_date:
+        refuse_value(["query", "end_date"], "end_date is before start_date")
     if instance.entries_start is not None and query.start_date < instance.entries_start:
         message = f"the books of this instance begin on {instance.entries_start}; start_date must not be earlier"
         refuse_value(["query", "start_date"], message, "before_entries_start")

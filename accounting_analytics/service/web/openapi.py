@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
-from pydantic.json_schema import models_json_schema
+from msgspec import Struct
 
-from accounting_analytics.service.wire import requests, response_models
-from accounting_analytics.service.wire.response_models import encode
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pydantic import BaseModel
+from accounting_analytics.service.wire.requests import (
+    MODIFIED_BY,
+    NULLABLE_PARAMETERS,
+    CashFlowReportQuery,
+    CreateLedgerBody,
+    CreateLedgerQuery,
+    ListLineEntriesQuery,
+    RecategorizeTransactionBody,
+)
+from accounting_analytics.service.wire.response_models import (
+    CashFlowReport,
+    Error,
+    Ledger,
+    LineEntryPage,
+    RecategorizedTransaction,
+    ValidationError,
+    encode,
+)
 
 INSTANCE_HEADER = "service-instance-id"
 _SCHEMAS = "#/components/schemas/"
@@ -42,9 +53,16 @@ _RATE_LIMIT_HEADERS = {
     "x-ratelimit-remaining": {"description": "Requests that are left in this minute.", "schema": _COUNT},
     "x-ratelimit-reset": {"description": "Seconds until the next minute begins.", "schema": _COUNT},
 }
-_SECURITY_SCHEMES = {
-    "bearer": {"type": "http", "scheme": "bearer"},
-}
+_BODIES = [
+    CreateLedgerBody,
+    RecategorizeTransactionBody,
+    Ledger,
+    RecategorizedTransaction,
+    LineEntryPage,
+    CashFlowReport,
+    Error,
+    ValidationError,
+]
 
 
 @lru_cache(maxsize=1)
@@ -61,8 +79,8 @@ def openapi_document() -> bytes:
             "security": [{"bearer": []}],
             "paths": _paths(),
             "components": {
-                "securitySchemes": _SECURITY_SCHEMES,
-                "schemas": _schemas(),
+                "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+                "schemas": msgspec.json.schema_components(_BODIES, ref_template=f"{_SCHEMAS}{{name}}")[1],
             },
         }
     )
@@ -74,9 +92,9 @@ def _paths() -> dict[str, Any]:
             "post": _operation(
                 "create_ledger",
                 "Create a ledger",
-                query=requests.CreateLedgerQuery,
-                body=requests.CreateLedgerBody,
-                response=(201, response_models.Ledger),
+                query=CreateLedgerQuery,
+                body=CreateLedgerBody,
+                response=(201, Ledger),
                 refusals=(*_ALWAYS, *_WITH_BODY),
             )
         },
@@ -86,12 +104,10 @@ def _paths() -> dict[str, Any]:
                 "Recategorize a ledger transaction",
                 path=("ledger_id", "transaction_id"),
                 headers=[
-                    _header(
-                        requests.MODIFIED_BY, "User who makes the change, for the audit log, in UTF-8.", required=False
-                    )
+                    _header(MODIFIED_BY, "User who makes the change, for the audit log, in UTF-8.", required=False)
                 ],
-                body=requests.RecategorizeTransactionBody,
-                response=(200, response_models.RecategorizedTransaction),
+                body=RecategorizeTransactionBody,
+                response=(200, RecategorizedTransaction),
                 refusals=(*_ALWAYS, *_WITH_BODY),
             )
         },
@@ -100,8 +116,8 @@ def _paths() -> dict[str, Any]:
                 "list_line_entries",
                 "List line entries of a ledger",
                 path=("ledger_id",),
-                query=requests.ListLineEntriesQuery,
-                response=(200, response_models.LineEntryPage),
+                query=ListLineEntriesQuery,
+                response=(200, LineEntryPage),
                 refusals=_ALWAYS,
             )
         },
@@ -109,8 +125,8 @@ def _paths() -> dict[str, Any]:
             "get": _operation(
                 "retrieve_cash_flow_report",
                 "Retrieve the cash flow report",
-                query=requests.CashFlowReportQuery,
-                response=(200, response_models.CashFlowReport),
+                query=CashFlowReportQuery,
+                response=(200, CashFlowReport),
                 refusals=(*_ALWAYS, 403),
             )
         },
@@ -121,14 +137,17 @@ def _operation(
     name: str,
     summary: str,
     *,
-    response: tuple[int, type[msgspec.Struct]],
+    response: tuple[int, type[Struct]],
     refusals: tuple[int, ...],
     path: tuple[str, ...] = (),
-    query: type[BaseModel] | None = None,
+    query: type[Struct] | None = None,
     headers: list[dict[str, Any]] | None = None,
-    body: type[BaseModel] | None = None,
+    body: type[Struct] | None = None,
 ) -> dict[str, Any]:
     status, model = response
+    done = {"description": "Done.", "content": _content(model), "headers": _RATE_LIMIT_HEADERS}
+    refused = {str(code): {"description": _REFUSALS[code], "content": _content(Error)} for code in refusals}
+    invalid = {"description": "A value cannot be used.", "content": _content(ValidationError)}
     operation = {
         "operationId": name,
         "summary": summary,
@@ -138,18 +157,7 @@ def _operation(
             *(headers or []),
             *(_query_parameters(query) if query else []),
         ],
-        "responses": {
-            str(status): {
-                "description": "Done.",
-                "content": _content(model),
-                "headers": _RATE_LIMIT_HEADERS,
-            },
-            **{
-                str(code): {"description": _REFUSALS[code], "content": _content(response_models.Error)}
-                for code in refusals
-            },
-            "422": {"description": "A value cannot be used.", "content": _content(response_models.ValidationError)},
-        },
+        "responses": {str(status): done, **refused, "422": invalid},
     }
     return operation | ({"requestBody": {"required": True, "content": _content(body)}} if body else {})
 
@@ -159,52 +167,31 @@ def _header(name: str, description: str, *, required: bool) -> dict[str, Any]:
     return {"name": name, "in": "header", "required": required, "description": description, "schema": schema}
 
 
-def _query_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
-    """Parameters of a query model; lists are one comma-separated parameter."""
-    schema = model.model_json_schema(mode="validation", ref_template=f"{_SCHEMAS}{{model}}")
+def _query_parameters(model: type[Struct]) -> list[dict[str, Any]]:
+    """Parameters of a query; lists are one comma-separated parameter."""
+    described = msgspec.json.schema(model)["$defs"][model.__name__]
     return [
         {
             "name": name,
             "in": "query",
-            "required": name in schema.get("required", ()),
-            "description": described.pop("description", ""),
-            "schema": _parameter_schema(described),
-            **({"allowEmptyValue": True} if name in requests.NULLABLE_PARAMETERS else {}),
-            **({"style": "form", "explode": False} if described.get("type") == "array" else {}),
+            "required": name in described["required"],
+            "description": schema.pop("description", ""),
+            "schema": _parameter_schema(schema),
+            **({"allowEmptyValue": True} if name in NULLABLE_PARAMETERS else {}),
+            **({"style": "form", "explode": False} if schema.get("type") == "array" else {}),
         }
-        for name, described in schema.get("properties", {}).items()
+        for name, schema in described["properties"].items()
     ]
 
 
-def _parameter_schema(described: Mapping[str, Any]) -> dict[str, Any]:
+def _parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a query parameter: a query has no null, and an empty list is not sent."""
-    schema = {key: value for key, value in described.items() if key not in {"title", "default"}}
-    if "anyOf" in schema:
-        (only,) = [kind for kind in schema.pop("anyOf") if kind != {"type": "null"}]
-        schema |= only
-    if described.get("default") not in (None, (), []):
-        schema["default"] = described["default"]
-    return schema
+    kinds: list[dict[str, Any]] = schema.pop("anyOf", [{}])
+    (kind,) = [one for one in kinds if one != {"type": "null"}]
+    if schema.get("default") in (None, []):
+        schema.pop("default", None)
+    return schema | kind
 
 
-def _content(model: type[BaseModel | msgspec.Struct]) -> dict[str, Any]:
+def _content(model: type[Struct]) -> dict[str, Any]:
     return {"application/json": {"schema": {"$ref": f"{_SCHEMAS}{model.__name__}"}}}
-
-
-def _schemas() -> dict[str, Any]:
-    """Schemas of all bodies; requests and responses share their enumerations."""
-    bodies: list[type[BaseModel]] = [
-        requests.CreateLedgerBody,
-        requests.RecategorizeTransactionBody,
-    ]
-    responses = [
-        response_models.Ledger,
-        response_models.RecategorizedTransaction,
-        response_models.LineEntryPage,
-        response_models.CashFlowReport,
-        response_models.Error,
-        response_models.ValidationError,
-    ]
-    _, of_bodies = models_json_schema([(body, "validation") for body in bodies], ref_template=f"{_SCHEMAS}{{model}}")
-    _, of_responses = msgspec.json.schema_components(responses, ref_template=f"{_SCHEMAS}{{name}}")
-    return {**of_bodies["$defs"], **of_responses}

@@ -162,9 +162,9 @@ def test_parent_of_another_type_or_unknown(books, make_books):
 def test_unknown_expand_path(books):
     """An unknown expand path is 422, and nothing is created."""
     before = len(books.store.ledgers(books.instance_id))
-    for paths, position in (("parent,child", 1), ("child", 0)):
+    for paths in ("parent,child", "child"):
         (wrong,) = books.create(422, expand=paths, **FULL)["detail"]
-        assert wrong["loc"] == ["query", "expand", position]
+        assert wrong["loc"] == ["query", "expand"]
     assert len(books.store.ledgers(books.instance_id)) == before
 
 

@@ -169,7 +169,9 @@ def test_a_repeated_field_is_refused(books, body):
     headers = {"content-type": "application/json"}
     response = books.request("POST", "/v0/ledgers", content=body % account, headers=headers)
     assert response.status_code == 422
-    assert response.json() == {"detail": [{"loc": ["body", "name"], "msg": "given more than once", "type": "repeated"}]}
+    (wrong,) = response.json()["detail"]
+    assert wrong["loc"] == ["body"]
+    assert 'duplicate key "name"' in wrong["msg"]
 
 
 def test_hostile_ids_are_not_found(books):
