@@ -6,6 +6,7 @@ or expired token is refused from the next request on.
 
 from __future__ import annotations
 
+import datetime as dt
 import hmac
 import secrets
 from contextlib import ExitStack, contextmanager
@@ -13,16 +14,15 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, bindparam, insert, or_, select, update
+from sqlalchemy import Connection, insert, or_, select, update
 
 from accounting_analytics.atomic_files import remove_temporary_files, replace_file
 from accounting_analytics.errors import ConfigurationError, InputError
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.store import INSTANCE_COLUMNS, Store, read_instance
-from accounting_analytics.service.wire.stored_values import Instance, check_text, instant, is_valid_id, now
+from accounting_analytics.service.storage.store import Store, read_instance, select_instances
+from accounting_analytics.service.wire.stored_values import Instance, check_text, is_valid_id, now
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
@@ -35,20 +35,8 @@ def _hash_secret(secret: str) -> bytes:
 _MAX_LIFETIME = 10 * 365 * 86_400
 """Longest lifetime of a token that expires, in seconds."""
 
-_MICROSECONDS_PER_SECOND = 1_000_000
 _TOKENS = tables.tokens.c
 _NO_HASH = bytes(sha256().digest_size)
-
-# built once: every request needs it
-_VALID_TOKEN = (
-    select(*INSTANCE_COLUMNS, _TOKENS.secret_hash)
-    .join_from(tables.tokens, tables.instances)
-    .where(
-        _TOKENS.key == bindparam("key"),
-        _TOKENS.revoked_at.is_(None),
-        or_(_TOKENS.expires_at.is_(None), _TOKENS.expires_at > bindparam("now")),
-    )
-)
 
 
 @dataclass(frozen=True)
@@ -72,20 +60,16 @@ def issue_token(store: Store, instance_id: str, *, lifetime: float | None = None
 
 def list_tokens(store: Store, instance_id: str | None = None) -> list[AccessToken]:
     """Access tokens of an instance, or of all, oldest first; includes expired and revoked ones."""
-    moments = (_TOKENS.created_at, _TOKENS.expires_at, _TOKENS.revoked_at)
-    query = select(_TOKENS.key, tables.instances.c.id, _TOKENS.label, *moments)
-    query = query.join_from(tables.tokens, tables.instances).order_by(_TOKENS.created_at)
+    query = (
+        select(_TOKENS.key, tables.instances.c.id, _TOKENS.label)
+        .add_columns(_TOKENS.created_at, _TOKENS.expires_at, _TOKENS.revoked_at)
+        .join_from(tables.tokens, tables.instances)
+        .order_by(_TOKENS.created_at)
+    )
     if instance_id is not None:
         query = query.where(tables.instances.c.pk == store.instance(instance_id).pk)
     with store.reading() as connection:
-        return [
-            AccessToken(key, owner, label, instant(created), _optional_instant(expires), _optional_instant(revoked))
-            for key, owner, label, created, expires, revoked in connection.execute(query)
-        ]
-
-
-def _optional_instant(stored: int | None) -> dt.datetime | None:
-    return None if stored is None else instant(stored)
+        return [AccessToken(*row) for row in connection.execute(query)]
 
 
 def revoke_token(store: Store, key: str) -> None:
@@ -108,10 +92,16 @@ def instance_of_token(connection: Connection, token: str) -> Instance | None:
     key, _, secret = token.partition(".")
     if not is_valid_id(key):
         return None
-    row = connection.execute(_VALID_TOKEN, {"key": key, "now": now()}).first()
+    query = (
+        select_instances()
+        .add_columns(_TOKENS.secret_hash)
+        .join(tables.tokens)
+        .where(_TOKENS.key == key, _TOKENS.revoked_at.is_(None))
+        .where(or_(_TOKENS.expires_at.is_(None), _TOKENS.expires_at > now()))
+    )
+    *instance, secret_hash = connection.execute(query).first() or (None, _NO_HASH)
     # compared in constant time, and also when no row was found
-    is_valid = hmac.compare_digest(_hash_secret(secret), row.secret_hash if row else _NO_HASH)
-    return Instance(*row[:-1]) if row and is_valid else None
+    return Instance(*instance) if hmac.compare_digest(_hash_secret(secret), secret_hash) else None
 
 
 def add_token(connection: Connection, instance_pk: int, *, lifetime: float | None = None, label: str = "") -> str:
@@ -124,7 +114,7 @@ def add_token(connection: Connection, instance_pk: int, *, lifetime: float | Non
         "secret_hash": _hash_secret(secret),
         "label": check_text(label, "the label"),
         "created_at": created,
-        "expires_at": None if lifetime is None else created + int(check_lifetime(lifetime) * _MICROSECONDS_PER_SECOND),
+        "expires_at": None if lifetime is None else created + dt.timedelta(seconds=check_lifetime(lifetime)),
     }
     connection.execute(insert(tables.tokens), row)
     return f"{key}.{secret}"

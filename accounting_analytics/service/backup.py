@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from sqlalchemy.exc import DatabaseError
 
 from accounting_analytics.atomic_files import replace_file, sync_folder
 from accounting_analytics.errors import ConfigurationError, InputError
-from accounting_analytics.service.storage.sqlite import SQLite, beside, open_file, unusable, version_of
+from accounting_analytics.service.storage.connections import SERVER_SCHEMES, beside, connect_file, unusable_file
+from accounting_analytics.service.storage.store import LOCK_SECONDS, has_books
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +51,7 @@ def restore(backup: Path, database: str) -> None:
 
 def _file(database: str, instead: str) -> Path:
     """Path of a database that is a file; one on a server is refused with the program to use."""
-    if not SQLite.accepts(database):
+    if database.startswith(SERVER_SCHEMES):
         raise ConfigurationError(f"a PostgreSQL database is not a file; {instead}")
     path = Path(database)
     if path.is_dir():
@@ -61,20 +64,24 @@ def _books_in(path: Path) -> Iterator[sqlite3.Connection]:
     """Give a connection to a file with books of this version; any other one is refused."""
     if not path.exists():
         raise InputError(f"{path} does not exist; nothing was changed, give a file with books")
+    engine = connect_file(path, LOCK_SECONDS)
     try:
-        with open_file(path) as connection:
-            if version_of(connection, path) is None:
+        with engine.connect() as connection:
+            if not has_books(connection, str(path)):
                 raise InputError(f"{path} is empty; nothing was changed, give a file with books")
-            yield connection
-    except sqlite3.DatabaseError as error:
-        raise unusable(str(path), error) from error
+            connection.rollback()
+            yield cast("sqlite3.Connection", connection.connection.driver_connection)
+    except (DatabaseError, sqlite3.DatabaseError) as error:
+        raise unusable_file(str(path), getattr(error, "orig", error)) from error
+    finally:
+        engine.dispose()
 
 
 def _save_copy(source: sqlite3.Connection, target: Path) -> None:
     """Copy the books that a connection sees into one file, which is complete and synced to disk, or does not exist."""
 
     def write(file: BinaryIO) -> None:
-        with open_file(Path(file.name)) as copy:
+        with closing(sqlite3.connect(file.name)) as copy:
             source.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")  # the copy is one file, with nothing beside it
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,13 +23,13 @@ from sqlalchemy import (
 )
 
 from accounting_analytics.chart_of_accounts import TYPE_OF_SUB_TYPE, SubType
+from accounting_analytics.service.bookkeeping.audit_log import find_changed_rows
 from accounting_analytics.service.bookkeeping.ledgers import REQUIRED_LEDGERS
 from accounting_analytics.service.bookkeeping.post_entries import moved_cash_ledger
 from accounting_analytics.service.operations.recategorize_transaction import BY_USER
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.database import STREAMED, database_of, id_batches
-from accounting_analytics.service.storage.store import Store, read_ledgers
-from accounting_analytics.service.storage.tables import find_changed_rows
+from accounting_analytics.service.storage.connections import find_damage, find_dangling_rows
+from accounting_analytics.service.storage.store import Store, id_batches, read_ledgers
 from accounting_analytics.service.wire.stored_values import (
     CHANGES,
     RECATEGORIZE_TRANSACTION,
@@ -81,16 +80,15 @@ def check_books(store: Store) -> InvariantCheck:
     """Check every invariant of every instance in one snapshot; nothing is changed, and writers do not wait."""
     instances = store.instances()
     with store.reading() as connection:
-        database = database_of(connection)
         damage = [
             BrokenInvariant("", "the file is not damaged", "", problem)
-            for problem in database.find_damage(connection, MAX_FINDINGS)
+            for problem in find_damage(connection, MAX_FINDINGS)
         ]
         if damage:  # the books in a damaged file are unreadable or wrong anyway
             return InvariantCheck(len(instances), 0, 0, 0, 0, 0, damage)
         findings = [
             BrokenInvariant("", "rows refer to rows that exist", "", problem)
-            for problem in database.find_dangling_rows(connection, MAX_FINDINGS)
+            for problem in find_dangling_rows(connection, MAX_FINDINGS)
         ]
         for instance in instances:
             findings += _check_instance(connection, instance)
@@ -213,7 +211,7 @@ def _wrong_cash_ledgers(
         .where(_ENTRIES.instance_pk == instance.pk, or_(_LEDGERS.pk.is_not(None), _ENTRIES.cash_ledger_pk.is_not(None)))
         .order_by(_ENTRIES.pk)
     )
-    rows = connection.execute(query, execution_options=STREAMED)
+    rows = connection.execute(query, execution_options={"yield_per": 2000})
     for (_, entry_id, stored_key), lines in groupby(rows, itemgetter(0, 1, 2)):
         cash = moved_cash_ledger((by_key[ledger_key], units) for *_, ledger_key, units in lines if ledger_key in by_key)
         if stored_key != (cash.pk if cash else None):
@@ -255,13 +253,12 @@ def _audit_gaps(connection: Connection, instance: Instance) -> Iterator[tuple[st
     )
     for transaction_id, before, after in connection.execute(query.order_by(_AUDIT.pk)):
         changed.add(transaction_id)
-        old, new = json.loads(before), json.loads(after)
-        if old.keys() != new.keys() or any(old[line] == new[line] for line in old):
+        if before.keys() != after.keys() or any(before[line] == after[line] for line in before):
             yield transaction_id, "its audit row has lines that did not change"
-        for line_id, ledger_id in old.items():
+        for line_id, ledger_id in before.items():
             if current.get(line_id, ledger_id) != ledger_id:
                 yield line_id, "two consecutive audit rows do not agree: a change between them is missing"
-        current |= new
+        current |= after
     yield from _moved_lines(connection, instance, current)
     by_user = select(_TRANSACTIONS.id).where(
         _TRANSACTIONS.instance_pk == instance.pk, _TRANSACTIONS.categorization_method == BY_USER
@@ -271,7 +268,7 @@ def _audit_gaps(connection: Connection, instance: Instance) -> Iterator[tuple[st
 
 
 def _changed_audit_rows(connection: Connection, instance: Instance) -> Iterator[tuple[str, str]]:
-    for subject in find_changed_rows(connection, instance.pk):
+    for subject in find_changed_rows(connection, instance):
         yield subject, "it was changed, or the row above it was changed or removed"
 
 

@@ -28,7 +28,6 @@ from accounting_analytics.service.web.app import ServiceOptions, create_app
 from accounting_analytics.service.web.server import RunningService
 from accounting_analytics.service.wire.requests import ListLineEntriesQuery, parse_query
 from accounting_analytics.service.wire.response_models import Error, error_response, json_response, unauthorized
-from accounting_analytics.service.wire.stored_values import microseconds
 
 LISTING = {"list_line_entries"}
 CHANGES = {"create_ledger", "recategorize_transaction"}
@@ -122,7 +121,7 @@ class Position(msgspec.Struct):
 def token_at(line, tokens, *, inclusive):
     """Token of the page that begins with a line, or after it."""
     position = msgspec.json.decode(line, type=Position)
-    return tokens.write(Cursor(False, inclusive, microseconds(position.datetime), position.id))  # noqa: FBT003 (forward)
+    return tokens.write(Cursor(False, inclusive, position.datetime, position.id))  # noqa: FBT003 (forward)
 
 
 def faulty_page(fault, body, tokens, token):

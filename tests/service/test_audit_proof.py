@@ -1,5 +1,6 @@
 """The audit log: who acted, in which order, and that its rows are only added."""
 
+import datetime as dt
 import hashlib
 import shutil
 from contextlib import contextmanager
@@ -9,13 +10,13 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from accounting_analytics.errors import PostingRefusedError
+from accounting_analytics.service.bookkeeping import audit_log
 from accounting_analytics.service.bookkeeping.audit_log import list_changes
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.bookkeeping.ledgers import rename_ledger
 from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.imports.import_books import import_books
-from accounting_analytics.service.storage import tables as audit_rows
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
 
@@ -159,7 +160,7 @@ def test_rows_name_who_acted(own):
 def test_time_never_goes_back(own, monkeypatch):
     """If the clock of the machine was set back, a row has the time of the row above."""
     before = own.store.audit("books")[-1].at
-    monkeypatch.setattr(audit_rows, "now", lambda: 1)
+    monkeypatch.setattr(audit_log, "now", lambda: dt.datetime(1970, 1, 1, tzinfo=dt.UTC))
     rename_ledger(own.store, "books", "rent", "Flat")
     assert own.store.audit("books")[-1].at == before
     assert check_books(own.store).findings == []

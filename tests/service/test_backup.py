@@ -131,7 +131,7 @@ def test_a_backup_that_cannot_be_used_is_not_restored(path, tmp_path):
     backup.unlink()
     with closing(sqlite3.connect(backup)) as connection:
         connection.execute("CREATE TABLE mine (x)")
-    with pytest.raises(InputError, match="of another program"):
+    with pytest.raises(InputError, match="something other than the books"):
         restore(backup, str(path))
     with pytest.raises(InputError, match="does not exist"):
         restore(tmp_path / "missing", str(path))

@@ -3,31 +3,76 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, Connection, func, insert, select
 
 from accounting_analytics.periods import Period
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.database import is_within
 from accounting_analytics.service.storage.store import Store, read_instance, read_ledgers
+from accounting_analytics.service.wire.response_models import encode
 from accounting_analytics.service.wire.stored_values import (
     CREATE_LEDGER,
     RECATEGORIZE_TRANSACTION,
     RENAME_LEDGER,
     AuditRow,
+    Instance,
+    now,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
+LOCAL = "local"
+"""Actor of a change that a program made in the database itself, without an access token."""
+
 _AUDIT = tables.audit.c
 _COLUMNS = [_AUDIT[field.name] for field in fields(AuditRow)]
 _OF_LEDGERS = (RENAME_LEDGER, CREATE_LEDGER)
 _MOST_NAMES = 3
 _join = "|".join
+
+
+def record(
+    connection: Connection,
+    instance: Instance,
+    operation: str,
+    before: dict[str, str],
+    after: dict[str, str],
+    *,
+    actor: str = LOCAL,
+    transaction_id: str | None = None,
+    modified_by: str | None = None,
+) -> None:
+    """Write the next row of an audit log; its time is never before that of the row above.
+
+    The actor is the key of an access token or :data:`LOCAL`; the user is as the client states it.
+    """
+    rows = select(_AUDIT.number, _AUDIT.at, _AUDIT.digest).where(_AUDIT.instance_pk == instance.pk)
+    last = connection.execute(rows.order_by(_AUDIT.number.desc()).limit(1)).one_or_none()
+    number, at, previous = last or (0, now(), b"")
+    row = AuditRow(number + 1, max(at, now()), actor, modified_by, operation, transaction_id, before, after)
+    new = {**asdict(row), "instance_pk": instance.pk, "digest": _digest(previous, row)}
+    connection.execute(insert(tables.audit), new)
+
+
+def find_changed_rows(connection: Connection, instance: Instance) -> Iterator[str]:
+    """Rows whose number or digest does not follow from themselves and the row above."""
+    number, previous = 0, b""
+    rows = select(*_COLUMNS, _AUDIT.digest).where(_AUDIT.instance_pk == instance.pk).order_by(_AUDIT.number)
+    for *values, digest in connection.execute(rows):
+        row = AuditRow(*values)
+        if row.number != number + 1 or digest != _digest(previous, row):
+            yield f"audit row {row.number}"
+        number, previous = row.number, digest
+
+
+def _digest(previous: bytes, row: AuditRow) -> bytes:
+    """SHA-256 of the digest of the row above and of a row."""
+    return sha256(previous + encode(row)).digest()
 
 
 @dataclass(frozen=True)
@@ -65,7 +110,7 @@ class ChangeFilter(NamedTuple):
         if self.modified_by is not None:
             yield _AUDIT.modified_by == self.modified_by
         period = Period(self.start_date or dt.date.min, self.end_date or dt.date.max, self.time_zone)
-        yield is_within(period.instants(), _AUDIT.at)
+        yield tables.is_within(period.instants(), _AUDIT.at)
 
 
 class ChangeList(NamedTuple):
@@ -84,9 +129,9 @@ def list_changes(
         instance = read_instance(connection, instance_id)
         query = select(*_COLUMNS).where(_AUDIT.instance_pk == instance.pk, *conditions)
         total = connection.execute(select(func.count()).select_from(query.subquery())).scalar_one()
-        rows = connection.execute(query.order_by(_AUDIT.pk.desc()).limit(limit)).mappings().all()
+        rows = [AuditRow(*row) for row in connection.execute(query.order_by(_AUDIT.number.desc()).limit(limit))]
         names = {ledger.id: ledger.name for ledger in read_ledgers(connection, instance)}
-    return ChangeList([_change(AuditRow.from_row(dict(row)), names) for row in rows], total)
+    return ChangeList([_change(row, names) for row in rows], total)
 
 
 def _change(row: AuditRow, names: Mapping[str, str]) -> AuditedChange:

@@ -16,7 +16,7 @@ from accounting_analytics.periods import LOCALTIME, zone
 from accounting_analytics.service.auth import add_token, issuing
 from accounting_analytics.service.bookkeeping.ledgers import REQUIRED_LEDGERS, add_ledgers
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.sqlite import beside
+from accounting_analytics.service.storage.connections import beside
 from accounting_analytics.service.storage.store import Store, find_instance, read_instance
 from accounting_analytics.service.wire.stored_values import Instance, check_header_id, check_text, new_id, now
 

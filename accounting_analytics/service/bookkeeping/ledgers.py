@@ -23,9 +23,9 @@ from accounting_analytics.chart_of_accounts import (
 from accounting_analytics.errors import InputError, OperationRefusedError
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import quote
+from accounting_analytics.service.bookkeeping.audit_log import LOCAL, record
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import Store, read_instance, read_ledgers
-from accounting_analytics.service.storage.tables import LOCAL, NewAuditRow, record
 from accounting_analytics.service.wire.stored_values import (
     CREATE_LEDGER,
     RENAME_LEDGER,
@@ -33,7 +33,6 @@ from accounting_analytics.service.wire.stored_values import (
     StoredLedger,
     check_id,
     check_text,
-    instant,
     new_id,
     now,
 )
@@ -122,13 +121,12 @@ def add_ledgers(
             )
         ids.add(ledger_id)
         parent_pk, fields = _complete_fields(new, ledgers)
-        created = now()
-        fields |= {"id": ledger_id, "is_required": is_required, "created_at": created}
+        fields |= {"id": ledger_id, "is_required": is_required, "created_at": now()}
         row = fields | {"instance_pk": instance.pk, "parent_pk": parent_pk}
         pk = connection.execute(insert(tables.ledgers).returning(tables.ledgers.c.pk), row).scalar_one()
-        ledgers.append(StoredLedger(pk=pk, parent_id=new.parent_id, **fields | {"created_at": instant(created)}))
+        ledgers.append(StoredLedger(pk=pk, parent_id=new.parent_id, **fields))
     if names := {ledger.id: ledger.name for ledger in ledgers[existing:]}:
-        record(connection, instance.pk, NewAuditRow(CREATE_LEDGER, {}, names, actor))
+        record(connection, instance, CREATE_LEDGER, {}, names, actor=actor)
     return ledgers
 
 
@@ -286,8 +284,7 @@ def rename_ledger(
         if found.name == name:
             return found
         connection.execute(update(tables.ledgers).where(tables.ledgers.c.pk == found.pk).values(name=name))
-        renamed = NewAuditRow(RENAME_LEDGER, {found.id: found.name}, {found.id: name}, modified_by=modified_by)
-        record(connection, instance.pk, renamed)
+        record(connection, instance, RENAME_LEDGER, {found.id: found.name}, {found.id: name}, modified_by=modified_by)
     return found
 
 

@@ -20,10 +20,9 @@ from sqlalchemy.exc import IntegrityError
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError, PostingRefusedError
 from accounting_analytics.money import format_amount, from_minor_units
+from accounting_analytics.service.bookkeeping.audit_log import record
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.database import database_of, id_batches
-from accounting_analytics.service.storage.store import Store, read_instance, read_ledgers
-from accounting_analytics.service.storage.tables import NewAuditRow, record
+from accounting_analytics.service.storage.store import Store, id_batches, read_instance, read_ledgers
 from accounting_analytics.service.wire.stored_values import (
     POST_ENTRIES,
     Instance,
@@ -31,7 +30,6 @@ from accounting_analytics.service.wire.stored_values import (
     check_id,
     check_text,
     derived_id,
-    microseconds,
     new_ids,
     to_units,
 )
@@ -140,7 +138,7 @@ class PostedJournal:
         self._line_keys = count(_last_key(connection, tables.line_entries) + 1)
         self._new_ids = {prefix: new_ids(prefix) for prefix in ("ent", "lin", "txn")}
         self._given_ids: dict[Table, set[str]] = {}
-        self._rows: dict[Table, list[tuple[Any, ...]]] = {}
+        self._rows: dict[Table, list[dict[str, Any]]] = {}
 
     def post(
         self,
@@ -158,7 +156,7 @@ class PostedJournal:
         if ids:
             keys = {"first_key": str(first_key), "last_key": str(first_key + len(ids) - 1)}
             after = {**source, "entries": str(len(ids)), **keys}
-            record(self._connection, self._instance.pk, NewAuditRow(operation, {}, after))
+            record(self._connection, self._instance, operation, {}, after)
         return ids
 
     def _post_batch(self, batch: list[tuple[int, NewJournalEntry]]) -> list[str]:
@@ -176,10 +174,10 @@ class PostedJournal:
         self._write()
         entries = self._rows[tables.journal_entries]
         self._next_key += len(entries)
-        return [entry_id for _, _, entry_id, *_ in entries]
+        return [entry["id"] for entry in entries]
 
     def _add(self, entry: NewJournalEntry) -> None:
-        moment = self._check_instant(entry.datetime)
+        self._check_instant(entry.datetime)
         lines = list(map(self._check_line, entry.lines))
         if len(lines) < _MIN_LINES:
             raise PostingRefusedError(f"an entry has at least {_MIN_LINES} lines, not {len(lines)}")
@@ -187,28 +185,39 @@ class PostedJournal:
         if sum(amounts):
             raise PostingRefusedError(self._describe_imbalance(amounts))
         cash = moved_cash_ledger((line.ledger, line.units) for line in lines)
-        entry_key = self._next_key + len(self._rows[tables.journal_entries])
-        entry_id = self._choose_id(tables.journal_entries, entry.id, "ent")
-        description = check_text(entry.description, "description")
-        self._rows[tables.journal_entries].append(
-            (entry_key, self._instance.pk, entry_id, moment, description, cash.pk if cash else None)
-        )
+        key = self._next_key + len(self._rows[tables.journal_entries])
+        row = {
+            "pk": key,
+            "instance_pk": self._instance.pk,
+            "id": self._choose_id(tables.journal_entries, entry.id, "ent"),
+            "datetime": entry.datetime,
+            "description": check_text(entry.description, "description"),
+            "cash_ledger_pk": cash.pk if cash else None,
+        }
+        self._rows[tables.journal_entries].append(row)
         for line in lines:
-            self._add_line(entry_key, moment, line)
+            self._add_line(key, entry.datetime, line)
 
-    def _add_line(self, entry_key: int, moment: int, checked: _CheckedLine) -> None:
+    def _add_line(self, entry_key: int, moment: dt.datetime, checked: _CheckedLine) -> None:
         line, ledger, units, side = checked
         key = next(self._line_keys)
-        line_id = self._choose_id(tables.line_entries, line.id, "lin")
-        texts = [check_text(getattr(line, name), f"line {name}") for name in tables.LINE_TEXTS]
-        self._rows[tables.line_entries].append(
-            (key, self._instance.pk, line_id, entry_key, ledger.pk, moment, side, units, *texts)
-        )
+        row = {
+            "pk": key,
+            "instance_pk": self._instance.pk,
+            "id": self._choose_id(tables.line_entries, line.id, "lin"),
+            "journal_entry_pk": entry_key,
+            "ledger_pk": ledger.pk,
+            "datetime": moment,
+            "debit_credit": side,
+            "units": units,
+            **{name: check_text(getattr(line, name), f"line {name}") for name in tables.LINE_TEXTS},
+        }
+        self._rows[tables.line_entries].append(row)
         if ledger.financial_account_type is not None or line.transaction is not None:
             self._add_transaction(key, line, ledger)
         if line.tags:
             tags = dict.fromkeys(map(self._tag_key, line.tags))
-            self._rows[tables.line_entry_tags].extend((key, tag) for tag in tags)
+            self._rows[tables.line_entry_tags].extend({"line_entry_pk": key, "tag_pk": tag} for tag in tags)
 
     def _add_transaction(self, line_key: int, line: NewLine, ledger: StoredLedger) -> None:
         if ledger.financial_account_type is None:
@@ -219,34 +228,31 @@ class PostedJournal:
         if transaction.review_status not in REVIEW_STATUSES:
             raise PostingRefusedError(f"unknown status {transaction.review_status!r} of a transaction")
         source = transaction.source_account_id
-        row = (
-            line_key,
-            self._instance.pk,
-            self._choose_id(tables.transactions, transaction.id, "txn"),
-            check_text(transaction.description, "transaction description"),
-            bool(transaction.personal),
-            _POSTED_STATUS,
-            transaction.review_status,
-            None if source is None else check_text(source, "source_account_id"),
-            AS_POSTED,
-        )
+        row = {
+            "line_entry_pk": line_key,
+            "instance_pk": self._instance.pk,
+            "id": self._choose_id(tables.transactions, transaction.id, "txn"),
+            "description": check_text(transaction.description, "transaction description"),
+            "personal": bool(transaction.personal),
+            "posted_status": _POSTED_STATUS,
+            "review_status": transaction.review_status,
+            "source_account_id": None if source is None else check_text(source, "source_account_id"),
+            "categorization_method": AS_POSTED,
+        }
         self._rows[tables.transactions].append(row)
 
     def _write(self) -> None:
         """Write the rows of a batch; constraints of the database find duplicate ids."""
-        database = database_of(self._connection)
-        savepoint = self._connection.begin_nested()
         try:
-            for table, rows in self._rows.items():
-                if rows:
-                    database.insert_rows(self._connection, table, rows)
+            with self._connection.begin_nested():
+                for table, rows in self._rows.items():
+                    if rows:
+                        self._connection.execute(insert(table), rows)
         except IntegrityError:
-            savepoint.rollback()
             self._raise_duplicate_id()
             raise
-        savepoint.commit()
 
-    def _check_instant(self, moment: dt.datetime) -> int:
+    def _check_instant(self, moment: dt.datetime) -> None:
         if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
             raise PostingRefusedError(f"datetime {moment} has no time zone; give an aware datetime")
         if not _FIRST <= moment < _LAST:
@@ -256,7 +262,6 @@ class PostedJournal:
             raise PostingRefusedError(
                 f"datetime {moment} is before {start}, the first day of the books of the instance"
             )
-        return microseconds(moment)
 
     def _find_ledger(self, ledger_id: str) -> StoredLedger:
         if ledger_id not in self._ledgers:

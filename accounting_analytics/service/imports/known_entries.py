@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
 from sqlalchemy import Connection, select
 
 from accounting_analytics.messages import quote
@@ -19,17 +18,16 @@ from accounting_analytics.periods import local_date
 from accounting_analytics.service.bookkeeping.post_entries import AS_POSTED, NewJournalEntry, NewLine
 from accounting_analytics.service.imports.account_paths import path_id
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.database import id_batches
+from accounting_analytics.service.storage.store import id_batches
 from accounting_analytics.service.wire.stored_values import (
     IMPORT_BOOKS,
     Instance,
     instance_suffix,
-    instant,
-    microseconds,
     to_units,
 )
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterable, Mapping
     from zoneinfo import ZoneInfo
 
@@ -60,7 +58,7 @@ class KnownEntries(NamedTuple):
 class _Stored(NamedTuple):
     key: int
     id: str
-    moment: int
+    moment: dt.datetime
     description: str
 
 
@@ -98,7 +96,7 @@ def compare_with_books(
     missing = [
         texts.entry(entry.moment, entry.description)
         for entry in _others_of_imports(connection, instance, [run for run in runs if run.series in series], keys)
-        if min(days) <= local_date(instant(entry.moment), local) <= max(days)
+        if min(days) <= local_date(entry.moment, local) <= max(days)
     ]
     new = frozenset(books.locations.keys() - stored.keys())
     return KnownEntries(new, len(stored), tuple(changed), tuple(missing), min(series, default=None))
@@ -111,14 +109,14 @@ class _EntryTexts(NamedTuple):
     local: ZoneInfo
     paths: Mapping[str, str]
 
-    def entry(self, moment: int, description: str) -> str:
-        return f"{local_date(instant(moment), self.local)} {quote(description)}"
+    def entry(self, moment: dt.datetime, description: str) -> str:
+        return f"{local_date(moment, self.local)} {quote(description)}"
 
     def differences(self, before: _Stored, after: NewJournalEntry, books: _Lines, file: _Lines) -> str:
         """Describe what is different in the file; empty if nothing is."""
         texts = []
-        if before.moment != microseconds(after.datetime):
-            days = [local_date(one, self.local) for one in (instant(before.moment), after.datetime)]
+        if before.moment != after.datetime:
+            days = [local_date(one, self.local) for one in (before.moment, after.datetime)]
             texts.append(f"the file has {after.datetime if days[0] == days[1] else days[1]}")
         if before.description != after.description:
             texts.append(f"the file has the text {quote(after.description)}")
@@ -187,7 +185,7 @@ class _Run(NamedTuple):
 def _runs(connection: Connection, instance: Instance) -> list[_Run]:
     audit = tables.audit.c
     query = select(audit.after).where(audit.instance_pk == instance.pk, audit.operation == IMPORT_BOOKS)
-    rows = [msgspec.json.decode(after) for after in connection.execute(query).scalars()]
+    rows = connection.execute(query).scalars()
     return [
         _Run(int(row["first_key"]), int(row["last_key"]), row.get(SERIES, row["first_key"]))
         for row in rows

@@ -2,164 +2,49 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from hashlib import sha256
 from itertools import groupby, starmap
-from operator import attrgetter, ge, gt, itemgetter, le, lt
+from operator import attrgetter, ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from itsdangerous import BadData, URLSafeSerializer
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict, replace
 from sqlalchemy import ColumnElement, Connection, Select, Subquery, literal, select, tuple_
 
+from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.service.operations.line_entry_records import (
-    COLUMNS,
-    LineEntryRow,
-    PageContext,
-    SiblingLine,
-    line_entry_of_row,
-)
 from accounting_analytics.service.operations.resource_lookup import (
+    LineRow,
     expand_parent,
     find_ledger,
     has_all_tags,
     requested_period,
+    select_lines,
+    transaction_of_line,
 )
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.database import is_within
-from accounting_analytics.service.wire.response_models import LineEntry, LineEntryPage, NestedLedger, Tag
+from accounting_analytics.service.wire.response_models import (
+    JournalEntry,
+    LineEntry,
+    LineEntryPage,
+    NestedLedger,
+    Tag,
+    number,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from accounting_analytics.periods import Interval
     from accounting_analytics.service.wire.requests import ListLineEntriesQuery
     from accounting_analytics.service.wire.stored_values import AnyRow, Instance, StoredLedger
 
 _SIGNING = {"digest_method": sha256, "key_derivation": "hmac"}
-
-
-class Cursor(NamedTuple):
-    """A position in the (datetime, id) order of line entries, and the direction to read from there.
-
-    The line at the position may have been moved to another ledger since.
-    """
-
-    backward: bool
-    inclusive: bool
-    datetime: int
-    line_entry_id: str
-
-
-class PageTokens:
-    """Writes and reads the page tokens of one query: its instance, ledger and every parameter except the token."""
-
-    def __init__(self, key: bytes, query: Sequence[str]) -> None:
-        bound = "".join(f"{len(part)}:{part}" for part in ("page-token", *query))
-        self._serializer = URLSafeSerializer(key, salt=bound.encode(), signer_kwargs=_SIGNING)
-
-    def write(self, cursor: Cursor) -> str:
-        """Token of a cursor."""
-        return str(self._serializer.dumps(list(cursor)))
-
-    def read(self, token: str) -> Cursor:
-        """Cursor of a token; 400 for one that was modified, or belongs to another query or instance."""
-        try:
-            cursor = Cursor(*self._serializer.loads(token))
-        except BadData as error:
-            raise _invalid_token() from error
-        if self.write(cursor) != token:  # base64 ignores characters that do not belong to it
-            raise _invalid_token()
-        return cursor
-
-
-def _invalid_token() -> OperationRefusedError:
-    msg = "the page token belongs to another query; repeat every parameter with it, or start without a token"
-    return OperationRefusedError(msg, status=400, error_code="invalid_page_token")
-
-
 _LINES = tables.line_entries.c
 _ENTRIES = tables.journal_entries.c
-_POSITION = tuple_(_LINES.datetime, _LINES.id)
-_UNINDEXED = _LINES.datetime + 0
-_EXCLUSIVE = False
-
-
-class LedgerLineFilter(NamedTuple):
-    """Which lines of a ledger are listed."""
-
-    ledger_key: int
-    instants: Sequence[Interval]
-    conditions: list[ColumnElement[bool]]
-    is_cashflow: bool | None
-
-    def after(self, cursor: Cursor | None) -> list[ColumnElement[bool]]:
-        """Conditions on the lines after a cursor, in its direction."""
-        # An index seeks with one bound at each end. At the end where the cursor is, that has to be the cursor, or later
-        # pages would take longer than earlier ones: SQLite would start at the period's bound and skip all lines up to
-        # the cursor. Adding 0 to the column hides the period's bound from the index.
-        conditions = [_LINES.ledger_pk == self.ledger_key, *self.conditions]
-        seeking_up = cursor is not None and not cursor.backward
-        seeking_down = cursor is not None and cursor.backward
-        since, until = (_UNINDEXED if seeking else _LINES.datetime for seeking in (seeking_up, seeking_down))
-        conditions.append(is_within(self.instants, since, until))
-        if self.is_cashflow is not None:
-            touches = _ENTRIES.cash_ledger_pk.is_not(None)
-            conditions.append(touches if self.is_cashflow else ~touches)
-        return conditions if cursor is None else [*conditions, _after(cursor)]
-
-
-class PageLocation(NamedTuple):
-    """A query of the `pk` and `journal_entry_pk` of the lines of a page, if any, and where its neighbours start."""
-
-    lines: Select[*tuple[Any, ...]] | None
-    before: Cursor | None
-    after: Cursor | None
-
-
-def find_page(connection: Connection, line_filter: LedgerLineFilter, limit: int, cursor: Cursor | None) -> PageLocation:
-    """Page of at most `limit` lines that pass the filter, at a cursor or at the start."""
-    ordered = _ordered(line_filter, cursor)
-    positions = connection.execute(ordered.limit(limit + 1)).all()
-    more, positions = len(positions) > limit, positions[:limit]
-    lines = ordered.with_only_columns(_LINES.pk, _LINES.journal_entry_pk).limit(limit) if positions else None
-    backward = cursor is not None and cursor.backward
-    onward = Cursor(backward, _EXCLUSIVE, *positions[-1]) if more else None
-    back = _if_lines(connection, line_filter, _reverse(positions, cursor)) if cursor else None
-    return PageLocation(lines, onward, back) if backward else PageLocation(lines, back, onward)
-
-
-def _reverse(positions: Sequence[AnyRow], cursor: Cursor) -> Cursor:
-    """Cursor in the opposite direction: before the first line of the page, or at `cursor` if there is none."""
-    if positions:
-        return Cursor(not cursor.backward, _EXCLUSIVE, *positions[0])
-    return cursor._replace(backward=not cursor.backward, inclusive=not cursor.inclusive)
-
-
-def _if_lines(connection: Connection, line_filter: LedgerLineFilter, cursor: Cursor) -> Cursor | None:
-    """Cursor if it leads to lines: they may have been moved to another ledger since."""
-    return cursor if connection.execute(_ordered(line_filter, cursor).limit(1)).first() else None
-
-
-def _ordered(line_filter: LedgerLineFilter, cursor: Cursor | None) -> Select[*tuple[Any, ...]]:
-    query = select(_LINES.datetime, _LINES.id).where(*line_filter.after(cursor))
-    if line_filter.is_cashflow is not None:
-        query = query.join(tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
-    if cursor is not None and cursor.backward:
-        return query.order_by(_LINES.datetime.desc(), _LINES.id.desc())
-    return query.order_by(_LINES.datetime, _LINES.id)
-
-
-def _after(cursor: Cursor) -> ColumnElement[bool]:
-    compare = {(True, True): le, (True, False): lt, (False, True): ge, (False, False): gt}
-    position = tuple_(literal(cursor.datetime), literal(cursor.line_entry_id))
-    condition: ColumnElement[bool] = compare[cursor.backward, cursor.inclusive](_POSITION, position)
-    return condition
-
-
-_ORDER = attrgetter("datetime", "id")
-_POSTED = attrgetter("page_line_key", "key")
+_ORDER = (_LINES.datetime, _LINES.id)
 
 
 def list_line_entries(
@@ -182,37 +67,61 @@ def list_line_entries(
     """
     tokens = page_tokens(key, instance, ledger_id, query)
     cursor = tokens.read(query.page_token) if query.page_token is not None else None
-    instants = requested_period(instance, query).instants()
+    period = requested_period(instance, query)
     ledger = find_ledger(connection, instance, ledger_id)
-    conditions = has_all_tags(connection, instance, query.tag_ids)
-    line_filter = LedgerLineFilter(ledger.pk, instants, conditions, query.is_cashflow)
-    location = find_page(connection, line_filter, query.limit, cursor)
-    records = [] if location.lines is None else _records(connection, instance, ledger, query.expand, location.lines)
+    conditions = [_LINES.ledger_pk == ledger.pk, *has_all_tags(connection, instance, query.tag_ids)]
+    if query.is_cashflow is not None:
+        touches = (
+            select(_ENTRIES.pk)
+            .where(_ENTRIES.pk == _LINES.journal_entry_pk, _ENTRIES.cash_ledger_pk.is_not(None))
+            .exists()
+        )
+        conditions.append(touches if query.is_cashflow else ~touches)
+    lines = _LedgerLines(conditions, period.instants())
+    page = lines.query(cursor).limit(query.limit).subquery()
+    positions = connection.execute(lines.query(cursor).limit(query.limit + 1)).all()
+    onward, back = _neighbours(connection, lines, positions, query.limit, cursor)
+    following, previous = (back, onward) if cursor and cursor.backward else (onward, back)
     return LineEntryPage(
-        records=records,
-        next_page_token=tokens.write(location.after) if location.after else None,
-        prev_page_token=tokens.write(location.before) if location.before else None,
+        records=_records(connection, instance, ledger, query.expand, page) if positions else [],
+        next_page_token=tokens.write(following) if following else None,
+        prev_page_token=tokens.write(previous) if previous else None,
     )
 
 
-def _records(
-    connection: Connection,
-    instance: Instance,
-    ledger: StoredLedger,
-    expand: Sequence[str],
-    lines: Select[*tuple[Any, ...]],
-) -> list[LineEntry]:
-    """Line entries of a page, with their expansions."""
-    selected = lines.subquery()
-    page = PageContext(
-        ledger=ledger,
-        scale=instance.scale,
-        expand=expand,
-        nested_ledger=_nested_ledger(connection, instance, ledger, expand),
-        siblings=_siblings(connection, selected),
-        tags=_tags(connection, selected),
-    )
-    return [line_entry_of_row(row, page) for row in _rows(connection, selected)]
+class Cursor(NamedTuple):
+    """A position in the (datetime, id) order of line entries, and the direction to read from there.
+
+    The line at the position may have been moved to another ledger since.
+    """
+
+    backward: bool
+    inclusive: bool
+    datetime: dt.datetime
+    line_entry_id: str
+
+
+class PageTokens:
+    """Writes and reads the page tokens of one query: its instance, ledger and every parameter except the token."""
+
+    def __init__(self, key: bytes, query: Sequence[str]) -> None:
+        bound = "".join(f"{len(part)}:{part}" for part in ("page-token", *query))
+        self._serializer = URLSafeSerializer(key, salt=bound.encode(), signer_kwargs=_SIGNING)
+
+    def write(self, cursor: Cursor) -> str:
+        """Token of a cursor."""
+        return str(self._serializer.dumps(list(cursor._replace(datetime=cursor.datetime.isoformat()))))  # type: ignore[arg-type]
+
+    def read(self, token: str) -> Cursor:
+        """Cursor of a token; 400 for one that was modified, or belongs to another query or instance."""
+        try:
+            backward, inclusive, moment, line_entry_id = self._serializer.loads(token)
+            cursor = Cursor(backward, inclusive, dt.datetime.fromisoformat(moment), line_entry_id)
+        except BadData as error:
+            raise _invalid_token() from error
+        if self.write(cursor) != token:  # base64 ignores characters that do not belong to it
+            raise _invalid_token()
+        return cursor
 
 
 def page_tokens(key: bytes, instance: Instance, ledger_id: str, query: ListLineEntriesQuery) -> PageTokens:
@@ -221,50 +130,167 @@ def page_tokens(key: bytes, instance: Instance, ledger_id: str, query: ListLineE
     return PageTokens(key, [instance.id, ledger_id, *(f"{name}={value}" for name, value in parameters.items())])
 
 
-def _nested_ledger(
-    connection: Connection, instance: Instance, ledger: StoredLedger, expand: Sequence[str]
-) -> NestedLedger | UnsetType:
-    paths = [path for path in expand if path.startswith("ledger")]
-    if not paths:
-        return UNSET
-    return NestedLedger.from_stored(ledger, expand_parent(connection, instance, ledger, paths))
+def _invalid_token() -> OperationRefusedError:
+    msg = "the page token belongs to another query; repeat every parameter with it, or start without a token"
+    return OperationRefusedError(msg, status=400, error_code="invalid_page_token")
 
 
-def _rows(connection: Connection, selected: Subquery) -> list[LineEntryRow]:
-    """Rows of the page in order."""
+class _LedgerLines(NamedTuple):
+    """Lines of a ledger that are listed, in both directions from any cursor."""
+
+    conditions: list[ColumnElement[bool]]
+    instants: Sequence[Interval]
+
+    def query(self, cursor: Cursor | None) -> Select[*tuple[Any, ...]]:
+        """Query of the position, key and entry of the lines after a cursor, in its direction."""
+        query = select(*_ORDER, _LINES.pk, _LINES.journal_entry_pk)
+        query = query.where(*self.conditions, tables.is_within(self._bounds(cursor), _LINES.datetime))
+        if cursor is None:
+            return query.order_by(*_ORDER)
+        compare = {(True, True): le, (True, False): lt, (False, True): ge, (False, False): gt}
+        position = tuple_(literal(cursor.datetime, tables.Instant), literal(cursor.line_entry_id))
+        query = query.where(compare[cursor.backward, cursor.inclusive](tuple_(*_ORDER), position))
+        return query.order_by(*(column.desc() if cursor.backward else column for column in _ORDER))
+
+    def _bounds(self, cursor: Cursor | None) -> list[tuple[dt.datetime | None, dt.datetime | None]]:
+        """Intervals without the bound that the cursor is beyond: an index seeks one bound, which must be the cursor."""
+        if cursor is None:
+            return [(start, end) for start, end in self.instants]
+        if cursor.backward:
+            return [(start, None if end and end > cursor.datetime else end) for start, end in self.instants]
+        return [(None if start <= cursor.datetime else start, end) for start, end in self.instants]
+
+
+def _neighbours(
+    connection: Connection, lines: _LedgerLines, positions: Sequence[AnyRow], limit: int, cursor: Cursor | None
+) -> tuple[Cursor | None, Cursor | None]:
+    """Cursors after a page and before it, in its direction; None where no lines are.
+
+    The lines before a page may have been moved to another ledger since.
+    """
+    backward = cursor is not None and cursor.backward
+    onward = Cursor(backward, False, *positions[limit - 1][:2]) if len(positions) > limit else None  # noqa: FBT003
+    if cursor is None:
+        return onward, None
+    back = cursor._replace(backward=not backward, inclusive=not cursor.inclusive)
+    if positions:
+        back = Cursor(not backward, False, *positions[0][:2])  # noqa: FBT003 (exclusive)
+    return onward, back if connection.execute(lines.query(back).limit(1)).first() else None
+
+
+class _Sibling(Struct, frozen=True, gc=False):
+    """A line of the journal entry of a line of the page; the line itself is one of them."""
+
+    page_line: int
+    pk: int
+    id: str
+    debit_credit: str
+    ledger_id: str
+
+
+def _records(
+    connection: Connection, instance: Instance, ledger: StoredLedger, expand: Sequence[str], page: Subquery
+) -> list[LineEntry]:
+    """Line entries of a page, with their expansions."""
     query = (
-        select(*COLUMNS)
-        .join_from(selected, tables.line_entries, _LINES.pk == selected.c.pk)
-        .join(tables.journal_entries, tables.journal_entries.c.pk == _LINES.journal_entry_pk)
+        select_lines()
+        .select_from(page)
+        .join(tables.line_entries, _LINES.pk == page.c.pk)
+        .join(tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
         .outerjoin(tables.transactions, tables.transactions.c.line_entry_pk == _LINES.pk)
     )
     # sorted here: the rows arrive nearly in order, but the database would sort whole rows again
-    return sorted(map(LineEntryRow.from_columns, connection.execute(query).all()), key=_ORDER)
+    rows = sorted(starmap(LineRow, connection.execute(query).all()), key=attrgetter("datetime", "id"))
+    paths = [path for path in expand if path.startswith("ledger")]
+    parent = expand_parent(connection, instance, ledger, paths)
+    nested = NestedLedger.from_stored(ledger, parent) if paths else UNSET
+    siblings, tags = _siblings(connection, page), _tags(connection, page)
+    return [
+        _record(
+            row,
+            ledger,
+            scale=instance.scale,
+            expand=expand,
+            nested_ledger=nested,
+            siblings=siblings[row.pk],
+            tags=tags.get(row.pk, []),
+        )
+        for row in rows
+    ]
 
 
-def _siblings(connection: Connection, selected: Subquery) -> dict[int, list[SiblingLine]]:
+def _record(
+    row: LineRow,
+    ledger: StoredLedger,
+    *,
+    scale: int,
+    expand: Sequence[str],
+    nested_ledger: NestedLedger | UnsetType,
+    siblings: Sequence[_Sibling],
+    tags: list[Tag],
+) -> LineEntry:
+    """Line entry of a row, with the lines of its journal entry, of which it is one."""
+    opposing = [line for line in siblings if line.debit_credit != row.debit_credit]
+    has_transaction = row.transaction_id is not None
+    return LineEntry(
+        id=row.id,
+        amount=number(abs(row.units), scale),
+        debit_credit=DebitCredit(row.debit_credit),
+        **{name: getattr(row, name) for name in tables.LINE_TEXTS},
+        datetime=row.datetime,
+        editable=ledger.editable,
+        ledger_id=ledger.id,
+        ledger_name=ledger.name,
+        ledger=nested_ledger,
+        related_line_entry_id=opposing[0].id if len(opposing) == 1 else UNSET,
+        transaction_id=row.transaction_id if has_transaction else UNSET,
+        transaction=transaction_of_line(row, ledger.id, scale)
+        if has_transaction and "transaction" in expand
+        else UNSET,
+        journal_entry_id=row.journal_entry_id,
+        journal_entry_description=row.journal_entry_description,
+        journal_entry=_journal_entry(row, siblings) if "journal_entry" in expand else UNSET,
+        opposing_ledger_ids=_ledger_ids(opposing) if "opposing_ledger_ids" in expand else UNSET,
+        tags=tags,
+    )
+
+
+def _journal_entry(row: LineRow, siblings: Iterable[_Sibling]) -> JournalEntry:
+    return JournalEntry(
+        datetime=row.datetime,
+        description=row.journal_entry_description,
+        id=row.journal_entry_id,
+        line_entry_ids=[line.id for line in siblings],
+    )
+
+
+def _ledger_ids(lines: Iterable[_Sibling]) -> list[str]:
+    return list(dict.fromkeys([line.ledger_id for line in lines]))
+
+
+def _siblings(connection: Connection, page: Subquery) -> dict[int, list[_Sibling]]:
     """Lines of the journal entries of the page, in the order they were posted, by line of the page."""
     ledgers = tables.ledgers.c
     query = (
-        select(selected.c.pk, _LINES.pk, _LINES.id, _LINES.debit_credit, ledgers.id)
-        .join_from(selected, tables.line_entries, _LINES.journal_entry_pk == selected.c.journal_entry_pk)
+        select(page.c.pk, _LINES.pk, _LINES.id, _LINES.debit_credit, ledgers.id)
+        .join_from(page, tables.line_entries, _LINES.journal_entry_pk == page.c.journal_entry_pk)
         .join(tables.ledgers, ledgers.pk == _LINES.ledger_pk)
     )
-    lines = sorted(starmap(SiblingLine, connection.execute(query).all()), key=_POSTED)
-    return {key: list(siblings) for key, siblings in groupby(lines, attrgetter("page_line_key"))}
+    lines = sorted(starmap(_Sibling, connection.execute(query).all()), key=attrgetter("page_line", "pk"))
+    return {key: list(siblings) for key, siblings in groupby(lines, attrgetter("page_line"))}
 
 
-def _tags(connection: Connection, selected: Subquery) -> dict[int, list[Tag]]:
+def _tags(connection: Connection, page: Subquery) -> dict[int, list[Tag]]:
     """Tags of the page's lines, by line, in the order of their groups and names."""
     tags, groups, line_tags = tables.tags, tables.tag_groups, tables.line_entry_tags
     query = (
-        select(line_tags.c.line_entry_pk, tags.c.id, tags.c.name, groups.c.id)
-        .join_from(selected, line_tags, line_tags.c.line_entry_pk == selected.c.pk)
+        select(line_tags.c.line_entry_pk, tags.c.id, tags.c.name, groups.c.id.label("tag_group_id"))
+        .join_from(page, line_tags, line_tags.c.line_entry_pk == page.c.pk)
         .join(tags, tags.c.pk == line_tags.c.tag_pk)
         .join(groups, groups.c.pk == tags.c.tag_group_pk)
         .order_by(line_tags.c.line_entry_pk, groups.c.name, tags.c.name)
     )
+    by_line = groupby(connection.execute(query).all(), attrgetter("line_entry_pk"))
     return {
-        key: [Tag(id=tag_id, name=name, tag_group_id=group_id) for _, tag_id, name, group_id in rows]
-        for key, rows in groupby(connection.execute(query).all(), itemgetter(0))
+        key: [Tag(id=row.id, name=row.name, tag_group_id=row.tag_group_id) for row in rows] for key, rows in by_line
     }

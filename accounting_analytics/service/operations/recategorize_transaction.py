@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, select, update
 
 from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.service.operations.line_entry_records import COLUMNS, LineEntryRow, transaction_of_line
-from accounting_analytics.service.operations.resource_lookup import find_ledger, refuse_unknown
+from accounting_analytics.service.bookkeeping.audit_log import record
+from accounting_analytics.service.operations.resource_lookup import (
+    LineRow,
+    find_ledger,
+    refuse_unknown,
+    select_lines,
+    transaction_of_line,
+)
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.tables import NewAuditRow, record
 from accounting_analytics.service.wire.requests import RecategorizeTransactionBody, refuse_value
 from accounting_analytics.service.wire.response_models import (
     CategorizedTransaction,
@@ -36,37 +41,8 @@ BY_USER = "user"
 
 _LINES = tables.line_entries.c
 _ENTRIES = tables.journal_entries.c
+_LEDGERS = tables.ledgers.c
 _TRANSACTIONS = tables.transactions.c
-
-# Built once: building a statement takes longer than executing it.
-_OWN_LINE = (
-    select(*COLUMNS)
-    .join_from(tables.transactions, tables.line_entries, _LINES.pk == _TRANSACTIONS.line_entry_pk)
-    .join(tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
-    .where(
-        _TRANSACTIONS.instance_pk == bindparam("instance"),
-        _TRANSACTIONS.id == bindparam("transaction"),
-        _LINES.ledger_pk == bindparam("ledger"),
-    )
-)
-_LINES_OF_ENTRY = (
-    select(
-        _LINES.pk,
-        _LINES.id,
-        _LINES.debit_credit,
-        _LINES.ledger_pk,
-        tables.ledgers.c.id.label("ledger_id"),
-        tables.ledgers.c.name.label("ledger_name"),
-        tables.ledgers.c.report_cash_flow,
-        _TRANSACTIONS.id.label("transaction_id"),
-    )
-    .join_from(tables.line_entries, tables.ledgers, tables.ledgers.c.pk == _LINES.ledger_pk)
-    .outerjoin(tables.transactions, _TRANSACTIONS.line_entry_pk == _LINES.pk)
-    .where(_LINES.journal_entry_pk == bindparam("entry"))
-    .order_by(_LINES.pk)
-)
-_MOVE_LINES = update(tables.line_entries).where(_LINES.pk.in_(bindparam("lines", expanding=True)))
-_SET_METHOD = update(tables.transactions).where(_TRANSACTIONS.line_entry_pk == bindparam("line"))
 
 
 def recategorize_transaction(
@@ -109,8 +85,16 @@ def recategorize_transaction(
     if moving:
         _move(connection, own, moving, target)
         before, after = {line.id: line.ledger_id for line in moving}, {line.id: target.id for line in moving}
-        row = NewAuditRow(RECATEGORIZE_TRANSACTION, before, after, actor, transaction_id, modified_by)
-        record(connection, instance.pk, row)
+        record(
+            connection,
+            instance,
+            RECATEGORIZE_TRANSACTION,
+            before,
+            after,
+            actor=actor,
+            transaction_id=transaction_id,
+            modified_by=modified_by,
+        )
     return _recategorized(connection, instance, ledger, transaction_id)
 
 
@@ -122,7 +106,7 @@ def _recategorized(
     opposing = _opposing(_lines(connection, own.journal_entry_pk), own)
     return RecategorizedTransaction(
         transaction=CategorizedTransaction(
-            **asdict(transaction_of_line(own, transaction_id, ledger.id, instance.scale)),
+            **asdict(transaction_of_line(own, ledger.id, instance.scale)),
             opposing_line_entry_ids=[line.id for line in opposing],
             categorization_method=own.categorization_method,
         ),
@@ -132,21 +116,37 @@ def _recategorized(
     )
 
 
-def _own_line(connection: Connection, instance: Instance, ledger: StoredLedger, transaction_id: str) -> LineEntryRow:
-    parameters = {"instance": instance.pk, "transaction": transaction_id, "ledger": ledger.pk}
-    row = connection.execute(_OWN_LINE, parameters).first() if is_valid_id(transaction_id) else None
+def _own_line(connection: Connection, instance: Instance, ledger: StoredLedger, transaction_id: str) -> LineRow:
+    query = (
+        select_lines()
+        .select_from(tables.transactions)
+        .join(tables.line_entries, _LINES.pk == _TRANSACTIONS.line_entry_pk)
+        .join(tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
+        .where(_TRANSACTIONS.instance_pk == instance.pk, _TRANSACTIONS.id == transaction_id)
+        .where(_LINES.ledger_pk == ledger.pk)
+    )
+    row = connection.execute(query).first() if is_valid_id(transaction_id) else None
     if row is None:
         refuse_unknown("transaction")
-    return LineEntryRow.from_columns(row)
+    return LineRow(*row)
 
 
-def _opposing(lines: Sequence[AnyRow], own: LineEntryRow) -> list[AnyRow]:
+def _opposing(lines: Sequence[AnyRow], own: LineRow) -> list[AnyRow]:
     return [line for line in lines if line.debit_credit != own.debit_credit]
 
 
 def _lines(connection: Connection, entry_key: int) -> Sequence[AnyRow]:
     """All lines of an entry, in the order they were posted."""
-    return connection.execute(_LINES_OF_ENTRY, {"entry": entry_key}).all()
+    query = (
+        select(_LINES.pk, _LINES.id, _LINES.debit_credit, _LINES.ledger_pk, _LEDGERS.id.label("ledger_id"))
+        .add_columns(_LEDGERS.name.label("ledger_name"), _LEDGERS.report_cash_flow)
+        .add_columns(_TRANSACTIONS.id.label("transaction_id"))
+        .join_from(tables.line_entries, tables.ledgers, _LEDGERS.pk == _LINES.ledger_pk)
+        .outerjoin(tables.transactions, _TRANSACTIONS.line_entry_pk == _LINES.pk)
+        .where(_LINES.journal_entry_pk == entry_key)
+        .order_by(_LINES.pk)
+    )
+    return connection.execute(query).all()
 
 
 def _chosen(opposing: list[AnyRow], category_ledger_id: str | None) -> list[AnyRow]:
@@ -180,9 +180,11 @@ def _target(connection: Connection, instance: Instance, target_id: str, lines: S
     return target
 
 
-def _move(connection: Connection, own: LineEntryRow, moving: list[AnyRow], target: StoredLedger) -> None:
-    connection.execute(_MOVE_LINES, {"lines": [line.pk for line in moving], "ledger_pk": target.pk})
-    connection.execute(_SET_METHOD, {"line": own.pk, "categorization_method": BY_USER})
+def _move(connection: Connection, own: LineRow, moving: list[AnyRow], target: StoredLedger) -> None:
+    moved = update(tables.line_entries).where(_LINES.pk.in_([line.pk for line in moving]))
+    connection.execute(moved.values(ledger_pk=target.pk))
+    categorized = update(tables.transactions).where(_TRANSACTIONS.line_entry_pk == own.pk)
+    connection.execute(categorized.values(categorization_method=BY_USER))
 
 
 def _categories(opposing: list[AnyRow]) -> list[Category]:

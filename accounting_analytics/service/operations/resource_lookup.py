@@ -1,18 +1,19 @@
-"""Ledgers, tags and days that a request names, found in its own instance only: any other id is 404."""
+"""Ledgers, tags, days and transactions that a request names, found in its own instance only: any other id is 404."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+import datetime as dt
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from msgspec import UNSET, UnsetType
-from sqlalchemy import ColumnElement, Connection, bindparam, func, select
+from msgspec import UNSET, Struct, UnsetType
+from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.periods import LOCALTIME, Period
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.store import SELECT_LEDGERS
+from accounting_analytics.service.storage.store import select_ledgers
 from accounting_analytics.service.wire.requests import PeriodQuery, refuse_value
-from accounting_analytics.service.wire.response_models import NestedLedger
+from accounting_analytics.service.wire.response_models import NestedLedger, Transaction, number
 from accounting_analytics.service.wire.stored_values import Instance, StoredLedger, is_valid_id
 
 if TYPE_CHECKING:
@@ -40,6 +41,61 @@ def has_all_tags(connection: Connection, instance: Instance, tag_ids: Sequence[s
     return [count.scalar_subquery() == len(keys)]
 
 
+class LineRow(Struct, frozen=True, gc=False):
+    """A line, its journal entry and its transaction, the fields of which are None if it has none; debits are positive.
+
+    Its texts are those of :data:`~accounting_analytics.service.storage.tables.LINE_TEXTS`.
+    """
+
+    pk: int
+    id: str
+    units: int
+    datetime: dt.datetime
+    debit_credit: str
+    description: str
+    journal_entry_pk: int
+    journal_entry_id: str
+    journal_entry_description: str
+    transaction_id: str
+    transaction_description: str
+    personal: bool
+    posted_status: str
+    review_status: str
+    source_account_id: str | None
+    categorization_method: str
+
+
+def select_lines() -> Select[*tuple[Any, ...]]:
+    """Query of the fields of :class:`LineRow`; the caller joins the three tables."""
+    entries, transactions = tables.journal_entries.c, tables.transactions.c
+    columns = {
+        **transactions,
+        "transaction_description": transactions.description,
+        "transaction_id": transactions.id,
+        "journal_entry_id": entries.id,
+        "journal_entry_description": entries.description,
+        **tables.line_entries.c,
+    }
+    return select(*(columns[name] for name in LineRow.__struct_fields__))
+
+
+def transaction_of_line(row: LineRow, ledger_id: str, scale: int) -> Transaction:
+    """Transaction of a line; its amount has the sign of the line on its ledger."""
+    return Transaction(
+        id=row.transaction_id,
+        amount=number(row.units, scale),
+        datetime=row.datetime,
+        description=row.transaction_description,
+        journal_entry_id=row.journal_entry_id,
+        ledger_id=ledger_id,
+        line_entry_id=row.id,
+        personal=row.personal,
+        posted_status=row.posted_status,
+        review_status=row.review_status,
+        source_account_id=row.source_account_id,
+    )
+
+
 def _tag_keys(connection: Connection, instance: Instance, tag_ids: Sequence[str]) -> list[int]:
     tags = tables.tags.c
     valid_ids = {tag_id for tag_id in tag_ids if is_valid_id(tag_id)}
@@ -48,9 +104,6 @@ def _tag_keys(connection: Connection, instance: Instance, tag_ids: Sequence[str]
     if len(found) < len(set(tag_ids)):
         refuse_unknown("tag")
     return found
-
-
-_BY_ID = SELECT_LEDGERS.where(tables.ledgers.c.id == bindparam("ledger"))
 
 
 def refuse_unknown(resource: str) -> NoReturn:
@@ -62,11 +115,11 @@ def refuse_unknown(resource: str) -> NoReturn:
 
 def find_ledger(connection: Connection, instance: Instance, ledger_id: str) -> StoredLedger:
     """Ledger of the instance with this id; 404 if it does not exist."""
-    parameters = {"instance": instance.pk, "ledger": ledger_id}
-    row = connection.execute(_BY_ID, parameters).first() if is_valid_id(ledger_id) else None
+    query = select_ledgers(instance).where(tables.ledgers.c.id == ledger_id)
+    row = connection.execute(query).first() if is_valid_id(ledger_id) else None
     if row is None:
         refuse_unknown("ledger")
-    return StoredLedger.from_row(row)
+    return StoredLedger(*row)
 
 
 def expand_parent(

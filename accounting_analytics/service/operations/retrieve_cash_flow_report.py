@@ -12,7 +12,6 @@ from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.periods import Period
 from accounting_analytics.service.operations.resource_lookup import has_all_tags, requested_period
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.database import STREAMED, is_within
 from accounting_analytics.service.storage.store import read_ledgers
 from accounting_analytics.service.wire.response_models import (
     CashFlowLedger,
@@ -21,12 +20,7 @@ from accounting_analytics.service.wire.response_models import (
     CashLedgerBalance,
     number,
 )
-from accounting_analytics.service.wire.stored_values import (
-    Instance,
-    StoredLedger,
-    instant,
-    join_sums,
-)
+from accounting_analytics.service.wire.stored_values import Instance, StoredLedger, join_sums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,7 +52,8 @@ def retrieve_cash_flow_report(connection: Connection, instance: Instance, query:
             error_code="tier_required",
         )
     period = requested_period(instance, query)
-    conditions = [is_within(period.instants(), _LINES.datetime), *has_all_tags(connection, instance, query.tag_ids)]
+    is_in_period = tables.is_within(period.instants(), _LINES.datetime)
+    conditions = [is_in_period, *has_all_tags(connection, instance, query.tag_ids)]
     ledgers = read_ledgers(connection, instance)
     starting = _balances(connection, instance, period.instants_before())
     ending = _balances(connection, instance, Period(dt.date.min, period.end_date, period.time_zone).instants())
@@ -97,14 +92,14 @@ def _flows(
         .order_by(_LINES.ledger_pk, _LINES.datetime, _LINES.id)
     )
     flows: defaultdict[int, _Flow] = defaultdict(_Flow)
-    rows = connection.execute(query, execution_options=STREAMED)
+    rows = connection.execute(query, execution_options={"yield_per": 2000})
     for key, line_id, units, moment, cash_key, entry_id, description in rows:
         flow = flows[key]
         flow.net -= units
         line = CashFlowLine(
             line_id=line_id,
             amount=number(-units, instance.scale),
-            datetime=instant(moment),
+            datetime=moment,
             cash_flow_ledger_name=cash_names[cash_key],
             journal_entry_id=entry_id,
             journal_entry_description=description,
@@ -117,7 +112,7 @@ def _balances(connection: Connection, instance: Instance, instants: Sequence[Int
     """Units on every cash ledger with lines, summed over instants since the beginning."""
     query = select(_LINES.ledger_pk, *tables.SUM_OF_UNITS).group_by(_LINES.ledger_pk)
     cash = _LINES.ledger_pk.in_(_ledger_keys(instance, report_cash_flow=True))
-    rows = connection.execute(query.where(cash, is_within(instants, _LINES.datetime)))
+    rows = connection.execute(query.where(cash, tables.is_within(instants, _LINES.datetime)))
     return {key: join_sums(high, low) for key, high, low in rows}
 
 

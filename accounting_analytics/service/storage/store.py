@@ -1,4 +1,4 @@
-"""The store: read snapshots and write transactions of one database, and the instances, ledgers and audit rows in it.
+"""The store: read snapshots and write transactions of one database, and the instances and ledgers in it.
 
 There is one writer at a time, and readers never wait: :meth:`Store.reading` gives a consistent snapshot,
 :meth:`Store.writing` holds the write lock, and what is written in its block is committed completely or not at all.
@@ -10,75 +10,50 @@ import secrets
 import threading
 from contextlib import contextmanager
 from dataclasses import fields
-from typing import TYPE_CHECKING, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, Engine, Select, insert, inspect, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as TooManyConnectionsError
 
-from accounting_analytics.errors import ConfigurationError, InputError, OperationRefusedError
-from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.database import Database, Failure
-from accounting_analytics.service.storage.postgresql import PostgreSQL
-from accounting_analytics.service.storage.sqlite import SQLite
+from accounting_analytics.errors import ConfigurationError, InputError
+from accounting_analytics.service.storage import connections, tables
 from accounting_analytics.service.wire.stored_values import AuditRow, Instance, StoredLedger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
-_KINDS: tuple[type[Database], ...] = (PostgreSQL, SQLite)
-
-
-def _kind(address: str) -> type[Database]:
-    for kind in _KINDS:
-        if kind.accepts(address):
-            return kind
-    scheme = address.partition("://")[0]
-    raise ConfigurationError(
-        f"a database is a file or an address postgresql://user@host/name; {scheme[:20]!r} is not known"
-    )
-
+VERSION = 7
+"""Version of the tables, which every database states; any change of the tables raises it."""
 
 LOCK_SECONDS = 10.0
-INSTANCE_COLUMNS = [column for column in tables.instances.c if column.name != "created_at"]
-_PAGE_KEY = "page_token_key"
+_VERSION_NAME = "schema_version"
+_PAGE_KEY_NAME = "page_token_key"
 _PAGE_KEY_BYTES = 32
-_NOTHING_CHANGED = "nothing was changed"
-_MAY_HAVE_CHANGED = "a change may or may not have been made: check the books"
-_RETRY = {"retry-after": "1"}
-_PARENTS = tables.ledgers.alias()
-SELECT_LEDGERS = (
-    select(*({**tables.ledgers.c, "parent_id": _PARENTS.c.id}[field.name] for field in fields(StoredLedger)))
-    .join_from(tables.ledgers, _PARENTS, tables.ledgers.c.parent_pk == _PARENTS.c.pk, isouter=True)
-    .where(tables.ledgers.c.instance_pk == bindparam("instance"))
-)
-"""Ledgers of the instance with the key `instance`; :meth:`StoredLedger.from_row` reads a row."""
-
-_SORTED_LEDGERS = SELECT_LEDGERS.order_by(tables.ledgers.c.sort_code, tables.ledgers.c.id)
-_SELECT_PAGE_KEY = select(tables.settings.c.value).where(tables.settings.c.name == _PAGE_KEY)
+_IDS_PER_QUERY = 500
+_Id = TypeVar("_Id", str, int)
 
 
 class Store:
     """Books of any number of instances in one database; a context manager that closes itself.
 
     Get one with :meth:`Store.open`. Every method may be called from any thread.
+
+    Attributes
+    ----------
+    path : Path or None
+        File of the database; None for PostgreSQL.
+    name : str
+        Name of the database in messages, without passwords.
     """
 
-    def __init__(self, database: Database, lock_seconds: float) -> None:
-        self._database = database
+    def __init__(self, engine: Engine, lock_seconds: float, path: Path | None = None) -> None:
+        self._engine = engine
         self._lock_seconds = lock_seconds
         self._writer = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        """Name of the database in messages."""
-        return self._database.name
-
-    @property
-    def path(self) -> Path | None:
-        """File of the database; None for PostgreSQL."""
-        return self._database.path
+        self.path = path
+        self.name = str(path) if path else connections.address_without_passwords(engine.url)
 
     @classmethod
     def open(cls, database: str | Path, *, lock_seconds: float = LOCK_SECONDS, create: bool = True) -> Self:
@@ -86,13 +61,33 @@ class Store:
 
         A writer waits at most `lock_seconds` for another one. Without `create`, an empty database is refused.
         """
-        store = cls(_kind(str(database)).open(str(database), lock_seconds, create=create), lock_seconds)
-        store._ensure_page_token_key()
+        address = str(database)
+        if address.startswith(connections.SERVER_SCHEMES):
+            store = cls(connections.connect_server(address, lock_seconds), lock_seconds)
+        elif "://" in address:
+            scheme = address.partition("://")[0]
+            raise ConfigurationError(
+                f"a database is a file or an address postgresql://user@host/name; {scheme[:20]!r} is not known"
+            )
+        else:
+            path = Path(database)
+            connections.ensure_file(path, create=create)
+            store = cls(connections.connect_file(path, lock_seconds), lock_seconds, path)
+        try:
+            store._ensure_tables(create=create)
+        except DBAPIError as error:
+            store.close()
+            if store.path:
+                raise connections.unusable_file(store.name, error.orig) from error
+            raise connections.unusable_server(store._engine.url, error) from None
+        except BaseException:  # also when interrupted: the database must not stay locked
+            store.close()
+            raise
         return store
 
     def close(self) -> None:
         """Close every connection to the database."""
-        self._database.close()
+        self._engine.dispose()
 
     def __enter__(self) -> Self:
         return self
@@ -102,8 +97,8 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a connection that sees one snapshot until the block ends; 503 if the database cannot be read."""
-        with self._refusals(_NOTHING_CHANGED), self._database.reader.connect() as connection:
+        """Give a connection that sees one snapshot until the block ends; 503 if the database is busy."""
+        with _refusals(), self._engine.connect() as connection:
             connection.begin()  # ended by closing: there is nothing to commit
             yield connection
 
@@ -114,9 +109,9 @@ class Store:
         503 if another writer held the lock for too long, 507 if the disk is full.
         """
         if not self._writer.acquire(timeout=self._lock_seconds):
-            raise _refusal(Failure.BUSY)
+            raise connections.busy()
         try:
-            with self._refusals(_MAY_HAVE_CHANGED), self._database.writer.begin() as connection:
+            with _refusals(), self._engine.execution_options(**{connections.WRITES: True}).begin() as connection:
                 yield connection
         finally:
             self._writer.release()
@@ -124,13 +119,13 @@ class Store:
     def page_token_key(self) -> bytes:
         """Return the secret that page tokens of this database are signed with."""
         with self.reading() as connection:
-            return bytes(connection.execute(_SELECT_PAGE_KEY).scalar_one())
+            return _setting(connection, _PAGE_KEY_NAME)
 
     def instances(self) -> list[Instance]:
         """All instances, oldest first."""
         with self.reading() as connection:
-            rows = connection.execute(select(*INSTANCE_COLUMNS).order_by(tables.instances.c.pk))
-            return [Instance(**row) for row in rows.mappings()]
+            rows = connection.execute(select_instances().order_by(tables.instances.c.pk))
+            return [Instance(*row) for row in rows]
 
     def instance(self, instance_id: str) -> Instance:
         """Instance with an id; refuse an id that there is not."""
@@ -145,39 +140,78 @@ class Store:
     def audit(self, instance_id: str) -> list[AuditRow]:
         """Audit rows of an instance, oldest first."""
         audit = tables.audit
-        columns = [audit.c[field.name] for field in fields(AuditRow)]
         with self.reading() as connection:
             instance = read_instance(connection, instance_id)
-            rows = connection.execute(select(*columns).where(audit.c.instance_pk == instance.pk).order_by(audit.c.pk))
-            return [AuditRow.from_row(dict(row)) for row in rows.mappings()]
+            query = select(*(audit.c[field.name] for field in fields(AuditRow)))
+            query = query.where(audit.c.instance_pk == instance.pk).order_by(audit.c.number)
+            return [AuditRow(*row) for row in connection.execute(query)]
 
-    @contextmanager
-    def _refusals(self, state: str) -> Iterator[None]:
-        """Raise errors about a busy or unreachable database as refusals, with what an unreachable one may have done."""
-        try:
-            yield
-        except TooManyConnectionsError as error:
-            raise _refusal(Failure.BUSY) from error
-        except DBAPIError as error:
-            failure = self._database.failure(error)
-            if failure is None:
-                raise
-            raise _refusal(failure, state) from error
+    def _ensure_tables(self, *, create: bool) -> None:
+        """Create the tables in an empty database; a database with the tables is only read."""
+        with self._engine.connect() as connection:
+            is_empty = not has_books(connection, self.name)
+        if is_empty and not create:
+            raise InputError(f"{self.name} is empty; create books with: accounting-analytics instances create")
+        if self.path:
+            connections.use_write_ahead_log(self._engine)
+        if is_empty:
+            with self.writing() as connection:
+                if not has_books(connection, self.name):  # otherwise another process has created them
+                    tables.metadata.create_all(connection)
+                    values = {_VERSION_NAME: b"%d" % VERSION, _PAGE_KEY_NAME: secrets.token_bytes(_PAGE_KEY_BYTES)}
+                    rows = [{"name": name, "value": value} for name, value in values.items()]
+                    connection.execute(insert(tables.settings), rows)
 
-    def _ensure_page_token_key(self) -> None:
-        with self.reading() as connection:
-            if connection.execute(_SELECT_PAGE_KEY).first():
-                return
-        with self.writing() as connection:
-            if connection.execute(_SELECT_PAGE_KEY).first() is None:  # another process may have written it meanwhile
-                row = {"name": _PAGE_KEY, "value": secrets.token_bytes(_PAGE_KEY_BYTES)}
-                connection.execute(insert(tables.settings), row)
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Raise errors about a busy or full database as refusals."""
+    try:
+        yield
+    except TooManyConnectionsError as error:
+        raise connections.busy() from error
+    except DBAPIError as error:
+        refused = connections.refusal(error.orig)
+        if refused is None:
+            raise
+        raise refused from error
+
+
+def has_books(connection: Connection, name: str) -> bool:
+    """Whether a database has the tables of this version; refuse other tables, another version, and another encoding."""
+    if connection.dialect.name == "postgresql" and not connections.stores_unicode(connection):
+        raise InputError(f"{name} does not store its text in UTF-8; create one with ENCODING 'UTF8'")
+    existing = inspect(connection).get_table_names()
+    if not existing:
+        return False
+    version = _setting(connection, _VERSION_NAME) if tables.settings.name in existing else b""
+    if not version.isdigit():
+        raise InputError(
+            f"{name} contains something other than the books of the service; nothing was changed, give another one"
+        )
+    if int(version) != VERSION:
+        raise InputError(
+            f"{name} was written by another version of this program; nothing was changed, import the books again "
+            "into a new database"
+        )
+    return True
+
+
+def _setting(connection: Connection, name: str) -> bytes:
+    """Value of a setting; empty if it is missing."""
+    settings = tables.settings.c
+    return bytes(connection.execute(select(settings.value).where(settings.name == name)).scalar() or b"")
+
+
+def select_instances() -> Select[*tuple[Any, ...]]:
+    """Query of the fields of :class:`Instance`."""
+    return select(*(tables.instances.c[field.name] for field in fields(Instance)))
 
 
 def find_instance(connection: Connection, instance_id: str) -> Instance | None:
     """Instance with an id, if there is one."""
-    row = connection.execute(select(*INSTANCE_COLUMNS).where(tables.instances.c.id == instance_id)).mappings().first()
-    return Instance(**row) if row else None
+    row = connection.execute(select_instances().where(tables.instances.c.id == instance_id)).first()
+    return Instance(*row) if row else None
 
 
 def read_instance(connection: Connection, instance_id: str) -> Instance:
@@ -188,30 +222,23 @@ def read_instance(connection: Connection, instance_id: str) -> Instance:
     return instance
 
 
+def select_ledgers(instance: Instance) -> Select[*tuple[Any, ...]]:
+    """Query of the fields of :class:`StoredLedger`."""
+    parents = tables.ledgers.alias()
+    columns = {**tables.ledgers.c, "parent_id": parents.c.id}
+    return (
+        select(*(columns[field.name] for field in fields(StoredLedger)))
+        .join_from(tables.ledgers, parents, tables.ledgers.c.parent_pk == parents.c.pk, isouter=True)
+        .where(tables.ledgers.c.instance_pk == instance.pk)
+    )
+
+
 def read_ledgers(connection: Connection, instance: Instance) -> list[StoredLedger]:
     """Ledgers of an instance by (sort_code, id)."""
-    return [StoredLedger.from_row(row) for row in connection.execute(_SORTED_LEDGERS, {"instance": instance.pk})]
+    query = select_ledgers(instance).order_by(tables.ledgers.c.sort_code, tables.ledgers.c.id)
+    return [StoredLedger(*row) for row in connection.execute(query)]
 
 
-_REFUSALS = {
-    Failure.BUSY: (503, "busy", _RETRY, "the books are busy; nothing was changed, try again in a moment"),
-    Failure.FULL: (
-        507,
-        "insufficient_storage",
-        {},
-        "the disk of the database is full; nothing was changed, try again when there is space on it",
-    ),
-    Failure.UNREACHABLE: (
-        503,
-        "database_unreachable",
-        _RETRY,
-        "the database of the service cannot be reached; {state}, then try again",
-    ),
-}
-"""Status, error code, headers and message of the refusal for each failure."""
-
-
-def _refusal(failure: Failure, state: str = _NOTHING_CHANGED) -> OperationRefusedError:
-    """Error about a database that cannot be used, with what an operation may have changed before."""
-    status, error_code, headers, message = _REFUSALS[failure]
-    return OperationRefusedError(message.format(state=state), status=status, error_code=error_code, headers=headers)
+def id_batches(ids: Sequence[_Id]) -> Iterator[Sequence[_Id]]:
+    """Ids of one query each: a database limits the parameters of a query."""
+    return (ids[start : start + _IDS_PER_QUERY] for start in range(0, len(ids), _IDS_PER_QUERY))

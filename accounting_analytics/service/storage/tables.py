@@ -1,8 +1,8 @@
 """Tables of the database.
 
 Every row belongs to one instance, directly or through its parent row. ``pk`` columns are internal and never leave the
-service; ``id`` columns are the identifiers of the interface, unique in their instance. Instants are microseconds since
-1970 in UTC; amounts are signed minor units, see :mod:`accounting_analytics.service.wire.stored_values`.
+service; ``id`` columns are the identifiers of the interface, unique in their instance. Instants are stored as
+microseconds since 1970; amounts are signed minor units (debit positive) of at most 18 digits.
 
 Rows of the audit log are numbered by instance, each with a digest of itself and of the row before it. Triggers of the
 database refuse to change or delete a row; the digests show a row that was changed past them.
@@ -10,17 +10,20 @@ database refuse to change or delete a row; the digests show a row that was chang
 
 from __future__ import annotations
 
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+import datetime as dt
+from itertools import starmap
+from typing import TYPE_CHECKING
 
 from sqlalchemy import (
     DDL,
+    JSON,
     BigInteger,
     Boolean,
     CheckConstraint,
     Column,
-    Connection,
+    ColumnElement,
     Date,
+    Dialect,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
@@ -30,17 +33,40 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    and_,
     event,
+    false,
     func,
-    insert,
-    select,
+    or_,
+    true,
 )
+from sqlalchemy.types import UserDefinedType
 
-from accounting_analytics.service.wire.response_models import encode
-from accounting_analytics.service.wire.stored_values import MAX_DIGITS, SUMMED_APART, now
+from accounting_analytics.service.wire.stored_values import MAX_DIGITS, SUMMED_APART
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MICROSECOND = dt.timedelta(microseconds=1)
+
+
+class Instant(UserDefinedType[dt.datetime]):
+    """An aware instant, stored as microseconds since 1970 and read in UTC."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: object) -> str:
+        """Return the type of the column."""
+        return "BIGINT"
+
+    def bind_processor(self, dialect: Dialect) -> Callable[[dt.datetime | None], int | None]:  # noqa: ARG002 (of the base)
+        """Return how a value is stored."""
+        return lambda value: None if value is None else (value - _EPOCH) // _MICROSECOND
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[int | None], dt.datetime | None]:  # noqa: ARG002 (of the base)
+        """Return how a value is read."""
+        return lambda value: None if value is None else _EPOCH + value * _MICROSECOND
 
 
 metadata = MetaData()
@@ -72,7 +98,7 @@ instances = Table(
     Column("scale", Integer, nullable=False),
     Column("localtime", _Text, nullable=False),
     Column("entries_start", Date),
-    Column("created_at", BigInteger, nullable=False),
+    Column("created_at", Instant, nullable=False),
 )
 
 tokens = Table(
@@ -82,9 +108,9 @@ tokens = Table(
     _instance(),
     Column("secret_hash", LargeBinary, nullable=False),
     Column("label", String, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("expires_at", BigInteger),
-    Column("revoked_at", BigInteger),
+    Column("created_at", Instant, nullable=False),
+    Column("expires_at", Instant),
+    Column("revoked_at", Instant),
 )
 
 ledgers = Table(
@@ -103,7 +129,7 @@ ledgers = Table(
     Column("sort_code", _Text, nullable=False),
     Column("sub_type", _Text, nullable=False),
     Column("type", _Text, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    Column("created_at", Instant, nullable=False),
     UniqueConstraint("instance_pk", "id"),
     UniqueConstraint("instance_pk", "pk"),
     ForeignKeyConstraint(["instance_pk", "parent_pk"], ["ledgers.instance_pk", "ledgers.pk"]),
@@ -115,7 +141,7 @@ journal_entries = Table(
     Column("pk", _Key, primary_key=True),
     _instance(),
     Column("id", _Text, nullable=False),
-    Column("datetime", BigInteger, nullable=False),
+    Column("datetime", Instant, nullable=False),
     Column("description", _Text, nullable=False),
     # The cash ledger that the entry moves, if any: derived from its lines and written with them.
     Column("cash_ledger_pk", _Key, ForeignKey("ledgers.pk")),
@@ -137,7 +163,7 @@ line_entries = Table(
     Column("id", _Text, nullable=False),
     Column("journal_entry_pk", _Key, ForeignKey("journal_entries.pk"), nullable=False),
     Column("ledger_pk", _Key, nullable=False),
-    Column("datetime", BigInteger, nullable=False),
+    Column("datetime", Instant, nullable=False),
     Column("debit_credit", _Text, nullable=False),
     Column("units", BigInteger, nullable=False),
     *(Column(name, _Text, nullable=False) for name in LINE_TEXTS),
@@ -161,6 +187,19 @@ Index(
 Index("line_entries_of_journal_entry", line_entries.c.journal_entry_pk)
 SUM_OF_UNITS = (func.sum(line_entries.c.units // SUMMED_APART), func.sum(line_entries.c.units % SUMMED_APART))
 """Columns of a query for :func:`~accounting_analytics.service.wire.stored_values.join_sums`."""
+
+
+def is_within(
+    intervals: Iterable[tuple[dt.datetime | None, dt.datetime | None]], column: ColumnElement[dt.datetime]
+) -> ColumnElement[bool]:
+    """Condition that an instant is within intervals from a start to an exclusive end; None is no bound."""
+
+    def is_in(start: dt.datetime | None, end: dt.datetime | None) -> ColumnElement[bool]:
+        after = true() if start is None else column >= start
+        return after if end is None else and_(after, column < end)
+
+    return or_(false(), *starmap(is_in, intervals))
+
 
 transactions = Table(
     "transactions",
@@ -212,12 +251,12 @@ audit = Table(
     metadata,
     Column("pk", _Key, primary_key=True),
     _instance(),
-    Column("at", BigInteger, nullable=False),
+    Column("at", Instant, nullable=False),
     Column("modified_by", _Text),
     Column("operation", _Text, nullable=False),
-    Column("transaction_id", _Text, nullable=False),
-    Column("before", _Text, nullable=False),
-    Column("after", _Text, nullable=False),
+    Column("transaction_id", _Text),
+    Column("before", JSON, nullable=False),
+    Column("after", JSON, nullable=False),
     Column("number", BigInteger, nullable=False),
     Column("actor", _Text, nullable=False),
     Column("digest", LargeBinary, nullable=False),
@@ -241,55 +280,3 @@ _TRIGGERS = [
 ]
 for _dialect, _statement in _TRIGGERS:
     event.listen(audit, "after_create", DDL(_statement).execute_if(dialect=_dialect))  # type: ignore[no-untyped-call]
-
-
-LOCAL = "local"
-"""Actor of a change that a program made in the database itself, without an access token."""
-
-_AUDIT = audit.c
-_IN_DIGEST = ("number", "at", "actor", "modified_by", "operation", "transaction_id", "before", "after")
-
-
-class NewAuditRow(NamedTuple):
-    """A change to be recorded: what was there before and after it, and who made it.
-
-    The actor is the key of an access token or :data:`LOCAL`; the user is as the client states it.
-    """
-
-    operation: str
-    before: Mapping[str, str]
-    after: Mapping[str, str]
-    actor: str = LOCAL
-    transaction_id: str = ""
-    modified_by: str | None = None
-
-
-def record(connection: Connection, instance_pk: int, new: NewAuditRow) -> None:
-    """Write the next row of an audit log; its time is never before that of the row above."""
-    rows = select(_AUDIT.number, _AUDIT.at, _AUDIT.digest).where(_AUDIT.instance_pk == instance_pk)
-    last = connection.execute(rows.order_by(_AUDIT.number.desc()).limit(1)).one_or_none()
-    number, at, previous = last or (0, 0, b"")
-    row = {
-        **new._asdict(),
-        "before": encode(new.before).decode(),
-        "after": encode(new.after).decode(),
-        "instance_pk": instance_pk,
-        "number": number + 1,
-        "at": max(at, now()),
-    }
-    connection.execute(insert(audit), row | {"digest": _digest(previous, row)})
-
-
-def find_changed_rows(connection: Connection, instance_pk: int) -> Iterator[str]:
-    """Rows whose number or digest does not follow from themselves and the row above."""
-    number, previous = 0, b""
-    rows = connection.execute(select(audit).where(_AUDIT.instance_pk == instance_pk).order_by(_AUDIT.number))
-    for row in rows.mappings():
-        if row["number"] != number + 1 or bytes(row["digest"]) != _digest(previous, dict(row)):
-            yield f"audit row {row['number']}"
-        number, previous = row["number"], row["digest"]
-
-
-def _digest(previous: bytes, row: Mapping[str, Any]) -> bytes:
-    """SHA-256 of the digest of the row above and of the text of a row."""
-    return sha256(bytes(previous) + encode([row[name] for name in _IN_DIGEST])).digest()

@@ -322,7 +322,8 @@ async def _client_disconnected(_: Request, __: Exception) -> Response:
 
 async def _failed(request: Request, error: Exception) -> Response:
     """Hide the cause of an unexpected failure from the client; the log has it."""
-    _log.error("request %s failed: %s", request.state.request_id, type(error).__name__)
+    reason = str(error).partition("\n")[0] if isinstance(error, SQLAlchemyError) else ""
+    _log.error("request %s failed: %s %s", request.state.request_id, type(error).__name__, reason)
     msg = "the service failed; a change may or may not have been made"
     return json_response(Error.from_message(msg, "internal_error"), HTTPStatus.INTERNAL_SERVER_ERROR)
 
@@ -331,5 +332,6 @@ _ERROR_HANDLERS: dict[Any, Callable[[Request, Any], Awaitable[Response]]] = {
     OperationRefusedError: _refused,
     HTTPException: _http_error,
     ClientDisconnect: _client_disconnected,
+    SQLAlchemyError: _failed,
     Exception: _failed,
 }

@@ -38,8 +38,7 @@ _REFUSALS = {
     413: "The body is too large.",
     415: "The body has another media type.",
     429: "Too many requests in this minute; retry after `retry-after` seconds.",
-    503: "The books are busy and nothing was changed, or they cannot be reached, as the message says; retry after "
-    "`retry-after` seconds.",
+    503: "The books are busy and nothing was changed; retry after `retry-after` seconds.",
     507: "The disk of the service is full and nothing was changed; try again when there is space.",
 }
 _ALWAYS = (400, 401, 404, 429, 503)

@@ -14,8 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError
 from accounting_analytics.service.bookkeeping.instances import create_first_instance
-from accounting_analytics.service.storage.database import database_of
-from accounting_analytics.service.storage.sqlite import beside
+from accounting_analytics.service.storage.connections import beside, find_damage
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.app import ServiceOptions, create_app
 
@@ -96,9 +95,9 @@ def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Ca
 def _refuse_damaged(store: Store) -> None:
     """Refuse to serve a damaged file."""
     with store.reading() as connection:
-        problem = next(database_of(connection).find_damage(connection, 1, quick=True), None)
-    if problem is not None:
-        reason = problem.splitlines()[-1]
+        damage = find_damage(connection, 1, quick=True)
+    if damage:
+        reason = damage[0].splitlines()[-1]
         raise BooksDoNotTieError(f"{store.name} is damaged: {reason}; it was not served, restore a backup")
 
 

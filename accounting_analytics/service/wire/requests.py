@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeAlias, TypeVar
 
 import jiter
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import fields
 
 from accounting_analytics.chart_of_accounts import (
     MAX_SORT_CODE_LENGTH,
@@ -119,6 +119,7 @@ class RecategorizeTransactionBody(Struct, frozen=True, kw_only=True, forbid_unkn
     category_ledger_id: str | None = None
 
 
+fields = lru_cache(msgspec.structs.fields)
 AnyStruct = TypeVar("AnyStruct", bound=Struct)
 AnyQuery = TypeVar("AnyQuery", bound=Query)
 

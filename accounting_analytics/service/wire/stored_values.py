@@ -1,4 +1,4 @@
-"""Stored amounts, instances, ledgers and audit rows as plain values, and instants as they are stored.
+"""Ids, texts and amounts as they are stored, and instances, ledgers and audit rows as plain values.
 
 An amount is a signed number of minor units (debit positive) of at most 18 digits. A database sums its parts, of nine
 digits each, so that sums of billions of lines are exact in 64 bits; the two sums put together are the exact sum.
@@ -7,7 +7,6 @@ digits each, so that sums of billions of lines are exact in 64 bits; the two sum
 from __future__ import annotations
 
 import datetime as dt
-import json
 import os
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,7 +18,7 @@ from accounting_analytics.errors import AmountError, PostingRefusedError
 from accounting_analytics.money import to_minor_units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
 
     from sqlalchemy import Row
 
@@ -143,9 +142,6 @@ IMPORT_BOOKS = "import_books"
 CHANGES = frozenset({RECATEGORIZE_TRANSACTION, RENAME_LEDGER})
 """Those that change what was there before."""
 
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_MICROSECOND = dt.timedelta(microseconds=1)
-
 
 @dataclass(frozen=True)
 class Instance:
@@ -181,12 +177,6 @@ class StoredLedger:
     type: str
     created_at: dt.datetime
 
-    @classmethod
-    def from_row(cls, row: Iterable[Any]) -> StoredLedger:
-        """Ledger of a row of its fields in this order; ``created_at`` in microseconds."""
-        *values, created_at = row
-        return cls(*(*values, instant(created_at)))
-
 
 @dataclass(frozen=True)
 class AuditRow:
@@ -196,32 +186,16 @@ class AuditRow:
     or what was posted. The actor is the key of the access token, or ``local``: a program with access to the database.
     """
 
+    number: int
     at: dt.datetime
+    actor: str
     modified_by: str | None
     operation: str
     transaction_id: str | None
     before: dict[str, str]
     after: dict[str, str]
-    number: int
-    actor: str
-
-    @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> AuditRow:
-        """Audit row of a row of columns with these names; ledgers as JSON, no transaction as an empty text."""
-        ledgers = {name: json.loads(row[name]) for name in ("before", "after")}
-        return cls(**{**row, **ledgers, "at": instant(row["at"]), "transaction_id": row["transaction_id"] or None})
 
 
-def microseconds(moment: dt.datetime) -> int:
-    """Microseconds since 1970 of an aware instant."""
-    return (moment - _EPOCH) // _MICROSECOND
-
-
-def instant(stored: int) -> dt.datetime:
-    """Aware instant, in UTC, of microseconds since 1970."""
-    return _EPOCH + stored * _MICROSECOND
-
-
-def now() -> int:
-    """Return this moment in microseconds since 1970."""
-    return microseconds(dt.datetime.now(dt.UTC))
+def now() -> dt.datetime:
+    """Return this moment in UTC."""
+    return dt.datetime.now(dt.UTC)

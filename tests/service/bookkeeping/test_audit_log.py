@@ -5,11 +5,11 @@ import datetime as dt
 import pytest
 
 from accounting_analytics.errors import PeriodError
+from accounting_analytics.service.bookkeeping import audit_log
 from accounting_analytics.service.bookkeeping.audit_log import ChangeFilter, list_changes
 from accounting_analytics.service.bookkeeping.ledgers import rename_ledger
 from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
-from accounting_analytics.service.storage import tables as audit_rows
-from accounting_analytics.service.wire.stored_values import CHANGES, microseconds
+from accounting_analytics.service.wire.stored_values import CHANGES
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def changed(make_books, monkeypatch):
     start = dt.datetime(2025, 4, 1, 23, 30, tzinfo=dt.UTC)
 
     def set_day(day):
-        monkeypatch.setattr(audit_rows, "now", lambda: microseconds(start + dt.timedelta(day)))
+        monkeypatch.setattr(audit_log, "now", lambda: start + dt.timedelta(day))
 
     set_day(-30)
     books = make_books()

@@ -27,9 +27,7 @@ from accounting_analytics.service.bookkeeping.instances import NewInstance, crea
 from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTag, post_entries
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.database import VERSION
-from accounting_analytics.service.storage.sqlite import SQLite
-from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.storage.store import VERSION, Store
 
 
 @pytest.fixture
@@ -103,15 +101,12 @@ def test_another_version_is_refused_and_not_changed(tmp_path, request, kind, ver
     with Store.open(database) as store:
         instance = create_instance(store)
         with store.writing() as connection:
-            if kind == "sqlite":
-                connection.exec_driver_sql(f"PRAGMA user_version = {version}")
-            else:
-                connection.execute(update(tables.settings).values(value=str(version).encode()))
+            is_version = tables.settings.c.name == "schema_version"
+            connection.execute(update(tables.settings).where(is_version).values(value=str(version).encode()))
     with pytest.raises(InputError, match=r"books.* was written by another version.*import the books again"):
         Store.open(database)
     if kind == "sqlite":
         with closing(sqlite3.connect(database)) as connection:
-            assert connection.execute("PRAGMA user_version").fetchone() == (version,)
             assert connection.execute("SELECT id FROM instances").fetchall() == [(instance,)]
 
 
@@ -230,8 +225,8 @@ def test_too_many_connections_are_busy(path):
     """A reader that gets no connection in time is refused like one that waits for a lock."""
     Store.open(path).close()
     url = f"sqlite+pysqlite:///{path}"
-    database = SQLite(path, create_engine(url, pool_size=1, max_overflow=0, pool_timeout=0.05))
-    with Store(database, lock_seconds=1) as store, store.reading():
+    engine = create_engine(url, pool_size=1, max_overflow=0, pool_timeout=0.05)
+    with Store(engine, lock_seconds=1, path=path) as store, store.reading():
         with pytest.raises(OperationRefusedError, match="the books are busy") as refused:
             store.instances()
         assert refused.value.status == 503
