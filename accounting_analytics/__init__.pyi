@@ -30,6 +30,7 @@ from .loader import (
     load_line_entries,
     load_line_entries_to_parquet,
     plan_load,
+    read_line_entries,
 )
 from .monthly_reconciliation import reconcile_months
 from .notebook_jobs import run_notebook
@@ -39,7 +40,6 @@ from .periods import Period
 from .recategorization import Effect, Plan, apply_plan, plan_recategorization, undo_plan, verify_plan
 from .reconciliation import Reconciliation, reconcile
 from .review_grid import Review, review
-from .saved_line_entries import read_line_entries
 from .statements import (
     Statement,
     balance_sheet,

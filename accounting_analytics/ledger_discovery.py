@@ -30,8 +30,8 @@ from accounting_analytics.errors import (
     ProtocolError,
 )
 from accounting_analytics.load_metadata import Discovery
-from accounting_analytics.loader.load_request import requested_days
-from accounting_analytics.loader.worker_pool import DEFAULT_IN_FLIGHT, WorkerPool, check_in_flight
+from accounting_analytics.loader.parallel import DEFAULT_IN_FLIGHT, check_in_flight, run_in_parallel
+from accounting_analytics.loader.request import requested_days
 from accounting_analytics.local_books import LocalBooks, days_of_books, refuse_options
 from accounting_analytics.messages import count_of, join_ids, quote
 from accounting_analytics.periods import LOCALTIME, Period, as_utc, local_date, zone
@@ -309,12 +309,11 @@ class _LedgerSearch:
         """Probe all new ledgers in parallel, and read the reports of new years; return how many ledgers there were."""
         ledgers = sorted(self.unprobed, key=lambda ledger: ledger.id)  # the same order, whatever found them
         self.unprobed = []
-        pool: WorkerPool[_FoundLedger, tuple[str, _ProbedLedger]] = WorkerPool(
-            lambda ledger: (ledger.id, self._probe(ledger)),
-            size=lambda ledger: bool(ledger.cash),
-            threads=self._in_flight,
-        )
-        probed = dict(pool.results(ledgers))
+
+        def probe(ledger: _FoundLedger) -> tuple[str, _ProbedLedger]:
+            return ledger.id, self._probe(ledger)
+
+        probed = dict(run_in_parallel(probe, ledgers, threads=self._in_flight))
         self._read_reports({year for one in probed.values() for year in one.years})
         all_named = all(probed[ledger.id].opposing <= self.found.keys() for ledger in ledgers if ledger.cash)
         unread = [ledger for ledger in ledgers if not probed[ledger.id].has_all_lines]
@@ -394,10 +393,7 @@ class _LedgerSearch:
             last = min(dt.date(year, 12, 31), self.days.end_date)
             return year, self._client.retrieve_cash_flow_report(first, last, time_zone=self.days.time_zone)
 
-        pool: WorkerPool[int, tuple[int, wire.CashFlowReport]] = WorkerPool(
-            read, size=lambda _: 1, threads=self._in_flight
-        )
-        reports = dict(pool.results(due))
+        reports = dict(run_in_parallel(read, due, threads=self._in_flight))
         for year in due:
             self.add_balances(reports[year])
         for year in due:
@@ -419,10 +415,7 @@ class _LedgerSearch:
                 f"finding the ledgers takes up to {expected:,} requests, because the service has no list of them; "
                 "local books (sync) keep what was found, and read only what is new"
             )
-        pool: WorkerPool[_FoundLedger, tuple[str, frozenset[str], dt.datetime | None]] = WorkerPool(
-            read, size=lambda ledger: bool(ledger.cash), threads=self._in_flight
-        )
-        for ledger_id, opposing, first in pool.results(ledgers):
+        for ledger_id, opposing, first in run_in_parallel(read, ledgers, threads=self._in_flight):
             one = probed[ledger_id]
             earliest = min((at for at in (first, one.first_line_at) if at is not None), default=None)
             probed[ledger_id] = one._replace(opposing=one.opposing | opposing, first_line_at=earliest)

@@ -13,7 +13,7 @@ from accounting_analytics.errors import IncompleteLoadError, InputError, PeriodE
 from accounting_analytics.ledger_discovery import discover_ledgers
 from accounting_analytics.load_metadata import loaded_period, notes, read_load_metadata
 from accounting_analytics.loader import load_cash_flow_report, load_line_entries
-from accounting_analytics.loader.load_request import requested_days
+from accounting_analytics.loader.request import requested_days
 from accounting_analytics.local_books import refuse_books
 from accounting_analytics.messages import count_of
 from accounting_analytics.money import format_amount

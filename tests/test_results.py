@@ -21,7 +21,7 @@ from accounting_analytics.completeness import Certificate, Check
 from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
 from accounting_analytics.exports import ExportDifference, ExportedFile, ExportVerification, Manifest
 from accounting_analytics.loader import LoadPlan
-from accounting_analytics.loader.merged_parquet_file import LoadedFile
+from accounting_analytics.loader.parquet_file import LoadedFile
 from accounting_analytics.money import pandas_dtype
 from accounting_analytics.monthly_reconciliation import MonthlyReconciliation
 from accounting_analytics.notebook_jobs import NotebookRun

@@ -28,8 +28,7 @@ from accounting_analytics.column_conversion import in_floats
 from accounting_analytics.figure_tables import entries_behind, figure_table_html, table_of_figures
 from accounting_analytics.figures import KEY_SEPARATOR, Figure, checked_entries, find_row
 from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.loader.line_entries import to_line_frame
-from accounting_analytics.loader.line_tables import lines_within, with_local_dates
+from accounting_analytics.loader.line_tables import lines_within, to_line_frame, with_local_dates
 from accounting_analytics.messages import count_of, first_lines
 from accounting_analytics.money import (
     EXACT,

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.load_metadata import DayRange, merge_days
-from accounting_analytics.loader.windows import PAGE_SIZE
+from accounting_analytics.loader.request import PAGE_SIZE
 from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import InputError, PeriodError
 from accounting_analytics.exports.books import ExportedBooks
 from accounting_analytics.load_metadata import StatedFrame, attach_load_metadata
-from accounting_analytics.loader.line_entries import to_line_frame
-from accounting_analytics.loader.line_tables import lines_within
+from accounting_analytics.loader.line_tables import lines_within, to_line_frame
 from accounting_analytics.messages import join_ids
 from accounting_analytics.periods import Period
 

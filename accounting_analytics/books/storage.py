@@ -26,7 +26,7 @@ from accounting_analytics.errors import BooksError, ChangedWhileReadingError, In
 from accounting_analytics.extras import import_extra
 from accounting_analytics.load_metadata import DayRange, days_to_text, to_file_metadata
 from accounting_analytics.loader.line_tables import are_within, line_schema, lines_within, sort_lines
-from accounting_analytics.loader.load_request import DEFAULT_EXPANSIONS
+from accounting_analytics.loader.request import DEFAULT_EXPANSIONS
 from accounting_analytics.messages import quote, shorten
 from accounting_analytics.schemas import Ledgers
 

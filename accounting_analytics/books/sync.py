@@ -25,8 +25,8 @@ from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import InputError, PeriodError
 from accounting_analytics.ledger_discovery import discover_ledgers, refresh_ledgers
 from accounting_analytics.load_metadata import Discovery
-from accounting_analytics.loader import load_cash_flow_report
-from accounting_analytics.loader.line_entries import load_line_entries_to_parquet, load_line_table
+from accounting_analytics.loader import load_cash_flow_report, load_line_entries_to_parquet
+from accounting_analytics.loader.load import load_line_table
 from accounting_analytics.periods import Period, choose_zone, zone
 from accounting_analytics.progress import progress_bar
 

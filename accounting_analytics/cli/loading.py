@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from accounting_analytics.cli.options import BooksOrService, QueueLoad, Service, ZonedDays
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.client.settings import Presentation
-    from accounting_analytics.loader.load_request import Consistency
+    from accounting_analytics.loader.request import Consistency
 
 _NOT_OF_BOOKS = {
     "checkpoint": "they are read from disk, so leave it out",

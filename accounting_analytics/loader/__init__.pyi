@@ -1,10 +1,11 @@
-from .cash_flow_reports import load_cash_flow_report
-from .combined_loads import combine_loads
-from .line_entries import load_line_entries, load_line_entries_to_parquet, plan_load
-from .load_estimate import LoadPlan
-from .load_request import DEFAULT_EXPANSIONS
-from .merged_parquet_file import LoadedFile
-from .worker_pool import DEFAULT_IN_FLIGHT
+from .combine import combine_loads
+from .estimate import LoadPlan, plan_load
+from .load import load_line_entries
+from .parallel import DEFAULT_IN_FLIGHT
+from .parquet_file import LoadedFile, load_line_entries_to_parquet
+from .reports import load_cash_flow_report
+from .request import DEFAULT_EXPANSIONS
+from .saved import read_line_entries
 
 __all__ = [
     "DEFAULT_EXPANSIONS",
@@ -16,4 +17,5 @@ __all__ = [
     "load_line_entries",
     "load_line_entries_to_parquet",
     "plan_load",
+    "read_line_entries",
 ]

@@ -1,24 +1,23 @@
 """Where finished windows stay until all of them are read: in memory, or in the folder of a checkpoint.
 
 With a checkpoint a load that failed or was killed continues where it stopped. A window is one Parquet file whose
-metadata state its ledger and days. It appears under its name, which contains its digest, only when it is complete and
-on disk, so there is no other state that could disagree with it. ``manifest.json`` binds the folder to one service,
-instance and request. ``verified.json`` names the days that were read twice without a change, and the digest of the
-windows that this is true of. No file is named after an id.
+metadata state its ledger and days. It appears under its name, which is its digest, only when it is complete and on
+disk, so there is no other state that could disagree with it. ``manifest.json`` binds the folder to one service,
+instance and request, and names the days that were read twice without a change, with the windows that this is true of.
+No file is named after an id.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import itertools
-import json
-import re
 import threading
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
@@ -31,23 +30,19 @@ from accounting_analytics.atomic_files import (
     write_durably,
 )
 from accounting_analytics.errors import CheckpointError
-from accounting_analytics.loader.line_tables import line_schema
-from accounting_analytics.loader.windows import FinishedWindow, Window
+from accounting_analytics.loader.windows import FinishedWindow, Window, WindowCounts
 from accounting_analytics.messages import count_of, quote
 from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from accounting_analytics.loader.load_request import LoadRequest
+    from accounting_analytics.loader.request import LoadRequest
 
 MANIFEST = "manifest.json"
-_VERIFIED = "verified.json"
 _LOCK = ".lock"
-_FORMAT = 4
 _METADATA_KEY = b"accounting_analytics.window"
-_NAME = re.compile(r"window-\d{6,}-(?P<digest>[0-9a-f]{32})\.parquet")
 _ROWS_PER_GROUP = 1000
 
 
@@ -84,6 +79,32 @@ class WindowStore:
         return f"nothing was kept{advice}"
 
 
+class _Verified(msgspec.Struct, frozen=True):
+    """Days that were read twice without a change, and the names of all windows then."""
+
+    start_date: dt.date
+    end_date: dt.date
+    windows: list[str]
+
+
+class _Manifest(msgspec.Struct):
+    """What a checkpoint belongs to."""
+
+    load: dict[str, Any]
+    verified: _Verified | None = None
+
+
+class _WindowMetadata(msgspec.Struct):
+    """What the file of a window states, beside its lines."""
+
+    load: str
+    ledger_id: str
+    start_date: dt.date
+    end_date: dt.date
+    read_at: dt.datetime
+    counts: WindowCounts
+
+
 class Checkpoint(WindowStore):
     """A folder with the finished windows of one request, used by one load at a time.
 
@@ -93,40 +114,31 @@ class Checkpoint(WindowStore):
 
     def __init__(self, folder: Path, request: LoadRequest, *, temporary: bool = False) -> None:
         self.folder = folder
-        self._request = request
+        self._time_zone = request.period.time_zone
         self._durable = not temporary
-        self._manifest: dict[str, Any] = {
-            "format": _FORMAT,
-            **request.as_json(),
-            "ledger_ids": sorted(request.ledger_ids),
-        }
-        self._load_digest = hashlib.sha256(_to_text(self._manifest).encode()).hexdigest()
+        self._manifest = _Manifest(request.as_json() | {"ledger_ids": sorted(request.ledger_ids)})
+        self._load_digest = _digest(msgspec.json.encode(self._manifest.load))
         self._folder_lock = FileLock(self.folder / _LOCK, timeout=0)
         self._lock = threading.RLock()
         self._is_open = False
-        self._numbers = itertools.count(1)
         self._windows: dict[Path, FinishedWindow] = {}
 
     def __enter__(self) -> Self:
-        try:
+        with self._usable():
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._require_no_other_files()
-            self._folder_lock.acquire()
-        except Timeout:
-            raise CheckpointError(
-                f"another load is using the checkpoint {self.folder}; wait for it, or give this load its own folder"
-            ) from None
-        except OSError as error:
-            raise self._unusable(error) from error
-        try:
-            self._bind()
-            self._find_windows()
-        except OSError as error:
-            self._folder_lock.release()
-            raise self._unusable(error) from error
-        except BaseException:  # also when interrupted: the checkpoint must not stay locked
-            self._folder_lock.release()
-            raise
+            try:
+                self._folder_lock.acquire()
+            except Timeout:
+                raise CheckpointError(
+                    f"another load is using the checkpoint {self.folder}; wait for it, or give this load its own folder"
+                ) from None
+            try:
+                self._bind()
+                self._find_windows()
+            except BaseException:  # also when interrupted: the checkpoint must not stay locked
+                self._folder_lock.release()
+                raise
         self._is_open = True
         return self
 
@@ -141,75 +153,67 @@ class Checkpoint(WindowStore):
 
     def save(self, finished: FinishedWindow) -> FinishedWindow:
         """Write a window; when this returns, it survives a power cut."""
-        metadata = {
-            "load": self._load_digest,
-            "ledger": self._manifest["ledger_ids"].index(finished.window.ledger_id),
-            "start_date": finished.window.period.start_date.isoformat(),
-            "end_date": finished.window.period.end_date.isoformat(),
-            "pages": finished.pages,
-            "noise_removed": finished.noise_removed,
-            "repeats_removed": finished.repeats_removed,
-            "characters_replaced": finished.characters_replaced,
-            "newest": finished.newest and finished.newest.isoformat(),
-            "read_at": finished.read_at.isoformat(),
-            "lines": finished.lines,
-        }
-        table = finished.read_table().replace_schema_metadata({_METADATA_KEY: _to_text(metadata).encode()})
+        window = finished.window
+        metadata = msgspec.json.encode(
+            _WindowMetadata(
+                load=self._load_digest,
+                ledger_id=window.ledger_id,
+                start_date=window.period.start_date,
+                end_date=window.period.end_date,
+                read_at=finished.read_at,
+                counts=finished.counts,
+            )
+        )
         buffer = pa.BufferOutputStream()
+        table = finished.read_table().replace_schema_metadata({_METADATA_KEY: metadata})
         pq.write_table(table, buffer, compression="zstd", compression_level=1, row_group_size=_ROWS_PER_GROUP)
-        path = self._write(buffer.getvalue())
+        content = buffer.getvalue()
+        path = self.folder / _name(content)
         saved = replace(finished, read_table=partial(self._read_table, path), path=path)
+        with self._usable():
+            if self._durable:
+                write_durably(path, lambda file: file.write(content), remove_leftovers=False)
+            else:
+                replace_file(path, lambda file: file.write(content), sync=False, remove_leftovers=False)
         with self._lock:
+            if not self._is_open:
+                path.unlink()
+                raise CheckpointError(f"the load of checkpoint {self.folder} has ended; this window was not written")
             self._windows[path] = saved
         return saved
 
     def discard(self, windows: Iterable[FinishedWindow]) -> None:
         """Delete windows that turned out to be stale."""
-        try:
-            with self._lock:
-                for one in windows:
-                    if one.path is not None:
-                        one.path.unlink(missing_ok=True)
-                        self._windows.pop(one.path, None)
-                sync_folder(self.folder)
-        except OSError as error:
-            raise self._unusable(error) from error
+        with self._lock, self._usable():
+            for one in windows:
+                if one.path is not None:
+                    one.path.unlink(missing_ok=True)
+                    self._windows.pop(one.path, None)
+            sync_folder(self.folder)
 
     def is_verified(self, days: Period) -> bool:
         """Whether the days were read twice without a change, and the windows are still the same."""
-        try:
-            verified = json.loads((self.folder / _VERIFIED).read_bytes())
-            period = Period(verified["start_date"], verified["end_date"], self._request.period.time_zone)
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
-            return False  # then they are read again
-        return period.covers(days) and verified.get("windows") == self._windows_digest()
+        verified = self._manifest.verified
+        if verified is None or verified.windows != self._window_names():
+            return False
+        return Period(verified.start_date, verified.end_date, self._time_zone).covers(days)
 
     def mark_verified(self, days: Period) -> None:
         """Write the days that were read twice without a change, for the windows as they are."""
-        if not self._durable:
-            return
-        verified = {
-            "start_date": days.start_date.isoformat(),
-            "end_date": days.end_date.isoformat(),
-            "windows": self._windows_digest(),
-        }
-        try:
-            write_durably(self.folder / _VERIFIED, lambda file: file.write(_to_text(verified).encode()))
-        except OSError as error:
-            raise self._unusable(error) from error
+        self._manifest.verified = _Verified(days.start_date, days.end_date, self._window_names())
+        self._write_manifest()
 
     def recovery_hint(self, *, may_succeed: bool = True) -> str:
         """Which windows are safe on disk and how to continue, for a message."""
-        lines = sum(one.lines for one in self._windows.values())
+        lines = sum(one.counts.lines for one in self._windows.values())
         when = "" if may_succeed else "once the cause is removed, "
         return (
             f"{count_of(len(self._windows), 'finished window')} with {lines:,} lines safe in {self.folder}: {when}call "
             "again with the same arguments to continue from there"
         )
 
-    def _windows_digest(self) -> str:
-        """Digest of the names of all windows, which contain their digests."""
-        return _digest("\n".join(sorted(path.name for path in self._windows)).encode())
+    def _window_names(self) -> list[str]:
+        return sorted(path.name for path in self._windows)
 
     def _require_no_other_files(self) -> None:
         """Refuse a folder with files that are not a checkpoint's."""
@@ -226,102 +230,53 @@ class Checkpoint(WindowStore):
         path = self.folder / MANIFEST
         remove_temporary_files(path)
         if not path.exists():
-            write_durably(path, lambda file: file.write(json.dumps(self._manifest, indent=2).encode()))
+            self._write_manifest()
             return
         try:
-            manifest = json.loads(path.read_bytes())
-        except (ValueError, RecursionError):
-            manifest = None
-        if not isinstance(manifest, dict) or "format" not in manifest:
-            raise CheckpointError(f"{path} is damaged; delete the folder {self.folder} and load again")
-        if manifest["format"] != _FORMAT:
-            raise CheckpointError(
-                f"the checkpoint {self.folder} was written by another version; delete the folder and load again"
-            )
-        different = [name for name in self._manifest if manifest.get(name) != self._manifest[name]]
+            found = msgspec.json.decode(path.read_bytes(), type=_Manifest)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise CheckpointError(f"{path} is damaged; delete the folder {self.folder} and load again") from None
+        different = [name for name, value in self._manifest.load.items() if found.load.get(name) != value]
         if different:
             name, *others = different
             also = f" (also different: {', '.join(others)})" if others else ""
             raise CheckpointError(
-                f"the checkpoint {self.folder} belongs to another load: its {name} is {quote(manifest.get(name))}, "
-                f"not {quote(self._manifest[name])}{also}; give the same arguments as then, or another folder "
+                f"the checkpoint {self.folder} belongs to another load: its {name} is {quote(found.load.get(name))}, "
+                f"not {quote(self._manifest.load[name])}{also}; give the same arguments as then, or another folder "
                 "(or delete this one); nothing was changed"
             )
+        self._manifest = found
+
+    def _write_manifest(self) -> None:
+        if self._durable:
+            text = msgspec.json.format(msgspec.json.encode(self._manifest))
+            with self._usable():
+                write_durably(self.folder / MANIFEST, lambda file: file.write(text))
 
     def _find_windows(self) -> None:
         for leftover in self.folder.glob(f"window-*{TEMPORARY_SUFFIX}"):
             leftover.unlink()
-        numbers = [0]
         for path in sorted(self.folder.glob("window-*.parquet")):
-            self._windows[path] = self._finished_window(path, self._read_metadata(path))
-            numbers.append(int(path.name.split("-")[1]))
-        self._numbers = itertools.count(max(numbers) + 1)
-        previous: dict[str, Period] = {}
-        for path, one in sorted(self._windows.items(), key=lambda entry: entry[1].window.period):
-            before = previous.get(one.window.ledger_id)
-            if before is not None and before.end_date >= one.window.period.start_date:
-                raise self._damaged(path, "its days are also in another window")
-            previous[one.window.ledger_id] = one.window.period
+            self._windows[path] = self._finished_window(path)
 
-    def _write(self, content: pa.Buffer) -> Path:
-        with self._lock:
-            if not self._is_open:
-                raise CheckpointError(f"the load of checkpoint {self.folder} has ended; this window was not written")
-            path = self.folder / f"window-{next(self._numbers):06}-{_digest(content)}.parquet"
-        try:
-            if self._durable:
-                write_durably(path, lambda file: file.write(content), remove_leftovers=False)
-            else:
-                replace_file(path, lambda file: file.write(content), sync=False, remove_leftovers=False)
-        except OSError as error:
-            raise self._unusable(error) from error
-        return path
-
-    def _read_metadata(self, path: Path) -> dict[str, Any]:
-        """Metadata of a window; refuses one that is damaged or of another load."""
-        try:
-            parquet = pq.read_metadata(pa.BufferReader(self._read_content(path)))
-            metadata = json.loads(parquet.metadata[_METADATA_KEY])
-        except (pa.ArrowException, TypeError, KeyError, ValueError, RecursionError):
-            raise self._damaged(path, "it is not a window") from None
-        if metadata.get("load") != self._load_digest:
+    def _finished_window(self, path: Path) -> FinishedWindow:
+        """Window of a file; refuses one that is damaged or of another load."""
+        found = pq.read_metadata(pa.BufferReader(self._read_content(path))).metadata
+        stated = msgspec.json.decode(found[_METADATA_KEY], type=_WindowMetadata)
+        if stated.load != self._load_digest:
             raise self._damaged(path, "it belongs to another load")
-        if metadata["lines"] != parquet.num_rows:
-            raise self._damaged(path, f"it has {parquet.num_rows} lines, not {metadata['lines']}")
-        return dict(metadata)
-
-    def _finished_window(self, path: Path, metadata: dict[str, Any]) -> FinishedWindow:
-        period = Period.of(metadata["start_date"], metadata["end_date"], self._request.period.time_zone)
-        return FinishedWindow(
-            window=Window(self._manifest["ledger_ids"][metadata["ledger"]], period),
-            lines=metadata["lines"],
-            pages=metadata["pages"],
-            noise_removed=metadata["noise_removed"],
-            repeats_removed=metadata["repeats_removed"],
-            characters_replaced=metadata["characters_replaced"],
-            newest=metadata["newest"] and dt.datetime.fromisoformat(metadata["newest"]),
-            read_at=dt.datetime.fromisoformat(metadata["read_at"]),
-            read_table=partial(self._read_table, path),
-            path=path,
-        )
+        window = Window(stated.ledger_id, Period(stated.start_date, stated.end_date, self._time_zone))
+        return FinishedWindow(window, stated.counts, stated.read_at, partial(self._read_table, path), path)
 
     def _read_table(self, path: Path) -> pa.Table:
-        content = self._read_content(path)
-        table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False).replace_schema_metadata(None)
-        if table.schema != line_schema(self._request.expand, self._request.scale):
-            raise self._damaged(path, "it has other columns")
-        return table
+        content = pa.BufferReader(self._read_content(path))
+        return pq.ParquetFile(content).read(use_threads=False).replace_schema_metadata(None)
 
     def _read_content(self, path: Path) -> bytes:
-        """Bytes of a window, checked against its digest: a Parquet reader may crash on damaged files."""
-        name = _NAME.fullmatch(path.name)
-        if name is None:
-            raise self._damaged(path, "its name is not that of a window")
-        try:
+        """Bytes of a window, checked against its name: a Parquet reader may crash on damaged files."""
+        with self._usable():
             content = path.read_bytes()
-        except OSError as error:
-            raise self._unusable(error) from error
-        if _digest(content) != name["digest"]:
+        if path.name != _name(content):
             raise self._damaged(path, "it is truncated or was modified")
         return content
 
@@ -331,15 +286,22 @@ class Checkpoint(WindowStore):
         )
         return CheckpointError(msg)
 
-    def _unusable(self, error: OSError) -> CheckpointError:
-        advice = self.recovery_hint() if self._windows else "no request was sent, give another folder"
-        msg = f"the checkpoint {self.folder} cannot be used ({error.strerror or error}); {advice}"
-        return CheckpointError(msg)
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        """Name the folder where the disk refuses something, and what is safe."""
+        try:
+            yield
+        except OSError as error:
+            advice = self.recovery_hint() if self._windows else "no request was sent, give another folder"
+            raise CheckpointError(
+                f"the checkpoint {self.folder} cannot be used ({error.strerror or error}); {advice}"
+            ) from error
 
 
 def _digest(content: bytes | pa.Buffer) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
-def _to_text(metadata: dict[str, Any]) -> str:
-    return json.dumps(metadata, sort_keys=True, ensure_ascii=True)
+def _name(content: bytes | pa.Buffer) -> str:
+    """File name of a window."""
+    return f"window-{_digest(content)}.parquet"

@@ -1,4 +1,4 @@
-"""Arrow tables of line entries: their columns, order, repeated lines, and the days that lines lie on.
+"""Arrow tables of line entries: their columns, order, repeated lines, the days that lines lie on, and their frames.
 
 The columns follow :class:`~accounting_analytics.schemas.LineEntries`, which says for each column which field it is.
 Both page decoders, the schema of windows on disk and the frames use them.
@@ -10,18 +10,22 @@ from functools import cache, reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics import column_conversion
-from accounting_analytics.column_conversion import local_midnights
-from accounting_analytics.errors import ProtocolError
-from accounting_analytics.money import DEFAULT_SCALE, arrow_type
+from accounting_analytics.column_conversion import local_midnights, signed
+from accounting_analytics.errors import AmountError, ProtocolError
+from accounting_analytics.money import DEFAULT_SCALE, arrow_type, to_floats
 from accounting_analytics.periods import LOCALTIME, Period, local_date, zone
 from accounting_analytics.schemas import LineEntries
 
 if TYPE_CHECKING:
     import datetime as dt
+
+    import numpy.typing as npt
+    from pandas.api.extensions import ExtensionDtype
 
 TEXT = pa.string()
 INSTANT = pa.timestamp("us", "UTC")
@@ -35,6 +39,7 @@ _ARROW_TYPES = {
     column_conversion.BOOLEAN: pa.bool_(),
     np.dtype(np.float64): AMOUNT,
 }
+_DTYPES = {TEXT: column_conversion.TEXT, INSTANT: column_conversion.INSTANT, pa.bool_(): column_conversion.BOOLEAN}
 
 
 class LineColumn(NamedTuple):
@@ -80,9 +85,6 @@ def require_in_period(table: pa.Table, period: Period, where: str) -> None:
     """Refuse lines outside the period; in the zone `localtime`, which only the service knows, nothing is checked."""
     if period.time_zone == LOCALTIME or not table.num_rows:
         return
-    first, last = pc.min_max(table["datetime"]).as_py().values()
-    if any(start <= first and (end is None or last < end) for start, end in period.instants()):
-        return
     inside = are_within(table, period)
     if not pc.all(inside).as_py():
         row = pc.index(inside, False).as_py()
@@ -108,21 +110,21 @@ def with_local_dates(table: pa.Table, time_zone: str) -> pa.Table:
 
 
 def remove_repeats(table: pa.Table) -> tuple[pa.Table, int]:
-    """Table with each line once, and how many repeats were removed; an id with two different contents is refused."""
+    """Table with each line once, in any order if any is repeated, and how many repeats were removed.
+
+    An id with two different contents is refused.
+    """
     if len(table["id"].unique()) == table.num_rows:
         return table, 0
-    positions = table.select(["id"]).append_column("row", pa.array(range(table.num_rows)))
-    firsts = positions.group_by("id", use_threads=False).aggregate([("row", "min")])
-    first_rows = dict(zip(firsts["id"].to_pylist(), firsts["row_min"].to_pylist(), strict=True))
-    for row, line_id in enumerate(table["id"].to_pylist()):
-        first = first_rows[line_id]
-        if row != first and table.slice(row, 1).to_pylist() != table.slice(first, 1).to_pylist():
-            raise ProtocolError(
-                f"list line entries (ledger {table['ledger_id'][row]}): line {line_id} was sent twice with different "
-                "content: the books changed during the load: load again"
-            )
-    unique = table.take(pa.array(sorted(first_rows.values())))
-    return unique, table.num_rows - unique.num_rows
+    lines = table.group_by(table.column_names, use_threads=False).aggregate([])
+    ids = lines["id"].to_pandas()
+    if not ids.is_unique:
+        row = int(ids.duplicated().to_numpy().argmax())
+        raise ProtocolError(
+            f"list line entries (ledger {lines['ledger_id'][row]}): line {ids[row]} was sent twice with different "
+            "content: the books changed during the load: load again"
+        )
+    return lines, table.num_rows - lines.num_rows
 
 
 def sort_lines(table: pa.Table) -> pa.Table:
@@ -149,3 +151,33 @@ def are_within(table: pa.Table, period: Period) -> pa.ChunkedArray:
 def _is_between(instants: pa.ChunkedArray, start: dt.datetime, end: dt.datetime | None) -> pa.ChunkedArray:
     started = pc.greater_equal(instants, pa.scalar(start, INSTANT))
     return started if end is None else pc.and_(started, pc.less(instants, pa.scalar(end, INSTANT)))
+
+
+def to_line_frame(table: pa.Table, scale: int, time_zone: str, *, as_decimals: bool = False) -> pd.DataFrame:
+    """Convert exact lines to a validated frame, with the local date of each."""
+    table = with_local_dates(table, time_zone)
+    amounts = [] if as_decimals else [field.name for field in table.schema if pa.types.is_decimal(field.type)]
+    columns = {name: _floats(table, name) for name in amounts if name != "signed_amount"}
+    frame = table.drop_columns(amounts).to_pandas(types_mapper=_dtype)
+    for name, values in columns.items():
+        frame[name] = values
+    if amounts:
+        frame["signed_amount"] = signed(frame["amount"], frame["debit_credit"])
+    frame = frame[table.column_names]
+    frame.attrs["scale"] = scale
+    return LineEntries.require_valid(frame)
+
+
+def _floats(table: pa.Table, name: str) -> npt.NDArray[np.float64]:
+    try:
+        return to_floats(table[name])
+    except AmountError as error:
+        largest = pc.index(pc.abs(table[name]), pc.max(pc.abs(table[name]))).as_py()
+        raise AmountError(
+            f"line entry {table['id'][largest]} of ledger {table['ledger_id'][largest]}: {name}: {error}"
+        ) from None
+
+
+def _dtype(kind: pa.DataType) -> ExtensionDtype | None:
+    """Dtype of a column; decimals keep their Arrow type."""
+    return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else _DTYPES.get(kind)

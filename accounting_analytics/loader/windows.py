@@ -1,4 +1,4 @@
-"""Windows: the days of a ledger, split so that they can be read in parallel.
+"""Windows: the days of a ledger, split so that they can be read in parallel, each read page by page to its end.
 
 Pages can only be followed one after the other, so a ledger of many pages is read as several windows of days. How many
 days make a window is estimated from how many lines lie on the days of the first page. The order in which the service
@@ -9,27 +9,36 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import threading
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accounting_analytics.client.paging import follow_pages, restart_on_expired_token
+from accounting_analytics.errors import ExpiredPageTokenError, ProtocolError, ServiceError, with_context
 from accounting_analytics.load_metadata import DayRange, subtract_days
+from accounting_analytics.loader.line_tables import line_schema, remove_repeats, require_in_period, sort_lines
+from accounting_analytics.loader.pages import read_page
+from accounting_analytics.loader.request import PAGE_SIZE
 from accounting_analytics.periods import LOCALTIME, Period, local_date, zone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-PAGE_SIZE = 1000
+    from accounting_analytics.loader.pages import DecodedPage
+    from accounting_analytics.loader.request import LoadRequest
+
 MIN_PAGES_TO_SPLIT = 5
 """Fewer remaining pages than these are read one after the other."""
 _DAY = dt.timedelta(days=1)
+_ATTEMPTS = 3
 _MAX_PAGES_PER_WINDOW = 10
-_MAX_PAGES_IN_FLIGHT = 160
-"""Pages that the windows in flight hold together at most, which bounds the memory of a load."""
 _MAX_WINDOWS = 4
 """Windows for each request in flight that one split makes at most."""
 _LEFT_EMPTY = 0.1
@@ -45,11 +54,6 @@ class Window:
     expected_pages: float | None = None
 
     @property
-    def size(self) -> float:
-        """Expected pages, infinite where nothing is known: what may be large is read first."""
-        return math.inf if self.expected_pages is None else self.expected_pages
-
-    @property
     def expected_lines(self) -> float:
         """Expected lines, 0 where nothing is known."""
         return (self.expected_pages or 0) * PAGE_SIZE
@@ -58,19 +62,24 @@ class Window:
         return f"ledger {self.ledger_id}, {self.period}"
 
 
+class WindowCounts(msgspec.Struct, frozen=True):
+    """How many lines and pages a window has, and how many values were normalized."""
+
+    lines: int
+    pages: int
+    noise_removed: int
+    repeats_removed: int
+    characters_replaced: int
+
+
 @dataclass(frozen=True)
 class FinishedWindow:
     """A window that was read to its end, from `read_at` on; `read_table` returns its lines by (datetime, id)."""
 
     window: Window
-    lines: int
-    pages: int
-    noise_removed: int
-    repeats_removed: int
-    newest: dt.datetime | None
-    read_table: Callable[[], pa.Table]
-    characters_replaced: int
+    counts: WindowCounts
     read_at: dt.datetime
+    read_table: Callable[[], pa.Table]
     path: Path | None = None
 
 
@@ -85,14 +94,13 @@ def group_by_ledger(windows: Iterable[FinishedWindow]) -> defaultdict[str, list[
 class DensityEstimate(NamedTuple):
     """How many lines the rest of a window has, estimated from one page.
 
-    `first` and `last` are the days that are not read yet, if the service continues in the same order; `backwards` is
-    whether the newest lines come first. The service may put fewer lines on a page than requested.
+    `rest` are the days that are not read yet, if the service continues in the same order; `backwards` is whether the
+    newest lines come first. The service may put fewer lines on a page than requested.
     """
 
     lines_per_day: float
     lines_per_page: int
-    first: dt.date
-    last: dt.date
+    rest: Period
     backwards: bool
 
     @classmethod
@@ -102,23 +110,18 @@ class DensityEstimate(NamedTuple):
         if count < 2:  # noqa: PLR2004 (one line has no direction)
             return None
         earlier, later = instants[:-1], instants[1:]
-        if pc.all(pc.less_equal(earlier, later)).as_py():
-            backwards = False
-        elif pc.all(pc.greater_equal(earlier, later)).as_py():
-            backwards = True
-        else:
+        backwards = not pc.all(pc.less_equal(earlier, later)).as_py()
+        if backwards and not pc.all(pc.greater_equal(earlier, later)).as_py():
             return None
         start, end = sorted(instants[at].as_py() for at in (0, count - 1))
-        oldest, newest = (_local_day(instant, window) for instant in (start, end))
         lines_per_day = count / max((end - start) / _DAY, 1)  # hours of one day do not predict the next day
-        if backwards:
-            return cls(lines_per_day, count, window.start_date, min(oldest, window.end_date), backwards=True)
-        return cls(lines_per_day, count, max(newest, window.start_date), window.end_date, backwards=False)
+        days = (window.start_date, _day(start, window)) if backwards else (_day(end, window), window.end_date)
+        return cls(lines_per_day, count, Period(*days, window.time_zone), backwards)
 
     @property
     def pages(self) -> float:
         """Pages to expect on the days that are not read yet."""
-        return ((self.last - self.first).days + 1) * self.lines_per_day / self.lines_per_page
+        return self.rest.days * self.lines_per_day / self.lines_per_page
 
 
 def should_split(window: Window, density: DensityEstimate, pages_read: int) -> bool:
@@ -130,19 +133,29 @@ def should_split(window: Window, density: DensityEstimate, pages_read: int) -> b
 def split(window: Window, density: DensityEstimate, in_flight: int) -> list[Window]:
     """Split a dense window into windows of a few pages, enough of them to be read in parallel.
 
-    The days that the page covers are one more window. Of a very long window only the days next to the page are split;
-    the days beyond are one window of unknown size, because lines may be denser or sparser there.
+    A window has a fair share of the pages, few enough to balance, and is not quite full, so that few spill over. The
+    days that the page covers are one more window. Of a very long window only the days next to the page are split; the
+    days beyond are one window of unknown size, because lines may be denser or sparser there.
     """
-    rest = Period(density.first, density.last, window.period.time_zone)
-    covered = [one.period for one in gaps(window.ledger_id, window.period, [rest])]
-    days = _days_per_window(rest.days, density, in_flight)
-    near, far = _near_and_far(rest, min(days * _MAX_WINDOWS * in_flight, rest.days), backwards=density.backwards)
+    fair_share = min(max(math.ceil(density.pages / in_flight), 1), _MAX_PAGES_PER_WINDOW)
+    lines = (fair_share - _LEFT_EMPTY) * density.lines_per_page
+    days = min(max(int(lines / density.lines_per_day), 1), density.rest.days)
+    near = _days_next_to_page(density, days * _MAX_WINDOWS * in_flight)
     pages = days * density.lines_per_day / density.lines_per_page
     return [
-        *(Window(window.ledger_id, period, 1) for period in covered),
+        *gaps(window.ledger_id, window.period, [near]),
         *(Window(window.ledger_id, period, pages) for period in near.windows(days)),
-        *([] if far is None else [Window(window.ledger_id, far)]),
     ]
+
+
+def _days_next_to_page(density: DensityEstimate, days: int) -> Period:
+    """So many of the days that are not read yet, those that follow the page first."""
+    rest = density.rest
+    if days >= rest.days:
+        return rest
+    if density.backwards:
+        return Period(rest.end_date - (days - 1) * _DAY, rest.end_date, rest.time_zone)
+    return Period(rest.start_date, rest.start_date + (days - 1) * _DAY, rest.time_zone)
 
 
 def halve(window: Window) -> list[Window]:
@@ -167,26 +180,89 @@ def unread_windows(ledger_ids: Iterable[str], period: Period, finished: Iterable
     ]
 
 
-def _days_per_window(days: int, density: DensityEstimate, in_flight: int) -> int:
-    """Days a window: a fair share of the pages, few enough to balance, and not quite full, so that few spill over."""
-    fair_share = max(math.ceil(density.pages / in_flight), 1)
-    pages = min(fair_share, _MAX_PAGES_PER_WINDOW, max(_MAX_PAGES_IN_FLIGHT // in_flight, 2))
-    lines = (pages - _LEFT_EMPTY) * density.lines_per_page
-    return min(max(int(lines / density.lines_per_day), 1), days)
-
-
-def _near_and_far(rest: Period, days: int, *, backwards: bool) -> tuple[Period, Period | None]:
-    """Days next to the page, and those beyond if there are any."""
-    if days >= rest.days:
-        return rest, None
-    if backwards:
-        border = rest.end_date - days * _DAY
-        return Period(border + _DAY, rest.end_date, rest.time_zone), Period(rest.start_date, border, rest.time_zone)
-    border = rest.start_date + days * _DAY
-    return Period(rest.start_date, border - _DAY, rest.time_zone), Period(border, rest.end_date, rest.time_zone)
-
-
-def _local_day(instant: dt.datetime, period: Period) -> dt.date:
+def _day(instant: dt.datetime, period: Period) -> dt.date:
     """Day of an instant within the period; UTC is near enough to the service's own zone for an estimate."""
     date = local_date(instant, zone("UTC" if period.time_zone == LOCALTIME else period.time_zone))
     return min(max(date, period.start_date), period.end_date)
+
+
+class LoadStoppedError(Exception):
+    """The load failed elsewhere while this window was read."""
+
+
+class WindowReader:
+    """Reads windows of one request; several threads may use it in parallel.
+
+    Dense windows are split into as many as are read in parallel, and more. When `stop` is set, no further page is
+    requested.
+    """
+
+    def __init__(self, request: LoadRequest) -> None:
+        self.request = request
+        self.stop = threading.Event()
+        self._began = dt.datetime.now(dt.UTC)
+
+    def read(self, window: Window) -> FinishedWindow | list[Window]:
+        """Read a window to its end, or return the smaller windows to read instead."""
+        may_split = self.request.in_flight > 1 and window.period.days > 1
+        pages = []
+        try:
+            for page in self._pages(window):
+                pages.append(page)
+                if may_split and page.next_page_token is not None:
+                    density = DensityEstimate.from_page(page.table["datetime"], window.period)
+                    if density is not None and should_split(window, density, len(pages)):
+                        return split(window, density, self.request.in_flight)
+        except ExpiredPageTokenError:
+            # half a window has half the pages, so its tokens need not live as long
+            return halve(window) if window.period.days > 1 else self.read_whole(window)
+        return self._join(window, pages)
+
+    def read_whole(self, window: Window) -> FinishedWindow:
+        """Read a window to its end, whatever its size."""
+        try:
+            pages = restart_on_expired_token(lambda: list(self._pages(window)), attempts=_ATTEMPTS)
+        except ExpiredPageTokenError as error:
+            raise ProtocolError(
+                f"list line entries ({window}): the service refused its own page token in each of {_ATTEMPTS} attempts "
+                f"to read all pages of these days; the last refusal: {error}"
+            ) from None
+        return self._join(window, pages)
+
+    def _pages(self, window: Window) -> Iterator[DecodedPage]:
+        return follow_pages(partial(self._request_page, window), subject=f"list line entries ({window})")
+
+    def _request_page(self, window: Window, token: str | None, number: int) -> DecodedPage:
+        """Request and decode a page; threads wait for the service in parallel."""
+        if self.stop.is_set():
+            raise LoadStoppedError
+        request, where = self.request, f"list line entries ({window}), page {number}"
+        arguments = request.page_arguments(window.ledger_id, window.period, token)
+        try:
+            page = read_page(
+                partial(request.client.list_line_entries_json, **arguments),
+                partial(request.client.list_line_entries, **arguments),
+                where,
+                ledger_id=window.ledger_id,
+                expand=request.expand,
+                scale=request.scale,
+            )
+        except ServiceError as error:
+            if str(error).startswith(where):
+                raise
+            raise with_context(error, f"page {number} of its window") from None
+        require_in_period(page.table, window.period, where)
+        return page
+
+    def _join(self, window: Window, pages: list[DecodedPage]) -> FinishedWindow:
+        schema = line_schema(self.request.expand, self.request.scale)
+        unique, repeats = remove_repeats(pa.concat_tables([schema.empty_table(), *(page.table for page in pages)]))
+        table = sort_lines(unique)
+        counts = WindowCounts(
+            lines=table.num_rows,
+            pages=len(pages),
+            noise_removed=sum(page.noise_removed for page in pages),
+            repeats_removed=repeats,
+            characters_replaced=sum(page.characters_replaced for page in pages),
+        )
+        return FinishedWindow(window, counts, self._began, lambda: table)

@@ -16,7 +16,7 @@ from accounting_analytics.column_conversion import split_list, total
 from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.load_metadata import books_notes
-from accounting_analytics.loader.load_estimate import DOCUMENTED_RATE
+from accounting_analytics.loader.estimate import DOCUMENTED_RATE
 from accounting_analytics.messages import count_of
 from accounting_analytics.money import format_amount
 from accounting_analytics.recategorization.changes_and_outcomes import (

@@ -18,8 +18,8 @@ from accounting_analytics.books.drift import compare_lines
 from accounting_analytics.books.storage import table_schema
 from accounting_analytics.changed_lines import KINDS
 from accounting_analytics.errors import InputError
-from accounting_analytics.loader.line_entries import load_line_table, to_line_frame
-from accounting_analytics.loader.line_tables import sort_lines
+from accounting_analytics.loader.line_tables import sort_lines, to_line_frame
+from accounting_analytics.loader.load import load_line_table
 from accounting_analytics.money import from_minor_units
 from accounting_analytics.schemas import EntryDrift, LedgerDrift, LineEntries
 

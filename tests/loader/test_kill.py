@@ -71,7 +71,7 @@ def finished(folder):
     windows = []
     for path in folder.glob("window-*.parquet"):
         metadata = json.loads(pq.read_metadata(path).metadata[b"accounting_analytics.window"])
-        windows.append((LEDGERS[metadata["ledger"]], metadata["start_date"], metadata["end_date"]))
+        windows.append((metadata["ledger_id"], metadata["start_date"], metadata["end_date"]))
     return windows
 
 

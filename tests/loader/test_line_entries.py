@@ -246,7 +246,7 @@ def test_the_traceback_of_a_failed_load_is_short(connected):
         "load_line_entries",
         "load_windows",
         "_read_windows",
-        "results",
+        "run_in_parallel",
     ]
 
 

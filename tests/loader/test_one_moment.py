@@ -1,6 +1,7 @@
 """Loads of one moment: entries that are posted or recategorized between two pages are found on any day."""
 
 import datetime as dt
+import json
 import random
 import threading
 from decimal import Decimal
@@ -177,7 +178,7 @@ def test_books_that_never_rest_are_a_clear_error(connected, make_ledgers, spread
             service.change(lambda lines: lines.insert(0, lines[0] | {"id": f"lin_new_{service.requests}"}))
         return service(request)
 
-    with pytest.raises(ChangedWhileReadingError, match=r"1 ledger.*led_1.*in each of 3 checks.*lin_new_.*load again"):
+    with pytest.raises(ChangedWhileReadingError, match=r"ledger led_1.*in each of 3 checks.*lin_new_.*load again"):
         aa.load_line_entries(connected(answer), ["led_1", "led_2"], *QUARTER, consistency="all", in_flight=1)
 
 
@@ -212,7 +213,8 @@ def test_a_checkpoint_resumes_and_states_what_was_verified(served, tmp_path):
         frame = books.load(books.client(writer), checkpoint=folder, consistency="all")
         assert frame.equals(books.moments[-1])
         assert bool(writer.pages) is expected
-    (folder / "verified.json").write_text("[]")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"verified": None}))
     writer = books.writer()
     assert books.load(books.client(writer), checkpoint=folder, consistency=MARCH).equals(frame)
     assert writer.pages

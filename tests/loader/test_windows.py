@@ -153,7 +153,7 @@ def test_a_split_covers_each_day_once(*, first, length, a_day, at, backwards, in
     whole = aa.Period(first, first + dt.timedelta(days=length - 1))
     border = first + dt.timedelta(days=int(at * (length - 1)))
     rest = (whole.start_date, border) if backwards else (border, whole.end_date)
-    density = DensityEstimate(a_day, 1000, *rest, backwards=backwards)
+    density = DensityEstimate(a_day, 1000, aa.Period(*rest), backwards=backwards)
     windows = split(Window("led_1", whole), density, in_flight)
     covered = sorted(one.period.start_date + dt.timedelta(days=n) for one in windows for n in range(one.period.days))
     assert covered == [whole.start_date + dt.timedelta(days=n) for n in range(length)]
@@ -184,5 +184,5 @@ def test_gaps_are_the_unfinished_days(first, length, done):
 def test_the_end_of_the_calendar_can_be_split():
     """A split never calculates a day after 9999-12-31."""
     whole = aa.Period(dt.date(9999, 1, 1), dt.date.max)
-    density = DensityEstimate(1000, 1000, whole.start_date, whole.end_date, backwards=True)
+    density = DensityEstimate(1000, 1000, whole, backwards=True)
     assert max(one.period.end_date for one in split(Window("led_1", whole), density, 4)) == dt.date.max

@@ -14,8 +14,8 @@ from accounting_analytics.client.records import flattened
 from accounting_analytics.errors import AmountError, ProtocolError
 from accounting_analytics.load_metadata import CHARACTERS_REPLACED, NOISE_REMOVED, count_notes
 from accounting_analytics.loader.line_tables import INSTANT, TEXT, require_in_period
-from accounting_analytics.loader.load_request import requested_days
-from accounting_analytics.loader.strict_page_decoder import instants_in_utc
+from accounting_analytics.loader.pages import instants_in_utc
+from accounting_analytics.loader.request import requested_days
 from accounting_analytics.local_books import LocalBooks, days_of_books
 from accounting_analytics.money import parse_amount
 from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines

@@ -11,7 +11,7 @@ from long_cases import also_long
 import accounting_analytics as aa
 from accounting_analytics.errors import InputError, ProtocolError, ServerFaultError
 from accounting_analytics.load_metadata import LOAD_METADATA_KEY
-from accounting_analytics.loader import merged_parquet_file
+from accounting_analytics.loader import parquet_file
 
 PERIOD = ("2025-01-01", "2025-03-31")
 LEDGERS = ["led_3", "led_1", "led_2"]
@@ -21,8 +21,8 @@ LEDGERS = ["led_3", "led_1", "led_2"]
 @pytest.mark.parametrize("zone", ["America/St_Johns", *also_long("UTC", "localtime")])
 def test_the_file_equals_the_frame(connected, interleaved, tmp_path, monkeypatch, *, rows, zone):
     """Rows and types are those of a frame of decimals, whatever the size of the batches and of the parts sorted."""
-    monkeypatch.setattr(merged_parquet_file, "_ROWS_PER_BATCH", rows)
-    monkeypatch.setattr(merged_parquet_file, "_LINES_PER_PART", 4 * rows)
+    monkeypatch.setattr(parquet_file, "_ROWS_PER_BATCH", rows)
+    monkeypatch.setattr(parquet_file, "_LINES_PER_PART", 4 * rows)
     frame = aa.load_line_entries(connected(interleaved, amounts="decimal"), LEDGERS, *PERIOD, time_zone=zone)
     path = tmp_path / "deep [1] *?" / "lines.parquet"
     written = aa.load_line_entries_to_parquet(connected(interleaved), LEDGERS, *PERIOD, path, time_zone=zone)

@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, BinaryIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import write_durably
 from accounting_analytics.duckdb_settings import WITHOUT_EXTENSIONS, exact_name
 from accounting_analytics.errors import InputError
 from accounting_analytics.load_metadata import to_file_metadata
+from accounting_analytics.loader.checkpoint import Checkpoint
 from accounting_analytics.loader.line_tables import line_schema, remove_repeats, with_local_dates
+from accounting_analytics.loader.load import load_windows
+from accounting_analytics.loader.request import LoadRequest
 from accounting_analytics.messages import fit_terminal
+from accounting_analytics.progress import LoadProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
-    from accounting_analytics.loader.whole_load import LoadedWindows
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.loader.load import LoadedWindows
+    from accounting_analytics.loader.request import RequestOptions
     from accounting_analytics.loader.windows import FinishedWindow
-    from accounting_analytics.periods import Period
+    from accounting_analytics.periods import DateLike, Period
 
 _ROWS_PER_BATCH = 1 << 15
 _LINES_PER_PART = 100_000
@@ -64,7 +71,56 @@ class LoadedFile:
         return f"{self.lines:,} lines in {self.path}"
 
 
-def write_parquet(loaded: LoadedWindows, path: Path) -> LoadedFile:
+def load_line_entries_to_parquet(
+    client: LedgerClient,
+    ledger_ids: Iterable[str],
+    start_date: DateLike,
+    end_date: DateLike,
+    path: str | Path,
+    *,
+    progress: bool | None = None,
+    **options: Unpack[RequestOptions],
+) -> LoadedFile:
+    """Load all line entries of some ledgers in a period into one Parquet file, ordered by (datetime, id).
+
+    Memory holds the windows in flight, not the books. The file appears when it is complete; its previous content stays
+    until then. The options are those of :func:`load_line_entries`.
+
+    Returns
+    -------
+    LoadedFile
+        Path, rows, notes.
+
+    Raises
+    ------
+    ServiceError
+        The service failed or broke its interface; no file was written.
+    ChangedWhileReadingError
+        Lines were added, removed or changed during the load.
+    CheckpointError
+        The checkpoint belongs to another load, is in use, is damaged, or cannot be written.
+    InputError
+        The file cannot be written.
+    """
+    request = LoadRequest.from_options(client, ledger_ids, start_date, end_date, **options)
+    target = to_path(path, "path")
+    with ExitStack() as stack:
+        folder = request.checkpoint or Path(stack.enter_context(_temporary_folder(target.parent)))
+        store = stack.enter_context(Checkpoint(folder, request, temporary=request.checkpoint is None))
+        bar = stack.enter_context(LoadProgress(progress, lambda: client.quota.remaining))
+        return _write_parquet(load_windows(request, store, bar), target)
+
+
+def _temporary_folder(parent: Path) -> TemporaryDirectory[str]:
+    """Folder beside a file that is written, deleted after the load."""
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        return TemporaryDirectory(prefix=".line-entries-", dir=parent, ignore_cleanup_errors=True)
+    except OSError as error:
+        raise InputError(f"{parent} cannot be written ({error.strerror or error}); no request was sent") from error
+
+
+def _write_parquet(loaded: LoadedWindows, path: Path) -> LoadedFile:
     """Write all lines of a load, each once, ordered by (datetime, id); the file appears when it is complete."""
     time_zone = loaded.request.period.time_zone
     lines = line_schema(loaded.request.expand, loaded.request.scale)
@@ -99,12 +155,12 @@ def _sorted_lines(
 
     An id that two windows have with different content is refused before the first batch.
     """
-    windows = [one for one in loaded.windows if one.path is not None and one.lines]
+    windows = [one for one in loaded.windows if one.path is not None and one.counts.lines]
     if not windows:
         yield (), 0
         return
     with (
-        tempfile.TemporaryDirectory(prefix=".line-entries-", dir=folder, ignore_cleanup_errors=True) as temporary,
+        TemporaryDirectory(prefix=".line-entries-", dir=folder, ignore_cleanup_errors=True) as temporary,
         duckdb.connect(config=_CONFIG | {"temp_directory": temporary}) as database,
     ):
         database.execute("set TimeZone = 'UTC'")
@@ -120,7 +176,7 @@ def _in_order(
     database: duckdb.DuckDBPyConnection, windows: Sequence[FinishedWindow], query: str
 ) -> Iterator[pa.RecordBatch]:
     """Sort the lines in parts of so many that DuckDB can, one after the other, from the files that may have some."""
-    parts = math.ceil(sum(one.lines for one in windows) / _LINES_PER_PART)
+    parts = math.ceil(sum(one.counts.lines for one in windows) / _LINES_PER_PART)
     shares = [part / parts for part in range(1, parts)]
     bounds = database.sql(f"select approx_quantile(epoch_us(datetime), {shares}::float[])::bigint[] from line")  # noqa: S608 (our own numbers)
     limits = bounds.fetchall()[0][0] if shares else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import pandas as pd
 import pyarrow as pa
@@ -13,24 +13,19 @@ import pyarrow as pa
 from accounting_analytics.errors import InputError
 from accounting_analytics.loader.checkpoint import MANIFEST, Checkpoint
 from accounting_analytics.loader.line_tables import INSTANT
-from accounting_analytics.loader.strict_page_decoder import instants_in_utc
-from accounting_analytics.loader.windows import (
-    MIN_PAGES_TO_SPLIT,
-    PAGE_SIZE,
-    DensityEstimate,
-    FinishedWindow,
-    Window,
-    unread_windows,
-)
-from accounting_analytics.loader.worker_pool import WorkerPool
+from accounting_analytics.loader.pages import instants_in_utc
+from accounting_analytics.loader.parallel import run_in_parallel
+from accounting_analytics.loader.request import PAGE_SIZE, LoadRequest
+from accounting_analytics.loader.windows import MIN_PAGES_TO_SPLIT, DensityEstimate, FinishedWindow, unread_windows
 from accounting_analytics.messages import count_of
 from accounting_analytics.results import Result, ResultPart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from accounting_analytics.loader.load_request import LoadRequest
-    from accounting_analytics.periods import Period
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.loader.request import RequestOptions
+    from accounting_analytics.periods import DateLike
 
 DOCUMENTED_RATE = 320.0
 """Requests a minute that the service allows an instance, according to its documentation."""
@@ -119,8 +114,35 @@ class LoadPlan(Result):
     __str__ = Result.explain
 
 
-def estimate_load(request: LoadRequest, requests_per_minute: float | None) -> LoadPlan:
-    """Request one page of each ledger that is not in the checkpoint, and calculate the cost of the load from it."""
+def plan_load(
+    client: LedgerClient,
+    ledger_ids: Iterable[str],
+    start_date: DateLike,
+    end_date: DateLike,
+    *,
+    requests_per_minute: float | None = None,
+    **options: Unpack[RequestOptions],
+) -> LoadPlan:
+    """Estimate what a load will cost, without loading.
+
+    One small page of each ledger that is not in the checkpoint yet shows how many lines it has on a day; the rest is
+    calculated from that.
+
+    Parameters
+    ----------
+    client, ledger_ids, start_date, end_date, **options
+        Those of :func:`load_line_entries`.
+    requests_per_minute : float, optional
+        The rate to calculate with; by default the rate limit that the service reports, else the documented one.
+
+    Raises
+    ------
+    ServiceError
+        The service failed.
+    CheckpointError
+        The checkpoint belongs to another load, is in use, or is damaged.
+    """
+    request = LoadRequest.from_options(client, ledger_ids, start_date, end_date, **options)
     if requests_per_minute is not None and not 0 < requests_per_minute < math.inf:
         raise InputError(f"requests_per_minute must be a positive number, not {requests_per_minute!r}")
     finished, is_verified = _read_finished(request)
@@ -128,23 +150,21 @@ def estimate_load(request: LoadRequest, requests_per_minute: float | None) -> Lo
     for window in unread_windows(request.ledger_ids, request.period, finished):
         unread_days[window.ledger_id] += window.period.days
     for one in finished:
-        kept_lines[one.window.ledger_id] += one.lines
-    pool: WorkerPool[str, tuple[str, _Remaining]] = WorkerPool(
-        lambda one: (one, _estimate_ledger(request, one, unread_days[one], kept_lines[one])),
-        size=lambda _: 1,
-        threads=request.in_flight,
-    )
-    remaining = dict(pool.results(unread_days))
-    rows = [
-        (ledger_id, *remaining.get(ledger_id, _NOTHING_REMAINS), kept_lines[ledger_id])
-        for ledger_id in request.ledger_ids
-    ]
-    reported = request.client.quota.limit
-    ledgers = pd.DataFrame(rows, columns=["ledger_id", "lines", "calls", "exact", "kept_lines"])
+        kept_lines[one.window.ledger_id] += one.counts.lines
+
+    def estimate(ledger_id: str) -> _LedgerCost:
+        return _estimate_ledger(request, ledger_id, unread_days[ledger_id], kept_lines[ledger_id])
+
+    costs = {one.ledger_id: one for one in run_in_parallel(estimate, unread_days, threads=request.in_flight)}
+    finished_ledgers = (_LedgerCost(one, 0, 0, exact=True, kept_lines=kept_lines[one]) for one in request.ledger_ids)
+    rows = [costs.get(one.ledger_id, one) for one in finished_ledgers]
+    ledgers = pd.DataFrame(rows, columns=_LedgerCost._fields)
     notes = request.notes
     if request.verified is not None and (unread_days or not is_verified):
-        ledgers["calls"] += _second_readings(ledgers, request.verified, request.period)
+        pages = ledgers["calls"] + (ledgers["kept_lines"] / PAGE_SIZE).map(math.ceil)
+        ledgers["calls"] += (pages * (request.verified.days / request.period.days)).map(math.ceil)
         notes = (*notes, f"The lines of {request.verified} are read twice, and again if the books change meanwhile.")
+    reported = client.quota.limit
     return LoadPlan(
         ledgers=ledgers,
         requests_per_minute=float(requests_per_minute or reported or DOCUMENTED_RATE),
@@ -155,15 +175,14 @@ def estimate_load(request: LoadRequest, requests_per_minute: float | None) -> Lo
     )
 
 
-class _Remaining(NamedTuple):
+class _LedgerCost(NamedTuple):
     """What is still to be loaded of a ledger: lines, calls for them, and whether that was counted."""
 
+    ledger_id: str
     lines: int
     calls: int
     exact: bool
-
-
-_NOTHING_REMAINS = _Remaining(0, 0, exact=True)
+    kept_lines: int
 
 
 def _read_finished(request: LoadRequest) -> tuple[list[FinishedWindow], bool]:
@@ -174,26 +193,18 @@ def _read_finished(request: LoadRequest) -> tuple[list[FinishedWindow], bool]:
         return list(store.finished()), request.verified is not None and store.is_verified(request.verified)
 
 
-def _estimate_ledger(request: LoadRequest, ledger_id: str, unread_days: int, kept_lines: int) -> _Remaining:
+def _estimate_ledger(request: LoadRequest, ledger_id: str, unread_days: int, kept_lines: int) -> _LedgerCost:
     """Estimate a ledger from the first page of its period, requested without expansions to keep it small."""
-    window = Window(ledger_id, request.period)
-    page = request.client.list_line_entries(**request.page_arguments(window) | {"expand": ()})
+    page = request.client.list_line_entries(**request.page_arguments(ledger_id, request.period) | {"expand": ()})
     count = len(page.records)
     share = unread_days / request.period.days
     if page.next_page_token is None:
-        return _Remaining(max(count - kept_lines, 0), 1, exact=share == 1)
-    instants = instants_in_utc([line.datetime for line in page.records], f"list line entries ({window})")
-    density = DensityEstimate.from_page(pa.chunked_array([pa.array(instants, INSTANT)]), window.period)
+        return _LedgerCost(ledger_id, max(count - kept_lines, 0), 1, exact=share == 1, kept_lines=kept_lines)
+    instants = instants_in_utc([line.datetime for line in page.records], f"list line entries (ledger {ledger_id})")
+    density = DensityEstimate.from_page(pa.chunked_array([pa.array(instants, INSTANT)]), request.period)
     # there is a second page, and where the lines are in no order, nothing more is known
     pages = share * (2 if density is None else max(density.pages, 2))
     # a ledger that is split: its first page is read twice, windows end within a page, the newest days are checked
     is_split = pages >= MIN_PAGES_TO_SPLIT
     calls = math.ceil(pages * _SPARE_REQUESTS) + 2 if is_split else math.ceil(pages) + 1
-    return _Remaining(round(pages * count), calls, exact=False)
-
-
-def _second_readings(ledgers: pd.DataFrame, verified: Period, loaded: Period) -> pd.Series:
-    """Count the requests that reading the verified days again takes, if nothing changes."""
-    share = verified.days / loaded.days
-    kept_pages = (ledgers["kept_lines"] / PAGE_SIZE).map(math.ceil)
-    return ((ledgers["calls"] + kept_pages) * share).map(math.ceil)
+    return _LedgerCost(ledger_id, round(pages * count), calls, exact=False, kept_lines=kept_lines)

@@ -1,15 +1,19 @@
-"""Ordinary pages of line entries straight into Arrow columns, without the interpreter's lock.
+"""Pages of line entries as Arrow tables: ordinary pages by Arrow's JSON reader, all others by wire records.
 
 Arrow's JSON reader parses a page with a schema made from the wire records, many times faster than Python objects are
-built, and on several threads. It refuses repeated and unknown names, other types, and amounts that do not fit the
-scale; what it would accept by mistake is checked here. Where there is any doubt the result is None, and the strict
-decoder reads or refuses the page.
+built, and without the interpreter's lock. It refuses repeated and unknown names, other types, and amounts that do not
+fit the scale; what it would accept by mistake is checked here. Where there is any doubt the strict decoder reads the
+page, or refuses it naming page, line and field.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import threading
 from functools import cache
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -17,13 +21,27 @@ import pyarrow.compute as pc
 import pyarrow.json
 from msgspec import inspect
 
-from accounting_analytics.client.records import LineEntry
-from accounting_analytics.client.strict_json import has_lone_surrogate, other_text_of
-from accounting_analytics.column_conversion import LIST_SEPARATOR
-from accounting_analytics.loader.line_tables import INSTANT, TEXT, line_schema, requested_columns
-from accounting_analytics.loader.strict_page_decoder import DecodedPage
-from accounting_analytics.money import arrow_type
+from accounting_analytics.client.records import LineEntry, LineEntryPage
+from accounting_analytics.client.strict_json import (
+    NotJSONError,
+    NotTheInterfaceError,
+    decode,
+    has_lone_surrogate,
+    other_text_of,
+)
+from accounting_analytics.column_conversion import LIST_SEPARATOR, SEPARATOR_IN_NAME
+from accounting_analytics.errors import AmountError, ProtocolError
+from accounting_analytics.loader.line_tables import AMOUNT, INSTANT, TEXT, line_schema, requested_columns
+from accounting_analytics.money import arrow_type, parse_amount
+from accounting_analytics.periods import as_utc
 
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Iterable, Sequence
+    from decimal import Decimal
+
+_DECODING = threading.Semaphore(min(os.cpu_count() or 1, 4))
+"""Pages decoded in parallel: more threads than processors only wait for each other."""
 _MAX_BYTES = 1 << 26
 _LINE = inspect.type_info(LineEntry)
 _NOT_READ = frozenset({"ledger"})
@@ -33,6 +51,44 @@ _OFFSET = r"(Z|[+-][0-9]{2}:[0-9]{2})$"
 _SIDES = pa.array(["debit", "credit"])
 _OTHER_AMOUNT = other_text_of(["amount"])
 _ESCAPE_IN_NAME = re.compile(rb'\\.[^"\\]*"[ \t\r\n]*:', re.DOTALL)
+_TAG_NAMES = "tags.name"
+
+
+class DecodedPage(NamedTuple):
+    """A page of line entries, with counts of amounts that had rounding noise and of characters that were replaced."""
+
+    table: pa.Table
+    next_page_token: str | None
+    noise_removed: int = 0
+    characters_replaced: int = 0
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids of the lines."""
+        ids: list[str] = self.table["id"].to_pylist()
+        return ids
+
+
+def read_page(
+    request_json: Callable[[], bytes],
+    request_records: Callable[[], LineEntryPage],
+    where: str,
+    *,
+    ledger_id: str,
+    expand: frozenset[str],
+    scale: int,
+) -> DecodedPage:
+    """Request a page and decode it; one that is damaged or breaks the interface is requested again as wire records."""
+    content = request_json()
+    with _DECODING:
+        page = decode_fast(content, ledger_id=ledger_id, expand=expand, scale=scale)
+    if page is not None:
+        return page
+    try:
+        records = decode(content, LineEntryPage)
+    except (NotJSONError, NotTheInterfaceError):
+        records = request_records()
+    return decode_strictly(records, where, ledger_id=ledger_id, expand=expand, scale=scale)
 
 
 class _UndecodedPage(msgspec.Struct):
@@ -210,3 +266,103 @@ def _require_all(values: pa.BooleanArray) -> None:
 def _require(condition: bool) -> None:  # noqa: FBT001 (reads as a statement)
     if not condition:
         raise _Fallback
+
+
+def decode_strictly(
+    page: LineEntryPage, where: str, *, ledger_id: str, expand: frozenset[str], scale: int
+) -> DecodedPage:
+    """Decode a page, checking every value that Arrow would let pass."""
+    lines = page.records
+    for line in lines:
+        if line.ledger_id != ledger_id:
+            raise ProtocolError(f"{where}: line {line.id} belongs to ledger {line.ledger_id}")
+        if line.debit_credit not in {"debit", "credit"}:
+            raise ProtocolError(
+                f"{where}: line {line.id}: debit_credit {line.debit_credit!r} is neither debit nor credit"
+            )
+    columns: dict[str, Any] = {}
+    noise_removed = separators_replaced = 0
+    for name, kind, path, _ in requested_columns(expand):
+        values = _read_field(lines, path)
+        if kind == INSTANT:
+            columns[name] = instants_in_utc(values, where)
+        elif kind == AMOUNT and path:
+            columns[name], with_noise = _exact_column(values, lines, f"{where}: {path}", scale)
+            noise_removed += with_noise if name == "amount" else 0
+        elif path == _TAG_NAMES:
+            separators_replaced = sum(one.count(LIST_SEPARATOR) for names in values for one in names or () if one)
+            columns[name] = [_join_names(names) for names in values]
+        elif path:
+            columns[name] = [_join_ids(value, f"{where}: {path}") for value in values]
+    is_debit = pa.array([line.debit_credit == "debit" for line in lines], pa.bool_())
+    columns["signed_amount"] = pc.if_else(is_debit, columns["amount"], pc.negate(columns["amount"]))
+    schema = line_schema(expand, scale)
+    try:
+        table = pa.table({name: columns[name] for name in schema.names}, schema=schema)
+    except (pa.ArrowInvalid, OverflowError) as error:
+        raise ProtocolError(f"{where}: a value cannot be read: {error}") from None
+    return DecodedPage(table, page.next_page_token, noise_removed, page.characters_replaced + separators_replaced)
+
+
+def instants_in_utc(values: Iterable[dt.datetime], where: str) -> list[dt.datetime]:
+    """Instants in UTC; without an offset they are UTC already. Arrow would drop any other offset."""
+    try:
+        return [as_utc(value) for value in values]
+    except OverflowError:
+        raise ProtocolError(f"{where}: an instant lies outside the calendar (years 1 to 9999 in UTC)") from None
+
+
+def _read_field(lines: Sequence[LineEntry], path: str) -> list[Any]:
+    """Value of a field for each line; None where the field or the object that holds it is absent."""
+    if not path:
+        return []
+    name, _, inner = path.partition(".")
+    values = list(map(attrgetter(name), lines))
+    if not inner:
+        return values
+    field = attrgetter(inner)
+    return [
+        None if value is None else [field(one) for one in value] if isinstance(value, list) else field(value)
+        for value in values
+    ]
+
+
+def _join_ids(value: Any, where: str) -> Any:  # noqa: ANN401 (a value of any field)
+    """Elements of a list as one text, an absent one as empty text; any other value as it is."""
+    if not isinstance(value, list):
+        return value
+    wrong = next((one for one in value if one and LIST_SEPARATOR in one), None)
+    if wrong is not None:
+        raise ProtocolError(
+            f"{where}: id {wrong!r} contains {LIST_SEPARATOR!r}, which separates the ids of a list in frames"
+        )
+    return LIST_SEPARATOR.join(one or "" for one in value)
+
+
+def _join_names(names: list[str | None] | None) -> str | None:
+    """Names as one text, in which the separator of lists is replaced."""
+    if names is None:
+        return None
+    return LIST_SEPARATOR.join((name or "").replace(LIST_SEPARATOR, SEPARATOR_IN_NAME) for name in names)
+
+
+def _exact_column(
+    values: Sequence[Decimal | None], lines: Sequence[LineEntry], where: str, scale: int
+) -> tuple[pa.Array, int]:
+    """Exact amounts, and how many of them had rounding noise."""
+    absent = sum(value is None for value in values)
+    try:
+        column = pa.array(values, arrow_type(scale))
+    except pa.ArrowInvalid:  # not all values fit the scale as they are
+        column = None
+    if column is not None and column.null_count == absent:  # Arrow turns NaN into null
+        return column, 0
+    exact, noise_removed = [], 0
+    for value, line in zip(values, lines, strict=True):
+        try:
+            parsed = None if value is None else parse_amount(value, scale)
+        except AmountError as error:
+            raise ProtocolError(f"{where} of line {line.id}: {error}") from None
+        exact.append(None if parsed is None else parsed.amount)
+        noise_removed += parsed is not None and parsed.rounding_noise_removed
+    return pa.array(exact, arrow_type(scale)), noise_removed

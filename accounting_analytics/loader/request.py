@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict
 
 from accounting_analytics.arguments import require_type, to_path, to_texts
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.errors import InputError
-from accounting_analytics.loader.windows import PAGE_SIZE
-from accounting_analytics.loader.worker_pool import check_in_flight
+from accounting_analytics.loader.parallel import DEFAULT_IN_FLIGHT, check_in_flight
 from accounting_analytics.local_books import refuse_books
 from accounting_analytics.periods import Period, choose_zone
 
@@ -18,12 +17,25 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from accounting_analytics.loader.windows import Window
     from accounting_analytics.periods import DateLike, ZoneLike
 
+PAGE_SIZE = 1000
 DEFAULT_EXPANSIONS = ("transaction", "journal_entry", "opposing_ledger_ids")
 Consistency: TypeAlias = Literal["newest", "all"] | Period
 """What a load checks for changes: the newest days of each ledger, all days, or the days of a period within the load."""
+
+
+class RequestOptions(TypedDict, total=False):
+    """Options of a load; :func:`load_line_entries` describes them."""
+
+    time_zone: ZoneLike | None
+    is_cashflow: bool | None
+    tag_ids: Iterable[str] | None
+    expand: Iterable[str]
+    consistency: Consistency
+    checkpoint: str | Path | None
+    in_flight: int
+    allow_partial: bool
 
 
 def requested_days(
@@ -56,20 +68,21 @@ class LoadRequest:
     notes: tuple[str, ...]
 
     @classmethod
-    def from_arguments(
+    def from_options(
         cls,
         client: LedgerClient,
         ledger_ids: Iterable[str],
         start_date: DateLike,
         end_date: DateLike,
-        time_zone: ZoneLike | None,
         *,
-        expand: Iterable[str],
-        consistency: Consistency,
-        checkpoint: str | Path | None,
-        in_flight: int,
+        time_zone: ZoneLike | None = None,
+        is_cashflow: bool | None = None,
+        tag_ids: Iterable[str] | None = None,
+        expand: Iterable[str] = DEFAULT_EXPANSIONS,
+        consistency: Consistency = "newest",
+        checkpoint: str | Path | None = None,
+        in_flight: int = DEFAULT_IN_FLIGHT,
         allow_partial: bool = False,
-        **filters: bool | Iterable[str] | None,
     ) -> Self:
         """Check the arguments of a public function; nothing is sent."""
         period, notes = requested_days(client, start_date, end_date, time_zone)
@@ -78,9 +91,7 @@ class LoadRequest:
             ledger_ids=check_ledger_ids(ledger_ids),
             period=period,
             expand=frozenset(to_texts(expand)),
-            filters={
-                name: value if isinstance(value, bool) else to_texts(value) or None for name, value in filters.items()
-            },
+            filters={"is_cashflow": is_cashflow, "tag_ids": to_texts(tag_ids) or None},
             verified=_find_verified_days(consistency, period),
             checkpoint=None if checkpoint is None else to_path(checkpoint, "checkpoint"),
             in_flight=check_in_flight(in_flight),
@@ -93,12 +104,12 @@ class LoadRequest:
         """Fraction digits of the amounts."""
         return self.client.scale
 
-    def page_arguments(self, window: Window, page_token: str | None = None) -> dict[str, Any]:
-        """Arguments of ``LedgerClient.list_line_entries`` for one page of a window."""
+    def page_arguments(self, ledger_id: str, days: Period, page_token: str | None = None) -> dict[str, Any]:
+        """Arguments of ``LedgerClient.list_line_entries`` for one page."""
         return {
-            "ledger_id": window.ledger_id,
-            "start_date": window.period.start_date,
-            "end_date": window.period.end_date,
+            "ledger_id": ledger_id,
+            "start_date": days.start_date,
+            "end_date": days.end_date,
             "time_zone": self.period.time_zone,
             "expand": sorted(self.expand),
             "limit": PAGE_SIZE,

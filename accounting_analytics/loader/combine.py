@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from itertools import combinations, permutations
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -85,12 +85,11 @@ def combine_loads(
     unchecked = tuple(_find_unchecked(frames))
     if unchecked and not allow_unchecked:
         raise FrameError(f"{unchecked[0]}; load it again, or pass allow_unchecked=True for a frame that states no load")
-    stated = [read_load_metadata(frame) or {} for frame in frames]
-    if not unchecked:
-        _require_same_books(stated)
+    stated = [] if unchecked else [read_load_metadata(frame) or {} for frame in frames]
+    _require_same_books(stated)
     _require_same_columns(frames)
     scale = find_scale(one for frame in frames for one in stated_scales(frame)).scale
-    overlap = _Overlap.find(frames, [{} if unchecked else one for one in stated])
+    overlap = _find_overlap(frames, stated)
     if overlap.changed_ids and changed == "refuse":
         raise ChangedWhileReadingError(
             f"{count_of(len(overlap.changed_ids), 'line')} changed between the loads: {join_ids(overlap.changed_ids)}; "
@@ -98,16 +97,15 @@ def combine_loads(
         )
     lines = overlap.lines.sort_values(["datetime", "id"], ignore_index=True)
     lines.attrs = {"scale": scale, "notes": ()}
-    in_order = [name for name in LineEntries.dtypes() if name in lines]
-    combined = LineEntries.require_valid(lines[in_order])
-    gap_notes: tuple[str, ...] = ()
-    if not unchecked:
+    combined = LineEntries.require_valid(lines[[name for name in LineEntries.dtypes() if name in lines]])
+    own = [note for frame in frames for note in notes(frame)]
+    own += overlap.notes()
+    if stated:
         metadata = _combine_metadata(stated, len(combined))
         attach_load_metadata(combined, metadata)
-        gap_notes = tuple(f"{gaps}." for gaps in describe_gaps(metadata["gaps"]))
-    earlier_notes = dict.fromkeys(note for frame in frames for note in notes(frame))
-    not_checked = (f"Not checked: {one}, so its days, filters and instance are not known." for one in unchecked)
-    attach_notes(combined, (*earlier_notes, *overlap.notes(), *gap_notes, *not_checked), *frames)
+        own += [f"{gaps}." for gaps in describe_gaps(metadata["gaps"])]
+    own += [f"Not checked: {one}, so its days, filters and instance are not known." for one in unchecked]
+    attach_notes(combined, own, *frames)
     return combined
 
 
@@ -137,14 +135,13 @@ def _find_unchecked(frames: Sequence[pd.DataFrame]) -> Iterator[str]:
 
 def _require_same_books(stated: Sequence[Mapping[str, Any]]) -> None:
     """Refuse loads that do not state the same instance, days' zone, scale, filters and expansions."""
-    first = stated[0]
     for number, other in enumerate(stated[1:], start=2):
-        for name in _SAME:
-            if first[name] != other[name]:
-                raise FrameError(
-                    f"loads 1 and {number} cannot be combined: their {name} differs, {quote(first[name])} and "
-                    f"{quote(other[name])}; load both with the same"
-                )
+        different = next((name for name in _SAME if stated[0][name] != other[name]), None)
+        if different is not None:
+            raise FrameError(
+                f"loads 1 and {number} cannot be combined: their {different} differs, {quote(stated[0][different])} "
+                f"and {quote(other[different])}; load both with the same"
+            )
 
 
 def _require_same_columns(frames: Sequence[pd.DataFrame]) -> None:
@@ -155,12 +152,11 @@ def _require_same_columns(frames: Sequence[pd.DataFrame]) -> None:
     first = frames[0].dtypes
     for number, frame in enumerate(frames[1:], start=2):
         other = frame.dtypes
-        different = [name for name in {**first, **other} if first.get(name) != other.get(name)]
-        if different:
-            name = different[0]
-            kinds = " in one load and ".join(str(dtypes.get(name, "no values")) for dtypes in (first, other))
+        different = next((name for name in {**first, **other} if first.get(name) != other.get(name)), None)
+        if different is not None:
+            kinds = " in one load and ".join(str(dtypes.get(different, "no values")) for dtypes in (first, other))
             raise FrameError(
-                f"loads 1 and {number} cannot be combined: column {name} has {kinds} in the other; load both alike"
+                f"loads 1 and {number} cannot be combined: column {different} has {kinds} in the other; load both alike"
             )
 
 
@@ -169,27 +165,8 @@ class _Overlap(NamedTuple):
 
     lines: pd.DataFrame
     repeated: int
-    changed_ids: frozenset[str]
-    has_unknown_days: bool
-
-    @classmethod
-    def find(cls, frames: Sequence[pd.DataFrame], stated: Sequence[Mapping[str, Any]]) -> _Overlap:
-        """Compare the loads; where they differ, the lines are those of the later load."""
-        rows = pd.concat(frames, ignore_index=True)
-        is_replaced = rows["id"].duplicated(keep="last").to_numpy(copy=True)
-        repeated = set(rows.loc[is_replaced, "id"])
-        versions = rows[rows["id"].isin(repeated)].drop_duplicates()
-        changed = set(versions.loc[versions["id"].duplicated(), "id"])
-        starts = np.cumsum([0, *map(len, frames)])
-        for one, other in permutations(range(len(frames)), 2):
-            is_covered = _is_covered(frames[one], stated[one], stated[other])
-            if is_covered.any():
-                ids = frames[one].loc[is_covered, "id"]
-                changed |= set(ids[~ids.isin(frames[other]["id"])])
-                if one < other:
-                    is_replaced[starts[one] : starts[one + 1]] |= is_covered
-        unknown = any(first and _overlap_without_days(first, second) for first, second in combinations(stated, 2))
-        return cls(rows[~is_replaced], len(repeated - changed), frozenset(changed), unknown)
+    changed_ids: set[str]
+    in_service_zone: bool
 
     def notes(self) -> Iterator[str]:
         """Note what was kept once, taken from the later load, or not compared."""
@@ -200,27 +177,36 @@ class _Overlap(NamedTuple):
                 f"{count_of(len(self.changed_ids), 'line')} changed between the loads, taken from the later one: "
                 f"{join_ids(self.changed_ids)}."
             )
-        if self.has_unknown_days:
+        if self.in_service_zone:
             yield (
-                "The loads overlap in the zone localtime, where the day of a line is not known: only lines that both "
+                "In the zone localtime the day of a line is not known: where the loads overlap, only lines that both "
                 "have were compared."
             )
 
 
-def _overlap_without_days(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two loads overlap in the service's own zone, where no line has a known day."""
-    return one["time_zone"] == LOCALTIME and _have_common_days(one, other)
-
-
-def _have_common_days(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    days = one["start_date"] <= other["end_date"] and other["start_date"] <= one["end_date"]
-    return bool(days and one["ledgers"].keys() & other["ledgers"].keys())
+def _find_overlap(frames: Sequence[pd.DataFrame], stated: Sequence[Mapping[str, Any]]) -> _Overlap:
+    """Compare the loads; where they differ, the lines are those of the later load."""
+    rows = pd.concat(frames, ignore_index=True)
+    is_replaced = rows["id"].duplicated(keep="last").to_numpy(copy=True)
+    repeated = set(rows.loc[is_replaced, "id"])
+    versions = rows[rows["id"].isin(repeated)].drop_duplicates()
+    changed = set(versions.loc[versions["id"].duplicated(), "id"])
+    starts = np.cumsum([0, *map(len, frames)])
+    for one, other in permutations(range(len(stated)), 2):
+        is_covered = _is_covered(frames[one], stated[one], stated[other])
+        ids = frames[one].loc[is_covered, "id"]
+        changed |= set(ids[~ids.isin(frames[other]["id"])])
+        if one < other:
+            is_replaced[starts[one] : starts[one + 1]] |= is_covered
+    in_service_zone = len(stated) > 1 and stated[0]["time_zone"] == LOCALTIME
+    return _Overlap(rows[~is_replaced], len(repeated - changed), changed, in_service_zone)
 
 
 def _is_covered(frame: pd.DataFrame, stated: Mapping[str, Any], other: Mapping[str, Any]) -> Rows:
-    """Rows of a load whose ledger and day another load has read; none where a load does not state its days."""
+    """Rows of a load whose ledger and day another load has read; none in the service's own zone."""
     covered = np.zeros(len(frame), np.bool_)
-    if not stated or not other or stated["time_zone"] == LOCALTIME or not _have_common_days(stated, other):
+    has_common_days = stated["start_date"] <= other["end_date"] and other["start_date"] <= stated["end_date"]
+    if stated["time_zone"] == LOCALTIME or not has_common_days:
         return covered
     require_columns(frame.columns, ["local_date"], "a load that overlaps another one")
     ledgers_by_days: dict[str, list[str]] = defaultdict(list)
