@@ -16,11 +16,9 @@ review_status (reviewed or unreviewed), source_account_id; tags (``group=name``,
 from __future__ import annotations
 
 import csv
-import datetime as dt
 from dataclasses import replace
 from decimal import Decimal
-from functools import lru_cache, partial
-from itertools import islice
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -40,7 +38,7 @@ from accounting_analytics.service.imports.parsed_books import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from accounting_analytics.service.imports.import_errors import ImportErrors
@@ -50,7 +48,8 @@ TRANSACTION_COLUMNS = ("transaction_id", "transaction_description", "personal", 
 OPTIONAL_COLUMNS = ("description", *TRANSACTION_COLUMNS, "tags")
 _PERSONAL = {"": False, "false": False, "true": True}
 _EMPTY = frozenset({None, ""})
-_BATCH_ROWS = 10_000
+_TRANSACTIONS = frozenset(TRANSACTION_COLUMNS)
+_BATCH_ROWS = 50_000
 _PARQUET_MAGIC = b"PAR1"
 
 
@@ -62,11 +61,24 @@ class _TableRows(NamedTuple):
 
 
 def read_line_table(path: Path, options: ImportOptions, errors: ImportErrors) -> ParsedBooks:
-    """Read the rows of a line table into ledgers and balanced entries."""
+    """Read the rows of a line table into ledgers and balanced entries; what is wrong with a row is an error."""
     table = _parquet_rows(path, errors) if _is_parquet(path, errors) else _csv_rows(path, errors)
     _check_columns(table.columns, errors)
-    instants = InstantParser(options.time_zone)
-    books = build_books(_parse_lines(table, instants, _AmountParser(options.scale), errors), options, errors)
+    instants, amounts = InstantParser(options.time_zone), _AmountParser(options.scale)
+    has_transactions = not _TRANSACTIONS.isdisjoint(table.columns)
+
+    def lines() -> Iterator[FileLine]:
+        for location, values in table.rows:
+            row = dict(zip(table.columns, values, strict=True))
+            try:
+                yield _line(location, row, instants, amounts, has_transactions=has_transactions)
+            except (ValueError, AmountError) as error:
+                entry_id, moment, text = (
+                    str(row[name] or "") for name in ("entry_id", "datetime", "entry_description")
+                )
+                errors.add_line(location, str(error), entry_id.strip() or None, date=moment[:10], description=text)
+
+    books = build_books(lines(), options, errors)
     return replace(books, local_count=instants.local_count)
 
 
@@ -93,73 +105,29 @@ def _check_columns(columns: tuple[str, ...], errors: ImportErrors) -> None:
     errors.raise_if_any()
 
 
-def _parse_lines(
-    table: _TableRows, instants: InstantParser, amounts: _AmountParser, errors: ImportErrors
-) -> Iterator[FileLine]:
-    """Lines of the rows, parsed column by column in batches; what is wrong with a row is added to the errors."""
-    while rows := list(islice(table.rows, _BATCH_ROWS)):
-        batch = _Batch([location for location, _ in rows])
-        values = dict(zip(table.columns, zip(*(row for _, row in rows), strict=True), strict=True))
-        ids = batch.convert(partial(_required_text, name="entry_id"), values["entry_id"])
-        entry_descriptions = batch.convert(partial(_text, name="entry_description"), values["entry_description"])
-        accounts = batch.convert(partial(_required_text, name="ledger"), values["ledger"])
-        moments = batch.convert(instants.parse, values["datetime"])
-        signed = batch.convert(_signed, batch.convert(amounts.parse, values["amount"]), values["debit_credit"])
-        missing = (None,) * len(rows)
-        descriptions = batch.convert(partial(_text, name="description"), values.get("description", missing))
-        tags = batch.convert(_tags, values.get("tags", missing))
-        given = [values.get(name, missing) for name in TRANSACTION_COLUMNS]
-        if all(set(column) <= _EMPTY for column in given):
-            transactions: Sequence[Any] = missing
-        else:
-            transactions = batch.convert(_transaction, descriptions, entry_descriptions, *given)
-        columns = (
-            batch.locations,
-            ids,
-            moments,
-            entry_descriptions,
-            accounts,
-            signed,
-            descriptions,
-            transactions,
-            tags,
-        )
-        is_transaction = [transaction is not None for transaction in transactions]
-        for row, line in enumerate(zip(*columns, is_transaction, strict=True)):
-            if row in batch.problems:
-                date, text = (str(values[name][row] or "") for name in ("datetime", "entry_description"))
-                errors.add_line(batch.locations[row], batch.problems[row], ids[row], date=date[:10], description=text)
-            else:
-                yield FileLine(*line)
+def _line(
+    location: str, row: dict[str, Any], instants: InstantParser, amounts: _AmountParser, *, has_transactions: bool
+) -> FileLine:
+    """Line of a row."""
+    entry_id, account = _required_text(row, "entry_id"), _required_text(row, "ledger")
+    entry_description, description = _text(row, "entry_description"), _text(row, "description")
+    transaction = _transaction(row, description or entry_description) if has_transactions else None
+    return FileLine(
+        location=location,
+        entry_id=entry_id,
+        instant=instants.parse(row["datetime"]),
+        entry_description=entry_description,
+        account=account,
+        signed=_signed(amounts.parse(row["amount"]), row["debit_credit"]),
+        description=description,
+        transaction=transaction,
+        tags=_tags(_text(row, "tags")),
+        must_be_transaction=transaction is not None,
+    )
 
 
-class _Batch:
-    """Rows that are converted together, with the first problem of each row that has one."""
-
-    def __init__(self, locations: list[str]) -> None:
-        self.locations = locations
-        self.problems: dict[int, str] = {}
-
-    def convert(self, parse: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
-        """Values of a column; None where a value is not valid, or another column of its row was not."""
-        try:
-            if not self.problems:
-                return list(map(parse, *columns))
-        except (ValueError, AmountError):
-            pass
-        return [self._convert_row(row, parse, values) for row, values in enumerate(zip(*columns, strict=True))]
-
-    def _convert_row(self, row: int, parse: Callable[..., Any], values: tuple[Any, ...]) -> Any:  # noqa: ANN401
-        if row in self.problems:
-            return None
-        try:
-            return parse(*values)
-        except (ValueError, AmountError) as error:
-            self.problems[row] = str(error)
-            return None
-
-
-def _text(value: Any, name: str) -> str:  # noqa: ANN401 (any value of a Parquet cell)
+def _text(row: dict[str, Any], name: str) -> str:
+    value = row.get(name)
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -167,8 +135,8 @@ def _text(value: Any, name: str) -> str:  # noqa: ANN401 (any value of a Parquet
     return value
 
 
-def _required_text(value: Any, name: str) -> str:  # noqa: ANN401 (any value of a Parquet cell)
-    text = _text(value, name)
+def _required_text(row: dict[str, Any], name: str) -> str:
+    text = _text(row, name)
     if not text.strip():
         raise ValueError(f"{name} is empty")
     return text
@@ -182,22 +150,19 @@ def _signed(amount: Decimal, side: object) -> Decimal:
     raise ValueError(f"debit_credit must be 'debit' or 'credit', not {side!r}")
 
 
-def _transaction(description: str, entry_description: str, *values: Any) -> NewTransaction | None:  # noqa: ANN401 (any value of a Parquet cell)
+def _transaction(row: dict[str, Any], description: str) -> NewTransaction | None:
     """Transaction of a line, or None if all its columns are empty."""
-    given = {name: value for name, value in zip(TRANSACTION_COLUMNS, values, strict=True) if value not in _EMPTY}
-    if not given:
+    if all(row.get(name) in _EMPTY for name in TRANSACTION_COLUMNS):
         return None
-    status = _text(given.get("review_status"), "review_status") or "unreviewed"
+    status = _text(row, "review_status") or "unreviewed"
     if status not in REVIEW_STATUSES:
         raise ValueError(f"review_status must be 'reviewed' or 'unreviewed', not {status!r}")
     return NewTransaction(
-        description=_text(given.get("transaction_description"), "transaction_description")
-        or description
-        or entry_description,
-        personal=_personal(given.get("personal", "")),
+        description=_text(row, "transaction_description") or description,
+        personal=_personal(row.get("personal") or ""),
         review_status=status,
-        source_account_id=_text(given.get("source_account_id"), "source_account_id") or None,
-        id=_text(given.get("transaction_id"), "transaction_id") or None,
+        source_account_id=_text(row, "source_account_id") or None,
+        id=_text(row, "transaction_id") or None,
     )
 
 
@@ -210,9 +175,8 @@ def _personal(value: object) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _tags(value: object) -> tuple[NewTag, ...]:
+def _tags(text: str) -> tuple[NewTag, ...]:
     """Tags of ``group=name;group=name``."""
-    text = _text(value, "tags")
     return tuple(map(_parse_tag, text.split(";"))) if text else ()
 
 
@@ -308,29 +272,10 @@ def _check_widths(
 
 def _read_table(table: pa.Table) -> Iterator[tuple[str, Sequence[Any]]]:
     number = 0
-    for batch in table.to_batches(max_chunksize=50_000):
-        for values in zip(*map(_values, batch.columns), strict=True):
+    for batch in table.to_batches(max_chunksize=_BATCH_ROWS):
+        for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             number += 1
             yield f"row {number}", values
-
-
-def _values(column: pa.Array) -> Iterator[Any]:
-    """Values of a column; each distinct instant or decimal is created once, because creating one is slow."""
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        return iter(column.to_numpy(zero_copy_only=False).tolist())
-    if not (pa.types.is_timestamp(column.type) or pa.types.is_decimal(column.type)):
-        return iter(column.to_pylist())
-    encoded = column.dictionary_encode(null_encoding="encode")
-    distinct = encoded.dictionary
-    values = _instants(distinct) if pa.types.is_timestamp(column.type) else distinct.to_numpy(zero_copy_only=False)
-    return map(list(values).__getitem__, encoded.indices.to_numpy().tolist())
-
-
-def _instants(column: pa.Array) -> Iterator[Any]:
-    """Instants in UTC, or local times without a zone if the column has none."""
-    zone = None if column.type.tz is None else dt.UTC
-    for value in column.to_numpy(zero_copy_only=False).tolist():
-        yield value.replace(tzinfo=zone) if isinstance(value, dt.datetime) else value
 
 
 def _microsecond_field(column: pa.Field) -> pa.Field:

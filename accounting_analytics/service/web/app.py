@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from anyio import CapacityLimiter
+from anyio import CapacityLimiter, move_on_after
 from anyio.to_thread import run_sync
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
@@ -26,7 +26,6 @@ from accounting_analytics.service.auth import instance_of_token, token_key
 from accounting_analytics.service.web.access_log import AccessLog
 from accounting_analytics.service.web.openapi import INSTANCE_HEADER, openapi_document
 from accounting_analytics.service.web.rate_limits import RateLimits
-from accounting_analytics.service.web.request_body import check_json, read_body
 from accounting_analytics.service.wire.requests import (
     MODIFIED_BY,
     CashFlowReportQuery,
@@ -57,6 +56,7 @@ if TYPE_CHECKING:
     from accounting_analytics.service.storage.store import Store
     from accounting_analytics.service.wire.stored_values import Instance
 
+    _Endpoint = Callable[[Request], Awaitable[Response]]
 
 LOOPBACK = "127.0.0.1"
 _MAX_PORT = 65535
@@ -237,67 +237,79 @@ MAX_REPORTS = 4
 MAX_CHANGES = 4
 """Changes that wait for the write lock at the same time, or hold it: others wait without a thread."""
 
+MAX_BODY = 64 * 1024
+"""Bytes of a body."""
 
-class _Endpoints:
-    """Endpoints that run the service in threads; changes that wait never take the threads of readers."""
-
-    def __init__(self, service: LedgerService) -> None:
-        self._service = service
-        self._reads, self._reports, self._changes = map(CapacityLimiter, (MAX_READS, MAX_REPORTS, MAX_CHANGES))
-
-    async def create_ledger(self, request: Request) -> Response:
-        return await self._change(self._service.create_ledger, request)
-
-    async def recategorize_transaction(self, request: Request) -> Response:
-        return await self._change(self._service.recategorize_transaction, request)
-
-    async def list_line_entries(self, request: Request) -> Response:
-        instance = await self._admit(request)
-        return await run_sync(self._service.list_line_entries, request, instance, limiter=self._reads)
-
-    async def retrieve_cash_flow_report(self, request: Request) -> Response:
-        instance = await self._admit(request)
-        return await run_sync(self._service.retrieve_cash_flow_report, request, instance, limiter=self._reports)
-
-    async def _admit(self, request: Request) -> Instance:
-        return await run_sync(self._service.admit, request, limiter=self._reads)
-
-    async def _change(self, operation: Callable[[Request, Instance, bytes], Response], request: Request) -> Response:
-        instance = await self._admit(request)
-        check_json(request)
-        body = await read_body(request)
-        return await run_sync(operation, request, instance, body, limiter=self._changes)
-
-    async def health(self, _: Request) -> Response:
-        if await run_sync(self._service.is_available):
-            return json_response(Health(status="ok"))
-        return json_response(Health(status="unavailable"), HTTPStatus.SERVICE_UNAVAILABLE)
+BODY_DEADLINE = 20
+"""Seconds within which the whole body must arrive."""
 
 
 def create_app(store: Store, options: ServiceOptions = _DEFAULTS) -> ASGIApp:
     """ASGI application that serves the books of a store."""
     limit = options.requests_per_minute
     service = LedgerService(store, options, None if limit is None else RateLimits(limit))
-    app = Starlette(routes=_routes(_Endpoints(service)), exception_handlers=_ERROR_HANDLERS)
+    app = Starlette(routes=_routes(service), exception_handlers=_ERROR_HANDLERS)
     app.router.redirect_slashes = False
     # a web page that rebinds its own name to this address names another host
     return AccessLog(TrustedHostMiddleware(app, options.allowed_hosts, www_redirect=False))
 
 
-def _routes(endpoints: _Endpoints) -> list[Route]:
+def _routes(service: LedgerService) -> list[Route]:
+    """Operations in threads; changes that wait never take the threads of readers."""
+    reads, reports, changes = map(CapacityLimiter, (MAX_READS, MAX_REPORTS, MAX_CHANGES))
+
+    def reading(operation: Callable[[Request, Instance], Response], limiter: CapacityLimiter) -> _Endpoint:
+        async def endpoint(request: Request) -> Response:
+            instance = await run_sync(service.admit, request, limiter=reads)
+            return await run_sync(operation, request, instance, limiter=limiter)
+
+        return endpoint
+
+    def changing(operation: Callable[[Request, Instance, bytes], Response]) -> _Endpoint:
+        async def endpoint(request: Request) -> Response:
+            instance = await run_sync(service.admit, request, limiter=reads)
+            body = await _read_body(request)
+            return await run_sync(operation, request, instance, body, limiter=changes)
+
+        return endpoint
+
+    async def health(_: Request) -> Response:
+        if await run_sync(service.is_available):
+            return json_response(Health(status="ok"))
+        return json_response(Health(status="unavailable"), HTTPStatus.SERVICE_UNAVAILABLE)
+
+    async def openapi(_: Request) -> Response:
+        return Response(openapi_document(), media_type=JSON)
+
     categories = "/v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories"
     return [
-        Route("/v0/ledgers", endpoints.create_ledger, methods=["POST"]),
-        Route(categories, endpoints.recategorize_transaction, methods=["PUT"]),
-        Route("/v0/ledgers/{ledger_id}/line-entries", endpoints.list_line_entries, methods=["GET"]),
-        Route("/v0/reports/cash-flow", endpoints.retrieve_cash_flow_report, methods=["GET"]),
-        Route("/health", endpoints.health, methods=["GET"]),
-        Route("/openapi.json", _openapi, methods=["GET"]),
+        Route("/v0/ledgers", changing(service.create_ledger), methods=["POST"]),
+        Route(categories, changing(service.recategorize_transaction), methods=["PUT"]),
+        Route("/v0/ledgers/{ledger_id}/line-entries", reading(service.list_line_entries, reads), methods=["GET"]),
+        Route("/v0/reports/cash-flow", reading(service.retrieve_cash_flow_report, reports), methods=["GET"]),
+        Route("/health", health, methods=["GET"]),
+        Route("/openapi.json", openapi, methods=["GET"]),
     ]
 
 
-async def _openapi(_: Request) -> Response:
-    return Response(openapi_document(), media_type=JSON)
+async def _read_body(request: Request) -> bytes:
+    """Body of a request; 415 unless it is JSON, 413 as soon as it is too large, 408 if it is too late."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        raise OperationRefusedError(f"the body must be sent as {JSON}", status=415, error_code="unsupported_media_type")
+    body = bytearray()
+    with move_on_after(BODY_DEADLINE):
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BODY:
+                raise OperationRefusedError(
+                    f"the body is larger than {MAX_BODY} bytes", status=413, error_code="body_too_large"
+                )
+        return bytes(body)
+    raise OperationRefusedError(
+        f"the body did not arrive within {BODY_DEADLINE} s; nothing was changed",
+        status=408,
+        error_code="request_timeout",
+    )
 
 
 _log = logging.getLogger(__name__)

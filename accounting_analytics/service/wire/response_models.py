@@ -256,11 +256,6 @@ REALM = 'realm="accounting-analytics"'
 """Protection space of a challenge (RFC 6750, 3)."""
 
 
-def has_media_type(content_type: str, media_type: str) -> bool:
-    """Whether a Content-Type names a media type, with parameters or without."""
-    return content_type.partition(";")[0].strip().lower() == media_type
-
-
 def json_response(body: msgspec.Struct, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Response with a struct as its JSON body."""
     return Response(encode(body), status, headers, media_type=JSON)

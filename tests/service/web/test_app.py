@@ -14,8 +14,7 @@ from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.bookkeeping.post_entries import NewTag, NewTransaction
 from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.app import ServiceOptions
-from accounting_analytics.service.web.request_body import MAX_BODY
+from accounting_analytics.service.web.app import MAX_BODY, ServiceOptions
 from accounting_analytics.service.web.server import running
 
 BEARER = 'Bearer realm="accounting-analytics"'
