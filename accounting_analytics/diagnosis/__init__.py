@@ -4,7 +4,7 @@ Checks are plain functions that return a verdict, what it means, and what to do 
 metamorphic: the right figures are not known, but two ways to request the same figures must return the same.
 """
 
-from accounting_analytics.diagnosis.checkup import doctor
+from accounting_analytics.diagnosis.doctor import doctor
 from accounting_analytics.diagnosis.findings import Diagnosis, Finding, Part, Verdict
 
 __all__ = ["Diagnosis", "Finding", "Part", "Verdict", "doctor"]

@@ -7,7 +7,7 @@ from posted_books import Part, PostedBooks
 
 import accounting_analytics as aa
 from accounting_analytics.diagnosis import Diagnosis
-from accounting_analytics.diagnosis.checkup import check_service_and_books
+from accounting_analytics.diagnosis.doctor import check_service_and_books
 
 PERIOD = aa.Period.of("2025-01-01", "2025-02-10")
 LEDGERS = {
@@ -63,8 +63,8 @@ def diagnose_books(books, distortion, forwarding):
             forwarding(books.base_url, through or distortion()) as base_url,
             books.connect(base_url, max_attempts=2, **options) as client,
         ):
-            checked = check_service_and_books(client, period, period.time_zone)
-        return Diagnosis("subject", checked.period, checked.findings)
+            checked_days, findings = check_service_and_books(client, period, period.time_zone)
+        return Diagnosis("subject", checked_days, findings)
 
     return diagnose_books
 

@@ -8,9 +8,8 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.diagnosis import Diagnosis
-from accounting_analytics.diagnosis.books_sample import BooksReader, find_last_months
-from accounting_analytics.diagnosis.checkup import check_service_and_books
-from accounting_analytics.diagnosis.service_checks import FirstResponse, check_reachable
+from accounting_analytics.diagnosis.books_checks import BooksReader, find_last_months
+from accounting_analytics.diagnosis.doctor import FirstResponse, check_reachable, check_service_and_books
 from accounting_analytics.service.web.app import ServiceOptions
 from accounting_analytics.service.web.server import running
 
@@ -20,7 +19,7 @@ PERIOD = aa.Period.of("2025-01-01", "2025-02-10")
 def test_a_wrong_token(books, finding_of):
     """401: authentication failed, the token is not repeated, no other check fails."""
     with books.connect(token="not-the-token-of-these-books") as client:
-        diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
+        diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC")[1])
     assert [finding.check for finding in diagnosis.failed] == ["authentication"]
     assert finding_of(diagnosis, "reachable").verdict == "ok"
     assert "401" in finding_of(diagnosis, "authentication").message
@@ -32,7 +31,7 @@ def test_a_wrong_token(books, finding_of):
 def test_another_instance(books, finding_of):
     """404: the instance is unknown, or the token is not for it; the finding names it and its setting."""
     with books.connect(instance_id="another-instance") as client:
-        diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
+        diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC")[1])
     finding = finding_of(diagnosis, "authentication")
     assert finding.verdict == "failed"
     assert "does not know the instance 'another-instance'" in finding.message
@@ -43,7 +42,7 @@ def test_another_instance(books, finding_of):
 def test_a_lower_tier(posted_books, finding_of):
     """403 on tags is a warning with the tier, and the exit code is 0."""
     with posted_books.create(tier=2).client() as client:
-        diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
+        diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC")[1])
     finding = finding_of(diagnosis, "filter by tags")
     assert finding.verdict == "warning"
     assert "Tier 3" in finding.message
@@ -108,7 +107,7 @@ def test_a_dead_port(books, finding_of):
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     with books.connect(url) as client:
-        diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC").findings)
+        diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC")[1])
     assert [finding.check for finding in diagnosis.failed] == ["reachable"]
     assert url in finding_of(diagnosis, "reachable").message
     assert finding_of(diagnosis, "complete").message == "because no report could be read"
@@ -139,7 +138,7 @@ def test_the_rate_limit(books, finding_of):
         books.connect(service.base_url) as client,
     ):
         diagnosis = Diagnosis(
-            "", None, check_service_and_books(client, aa.Period.of("2025-02-05", "2025-02-05"), "UTC").findings
+            "", None, check_service_and_books(client, aa.Period.of("2025-02-05", "2025-02-05"), "UTC")[1]
         )
     assert "320 requests per minute" in finding_of(diagnosis, "rate limit").message
 

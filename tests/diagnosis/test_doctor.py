@@ -5,7 +5,8 @@ import json
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict, checkup
+from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict
+from accounting_analytics.diagnosis.doctor import check_configuration
 from accounting_analytics.errors import InputError, PeriodError
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\n" + "words " * 30
@@ -112,10 +113,10 @@ def test_an_invalid_configuration(monkeypatch, finding_of):
 def test_invalid_settings(monkeypatch, setting, value):
     """Each invalid setting is named."""
     monkeypatch.setenv(f"ACCOUNTING_ANALYTICS_{setting}", value)
-    configured = checkup._check_configuration(None)
-    assert configured.client is None
-    assert configured.finding.verdict == "failed"
-    assert value in configured.finding.message
+    client, finding = check_configuration(None)
+    assert client is None
+    assert finding.verdict == "failed"
+    assert value in finding.message
 
 
 @pytest.mark.usefixtures("configured")

@@ -1,20 +1,27 @@
-"""Checks of the machine and of the service."""
+"""The doctor: whether this machine is ready, the service gives access, and its responses agree with each other."""
 
 from __future__ import annotations
 
+import datetime as dt
 import email.utils
+import importlib
 import ipaddress
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from accounting_analytics.arguments import require_type, to_path
+from accounting_analytics.client import LedgerClient, connect
 from accounting_analytics.client.records import flattened
+from accounting_analytics.client.settings import load_settings
+from accounting_analytics.diagnosis.books_checks import BOOKS_CHECKS, BooksReader, BooksSample, find_last_months
 from accounting_analytics.diagnosis.findings import (
+    Diagnosis,
     Finding,
     NotCheckedError,
     Part,
@@ -28,29 +35,189 @@ from accounting_analytics.errors import (
     AccountingAnalyticsError,
     AuthenticationError,
     DeadlineExceededError,
+    InputError,
     NotFoundError,
     PeriodError,
     PermissionDeniedError,
     ProtocolError,
     RateLimitedError,
     ServerFaultError,
+    ServiceError,
     TransportError,
 )
 from accounting_analytics.messages import count_of
-from accounting_analytics.periods import LOCALTIME, as_utc, time_zone_names, zone
+from accounting_analytics.periods import LOCALTIME, Period, as_utc, choose_zone, time_zone_names, zone
+from accounting_analytics.progress import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from accounting_analytics.client import LedgerClient, Quota
-    from accounting_analytics.periods import Period
-
+    from accounting_analytics.client import Quota
+    from accounting_analytics.client.settings import Settings
+    from accounting_analytics.periods import DateLike, ZoneLike
 
 _MB = 1 << 20
 _RECOMMENDED_MB, _REQUIRED_MB = 1024, 50
-_SECONDS = 60
-_IMPORT = "import {0}; print(getattr({0}, '__version__', 'of unknown version'))"
+_ATTEMPT_SECONDS, _CALL_SECONDS, _ATTEMPTS = 20.0, 45.0, 2
+_WARN_SKEW, _FAIL_SKEW = 60.0, 300.0
+_DOCUMENTED_RATE = 320
+_UNKNOWN_TAG = "accounting-analytics-doctor"
+_NO_RESPONSE = (TransportError, DeadlineExceededError, ProtocolError, ServerFaultError)
+_CHECK_CONNECTION = (
+    "check the address (ACCOUNTING_ANALYTICS_BASE_URL, or ACCOUNTING_ANALYTICS_TOKEN_URL of a token), the network and "
+    "its proxy; is the service running?"
+)
+_DID_NOT_RESPOND = "because the service did not respond"
+NO_REPORT = "because no report could be read"
+_CONFIGURATION = "configuration"
+_READ_MESSAGE = "read the message, then run the doctor again"
+_SERVICE_FAILED = "because the service failed in an earlier check"
+_NO_RECENT_CASH_FLOW = (
+    "because there is no cash flow in the last twelve months; give a period (--start-date, --end-date)"
+)
+
+
+def doctor(
+    client: LedgerClient | None = None,
+    start_date: DateLike | None = None,
+    end_date: DateLike | None = None,
+    *,
+    time_zone: ZoneLike | None = None,
+    profile: str | None = None,
+    output: str | Path = ".",
+) -> Diagnosis:
+    """Check this machine, the service, and whether the service's responses agree with each other; changes nothing.
+
+    The lines of a month must be complete, and its report what they make of the balances before it. Other checks of the
+    books need no right figures: January + February must be January to February, the days of a month the month, and so
+    on. They send about a hundred requests for three months.
+
+    Parameters
+    ----------
+    client : LedgerClient, optional
+        The service; without it the configured one, and the configuration is checked too.
+    start_date, end_date : date-like, optional
+        Days to check, both inclusive; without them the last three full months with cash flow.
+    time_zone : str or ZoneInfo, optional
+        Zone that days are counted in; by default the client's, else UTC.
+    profile : str, optional
+        Profile of the configuration file, without a `client`.
+    output : path
+        Folder where results would be written.
+
+    Returns
+    -------
+    Diagnosis
+        One finding for each check: ``print(diagnosis)``, ``diagnosis.frame``, ``diagnosis.exit_code``.
+
+    Raises
+    ------
+    InputError
+        The client, the period or the time zone is not valid.
+    """
+    requested = _parse_period(start_date, end_date, time_zone)
+    findings = check_machine(to_path(output, "output"))
+    with ExitStack() as stack:
+        if client is None:
+            configured, finding = check_configuration(profile)
+            findings.insert(0, finding)
+            if configured is None:
+                return Diagnosis("The configuration of the service is not usable.", requested, tuple(findings))
+            client = stack.enter_context(configured)
+        else:
+            require_type(
+                client, LedgerClient, "client", "connect() returns one; leave it out to check the configuration"
+            )
+            reason = "because a client was passed, which needs none"
+            findings.insert(0, Finding(Verdict.NOT_CHECKED, reason, part=Part.MACHINE, check=_CONFIGURATION))
+        subject = f"Service {client.base_url}, instance {client.instance_id}"
+        days_in = choose_zone(time_zone, client.time_zone).name
+        period = requested and Period(requested.start_date, requested.end_date, days_in)
+        checked_days, of_service = check_service_and_books(client, period, days_in)
+        return Diagnosis(subject, checked_days, (*findings, *of_service))
+
+
+def _parse_period(start_date: DateLike | None, end_date: DateLike | None, time_zone: ZoneLike | None) -> Period | None:
+    """Return the requested period; the client may still replace its zone."""
+    name = choose_zone(time_zone).name
+    if start_date is None and end_date is None:
+        return None
+    if start_date is None or end_date is None:
+        raise InputError("give both start_date and end_date, or neither: then the last full months are checked")
+    return Period(start_date, end_date, name)
+
+
+def check_configuration(profile: str | None) -> tuple[LedgerClient | None, Finding]:
+    """Connect to the configured service; the finding reports the sources of its settings."""
+    try:
+        settings = load_settings(profile)
+        client = connect(profile)
+    except InputError as error:
+        client, found = None, failed(str(error), "show the settings in effect with: accounting-analytics config show")
+    else:
+        found = passed(f"found: {_setting_sources(settings)}")
+    return client, found._replace(part=Part.MACHINE, check=_CONFIGURATION)
+
+
+def _setting_sources(settings: Settings) -> str:
+    """Names of the settings by source, without values."""
+    by_source: dict[str, list[str]] = {}
+    for setting in settings.settings:
+        if setting.value and setting.source != "default":
+            by_source.setdefault(setting.source.partition(" ACCOUNTING")[0], []).append(setting.name)
+    return "; ".join(f"{', '.join(names)} from {source}" for source, names in by_source.items())
+
+
+def check_service_and_books(
+    client: LedgerClient, period: Period | None, time_zone: str
+) -> tuple[Period | None, tuple[Finding, ...]]:
+    """Check a service, and its books if a report can be read; return the days that were checked, and the findings."""
+    today = _today(time_zone)
+    day = Period(today, today, time_zone) if period is None else Period(period.end_date, period.end_date, time_zone)
+    first = request_first_report(client, day)
+    findings = check_service(client, day, first)
+    if first.error is not None:
+        return (period, (*findings, *_not_checked(BOOKS_CHECKS, NO_REPORT)))
+    reader = BooksReader(client)
+    if period is None:
+        try:
+            period = find_last_months(reader, today, time_zone)
+        except AccountingAnalyticsError as error:
+            failure, *others = BOOKS_CHECKS
+            ended = failed(str(error), _READ_MESSAGE, error.exit_code)._replace(check=failure)
+            return (None, (*findings, ended, *_not_checked(others, _SERVICE_FAILED)))
+    if period is None:
+        return (None, (*findings, *_not_checked(BOOKS_CHECKS, _NO_RECENT_CASH_FLOW)))
+    return (period, (*findings, *check_books(BooksSample(reader, period))))
+
+
+def check_books(books: BooksSample) -> Iterator[Finding]:
+    """All findings about the books; once the service fails, the remaining checks are skipped."""
+    service_failed = False
+
+    def checked(name: str) -> Finding:
+        nonlocal service_failed
+        if service_failed:
+            raise NotCheckedError(_SERVICE_FAILED)
+        try:
+            return BOOKS_CHECKS[name](books)
+        except AccountingAnalyticsError as error:
+            service_failed = isinstance(error, ServiceError)
+            return failed(str(error), _READ_MESSAGE, error.exit_code)
+
+    with progress_bar(None, total=len(BOOKS_CHECKS), desc="checks of the books", unit=" checks") as bar:
+        for name in BOOKS_CHECKS:
+            bar.update()
+            yield run_check(Part.BOOKS, name, partial(checked, name))
+
+
+def _not_checked(names: Iterable[str], reason: str) -> list[Finding]:
+    return [Finding(Verdict.NOT_CHECKED, reason, check=name) for name in names]
+
+
+def _today(time_zone: str) -> dt.date:
+    return dt.datetime.now(dt.UTC if time_zone == LOCALTIME else zone(time_zone)).date()
 
 
 def check_machine(output: Path) -> list[Finding]:
@@ -96,26 +263,12 @@ def check_disk(folder: Path) -> Finding:
 
 
 def check_library(module: str, consequence: str) -> Finding:
-    """Check that a library can be imported in a new process, which a broken one may crash.
-
-    `consequence` says what does not work without it.
-    """
-    step = f"install it with: pip install {module}"
+    """Check that a library can be imported; `consequence` says what does not work without it."""
     try:
-        finished = subprocess.run(  # noqa: S603 (our own interpreter)
-            [sys.executable, "-c", _IMPORT.format(module)],
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-            errors="replace",
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return warning(f"{consequence}: {type(error).__name__}", step)
-    if finished.returncode:
-        messages = finished.stderr.strip().splitlines() or [f"exit code {finished.returncode}"]
-        return warning(f"{consequence}: {messages[-1].strip()}", step)
-    return passed(f"{finished.stdout.strip()} can be imported")
+        library = importlib.import_module(module)
+    except Exception as error:  # noqa: BLE001 (a broken library may raise anything)
+        return warning(f"{consequence}: {type(error).__name__}: {error}", f"install it with: pip install {module}")
+    return passed(f"{getattr(library, '__version__', 'of unknown version')} can be imported")
 
 
 def _has_data(name: str) -> bool:
@@ -125,19 +278,6 @@ def _has_data(name: str) -> bool:
     except PeriodError:
         return False
     return True
-
-
-_ATTEMPT_SECONDS, _CALL_SECONDS, _ATTEMPTS = 20.0, 45.0, 2
-_WARN_SKEW, _FAIL_SKEW = 60.0, 300.0
-_DOCUMENTED_RATE = 320
-_UNKNOWN_TAG = "accounting-analytics-doctor"
-_NO_RESPONSE = (TransportError, DeadlineExceededError, ProtocolError, ServerFaultError)
-_CHECK_CONNECTION = (
-    "check the address (ACCOUNTING_ANALYTICS_BASE_URL, or ACCOUNTING_ANALYTICS_TOKEN_URL of a token), the network and "
-    "its proxy; is the service running?"
-)
-_DID_NOT_RESPOND = "because the service did not respond"
-NO_REPORT = "because no report could be read"
 
 
 @dataclass(frozen=True)
