@@ -99,7 +99,7 @@ def test_allow_partial(run, assert_refused, tmp_path, demo_company, failing_ledg
     assert_refused(run("reconcile", *PERIOD, **environment), 4, "400", ledger)
     partial = run("reconcile", *PERIOD, "--allow-partial", **environment)
     assert partial.returncode == 3, partial.stderr
-    assert "PARTIAL: lines are missing" in partial.stdout
+    assert partial.stdout.startswith("PARTIAL: ")
     assert "NOT COMPLETE" in partial.stderr
     statement = ("statements", "cash-flow", *PERIOD, "--allow-partial")
     assert_refused(run(*statement, **environment), 3, "no column is known", ledger)

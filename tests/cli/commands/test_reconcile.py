@@ -84,14 +84,12 @@ def without_parents(run, deep_books, distortion, forwarding):
 
 @pytest.mark.long
 def test_totals_that_were_not_compared(without_parents):
-    """The table and a message count totals that were not compared; exit code 3 for them only with --strict."""
+    """The result and a message count totals that were not compared; exit code 3 for them only with --strict."""
     finished = without_parents(*JANUARY)
     assert finished.returncode == 0, finished.stderr
     assert "totals not compared (11 of 12)" in finished.stderr
     assert "--parents FILE" in finished.stderr
-    assert ["2025-01-01", "2025-01-31", "True", "True", "0", "11", "False"] in [
-        line.split() for line in finished.stdout.splitlines()
-    ]
+    assert "totals not compared (11 of 12)" in finished.stdout
     strict = without_parents(*JANUARY, "--strict")
     assert strict.returncode == 3
     assert "error: 2025-01-01 to 2025-01-31 (UTC): 1 month ties" in strict.stderr
