@@ -244,22 +244,23 @@ def line():
 @pytest.fixture(scope="session")
 def demo_company():
     """Return the demo company, served on loopback until the tests end; tests must not change its books."""
-    with aa.demo() as company, answering_once(company):
+    with answering_once() as ports, aa.demo() as company:
+        ports.add(int(company.base_url.rpartition(":")[2]))
         yield company
 
 
 @contextmanager
-def answering_once(company):
-    """Let the service calculate each page and report of a company once: hundreds of tests load the same ones."""
+def answering_once():
+    """Let services at the ports that are added calculate each page and report once: hundreds of tests load the same."""
     from starlette.responses import Response  # noqa: PLC0415
 
     from accounting_analytics.service.web.app import LedgerService  # noqa: PLC0415
 
-    answers, served_at = {}, company.base_url.rpartition(":")[2]
+    answers, ports = {}, set()
 
     def once(calculate):
         def answer(service, request, instance):
-            if str(request.url.port) != served_at:
+            if request.url.port not in ports:
                 return calculate(service, request, instance)
             asked = str(request.url)
             if asked not in answers:
@@ -270,7 +271,7 @@ def answering_once(company):
 
     names = ("list_line_entries", "retrieve_cash_flow_report")
     with mock.patch.multiple(LedgerService, **{name: once(getattr(LedgerService, name)) for name in names}):
-        yield
+        yield ports
 
 
 FIRST_QUARTER = {"start_date": "2025-01-01", "end_date": "2025-03-31"}

@@ -24,9 +24,6 @@ from accounting_analytics.service.wire.stored_values import AuditRow, Instance, 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-VERSION = 7
-"""Version of the tables, which every database states; any change of the tables raises it."""
-
 LOCK_SECONDS = 10.0
 _VERSION_NAME = "schema_version"
 _PAGE_KEY_NAME = "page_token_key"
@@ -158,7 +155,10 @@ class Store:
             with self.writing() as connection:
                 if not has_books(connection, self.name):  # otherwise another process has created them
                     tables.metadata.create_all(connection)
-                    values = {_VERSION_NAME: b"%d" % VERSION, _PAGE_KEY_NAME: secrets.token_bytes(_PAGE_KEY_BYTES)}
+                    values = {
+                        _VERSION_NAME: b"%d" % tables.VERSION,
+                        _PAGE_KEY_NAME: secrets.token_bytes(_PAGE_KEY_BYTES),
+                    }
                     rows = [{"name": name, "value": value} for name, value in values.items()]
                     connection.execute(insert(tables.settings), rows)
 
@@ -189,7 +189,7 @@ def has_books(connection: Connection, name: str) -> bool:
         raise InputError(
             f"{name} contains something other than the books of the service; nothing was changed, give another one"
         )
-    if int(version) != VERSION:
+    if int(version) != tables.VERSION:
         raise InputError(
             f"{name} was written by another version of this program; nothing was changed, import the books again "
             "into a new database"

@@ -47,6 +47,9 @@ from accounting_analytics.service.wire.stored_values import MAX_DIGITS, SUMMED_A
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+VERSION = 7
+"""Version of the tables, which every database states; any change of the tables raises it."""
+
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
 
@@ -192,7 +195,7 @@ SUM_OF_UNITS = (func.sum(line_entries.c.units // SUMMED_APART), func.sum(line_en
 def is_within(
     intervals: Iterable[tuple[dt.datetime | None, dt.datetime | None]], column: ColumnElement[dt.datetime]
 ) -> ColumnElement[bool]:
-    """Condition that an instant is within intervals from a start to an exclusive end; None is no bound."""
+    """Condition that an instant is within intervals from a start to an exclusive end; None means unbounded."""
 
     def is_in(start: dt.datetime | None, end: dt.datetime | None) -> ColumnElement[bool]:
         after = true() if start is None else column >= start

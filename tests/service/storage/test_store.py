@@ -27,7 +27,8 @@ from accounting_analytics.service.bookkeeping.instances import NewInstance, crea
 from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTag, post_entries
 from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.store import VERSION, Store
+from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.storage.tables import VERSION
 
 
 @pytest.fixture
