@@ -1,8 +1,13 @@
-"""Files that people edit, CSV or Excel, as spreadsheets save them: declared columns, typed values, problems by cell."""
+"""Files that people edit, CSV or Excel, as spreadsheets save them: declared columns, typed values, problems by cell.
+
+An amount or a date is read where the cell itself is certain; any other is refused, and so is a formula whose result
+the file does not have.
+"""
 
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import datetime as dt
 import io
@@ -11,21 +16,18 @@ import warnings
 from decimal import Decimal
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, NamedTuple
-from xml.etree.ElementTree import ParseError
-from zipfile import BadZipFile
+from xml.etree.ElementTree import ParseError, iterparse
+from zipfile import BadZipFile, ZipFile
 
-from accounting_analytics.errors import InputError
+from accounting_analytics.errors import AmountError, InputError
 from accounting_analytics.extras import import_extra
 from accounting_analytics.messages import count_of, first_lines, join_ids, quote, shorten
+from accounting_analytics.money import MAX_SCALE, parse_amount
 from accounting_analytics.sheets.cells import (
-    EMPTY,
     Cell,
     Invalid,
     cell_text,
-    decimal_marks,
     is_converted,
-    read_amount,
-    read_instants,
     unguard,
 )
 
@@ -41,7 +43,20 @@ _OLD_WORKBOOK = b"\xd0\xcf\x11\xe0"
 _NUMBER_FORMAT = re.compile(r"[#,]*0(?:\.(0+))?")
 ERRORS = frozenset({"#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!"})
 """What spreadsheets show for formulas without a result."""
+EMPTY = "the cell is empty"
 _MAX_ROWS = 3
+_MINUS, _SPACES = "\N{MINUS SIGN}", re.compile(r"(?<=\d)[\s](?=\d{3}(?!\d))")
+_ONE_MARK = re.compile(r"-?(\d+)([.,])(\d+)")
+_GROUPED = {
+    ".": re.compile(r"-?\d{1,3}(,\d{3})+\.\d+|-?\d{1,3}(,\d{3}){2,}"),
+    ",": re.compile(r"-?\d{1,3}(\.\d{3})+,\d+|-?\d{1,3}(\.\d{3}){2,}"),
+}
+"""Numbers with a mark between groups of three digits, by decimal mark."""
+_GROUP_DIGITS = 3
+_SHORTENED = re.compile(r"-?\d+([.,]\d+)?e[+-]?\d+", re.IGNORECASE)
+_DATE = re.compile(r"(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})(?:\s+(\d{1,2}):(\d{2})(?::(\d{2}))?)?")
+_YEAR_DIGITS = 4
+_YEARS = range(1000, 9999)
 
 Value = Any
 """Text, a Decimal, an instant, None for an empty amount or instant, or :class:`Invalid`."""
@@ -153,15 +168,13 @@ def read_table(file: Path, columns: Sequence[Column], *, what: str, deciding: st
     places = {name: header.index(name) for name in names if name in header}
     rows = [row for row in sheet.rows[1:] if any(cell != "" for cell in row.cells)]
     _require_whole(rows, len(header), max(places.values(), default=-1), file)
-    amounts = [places[column.name] for column in columns if column.kind is Kind.AMOUNT and column.name in places]
-    marks = decimal_marks(row.cells[place] for row in rows for place in amounts)
     decisive = places.values() if deciding is None else [places[deciding]]
     kept = [row for row in rows if any(_is_filled(row.cells[place]) for place in decisive)]
     values = {}
     for column in columns:
         place = places.get(column.name)
         cells: list[Cell] = [""] * len(kept) if place is None else [row.cells[place] for row in kept]
-        values[column.name] = _read_column(cells, column, marks, sheet.separator)
+        values[column.name] = _read_column(cells, column, sheet.separator)
     problems = SheetProblems(file)
     for position, row in enumerate(kept):
         for reason in _problems({column: values[column.name][position] for column in columns}):
@@ -206,16 +219,16 @@ def _header_problem(header: list[str], columns: Sequence[Column]) -> str:
     return f"a column appears twice: {join_ids(twice)}" if twice else ""
 
 
-def _read_column(cells: list[Cell], column: Column, marks: frozenset[str], separator: str | None) -> list[Value]:
+def _read_column(cells: list[Cell], column: Column, separator: str | None) -> list[Value]:
     match column.kind:
         case Kind.TEXT:
             return [unguard(cell_text(cell)) for cell in cells]
         case Kind.ID:
             return [_read_id(cell, separator) for cell in cells]
         case Kind.AMOUNT:
-            return [None if cell == "" else read_amount(cell, marks, separator) for cell in cells]
+            return [None if cell == "" else read_amount(cell, separator) for cell in cells]
         case Kind.INSTANT:
-            return [None if cell == "" else value for cell, value in zip(cells, read_instants(cells), strict=True)]
+            return [None if cell == "" else read_instant(cell) for cell in cells]
 
 
 def _read_id(cell: Cell, separator: str | None) -> str | Invalid:
@@ -298,6 +311,7 @@ def read_workbook(content: bytes, file: Path, columns: Collection[str], *, read_
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about styles and validations, which are not read
             workbook = openpyxl.load_workbook(io.BytesIO(content), data_only=True, read_only=read_only)
+        _require_results(content, file)
     except (BadZipFile, KeyError, ValueError, TypeError, IndexError, EOFError, OSError, ParseError) as error:
         raise InputError(
             f"{file} cannot be read: it is not an Excel workbook, or damaged ({shorten(str(error))})"
@@ -306,6 +320,23 @@ def read_workbook(content: bytes, file: Path, columns: Collection[str], *, read_
     rows = [SheetRow(number, [_cell(one) for one in cells]) for number, cells in enumerate(sheet.iter_rows(), start=1)]
     hidden = 0 if read_only else sum(row.hidden for row in sheet.row_dimensions.values())
     return Sheet(rows, None, hidden)
+
+
+def _require_results(content: bytes, file: Path) -> None:
+    """Refuse formulas without a stored result, which would look like empty cells."""
+    with ZipFile(io.BytesIO(content)) as archive:
+        for part in archive.namelist():
+            if not part.startswith("xl/worksheets/") or not part.endswith(".xml"):
+                continue
+            for _, element in iterparse(archive.open(part)):  # noqa: S314 (openpyxl has parsed it)
+                is_formula = element.find("{*}f") is not None
+                if is_formula and not element.findtext("{*}v") and element.get("t") != "str":  # empty text is a result
+                    raise InputError(
+                        f"{file}, cell {element.get('r')}: a formula without a result; open the file in a "
+                        "spreadsheet and save it, or put a value there"
+                    )
+                if element.tag.endswith("}row"):
+                    element.clear()
 
 
 def _first_row(sheet: Any) -> set[Any]:  # noqa: ANN401 (a sheet of a workbook)
@@ -325,3 +356,76 @@ def _cell(cell: Any) -> Cell:  # noqa: ANN401 (a cell of a workbook)
     shown = _NUMBER_FORMAT.fullmatch(cell.number_format)
     digits = len(shown[1] or "") if shown else 0
     return number.quantize(Decimal(1).scaleb(-digits)) if -int(number.as_tuple().exponent) < digits else number
+
+
+def read_amount(cell: Cell, separator: str | None) -> Decimal | Invalid:
+    """Exact amount of a cell of a file with this separator, where its decimal mark is certain."""
+    shown = cell_text(cell)
+    if isinstance(cell, bool | dt.datetime):
+        return Invalid(f"{quote(shown)} is not an amount: a spreadsheet changed it; make the file again")
+    if isinstance(cell, str) and _SHORTENED.fullmatch(shown):
+        return Invalid(f"{quote(shown)} lacks digits: a spreadsheet shortened it; format the column as 0.00")
+    text = _SPACES.sub("", shown.strip()).replace(_MINUS, "-")
+    if isinstance(cell, str):
+        mark = _decimal_mark(text, separator)
+        if mark is None:
+            return Invalid(f"{quote(shown)} may have a decimal mark or a mark of thousands; format the column as 0.00")
+        text = text.replace("," if mark == "." else ".", "").replace(mark, ".")
+    try:
+        return parse_amount(text, min(len(text.partition(".")[2]), MAX_SCALE)).amount
+    except AmountError as error:
+        return Invalid(str(error))
+
+
+def _decimal_mark(text: str, separator: str | None) -> str | None:
+    """Find the decimal mark of a number; None if its only mark may be either, before three digits.
+
+    A point is the decimal mark of files that commas separate, and of text in workbooks.
+    """
+    one = _ONE_MARK.fullmatch(text)
+    if one is None:
+        return next((mark for mark, pattern in _GROUPED.items() if pattern.fullmatch(text)), ".")
+    integer, mark, fraction = one.groups()
+    is_certain = len(fraction) != _GROUP_DIGITS or len(integer) > _GROUP_DIGITS or integer.startswith("0")
+    return mark if is_certain or (mark == "." and separator in {",", None}) else None
+
+
+def read_instant(cell: Cell) -> dt.datetime | Invalid:
+    """Instant of a cell, in UTC if it has no zone, of years for which days before and after can be calculated."""
+    if isinstance(cell, dt.datetime):
+        # to the nearest second: a spreadsheet stores a fraction of a day
+        found = {(cell if cell.year == dt.MAXYEAR else cell + dt.timedelta(milliseconds=500)).replace(microsecond=0)}
+    else:
+        found = _possible_instants(cell.strip()) if isinstance(cell, str) else set()
+    if len(found) > 1:
+        return Invalid(
+            f"{quote(str(cell))} does not show which number is the day and which the month; format the column as "
+            "yyyy-mm-dd hh:mm:ss"
+        )
+    for instant in found:
+        if instant.year not in _YEARS:
+            return Invalid(f"{quote(str(cell))} is not in the years {_YEARS.start} to {_YEARS.stop - 1}")
+        return instant if instant.tzinfo else instant.replace(tzinfo=dt.UTC)
+    return Invalid(
+        f"{quote(cell_text(cell))} is not as the plan was written (2025-03-10T12:00:00+00:00): a spreadsheet changed "
+        "the column; format it as yyyy-mm-dd hh:mm:ss, or make the file again"
+    )
+
+
+def _possible_instants(text: str) -> set[dt.datetime]:
+    """Every instant that a text may mean; between points the day comes before the month."""
+    with contextlib.suppress(ValueError):
+        return {dt.datetime.fromisoformat(text)}
+    found = _DATE.fullmatch(text)
+    if found is None:
+        return set()
+    first, mark, second, third, *clock = found.groups(default="0")
+    dates = {(third, second, first)} if len(third) == _YEAR_DIGITS else set()
+    dates |= {(third, first, second)} if dates and mark != "." else set()
+    dates |= {(first, second, third)} if len(first) == _YEAR_DIGITS else set()
+    instants = set()
+    for date in dates:
+        with contextlib.suppress(ValueError):  # there is no such day or time
+            year, month, day, hour, minute, second = map(int, (*date, *clock))
+            instants.add(dt.datetime(year, month, day, hour, minute, second, tzinfo=dt.UTC))
+    return instants

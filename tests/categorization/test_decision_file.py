@@ -210,7 +210,10 @@ def test_every_unusable_row_is_named(books, queue, file):
             "category;group_id;amount\nMeals;group_1;1.234\n",
             "'1.234' may have a decimal mark or a mark of thousands; format the column as 0.00, or clear the cell",
         ),
-        ("category,group_id,amount\nMeals,group_1,####\n", "make it wider and save again, or clear the cell"),
+        (
+            "category,group_id,amount\nMeals,group_1,####\n",
+            "'####' is not an amount; write it like 1234.50, or clear the cell",
+        ),
         (None, "cannot be read: No such file"),
     ],
 )

@@ -56,6 +56,16 @@ def test_cells_of_a_workbook(tmp_path):
         table.problems.refuse()
 
 
+def test_a_formula_without_a_result_is_refused(tmp_path):
+    """A program that is no spreadsheet stores no result: the cell is named, and not taken for an empty one."""
+    workbook = openpyxl.Workbook()
+    for row in (["id", "text", "amount"], ["a", "x", 1], ["b", "=B2", 2]):
+        workbook.active.append(row)
+    workbook.save(tmp_path / "table.xlsx")
+    with pytest.raises(InputError, match=r"table\.xlsx, cell B3: a formula without a result; open the file in a"):
+        read_table(tmp_path / "table.xlsx", COLUMNS, what="a table")
+
+
 def test_every_problem_with_its_rows(read):
     """Problems are in the order of their rows, rows with the same one together, as an error of the caller's class."""
     table = read("id,amount\na,x\n,1\nTRUE,\n,2\n,3\n,4\n")
@@ -96,7 +106,7 @@ def test_other_files_are_refused(read, text, message):
 
 
 def test_rows_without_a_decision_are_left_out(read):
-    """Where one column decides, rows without it are left out, whatever else they hold; they still prove the marks."""
-    table = read('id,amount,text\na,1.234,yes\n5,###, \nb,"1,50",\n', deciding="text")
+    """Where one column decides, rows without it are left out, whatever else they hold; however wrong."""
+    table = read('id,amount,text\na,1234,yes\n5,###, \nb,"1,50",\n', deciding="text")
     assert list(table.rows()) == [(2, {"id": "a", "text": "yes", "amount": Decimal(1234), "time": None})]
     table.problems.refuse()
