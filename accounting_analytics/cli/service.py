@@ -71,7 +71,7 @@ def serve(
     public_host
         Host name that requests may carry, behind a proxy; repeatable.
     requests_per_minute
-        Rate limit of each instance (the documented limit is 320); no limit by default.
+        Rate limit of each instance (the documented limit is 320); unlimited by default.
     allow_remote
         Accept connections from other machines; put a reverse proxy in front.
     access_log

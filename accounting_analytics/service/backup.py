@@ -81,7 +81,7 @@ def _save_copy(source: sqlite3.Connection, target: Path) -> None:
     """Copy the books that a connection sees into one file, which is complete and synced to disk, or does not exist."""
 
     def write(file: BinaryIO) -> None:
-        with closing(sqlite3.connect(file.name)) as copy:
+        with closing(sqlite3.connect(Path(file.name).absolute())) as copy:  # else a name such as file:x is an address
             source.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")  # the copy is one file, with nothing beside it
 
