@@ -426,6 +426,6 @@ def _possible_instants(text: str) -> set[dt.datetime]:
     instants = set()
     for date in dates:
         with contextlib.suppress(ValueError):  # there is no such day or time
-            year, month, day, hour, minute, second = map(int, (*date, *clock))
-            instants.add(dt.datetime(year, month, day, hour, minute, second, tzinfo=dt.UTC))
+            year, month, day, hour, minute, seconds = map(int, (*date, *clock))
+            instants.add(dt.datetime(year, month, day, hour, minute, seconds, tzinfo=dt.UTC))
     return instants
