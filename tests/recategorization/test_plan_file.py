@@ -146,7 +146,7 @@ def edited(build, tmp_path):
         (lambda _: "PK\x03\x04\0\0", "it is not an Excel workbook, or damaged"),
         (lambda _: "[" * 200_000, "row 1 is not a row of CSV: field larger than field limit"),
         (lambda text: text.replace("2025-03-10", "10.03.2025", 1), "row 2: datetime: '10.03.2025T12:00:00+00"),
-        (lambda text: text.replace("2025-03-10T12:00:00+00:00", "######"), "rows 2, 3: datetime: the column was too"),
+        (lambda text: text.replace("2025-03-10T12:00:00+00:00", "######"), "rows 2, 3: datetime: '######' is not"),
         (lambda text: text.replace(",out,inst", ",out|,inst", 1), "row 2: opposing_ledger_ids: this is not a list"),
         (
             lambda text: text.replace(",out,inst", ",x|outer,inst", 1),
@@ -254,18 +254,17 @@ def test_refused_categories_name_their_line(edited, books, cells, message):
     assert f"plan.csv, row 2: {message.format(**ids)}" in str(caught.value)
 
 
-DATE_FORMS = ["%Y-%m-%d %H:%M:%S", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M:%S %p", "%-m/%-d/%Y %H:%M"]
+DATE_FORMS = ["%Y-%m-%d %H:%M:%S", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M"]
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16"]
 CELL = st.text(st.characters(codec="utf-8", exclude_characters="|\0"), min_size=1, max_size=8)
 
 
 @st.composite
 def plans(draw, build):
-    """Return a plan of unique items at whole minutes; one is on a day that shows the order of day and month."""
+    """Return a plan of unique items at whole minutes."""
     ids = draw(st.lists(CELL | st.sampled_from(CONVERTED), min_size=1, max_size=4, unique=True))
     minutes = draw(st.lists(st.integers(0, 10**6), min_size=len(ids), max_size=len(ids)))
     amounts = draw(st.lists(st.integers(-(10**9), 10**9), min_size=len(ids), max_size=len(ids)))
-    minutes[0] = 20 * 24 * 60
     items = [
         build.item(one, draw(CELL), "out", "meals", description=draw(TEXT), amount=Decimal(units) / 100)
         | {"datetime": dt.datetime(2025, 1, 1, tzinfo=dt.UTC) + dt.timedelta(minutes=minute)}
@@ -275,9 +274,8 @@ def plans(draw, build):
 
 
 def date_texts(instant):
-    """Return the forms in which a spreadsheet may save an instant."""
-    days = (instant - dt.datetime(1899, 12, 30, tzinfo=dt.UTC)) / dt.timedelta(days=1)
-    return [instant.isoformat(), f"{days:.6f}", *(instant.strftime(form) for form in DATE_FORMS)]
+    """Return the forms in which a spreadsheet may save an instant so that it can be read in one way."""
+    return [instant.isoformat(), *(instant.strftime(form) for form in DATE_FORMS)]
 
 
 @settings.get_profile("slow")
@@ -289,7 +287,7 @@ def test_what_a_spreadsheet_saves_loads_to_the_same_items(build, tmp_path_factor
     plan.save(file)
     header, *rows = cells_of(file)
     items = plan.items
-    form = draw(st.integers(0, len(DATE_FORMS) + 1))
+    form = draw(st.integers(0, len(DATE_FORMS)))
     comma = draw(st.booleans())
     for row, item in zip(rows, items, strict=True):
         row[header.index("datetime")] = date_texts(item.datetime)[form]
