@@ -11,8 +11,8 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pandas as pd
@@ -191,7 +191,11 @@ def _keep_fields(ledger: _FoundLedger, row: Mapping[Any, Any]) -> None:
 
 @dataclass
 class _FoundLedger:
-    """What is known of a ledger so far."""
+    """What is known of a ledger so far: what named it, and then what its own lines show.
+
+    `shown` are the fields that a line of it has, `has_all_lines` is whether its first page had every line, `years` are
+    those of all lines of a cash ledger, and `lines_a_day` is how many there are on the first page.
+    """
 
     id: str
     found_by: str
@@ -202,21 +206,24 @@ class _FoundLedger:
     type: str | None = None
     parent_id: str | None = None
     parent_known: bool = False
-
-
-class _ProbedLedger(NamedTuple):
-    """What lines of a ledger show: its fields, None without lines, and their opposing ledgers.
-
-    `first_line_at` is the first of the lines that were read, `years` those of all lines of a cash ledger, and
-    `lines_a_day` how many there are on the first page.
-    """
-
-    fields: wire.Ledger | None
-    opposing: frozenset[str]
-    has_all_lines: bool
+    shown: wire.Ledger | None = None
+    opposing: set[str] = field(default_factory=set)
+    has_all_lines: bool = True
     first_line_at: dt.datetime | None = None
-    years: frozenset[int] = frozenset()
+    years: set[int] = field(default_factory=set)
     lines_a_day: float = 0
+
+    @property
+    def is_cash(self) -> bool:
+        """Whether it reports cash flow, as balances of a report or its own fields state."""
+        return bool(self.cash or (self.shown is not None and self.shown.report_cash_flow))
+
+    def add_lines(self, lines: Iterable[wire.LineEntry]) -> None:
+        """Take over the opposing ledgers of lines, and the first of them; again makes no difference."""
+        for line in lines:
+            self.opposing.update(line.opposing_ledger_ids or ())
+            instant = as_utc(line.datetime)
+            self.first_line_at = min(instant, self.first_line_at or instant)
 
 
 class _LedgerSearch:
@@ -309,40 +316,34 @@ class _LedgerSearch:
         """Probe all new ledgers in parallel, and read the reports of new years; return how many ledgers there were."""
         ledgers = sorted(self.unprobed, key=lambda ledger: ledger.id)  # the same order, whatever found them
         self.unprobed = []
-
-        def probe(ledger: _FoundLedger) -> tuple[str, _ProbedLedger]:
-            return ledger.id, self._probe(ledger)
-
-        probed = dict(run_in_parallel(probe, ledgers, threads=self._in_flight))
-        self._read_reports({year for one in probed.values() for year in one.years})
-        all_named = all(probed[ledger.id].opposing <= self.found.keys() for ledger in ledgers if ledger.cash)
-        unread = [ledger for ledger in ledgers if not probed[ledger.id].has_all_lines]
-        self._read_rest([ledger for ledger in unread if not (ledger.cash and all_named)], probed)
+        self._do_each(self._probe, ledgers)
+        self._read_reports({year for ledger in ledgers for year in ledger.years})
+        all_named = all(ledger.opposing <= self.found.keys() for ledger in ledgers if ledger.cash)
+        self._read_rest(
+            [ledger for ledger in ledgers if not ledger.has_all_lines and not (ledger.cash and all_named)], ledgers
+        )
         for ledger in ledgers:
-            result = probed[ledger.id]
-            if result.first_line_at is not None:
-                self._note_lines([result.first_line_at])
-            if result.fields is not None:
-                self._set_fields(ledger, result.fields)
-            for opposing_id in sorted(result.opposing):
+            if ledger.shown is not None:
+                self._set_fields(ledger, ledger.shown)
+            for opposing_id in sorted(ledger.opposing):
                 self.add(opposing_id, f"opposing ledger of {ledger.name or ledger.id}")
         return len(ledgers)
 
-    def _note_lines(self, instants: Iterable[dt.datetime]) -> None:
-        days = [local_date(instant, self._zone) for instant in instants]
+    def _do_each(self, function: Callable[[_FoundLedger], None], ledgers: Iterable[_FoundLedger]) -> None:
+        """Call a function with each ledger, several in parallel."""
+        for _ in run_in_parallel(function, ledgers, threads=self._in_flight):
+            pass
+
+    def _note_lines(self, instants: Iterable[dt.datetime | None]) -> None:
+        days = [local_date(instant, self._zone) for instant in instants if instant is not None]
         self.first_day = min([*days, *filter(None, [self.first_day])], default=None)
         self.last_day = max([*days, *filter(None, [self.last_day])], default=None)
 
-    def _probe(self, ledger: _FoundLedger) -> _ProbedLedger:
+    def _probe(self, ledger: _FoundLedger) -> None:
         """Probe a ledger: its first page, which of most ledgers has all lines, and the years of a cash ledger."""
-        if ledger.id in self._known and self._days_of_known is not None:
-            page = self._first_page(ledger.id, self._days_of_known, 1)
-            if not page.records:
-                return _ProbedLedger(None, frozenset(), has_all_lines=True)
-            first = page.records[0]
-            return _ProbedLedger(first.ledger, frozenset(), has_all_lines=True, first_line_at=as_utc(first.datetime))
+        days = self._days_of_known if ledger.id in self._known else None
         try:
-            page = self._first_page(ledger.id, self.days, _LIMIT)
+            page = self._first_page(ledger.id, days or self.days, 1 if days else _LIMIT)
         except NotFoundError:
             if ledger.found_by != _GIVEN_PARENTS:
                 raise
@@ -350,14 +351,17 @@ class _LedgerSearch:
                 f"parents: ledger {quote(ledger.id)} does not exist in this instance; correct its id"
             ) from None
         if not page.records:
-            return _ProbedLedger(None, frozenset(), has_all_lines=True)
-        fields, has_all_lines = page.records[0].ledger, page.next_page_token is None
-        years: set[int] = set()
-        if ledger.cash or (fields is not None and fields.report_cash_flow):
-            years = self._years(page.records) if has_all_lines else self._years_of(ledger.id, self.days)
+            return
+        ledger.shown = page.records[0].ledger
         instants = sorted(as_utc(line.datetime) for line in page.records)
-        density = len(instants) / max((instants[-1] - instants[0]) / _DAY, 1)
-        return _ProbedLedger(fields, _opposing_ids(page.records), has_all_lines, instants[0], frozenset(years), density)
+        ledger.first_line_at = instants[0]
+        if days:
+            return
+        ledger.add_lines(page.records)
+        ledger.has_all_lines = page.next_page_token is None
+        ledger.lines_a_day = len(instants) / max((instants[-1] - instants[0]) / _DAY, 1)
+        if ledger.is_cash:
+            ledger.years = self._years(page.records) if ledger.has_all_lines else self._years_of(ledger.id, self.days)
 
     def _years(self, lines: Iterable[wire.LineEntry]) -> set[int]:
         """Local years of some lines."""
@@ -399,26 +403,35 @@ class _LedgerSearch:
         for year in due:
             self.add_flows(reports[year])
 
-    def _read_rest(self, ledgers: list[_FoundLedger], probed: dict[str, _ProbedLedger]) -> None:
+    def _read_rest(self, ledgers: list[_FoundLedger], probed: list[_FoundLedger]) -> None:
         """Read the lines after the first page: those without cash, and of cash ledgers all, where reports lack some."""
-
-        def read(ledger: _FoundLedger) -> tuple[str, frozenset[str], dt.datetime | None]:
-            fields = probed[ledger.id].fields
-            is_cash = ledger.cash or fields is None or fields.report_cash_flow
-            return ledger.id, *self._read_opposing(ledger.id, None if is_cash else False)
-
-        self._note_lines(one.first_line_at for one in probed.values() if one.first_line_at is not None)
+        self._note_lines(ledger.first_line_at for ledger in probed)
         days = (self.last_day - self.first_day).days + 1 if self.first_day and self.last_day else 0
-        expected = sum(math.ceil(days * probed[ledger.id].lines_a_day / MAX_LIMIT) for ledger in ledgers)
+        expected = sum(math.ceil(days * ledger.lines_a_day / MAX_LIMIT) for ledger in ledgers)
         if expected > _MANY_REQUESTS:
             show_notice(
                 f"finding the ledgers takes up to {expected:,} requests, because the service has no list of them; "
                 "local books (sync) keep what was found, and read only what is new"
             )
-        for ledger_id, opposing, first in run_in_parallel(read, ledgers, threads=self._in_flight):
-            one = probed[ledger_id]
-            earliest = min((at for at in (first, one.first_line_at) if at is not None), default=None)
-            probed[ledger_id] = one._replace(opposing=one.opposing | opposing, first_line_at=earliest)
+        self._do_each(self._read_lines, ledgers)
+        self._note_lines(ledger.first_line_at for ledger in ledgers)
+
+    def _read_lines(self, ledger: _FoundLedger) -> None:
+        """Read the opposing ledgers of the lines of a ledger, and its first line."""
+
+        def read() -> None:
+            ledger.add_lines(
+                self._client.iter_line_entries(
+                    ledger.id,
+                    self.days.start_date,
+                    self.days.end_date,
+                    time_zone=self.days.time_zone,
+                    is_cashflow=None if ledger.is_cash or ledger.shown is None else False,
+                    expand=("opposing_ledger_ids",),
+                )
+            )
+
+        restart_on_expired_token(read, attempts=_ATTEMPTS)
 
     def _first_page(self, ledger_id: str, days: Period, limit: int) -> wire.LineEntryPage:
         """First page that has lines, or the last page."""
@@ -440,32 +453,6 @@ class _LedgerSearch:
         page = restart_on_expired_token(lambda: read(_WITHOUT_PARENTS), attempts=_ATTEMPTS)
         self._expand = _WITHOUT_PARENTS  # this service shows no parents
         return page
-
-    def _read_opposing(
-        self,
-        ledger_id: str,
-        is_cashflow: bool | None,  # noqa: FBT001 (a filter)
-    ) -> tuple[frozenset[str], dt.datetime | None]:
-        """Opposing ledgers of the lines of a ledger, and its first line."""
-
-        def read() -> tuple[frozenset[str], dt.datetime | None]:
-            opposing: set[str] = set()
-            first: dt.datetime | None = None
-            lines = self._client.iter_line_entries(
-                ledger_id,
-                self.days.start_date,
-                self.days.end_date,
-                time_zone=self.days.time_zone,
-                is_cashflow=is_cashflow,
-                expand=("opposing_ledger_ids",),
-            )
-            for line in lines:
-                opposing.update(line.opposing_ledger_ids or ())
-                instant = as_utc(line.datetime)
-                first = min(instant, first or instant)
-            return frozenset(opposing), first
-
-        return restart_on_expired_token(read, attempts=_ATTEMPTS)
 
     def frame(self, parents: Mapping[str, str | None], given: Mapping[RequiredLedger, str]) -> pd.DataFrame:
         """All ledgers found, as a validated table."""
@@ -566,7 +553,3 @@ def _row(ledger: _FoundLedger, columns: Iterable[str]) -> dict[str, Any]:
         "found_by": ledger.found_by,
         "parent_known": ledger.parent_known,
     }
-
-
-def _opposing_ids(lines: Iterable[wire.LineEntry]) -> frozenset[str]:
-    return frozenset(ledger_id for line in lines for ledger_id in line.opposing_ledger_ids or ())
