@@ -209,7 +209,9 @@ def _refuse_without_effect(expand: Iterable[str], consistency: Consistency, chec
 def _join_windows(loaded: LoadedWindows) -> tuple[pa.Table, int]:
     """Join all windows of a load in order, each line once, and count the repeats that were removed."""
     schema = line_schema(loaded.request.expand, loaded.request.scale)
-    table = pa.concat_tables([schema.empty_table(), *(one.read_table() for one in loaded.windows)])
+    # those of one ledger are sorted then: sorting needs as much memory again
+    windows = sorted(loaded.windows, key=lambda one: (one.window.ledger_id, one.window.period))
+    table = pa.concat_tables([schema.empty_table(), *(one.read_table() for one in windows)])
     unique, repeats = remove_repeats(table)
     return sort_lines(unique), repeats
 

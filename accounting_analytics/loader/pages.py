@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,10 +37,11 @@ from accounting_analytics.periods import as_utc
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Callable, Iterable, Sequence
+    from concurrent.futures import ThreadPoolExecutor
     from decimal import Decimal
 
-_DECODING = threading.Semaphore(min(os.cpu_count() or 1, 4))
-"""Pages decoded in parallel: more threads than processors only wait for each other."""
+DECODING_THREADS = min(os.cpu_count() or 1, 4)
+"""Pages decoded in parallel: few, because Arrow keeps memory for each thread."""
 _MAX_BYTES = 1 << 26
 _LINE = inspect.type_info(LineEntry)
 _NOT_READ = frozenset({"ledger"})
@@ -74,14 +74,14 @@ def read_page(
     request_records: Callable[[], LineEntryPage],
     where: str,
     *,
+    threads: ThreadPoolExecutor,
     ledger_id: str,
     expand: frozenset[str],
     scale: int,
 ) -> DecodedPage:
-    """Request a page and decode it; one that is damaged or breaks the interface is requested again as wire records."""
+    """Request a page and decode it on one of few threads; a damaged or wrong one is requested again as records."""
     content = request_json()
-    with _DECODING:
-        page = decode_fast(content, ledger_id=ledger_id, expand=expand, scale=scale)
+    page = threads.submit(decode_fast, content, ledger_id=ledger_id, expand=expand, scale=scale).result()
     if page is not None:
         return page
     try:

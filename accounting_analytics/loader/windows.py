@@ -11,6 +11,7 @@ import datetime as dt
 import math
 import threading
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -23,7 +24,7 @@ from accounting_analytics.client.paging import follow_pages, restart_on_expired_
 from accounting_analytics.errors import ExpiredPageTokenError, ProtocolError, ServiceError, with_context
 from accounting_analytics.load_metadata import DayRange, subtract_days
 from accounting_analytics.loader.line_tables import line_schema, remove_repeats, require_in_period, sort_lines
-from accounting_analytics.loader.pages import read_page
+from accounting_analytics.loader.pages import DECODING_THREADS, read_page
 from accounting_analytics.loader.request import PAGE_SIZE
 from accounting_analytics.periods import LOCALTIME, Period, local_date, zone
 
@@ -200,6 +201,7 @@ class WindowReader:
     def __init__(self, request: LoadRequest) -> None:
         self.request = request
         self.stop = threading.Event()
+        self._decoding_threads = ThreadPoolExecutor(DECODING_THREADS, "decode")
         self._began = dt.datetime.now(dt.UTC)
 
     def read(self, window: Window) -> FinishedWindow | list[Window]:
@@ -243,6 +245,7 @@ class WindowReader:
                 partial(request.client.list_line_entries_json, **arguments),
                 partial(request.client.list_line_entries, **arguments),
                 where,
+                threads=self._decoding_threads,
                 ledger_id=window.ledger_id,
                 expand=request.expand,
                 scale=request.scale,
