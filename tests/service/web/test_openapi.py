@@ -114,7 +114,7 @@ def statuses():
     counted = Counter()
     yield counted
     succeeded, refused = (sum(count for status, count in counted.items() if status // 100 == kind) for kind in (2, 4))
-    assert succeeded > 10, counted
+    assert succeeded > 15, counted
     assert refused > 15, counted
 
 
@@ -135,9 +135,9 @@ ON_SQLITE = pytest.mark.parametrize("served", ["sqlite"], indirect=True)
 
 @ON_SQLITE
 @api.parametrize()
-@settings(max_examples=25, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=40, suppress_health_check=list(HealthCheck), database=None)
 def test_schemathesis_finds_nothing(case, world, session, statuses):
-    """25 examples per operation and every boundary value, right and wrong: each response is as documented."""
+    """40 examples per operation and every boundary value, right and wrong: each response is as documented."""
     check_response(case, world, session, statuses)
 
 
