@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.chart_of_accounts import DebitCredit
+from accounting_analytics.duckdb_settings import WITHOUT_EXTENSIONS
 from accounting_analytics.errors import AmountError, FrameError
 from accounting_analytics.load_metadata import books_notes, noise_notes, stated_scales
 from accounting_analytics.messages import count_of, join_ids
@@ -41,6 +42,7 @@ LIST_SEPARATOR = "|"
 SEPARATOR_IN_NAME = "\u00a6"
 """Replaces the separator in a name, which may contain it; an id may not."""
 
+_MANY_TEXTS = 1_000_000
 TEXT = pd.StringDtype(na_value=float("nan"))
 INSTANT = pd.DatetimeTZDtype(unit="us", tz="UTC")
 LOCAL_DATE = np.dtype("datetime64[us]")
@@ -124,7 +126,7 @@ def exact_amounts(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> Ex
     """Convert an amount column to Arrow decimals at `scale`; `ids` names rows in messages."""
     dtype = column.dtype
     if is_decimal(dtype):
-        return ExactColumn(_decimal_series(_cast(_arrow_column(column), column, scale), column))
+        return ExactColumn(_decimal_series(_cast(arrow_column(column), column, scale), column))
     if pd.api.types.is_bool_dtype(dtype):
         raise FrameError(_not_amounts(column))
     if pd.api.types.is_integer_dtype(dtype):
@@ -159,7 +161,7 @@ def parse_amounts(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> Ex
 def in_floats(column: pd.Series[Any]) -> pd.Series[Any]:
     """Convert a column of Arrow decimals to float64."""
     try:
-        return pd.Series(to_floats(_arrow_column(column)), index=column.index, name=column.name)
+        return pd.Series(to_floats(arrow_column(column)), index=column.index, name=column.name)
     except AmountError as error:
         raise AmountError(f"{column.name}: {error}") from None
 
@@ -169,20 +171,20 @@ def signed(amounts: pd.Series[Any], sides: pd.Series[Any]) -> pd.Series[Any]:
     is_debit = (sides == DebitCredit.DEBIT).to_numpy(dtype=bool)
     if not is_decimal(amounts.dtype):
         return pd.Series(np.where(is_debit, amounts, 0.0 - amounts), index=amounts.index, name="signed_amount")
-    values = _arrow_column(amounts).combine_chunks()
+    values = arrow_column(amounts).combine_chunks()
     return _decimal_series(pc.if_else(pa.array(is_debit), values, pc.negate(values)), amounts.rename("signed_amount"))
 
 
 def negated(amounts: pd.Series[Any]) -> pd.Series[Any]:
     """Opposite amounts of a column of Arrow decimals; pandas would round them to 28 digits."""
-    return _decimal_series(pc.negate(_arrow_column(amounts)), amounts)
+    return _decimal_series(pc.negate(arrow_column(amounts)), amounts)
 
 
 def total(amounts: pd.Series[Any]) -> Decimal:
     """Exact sum of a column of Arrow decimals; zero at the column's scale for no rows."""
     scale = _arrow_type(amounts).scale
     # 128-bit sums wrap around silently past 38 digits
-    wide = _arrow_column(amounts).cast(pa.decimal256(2 * PRECISION, scale))
+    wide = arrow_column(amounts).cast(pa.decimal256(2 * PRECISION, scale))
     return parse_amount(pc.sum(wide).as_py() or 0, scale).amount
 
 
@@ -251,7 +253,20 @@ def _parse_instants(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # no
     return instants if isinstance(dtype, pd.DatetimeTZDtype) else instants.dt.tz_localize(None)
 
 
-def _arrow_column(column: pd.Series[Any]) -> pa.ChunkedArray:
+def are_distinct(texts: pa.ChunkedArray) -> bool:
+    """Whether no text occurs twice. Of many, the hashes are compared first: texts whose hashes differ are distinct."""
+    if len(texts) >= _MANY_TEXTS:
+        import duckdb  # noqa: PLC0415 (slow to import, and few frames are that long)
+
+        with duckdb.connect(config=WITHOUT_EXTENSIONS) as database:
+            hashes = database.from_arrow(pa.table({"text": texts})).project("hash(text) as hash").fetchnumpy()["hash"]
+        hashes.sort()
+        if (hashes[1:] != hashes[:-1]).all():
+            return True
+    return bool(pc.count_distinct(texts).as_py() == len(texts))
+
+
+def arrow_column(column: pd.Series[Any]) -> pa.ChunkedArray:
     """Values of an Arrow-backed column."""
     return cast("pd.arrays.ArrowExtensionArray", column.array).__arrow_array__()
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from accounting_analytics.column_conversion import find_scale, is_decimal
+from accounting_analytics.column_conversion import are_distinct, find_scale, is_decimal
 from accounting_analytics.errors import AmountError, FrameError
 from accounting_analytics.load_metadata import books_notes, native_frame, noise_notes, stated_scales
 from accounting_analytics.messages import count_of, join_ids
@@ -241,13 +241,16 @@ class ExactLines(NamedTuple):
         """Refuse some lines if one occurs more than once; this costs more than the sums."""
         ids = self.lines.select("id", "ledger_id", "datetime").filter(chosen).select("id")
         line_id = nw.col("id")
-        counted = ids.select(distinct=line_id.n_unique(), present=line_id.count(), all=nw.len())
-        (counts,) = collect(counted).to_pylist()
-        if not counts["all"]:
-            return
-        if counts["present"] < counts["all"]:
+        if self.in_memory:
+            values = ids.collect("pyarrow").to_arrow()["id"]
+            absent, distinct = values.null_count, are_distinct(values)
+        else:
+            query = ids.select(distinct=line_id.n_unique(), absent=line_id.is_null().sum(), all=nw.len())
+            (counts,) = collect(query).to_pylist()
+            absent, distinct = counts["absent"], not counts["all"] or counts["distinct"] == counts["all"]
+        if absent:
             raise FrameError(null_message("line_entries", "id"))
-        if counts["distinct"] < counts["all"]:
+        if not distinct:
             repeated = ids.group_by("id").agg(count=nw.len()).filter(nw.col("count") > 1).select("id")
             raise FrameError(repeated_message(collect(repeated)["id"].to_pylist()))
 

@@ -27,6 +27,8 @@ from accounting_analytics.column_conversion import (
     LOCAL_DATE,
     TEXT,
     ExactFrame,
+    are_distinct,
+    arrow_column,
     convert,
     exact_frame,
     in_floats,
@@ -217,7 +219,7 @@ class LineEntries(Table):
     name; ``tags.id`` is the id of each tag; empty for a calculated column), ``expand`` the value that requests it.
     """
 
-    id: Series[Text] = pandera.Field(unique=True)
+    id: Series[Text]
     ledger_id: Series[Text]
     ledger_name: Series[Text] = pandera.Field(nullable=True)
     journal_entry_id: Series[Text]
@@ -242,6 +244,11 @@ class LineEntries(Table):
     transaction_review_status: Series[Text] | None = _expanded("transaction.review_status")
     source_account_id: Series[Text] | None = _expanded("transaction.source_account_id")
     journal_entry_line_entry_ids: Series[Text] | None = _expanded("journal_entry.line_entry_ids")
+
+    @pandera.check("id", error="value occurs more than once")
+    @classmethod
+    def _ids_are_distinct(cls, ids: pd.Series[Any]) -> bool | pd.Series[bool]:
+        return are_distinct(arrow_column(ids)) or ~ids.duplicated(keep=False)
 
     @pandera.dataframe_check(error="signed_amount is +amount on the debit side, -amount on the credit side")
     @classmethod

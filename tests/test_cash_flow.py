@@ -379,6 +379,24 @@ def test_nulls_as_ids_are_refused_where_a_load_is_stated(engine, with_lines, tmp
         aa.recompute_cash_flow(table, ledger_frame(CHART), "2025-01-01", "2025-01-31", lines=with_lines)
 
 
+@pytest.mark.parametrize("count", [2, 1_000_002])
+def test_an_id_that_occurs_twice_is_refused_in_frames_of_any_length(count):
+    """Distinct ids pass, and one that occurs twice is named, by the check of a frame as by a recomputation."""
+    both = line_frame([entry("2025-03-03", bank="-5", rent="5")])
+    frame = both.take(np.tile([0, 1], count // 2)).reset_index(drop=True)
+    frame["id"] = "le_" + pd.Series(np.arange(count)).astype("str")
+    frame["journal_entry_id"] = "je_" + pd.Series(np.arange(count) // 2).astype("str")
+    ledgers = ledger_frame([Ledger("bank", "Bank", cash=True), Ledger("rent", "Rent")])
+    days = ("2025-03-01", "2025-03-31")
+    report = aa.recompute_cash_flow(LineEntries.checked(frame), ledgers, *days, time_zone="UTC", lines=False)
+    assert report.net_cash_flow == -5 * (count // 2)
+    frame.loc[count - 1, "id"] = "le_0"
+    with pytest.raises(FrameError, match=r"id: value occurs more than once \(2x\)"):
+        LineEntries.checked(frame)
+    with pytest.raises(FrameError, match="occurs more than once: le_0;"):
+        aa.recompute_cash_flow(frame, ledgers, *days, time_zone="UTC", lines=False)
+
+
 @pytest.mark.parametrize("with_lines", [True, False])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_loads_that_overlap_before_the_period_are_refused(engine, with_lines, tmp_path):
