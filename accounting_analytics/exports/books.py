@@ -115,6 +115,7 @@ class ExportedBooks(NamedTuple):
         exact = LineEntries.checked_exact(line_entries)
         if exact.scale != report.scale:
             raise FrameError(f"line entries have scale {exact.scale}, the report has scale {report.scale}")
+        pa.default_memory_pool().release_unused()  # otherwise the pool keeps what the checks needed
         missing = missing_reasons(line_entries, report.period, history=False)
         lines = with_dates(arrow_table(exact.frame.drop(columns="local_date", errors="ignore")), report.period)
         return cls(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.errors import InputError
 from accounting_analytics.exports.manifest import ExportedFile, file_sha256, totals
 from accounting_analytics.exports.outputs import OutputFile
-from accounting_analytics.exports.star_schema import INSTANT, STAR_SCHEMA, TEXT, text_literal
+from accounting_analytics.exports.star_schema import INSTANT, STAR_SCHEMA, TEXT, THREADS, text_literal
 from accounting_analytics.messages import quote
 from accounting_analytics.sheets.cells import BYTE_ORDER_MARK, FORMULA_START
 from accounting_analytics.sheets.workbook import (
@@ -38,22 +39,27 @@ def write_parquet(
 ) -> Iterator[ExportedFile]:
     """Write a file a table, or a month of it: ``fact_transfer/month=2026-01/fact_transfer.parquet``."""
     months = [month for (month,) in database.execute("select month from dim_load order by month").fetchall()]
-    for table in STAR_SCHEMA:
-        for month in months if table.is_partitioned else [None]:
-            name, query = f"{table.name}.parquet", f"from {table.name}"
-            if month is not None:
-                name = f"{table.name}/month={month}/{name}"
-                query = f"{query} select * exclude month where month = '{month}'"
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            rows, sums = totals(database.sql(query))
+    tables = [(table, month) for table in STAR_SCHEMA for month in (months if table.is_partitioned else [None])]
+
+    def write(table: StarTable, month: str | None) -> ExportedFile:
+        name, query = f"{table.name}.parquet", f"from {table.name}"
+        if month is not None:
+            name = f"{table.name}/month={month}/{name}"
+            query = f"{query} select * exclude month where month = '{month}'"
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with database.cursor() as cursor:
+            rows, sums = totals(cursor.sql(query))
             metadata = _metadata(table, manifest) | {f"sum.{column}": text for column, text in sums.items()}
             pairs = ", ".join(f"'{key}': {text_literal(text)}" for key, text in metadata.items())
-            database.execute(
+            cursor.execute(
                 f"copy ({query}) to {text_literal(str(path.absolute()))} "
                 f"(format parquet, compression zstd, compression_level 1, kv_metadata {{{pairs}}})"
             )
-            yield ExportedFile(name, table.name, rows, sums, file_sha256(path))
+        return ExportedFile(name, table.name, rows, sums, file_sha256(path))
+
+    with ThreadPoolExecutor(THREADS) as pool:  # DuckDB writes one file with one thread
+        yield from pool.map(write, *zip(*tables, strict=True))
 
 
 def _metadata(table: StarTable, manifest: Manifest) -> dict[str, str]:

@@ -296,7 +296,7 @@ VIEWS = {
 }
 """Comment and query of each view; each question without parameters is a view too."""
 
-_MEMORY, _THREADS = "600MB", 2
+_MEMORY, THREADS = "600MB", 2
 """What DuckDB uses where it may write to a folder; each thread needs room for the rows that it sorts and compresses."""
 _STORAGE = "v1.0.0"
 """Connectors of BI tools contain older versions of DuckDB, which cannot read what newer ones write by default."""
@@ -326,7 +326,7 @@ def connect(file: Path | None = None, *, spill: Path | None = None) -> duckdb.Du
     """Open a new database, in memory or in a file; what does not fit into memory is written to a folder, if any."""
     config = WITHOUT_EXTENSIONS | {"temp_directory": "", "storage_compatibility_version": _STORAGE}
     if spill is not None:
-        config |= {"temp_directory": str(spill.absolute()), "memory_limit": _MEMORY, "threads": _THREADS}
+        config |= {"temp_directory": str(spill.absolute()), "memory_limit": _MEMORY, "threads": THREADS}
     database = duckdb.connect(":memory:" if file is None else str(file.absolute()), config=config)
     database.execute("set TimeZone = 'UTC'")
     return database
