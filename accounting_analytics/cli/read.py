@@ -383,10 +383,14 @@ def reconcile(
     if not certificate.complete:
         raise IncompleteLoadError(certificate.summary())
     _require_tied(months, period, since, strict=strict)
+    if load.as_json:
+        print_message(months.summary())
+        for note in months.notes:
+            print_note(note)
 
 
 def _require_tied(months: MonthlyReconciliation, days: Period, since: str | None, *, strict: bool) -> None:
-    """Fail where a month does not tie, and say what the agreement of the months does not prove, which may fail too."""
+    """Fail where a month does not tie; say what was not compared, which fails too if strict."""
     if not months.ties:
         untied = ", ".join(str(month.period) for month in months.untied)
         hint = ""
@@ -403,13 +407,8 @@ def _require_tied(months: MonthlyReconciliation, days: Period, since: str | None
         limits.append(f"{months.summary()} Give the parents of ledgers with --parents FILE")
     if limits and strict:
         raise BooksDoNotTieError("; ".join(limits))
-    for message in limits or [months.summary()]:
+    for message in limits:
         print_message(message)
-    if months.anchored:
-        print_message(
-            "starting balances are those of the reports, so their agreement proves nothing: give the first day of the "
-            "books with --since"
-        )
 
 
 @command(READ)
