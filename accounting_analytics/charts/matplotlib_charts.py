@@ -10,8 +10,8 @@ import re
 import textwrap
 import warnings
 from functools import cache
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal, overload
-from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
 import numpy as np
@@ -157,7 +157,7 @@ def static_picture(
             return written.getvalue()
         drawn.patch.set_visible(False)
         FigureCanvasSVG(drawn).print_svg(written, metadata={"Date": None})
-    return _page_element(written.getvalue(), figure.chart.words, width, paper.height)
+    return _page_element(written.getvalue().decode(), figure.chart.words, width, paper.height)
 
 
 class Paper:
@@ -630,57 +630,37 @@ def _fitted(text: str, width: float, *, bold: bool = False) -> str:
     return fitted
 
 
-_SPACE, _LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
 _COLOURS = {shown: name for colour, name in COLOUR_NAMES.items() for shown in (colour, ON_DARK[colour])}
-_NUMBER = re.compile(r"-?\d+\.\d+")
-_KEPT = {"path": ("d", "style"), "text": ("x", "y", "style"), "use": (f"{_LINK}href", "x", "y", "style")}
-"""Elements of a drawing and their attributes; the groups around them say nothing more."""
-_NOT_NEEDED = ("font-family", "stroke-linejoin", "stroke-linecap")
+_COLOUR = re.compile("#[0-9a-f]{6}")
+_LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}(?=[ \"])")
+_TAG = re.compile("<[^>]+>")
+_AROUND = re.compile(
+    "<metadata>.*?</metadata>|<style.*?</style>|<clipPath.*?</clipPath>|</?g[^>]*>|<defs>\\s*</defs>", re.DOTALL
+)
+"""What matplotlib writes around the elements of a drawing, which a page does not need."""
+_NOT_NEEDED = re.compile(r' clip-path="[^"]*"| transform="rotate\(-0 [^"]*"|(?:font-family|stroke-line\w+): [^;"]*;? ?')
 
 
-def _page_element(drawn: bytes, words: str, width: int, height: float) -> str:
+def _page_element(drawn: str, words: str, width: int, height: float) -> str:
     """Write what matplotlib drew as one SVG element for a page, which may give its colours other values.
 
     `words` are what is read aloud. Coordinates have one digit behind the point; texts have the fonts of the page.
     """
-    ET.register_namespace("", _SPACE.strip("{}"))
-    ET.register_namespace("xlink", _LINK.strip("{}"))
-    root = ET.fromstring(drawn)  # noqa: S314 (what matplotlib wrote)
-    attributes = {
-        "viewBox": f"0 0 {width} {height:g}",
-        "width": f"{width}",
-        "height": f"{height:g}",
-        "role": "img",
-        "aria-label": words,
-        "class": "accounting-analytics-picture",
-        "font-family": _SVG_FONTS,
-        "style": "max-width:100%;height:auto",
-    }
-    page = ET.Element(f"{_SPACE}svg", attributes)
-    defined = [one for defs in root.iter(f"{_SPACE}defs") for one in defs if one.tag != f"{_SPACE}style"]
-    used = [one for one in defined if one.tag in {f"{_SPACE}pattern", f"{_SPACE}path"}]
-    if used:
-        ET.SubElement(page, f"{_SPACE}defs").extend(used)
-    inside = {part for one in defined for part in one.iter()}
-    for one in root.iter():
-        name = one.tag.removeprefix(_SPACE)
-        if name in _KEPT and one not in inside:
-            made = ET.SubElement(page, one.tag, {key: one.attrib[key] for key in _KEPT[name] if key in one.attrib})
-            made.text = one.text if name == "text" else None
-    for one in page.iter():
-        one.tail = None
-        one.attrib |= {key: _short(key, one.attrib[key]) for key in ("d", "x", "y", "style") if key in one.attrib}
-    return ET.tostring(page, encoding="unicode", short_empty_elements=False)
+    inside = drawn[drawn.index("<metadata>") : drawn.rindex("</svg>")]
+    elements = re.sub(r">\s+<", "><", _TAG.sub(_short_tag, _AROUND.sub("", _AROUND.sub("", inside)))).strip()
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'viewBox="0 0 {width} {height:g}" width="{width}" height="{height:g}" role="img" aria-label="{escape(words)}" '
+        f'class="accounting-analytics-picture" font-family="{_SVG_FONTS}" style="max-width:100%;height:auto">'
+        f"{elements}</svg>"
+    )
 
 
-def _short(name: str, value: str) -> str:
-    """Coordinates without digits that are too small to be seen, and a style whose colours the page may set."""
-    if name == "style":
-        rules = [rule.strip() for rule in re.sub(r"font: ([\d.]+px)[^;]*", r"font-size: \1", value).split(";")]
-        kept = ";".join(rule.replace(": ", ":") for rule in rules if not rule.startswith(_NOT_NEEDED))
-        return re.sub("#[0-9a-f]{6}", lambda found: _variable(found[0]), kept.strip(";"))
-    short = _NUMBER.sub(lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), value)
-    return re.sub(r"\s*([A-Za-z])\s*", r"\1", " ".join(short.split()))
+def _short_tag(tag: re.Match[str]) -> str:
+    """Write a tag without what is not needed or too small to be seen, and with colours that the page may set."""
+    short = _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), _NOT_NEEDED.sub("", tag[0]))
+    short = " ".join(short.split()).replace(": ", ":").replace("; ", ";").replace(';"', '"')
+    return _COLOUR.sub(lambda found: _variable(found[0]), short)
 
 
 def _variable(colour: str) -> str:
