@@ -98,7 +98,7 @@ def apply(
     allow_irreversible
         Also join parts of splits, which `undo` cannot take back.
     """
-    from accounting_analytics.recategorization.plan_file import PlanFile
+    from accounting_analytics.recategorization.plan_sheet import PlanFile
 
     books = _books_to_sync(run)
     file = PlanFile.read(plan)
@@ -191,7 +191,7 @@ def verify(
     by
         What a row is: the items of a new category, as by default, or a rule, or an item.
     """
-    from accounting_analytics.recategorization.plan_file import PlanFile
+    from accounting_analytics.recategorization.plan_sheet import PlanFile
 
     refuse_books(books, "`verify` reads what the service has now, so leave it out")
     file = PlanFile.read(plan)
@@ -446,7 +446,7 @@ def print_outcomes(plan: Plan, outcomes: pd.DataFrame, *, by: str, time_zone: st
 
 
 def _failed_first(rows: pd.DataFrame) -> pd.DataFrame:
-    from accounting_analytics.recategorization.changes_and_outcomes import EXPECTED_OUTCOMES
+    from accounting_analytics.recategorization.changes import EXPECTED_OUTCOMES
 
     return rows.assign(expected=rows["outcome"].isin(EXPECTED_OUTCOMES)).sort_values("expected", kind="stable")
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.periods import Period
     from accounting_analytics.recategorization import Plan
-    from accounting_analytics.recategorization.plan_file import NewCategory, PlanFile
+    from accounting_analytics.recategorization.plan_sheet import NewCategory, PlanFile
 
 _ACCOUNT_WIDTH, _NAME_WIDTH = 16, 28
 _GROUPS = {
@@ -330,7 +330,7 @@ def plan(
     output
         Plan file to write: .xlsx for Excel, else CSV.
     """
-    from accounting_analytics.recategorization.plan_file import require_writable_format
+    from accounting_analytics.recategorization.plan_sheet import require_writable_format
 
     require_writable_format(to_path(output, "--output"))
     if not load.dry_run and not output.absolute().parent.is_dir():
@@ -444,7 +444,7 @@ def preview(
     by
         What a row is: a ledger of the report, as by default, or the items of a new category or a rule.
     """
-    from accounting_analytics.recategorization.plan_file import PlanFile, require_same_instance
+    from accounting_analytics.recategorization.plan_sheet import PlanFile, require_same_instance
 
     file = PlanFile.read(plan)
     with connect_source(source, days) as (client, period):
@@ -477,7 +477,7 @@ def resolve_plan(
 
     `ledgers` are those that are discovered already. Local books have a chart of accounts.
     """
-    from accounting_analytics.recategorization.plan_file import DiscoveredCategory, require_same_instance
+    from accounting_analytics.recategorization.plan_sheet import DiscoveredCategory, require_same_instance
 
     require_same_instance(file.instance_id, client.instance_id)
     if isinstance(client, aa.Books):
@@ -494,7 +494,7 @@ def _find_categories(client: LedgerClient, file: PlanFile, time_zone: str, ledge
     """Categories as the file states them, where the books confirm them, else looked up among discovered ledgers."""
     from accounting_analytics.periods import Period
     from accounting_analytics.recategorization.categories_in_books import find_ledgers
-    from accounting_analytics.recategorization.plan_file import DiscoveredCategory, WrittenCategory
+    from accounting_analytics.recategorization.plan_sheet import DiscoveredCategory, WrittenCategory
 
     in_books = find_ledgers(client, filter(None, (ledger_id for ledger_id, _ in file.categories)), file.days or ())
     if not file.days or all(in_books.names.get(ledger_id) == name for ledger_id, name in file.categories):

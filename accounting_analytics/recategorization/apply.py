@@ -1,9 +1,9 @@
-"""Apply a plan: read the categories, journal the intent, send the change, read the categories again.
+"""Apply a plan: read the categories, journal the intent, send the change, read the categories again; and verify it.
 
-A lost response does not show whether the change was made, so every outcome is determined from the books. A change that
-the books do not show may still be carried out for a minute, so its outcome is unknown until then. Each change
-is sent with the category it replaces, so a change made by another user in the meantime is never overwritten, and
-sending a change again that the books do not show changes a transaction at most once.
+A lost response does not show whether the change was made, so every outcome follows from the response and from what the
+books show, by one table (:data:`~accounting_analytics.recategorization.changes.OUTCOMES`). Each change is sent with the
+category it replaces, so a change made by another user in the meantime is never overwritten, and sending a change again
+that the books do not show changes a transaction at most once.
 
 A change that an earlier run sent, and that the books do not show, was not carried out, or was carried out and changed
 back since: the books cannot tell these apart. It is left alone and reported as unknown.
@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from accounting_analytics.arguments import require_type
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.client.url_and_header_text import user_name
+from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import (
     AuthenticationError,
     DeadlineExceededError,
     InputError,
     PermissionDeniedError,
     ProtocolError,
-    RateLimitedError,
     ServerFaultError,
     ServiceError,
     StatusError,
@@ -42,54 +42,133 @@ from accounting_analytics.recategorization.categories_in_books import (
     require_no_cash,
     unusable_categories,
 )
-from accounting_analytics.recategorization.changes_and_outcomes import (
+from accounting_analytics.recategorization.changes import (
     IN_BOOKS,
-    MAY_STILL_CHANGE,
+    OUTCOMES,
     FoundOutcome,
-    Guards,
     Outcome,
-    classify_changes,
-    findings_frame,
+    Response,
+    Shown,
+    changes_by_entry,
+    compare_with_books,
+    describe_categories,
     joining_changes,
+    no_transaction,
+    outcomes_frame,
 )
-from accounting_analytics.recategorization.journal import open_journal, read_attempts
-from accounting_analytics.recategorization.plan import require_plan
+from accounting_analytics.recategorization.journal import Attempts, open_journal, read_attempts
+from accounting_analytics.recategorization.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
 
-    from accounting_analytics.recategorization.changes_and_outcomes import Categories, Change
-    from accounting_analytics.recategorization.journal import Attempts, Journal
-    from accounting_analytics.recategorization.plan import Plan
+    from accounting_analytics.recategorization.changes import Change
+    from accounting_analytics.recategorization.journal import Journal
 
 _LOST = (TransportError, DeadlineExceededError, ServerFaultError, ProtocolError)
 _STOPPING = (AuthenticationError, PermissionDeniedError)
 _NOT_CHANGED_STATUSES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.INSUFFICIENT_STORAGE})
 """Statuses of a service that has certainly changed nothing, and may accept the change later."""
-_AFTER_DONE = {
-    Outcome.WOULD_CHANGE: FoundOutcome(
-        Outcome.CHANGED_ELSEWHERE,
-        "done in an earlier run with this journal, and changed back since; a run with a new journal changes it again",
-    ),
-    Outcome.UNKNOWN: FoundOutcome(Outcome.ALREADY_DONE),
-}
-_LEFT_ALONE = FoundOutcome(
-    Outcome.UNKNOWN,
-    "an earlier run with this journal sent it, and the books show the previous category: it was not carried out, or "
-    "it was changed back since; it is left alone, and a run with a new journal sends it again",
-)
-_NO_RESPONSE = FoundOutcome(Outcome.NOT_DONE)
+_NEVER = dt.datetime.min.replace(tzinfo=dt.UTC)
 _BATCH_SIZE = 100
-_MAX_ATTEMPTS = 3
+_MAX_ROUNDS = 3
 """Rounds of a batch without any response that the books confirm, before what is lost is left."""
-_RATE_LIMITED = "the service is limiting the request rate"
-_SENT_AGAIN = "sent again: a response was lost, and the books did not show the change"
-_NOT_SHOWN = "the service confirmed the change, but the books do not show it"
 _MAX_LOST = 10
 """A batch stops after this many lost changes in a row; if none of the batch is done by then, the run stops."""
+_OF_THIS_RUN = frozenset({Response.CONFIRMED, Response.LOST, Response.REFUSED, Response.REFUSED_NOW})
+_NOT_IN_BOOKS = frozenset({Outcome.NOT_DONE, Outcome.REFUSED, Outcome.CHANGED_ELSEWHERE})
+_SENT_AGAIN = "sent again: a response was lost, and the books did not show the change"
+_JOINS = (
+    "it joins this part of a split with another part, which cannot be undone; choose another new category, or allow it "
+    "with allow_irreversible=True (--allow-irreversible)"
+)
+_UNCLEAR = "the plan joins parts of this split, and the books do not show which of them changed"
+_UNCHANGED = "the category is unchanged"
+_MAY_STILL_CHANGE = (
+    "the previous category is still there, but a change sent less than 60 seconds before may still be carried out"
+)
+_RESPONSES = {
+    Response.CONFIRMED: "the service confirmed the change",
+    Response.CONFIRMED_EARLIER: "an earlier run with this journal did it",
+    Response.LOST_EARLIER: "an earlier run with this journal sent it",
+}
+_LEFT_ALONE = {
+    Response.CONFIRMED_EARLIER: "it was changed back since; a run with a new journal changes it again",
+    Response.LOST_EARLIER: "it was not carried out, or it was changed back since; it is left alone, and a run with a "
+    "new journal sends it again",
+}
+"""Why a change is not sent again, although the books have the previous category."""
+
+
+@dataclass(eq=False)
+class _State:
+    """What is known of a change: the response, and what the books showed when they were last read, at `read_at`.
+
+    `failure` is why the last request was lost or refused, `unread` why the books could not be read, and `forbidden` why
+    the change may not be sent. `is_final` is whether it may not be sent again.
+    """
+
+    change: Change
+    response: Response
+    forbidden: str = ""
+    read_at: dt.datetime = _NEVER
+    shown: Shown = Shown.UNREAD
+    categories: frozenset[str] = frozenset()
+    failure: str = ""
+    unread: str = ""
+    is_final: bool = False
+    is_sent_again: bool = False
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the change is to be sent, for the first time or again."""
+        can_be_sent = self.response in {Response.NOT_SENT, Response.LOST, Response.REFUSED_NOW}
+        return self.shown == Shown.PREVIOUS and can_be_sent and not self.is_final and not self.forbidden
+
+    def outcome(self, attempts: Attempts, *, not_sent: str = "") -> FoundOutcome:
+        """Outcome by the table; `not_sent` is why a change that would be sent is not."""
+        outcome = OUTCOMES[self.response][self.shown]
+        if outcome == Outcome.WOULD_CHANGE:
+            if self.forbidden:
+                return FoundOutcome(Outcome.REFUSED, self.forbidden)
+            return FoundOutcome(Outcome.NOT_DONE, f"not sent: {not_sent}") if not_sent else FoundOutcome(outcome)
+        is_there = self.change.category_ledger_id in self.categories and self.response != Response.CONFIRMED_EARLIER
+        reason = self._reason()
+        if outcome in _NOT_IN_BOOKS and is_there and attempts.may_change(self.change, self.read_at):
+            return FoundOutcome(Outcome.UNKNOWN, f"{_MAY_STILL_CHANGE}: {reason}")
+        return FoundOutcome(outcome, reason)
+
+    def _reason(self) -> str:
+        """State the response and what the books show, unless that is the new category."""
+        shown = {
+            Shown.NEW: "",
+            Shown.PREVIOUS: _LEFT_ALONE.get(self.response, _UNCHANGED),
+            Shown.ANOTHER: describe_categories(self.categories),
+            Shown.UNCLEAR: _UNCLEAR,
+            Shown.ABSENT: no_transaction(self.change),
+            Shown.UNREAD: self.unread,
+        }[self.shown]
+        again = _SENT_AGAIN if self.is_sent_again else ""
+        response = self.failure or _RESPONSES.get(self.response, "") if shown else ""
+        return "; ".join(filter(None, [again, response, shown]))
+
+
+class _PlanRun(NamedTuple):
+    """A run that changes the books.
+
+    `planned` are the changes of each journal entry, `forbidden` those that may not be sent, and why; `names` are those
+    of the categories that are replaced.
+    """
+
+    client: LedgerClient
+    journal: Journal
+    modified_by: str | None
+    planned: Mapping[str, Sequence[Change]]
+    forbidden: Mapping[Change, str]
+    names: Mapping[str, str]
 
 
 def apply_plan(
@@ -132,11 +211,12 @@ def apply_plan(
     -------
     DataFrame
         :class:`~accounting_analytics.schemas.Outcomes`, one row per item: ``would_change`` (dry run), ``done``,
-        ``already_done``, ``changed_elsewhere`` (by another user; left alone), ``refused`` (by the service, or not sent
-        because the new category does not exist or has another name than in the plan, or because the change joins parts
-        of a split), ``not_done`` (not sent because the run stopped, or refused by the rate limit or by a service
-        whose disk is full), ``unknown`` (the response was lost and the books do not show the change, which may still
-        be carried out, or cannot be read; or the service confirmed it and the books do not show it).
+        ``already_done``, ``changed_elsewhere`` (the transaction has other categories than the plan expects; left
+        alone), ``refused`` (by the service, or not sent because the new category does not exist or has another name
+        than in the plan, or because the change joins parts of a split), ``not_done`` (not sent because the run stopped,
+        or refused by the rate limit or by a service whose disk is full), ``unknown`` (the response was lost and the
+        books do not show the change, which may still be carried out, or cannot be read; or the service confirmed it and
+        the books do not show it).
         :func:`verify_plan` with the same journal, a minute later, knows whether an unknown item is done; a run with a
         new journal sends it again.
 
@@ -151,289 +231,256 @@ def apply_plan(
     ServiceError
         The books cannot be read before the run; nothing was sent.
     """
-    refuse_books(client, "local books cannot change the service: connect to it")
-    require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
-    require_plan(plan)
+    _require_client_and_plan(client, plan, "local books cannot change the service: connect to it")
     for name, value in (("confirm", confirm), ("allow_irreversible", allow_irreversible)):
         if not isinstance(value, bool):
             msg = f"{name} must be True or False, not {value!r}; nothing was sent"  # the text "False" is true
             raise InputError(msg)
     if modified_by is not None:
         user_name(modified_by, "modified_by")
-    plan.require_instance(client.instance_id)
     items = plan.items
     earlier = read_attempts(journal, plan.plan_id, instance_id=client.instance_id, must_exist=False)
     require_no_cash(client, items)
-    guards = Guards(
-        unusable_categories(client, items), None if allow_irreversible else frozenset(joining_changes(items))
-    )
+    forbidden = {} if allow_irreversible else dict.fromkeys(joining_changes(items), _JOINS)
+    forbidden |= unusable_categories(client, items)
+    planned = changes_by_entry(items)
     if not confirm or not items:
-        categories = read_categories(client, items)
-        found = classify_changes(items, categories, filter(earlier.has_done, items))
-        return findings_frame(guards.refuse(_after_earlier_runs(found, earlier), categories), items)
+        states = _states_before(items, earlier, forbidden)
+        _read(client, states, planned, earlier)
+        return outcomes_frame({state.change: state.outcome(earlier) for state in states})
     names = find_ledgers(client, [item.category_ledger_id for item in items], days_of(items)).names
-    findings: dict[Change, FoundOutcome] = {}
+    found: dict[Change, FoundOutcome] = {}
     stopped: str | None = None
     with (
         open_journal(journal, plan.plan_id, instance_id=client.instance_id, base_url=client.base_url) as opened,
         progress_bar(progress, total=len(items), desc="recategorize", unit=" items") as bar,
     ):
-        sender = _BatchSender(client, opened, modified_by, guards, names, items)
+        run = _PlanRun(client, opened, modified_by, planned, forbidden, names)
         for batch in _batches(items):
             try:
-                found, stopped = sender.send(batch, stopped, is_first=not findings)
+                outcomes, stopped = _apply_batch(run, batch, stopped, is_first=not found)
             except _STOPPING as error:
                 reason = f"the run stopped. The journal {opened.path} records what is done"
                 raise with_context(error, f"{reason}: run again with the same journal") from None
-            findings |= found
+            found |= outcomes
             bar.update(len(batch))
-        _record_end(opened, findings)
-    return findings_frame(findings, items)
+        _record_end(opened, found)
+    return outcomes_frame(found, items)
 
 
-@dataclass(eq=False)
-class _BatchItem:
-    """A change of the batch that is being sent: what is known of it, and whether it is to be sent.
+def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None = None) -> pd.DataFrame:
+    """Read every item of a plan back and state whether the books have the planned category.
 
-    `response` is that to its last request, and `failure` why that may be tried again. `was_lost` is whether any
-    response was lost.
+    :meth:`Effect.check` checks in addition that the report changed by exactly the predicted amounts.
+
+    Parameters
+    ----------
+    client : LedgerClient
+        The service.
+    plan : Plan
+        What to verify.
+    journal : path, optional
+        The journal that the plan was applied with. It states when each change was sent: an unchanged item is
+        ``not_done`` if that was at least 60 seconds ago, or never; until then, and without the journal, it is
+        ``unknown``. It is only read.
+
+    Returns
+    -------
+    DataFrame
+        :class:`~accounting_analytics.schemas.Outcomes`: ``done``, ``not_done``, ``changed_elsewhere``, ``refused``
+        (the transaction does not exist, and no change of it was sent) or ``unknown`` (see the reason).
+
+    Raises
+    ------
+    InputError
+        An argument is of another type.
+    PlanError
+        The plan is for another instance, or the journal cannot be read or belongs to another plan.
+    ServiceError
+        The books cannot be read.
     """
+    _require_client_and_plan(client, plan, "local books do not show what the service has now: connect to it")
+    attempts = Attempts()
+    if journal is not None:
+        attempts = read_attempts(journal, plan.plan_id, instance_id=client.instance_id, must_exist=True)
+    unchanged = FoundOutcome(Outcome.NOT_DONE, _UNCHANGED)
+    if journal is None:
+        unknown = "whether a change was sent is not known without the journal that the plan was applied with"
+        unchanged = FoundOutcome(Outcome.UNKNOWN, f"{_UNCHANGED}; {unknown}")
+    states = [_State(item, _journalled_response(item, attempts)) for item in plan.items]
+    _read(client, states, changes_by_entry(plan.items), attempts)
+    if journal is not None:  # with the attempts that were made in the meantime
+        attempts = read_attempts(journal, plan.plan_id, instance_id=client.instance_id, must_exist=True)
+    found = {state.change: state.outcome(attempts) for state in states}
+    for change, (outcome, reason) in found.items():
+        if outcome == Outcome.ALREADY_DONE:
+            found[change] = FoundOutcome(Outcome.DONE, reason)
+        elif outcome == Outcome.WOULD_CHANGE:
+            found[change] = unchanged
+    return outcomes_frame(found)
 
-    change: Change
-    finding: FoundOutcome
-    read_at: dt.datetime
-    is_pending: bool = False
-    response: FoundOutcome = _NO_RESPONSE
-    failure: str = ""
-    was_lost: bool = False
-    is_sent_again: bool = False
+
+def _require_client_and_plan(client: object, plan: object, why_no_books: str) -> None:
+    """Refuse what is not a client of the service that a plan was made for."""
+    refuse_books(client, why_no_books)
+    require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
+    require_type(
+        plan, Plan, "plan", "plan_recategorization(proposals, ledgers=...) makes one, Plan.load(path) reads one"
+    )
+    if isinstance(client, LedgerClient) and isinstance(plan, Plan):
+        plan.require_instance(client.instance_id)
 
 
-class _BatchSender(NamedTuple):
-    """Sends the changes of a plan in batches, and finds the outcome of each in the books.
+def _journalled_response(change: Change, attempts: Attempts) -> Response:
+    """Response to a change that a journal states."""
+    if attempts.has_done(change):
+        return Response.CONFIRMED
+    return Response.LOST if change in attempts else Response.NOT_SENT
 
-    `names` are those of the categories that are replaced, for the journal; `changes` are all of the plan.
+
+def _states_before(changes: Sequence[Change], earlier: Attempts, forbidden: Mapping[Change, str]) -> list[_State]:
+    """States of changes before a run, by what earlier runs with its journal did."""
+    of_earlier_runs = {Response.CONFIRMED: Response.CONFIRMED_EARLIER, Response.LOST: Response.LOST_EARLIER}
+    responses = (_journalled_response(change, earlier) for change in changes)
+    return [
+        _State(change, of_earlier_runs.get(response, response), forbidden.get(change, ""))
+        for change, response in zip(changes, responses, strict=True)
+    ]
+
+
+def _read(
+    client: LedgerClient, states: Sequence[_State], planned: Mapping[str, Sequence[Change]], attempts: Attempts
+) -> None:
+    """Read from the books what they show of each change."""
+    read_at = dt.datetime.now(dt.UTC)
+    categories = read_categories(client, [state.change for state in states])
+    for state in states:
+        now = categories.get(state.change.transaction)
+        state.shown = compare_with_books(state.change, now, planned[state.change.journal_entry_id], attempts.has_done)
+        state.categories, state.read_at = now or frozenset(), read_at
+
+
+def _apply_batch(
+    run: _PlanRun, batch: Sequence[Change], stopped: str | None, *, is_first: bool
+) -> tuple[dict[Change, FoundOutcome], str | None]:
+    """Apply a batch, unless the run has stopped; return its outcomes, and why the run has stopped, if it has."""
+    attempts = run.journal.attempts
+    states = _states_before(batch, attempts, run.forbidden)
+    try:
+        if stopped is None:
+            _read(run.client, states, run.planned, attempts)
+    except ServiceError as error:
+        if is_first or isinstance(error, _STOPPING):
+            raise
+        stopped = str(error)
+    if stopped is None:
+        stopped, why = _send_batch(run, states)
+    else:
+        why = stopped
+        for state in states:
+            state.unread = f"not sent: {why}; its category was not read"
+    outcomes = {state.change: state.outcome(attempts, not_sent=why) for state in states}
+    for state in states:
+        was_found = state.response == Response.LOST_EARLIER and state.shown == Shown.NEW
+        if was_found or state.response in _OF_THIS_RUN:
+            run.journal.append("outcome", state.change, **outcomes[state.change]._asdict())
+    run.journal.sync()
+    return outcomes, stopped
+
+
+def _send_batch(run: _PlanRun, states: Sequence[_State]) -> tuple[str | None, str]:
+    """Send what is pending and read it back, in rounds; return why the run has stopped, if it has, and a last failure.
+
+    What was sent before comes last, so that failing changes do not keep the others from being sent.
     """
+    rounds, stopped, failure = _MAX_ROUNDS, None, ""
+    while rounds and stopped is None and (pending := [state for state in states if state.is_pending]):
+        sent = _send_some(run, sorted(pending, key=lambda state: state.response != Response.NOT_SENT))
+        failure = next((state.failure for state in reversed(sent) if state.failure), failure)
+        stopped = _read_back(run, sent)
+        rounds -= all(state.is_pending for state in sent)
+    is_any_done = any(state.response == Response.CONFIRMED for state in states)
+    if sum(state.is_pending for state in states) >= _MAX_LOST and not is_any_done:
+        stopped = stopped or failure
+    return stopped, stopped or failure
 
-    client: LedgerClient
-    journal: Journal
-    modified_by: str | None
-    guards: Guards
-    names: Mapping[str, str]
-    changes: Sequence[Change]
 
-    def send(
-        self, batch: Sequence[Change], stopped: str | None, *, is_first: bool
-    ) -> tuple[dict[Change, FoundOutcome], str | None]:
-        """Send a batch, unless the run has stopped; returns its findings, and why the run has stopped, if it has."""
-        read_at, categories = dt.datetime.now(dt.UTC), {}
-        try:
-            if stopped is None:
-                categories = read_categories(self.client, batch)
-        except ServiceError as error:
-            if is_first or isinstance(error, _STOPPING):
-                raise
-            stopped = str(error)
-        if stopped is not None:
-            return {change: self._not_read(change, stopped) for change in batch}, stopped
-        items = self._classify(batch, categories, read_at)
-        attempts, failures = _MAX_ATTEMPTS, [_RATE_LIMITED]
-        while attempts and stopped is None and (pending := _pending_last_lost(items)):
-            sent = self._send_some(pending, categories)
-            failures += [item.failure for item in sent if item.failure]
-            stopped = self._confirm(sent, categories)
-            if all(item.is_pending for item in sent):
-                attempts -= 1
-        if len(_pending_last_lost(items)) >= _MAX_LOST and all(one.finding.outcome != Outcome.DONE for one in items):
-            stopped = stopped or failures[-1]
-        for item in items:
-            if item.finding.outcome == Outcome.WOULD_CHANGE:
-                item.finding = self._known(item, FoundOutcome(Outcome.NOT_DONE, f"not sent: {stopped or failures[-1]}"))
-        return {item.change: item.finding for item in items}, stopped
+def _send_some(run: _PlanRun, pending: Sequence[_State]) -> list[_State]:
+    """Send changes one by one, until too many are lost in a row or one is refused that may be accepted later.
 
-    def _not_read(self, change: Change, stopped: str) -> FoundOutcome:
-        """Outcome of a change that this run neither sent nor read: not done only if no earlier run sent it."""
-        outcome = Outcome.UNKNOWN if change in self.journal.attempts else Outcome.NOT_DONE
-        return FoundOutcome(outcome, f"not sent: {stopped}; its category was not read")
+    Reading the categories afterwards waits for the rate limit.
+    """
+    sent: list[_State] = []
+    lost = 0
+    for state in pending:
+        response = _send(run, state)
+        sent.append(state)
+        lost = lost + 1 if response == Response.LOST else 0
+        if lost == _MAX_LOST or response == Response.REFUSED_NOW:
+            break
+    run.journal.sync()
+    return sent
 
-    def _known(self, item: _BatchItem, finding: FoundOutcome) -> FoundOutcome:
-        """Outcome of an item whose category is unchanged; unknown while an attempt may still be carried out."""
-        if self.journal.attempts.may_change(item.change, item.read_at):
-            return FoundOutcome(Outcome.UNKNOWN, f"{MAY_STILL_CHANGE}: {finding.reason}")
-        return finding
 
-    def _classify(self, batch: Sequence[Change], categories: Categories, read_at: dt.datetime) -> list[_BatchItem]:
-        """Classify a batch before it is sent, considering what earlier runs with this journal did."""
-        found = classify_changes(batch, categories, self._done(batch))
-        self._journal_completed(found)
-        found = self.guards.refuse(_after_earlier_runs(found, self.journal.earlier_attempts), categories)
-        items = [_BatchItem(change, finding, read_at) for change, finding in found.items()]
-        for item in items:
-            item.is_pending = item.finding.outcome == Outcome.WOULD_CHANGE
-            if item.finding.outcome == Outcome.REFUSED:
-                item.finding = self._known(item, item.finding)
-        return items
+def _send(run: _PlanRun, state: _State) -> Response:
+    """Record the intent on disk, send the change once, record the response."""
+    change, was_lost = state.change, state.response == Response.LOST
+    state.is_sent_again = was_lost
+    intent = change._replace(
+        opposing_ledger_ids=LIST_SEPARATOR.join(sorted(state.categories)),
+        category_ledger_name=run.names.get(change.category_ledger_id, ""),
+    )
+    run.journal.append("intent", intent, modified_by=run.modified_by)
+    run.journal.sync()
+    response, error = _request(run, change)
+    state.failure = "" if error is None else str(error)
+    run.journal.append("response", change, response=response, reason=state.failure)
+    if isinstance(error, _STOPPING):
+        raise error
+    state.is_final = response == Response.REFUSED
+    # a refusal does not show that an earlier request, whose response was lost, is not carried out
+    state.response = Response.LOST if was_lost and response != Response.CONFIRMED else response
+    return response
 
-    def _journal_completed(self, found: Mapping[Change, FoundOutcome]) -> None:
-        """Record changes that the books show to be done, and that an earlier run sent without recording a response.
 
-        Otherwise they would be sent again after they were undone.
-        """
-        attempts = self.journal.earlier_attempts
-        for change, finding in found.items():
-            if finding.outcome == Outcome.ALREADY_DONE and change in attempts and not attempts.has_done(change):
-                self.journal.append("outcome", change, **finding._asdict())
-        self.journal.sync()
-
-    def _done(self, changes: Iterable[Change]) -> Iterator[Change]:
-        """Yield the changes of the same journal entries that runs with this journal have carried out."""
-        entries = {change.journal_entry_id for change in changes}
-        has_done = self.journal.attempts.has_done
-        return (one for one in self.changes if one.journal_entry_id in entries and has_done(one))
-
-    def _send_some(self, pending: Sequence[_BatchItem], categories: Categories) -> list[_BatchItem]:
-        """Send items one by one, until too many are lost in a row or one is refused that may be accepted later.
-
-        Reading the categories afterwards waits for the rate limit.
-        """
-        sent: list[_BatchItem] = []
-        lost = 0
-        for item in pending:
-            self._send(item, categories[item.change.transaction])
-            sent.append(item)
-            lost = lost + 1 if item.response.outcome == Outcome.UNKNOWN else 0
-            if lost == _MAX_LOST or item.response.outcome == Outcome.NOT_DONE:
-                break
-        self.journal.sync()
-        return sent
-
-    def _send(self, item: _BatchItem, before: frozenset[str]) -> None:
-        """Record the intent on disk, send the change once, record the response."""
-        change = item.change
-        item.is_sent_again, item.failure = item.was_lost, ""
-        self.journal.append(
-            "intent",
-            change,
-            journal_entry_id=change.journal_entry_id,
-            datetime=change.datetime.isoformat(),
-            before=sorted(before),
-            category_name=self.names.get(change.category_ledger_id),
-            rule=change.rule,
-            group_id=change.group_id,
-            modified_by=self.modified_by,
+def _request(run: _PlanRun, change: Change) -> tuple[Response, Exception | None]:
+    """Send a change; return the response, and the error if it is not confirmed."""
+    try:
+        run.client.recategorize_transaction(
+            change.ledger_id,
+            change.transaction_id,
+            updated_category_ledger_id=change.updated_category_ledger_id,
+            category_ledger_id=change.category_ledger_id,
+            modified_by=run.modified_by,
         )
-        self.journal.sync()
-        try:
-            response = self.client.recategorize_transaction(
-                change.ledger_id,
-                change.transaction_id,
-                updated_category_ledger_id=change.updated_category_ledger_id,
-                category_ledger_id=change.category_ledger_id,
-                modified_by=self.modified_by,
-            )
-        except (*_LOST, StatusError, InputError) as error:
-            item.response = FoundOutcome(_classify_error(error), str(error))
-            self.journal.append(item.response.outcome, change, reason=item.response.reason)
-            if isinstance(error, _STOPPING):
-                raise
-            item.was_lost |= item.response.outcome == Outcome.UNKNOWN
-            if item.response.outcome != Outcome.REFUSED:
-                item.failure = _RATE_LIMITED if isinstance(error, RateLimitedError) else item.response.reason
-            return
-        self.journal.append("answer", change, after=[category.ledger_id for category in response.categories])
-        item.response = FoundOutcome(Outcome.DONE)
-
-    def _confirm(self, sent: Sequence[_BatchItem], categories: dict[tuple[str, str], frozenset[str]]) -> str | None:
-        """Determine the outcome of each item from the books, whose categories are added to those that are known.
-
-        If the books cannot be read, it is that of the response alone, and the reason is returned.
-        """
-        changes, read_at, stopped = [item.change for item in sent], dt.datetime.now(dt.UTC), None
-        try:
-            read = read_categories(self.client, changes)
-        except ServiceError as error:
-            if isinstance(error, _STOPPING):
-                raise
-            stopped = str(error)
-        else:
-            categories |= read
-            found = classify_changes(changes, read, self._done(changes))
-            guarded = self.guards.refuse(found, read)
-        for item in sent:
-            item.is_pending = False
-            if stopped is None:
-                item.read_at = read_at
-                finding = self._combine(item, found[item.change], guarded[item.change])
-            else:
-                finding = self._not_read_back(item, stopped)
-            again = _SENT_AGAIN if item.is_sent_again else ""
-            item.finding = finding._replace(reason="; ".join(filter(None, [again, finding.reason])))
-            self.journal.append("outcome", item.change, **item.finding._asdict())
-        self.journal.sync()
-        return stopped
-
-    def _not_read_back(self, item: _BatchItem, stopped: str) -> FoundOutcome:
-        """Outcome of an item that was sent, where the books cannot be read afterwards."""
-        response = item.response
-        certain = response.outcome == Outcome.DONE or item.change not in self.journal.attempts
-        reason = f"{response.reason or 'the service confirmed the change'}; not read back: {stopped}"
-        return FoundOutcome(response.outcome if certain else Outcome.UNKNOWN, reason)
-
-    def _combine(self, item: _BatchItem, found: FoundOutcome, guarded: FoundOutcome) -> FoundOutcome:
-        """Outcome of an item that was sent, from its response and from the categories found afterwards.
-
-        It is not sent again where `guarded` refuses it: another user may have moved a part of its split meanwhile.
-        """
-        response = item.response
-        if found.outcome == Outcome.ALREADY_DONE:
-            # refused, yet the books have the new category: changed by this run only if an earlier response was lost
-            return FoundOutcome(Outcome.DONE) if response.outcome == Outcome.DONE or item.was_lost else found
-        if found.outcome == Outcome.WOULD_CHANGE:
-            item.is_pending = response.outcome in {Outcome.UNKNOWN, Outcome.NOT_DONE}
-            if item.is_pending and guarded.outcome == Outcome.REFUSED:
-                item.is_pending = False
-                reason = "; ".join(filter(None, [response.reason, guarded.reason]))
-                return self._known(item, guarded._replace(reason=reason))
-            outcome = Outcome.REFUSED if response.outcome == Outcome.REFUSED else Outcome.NOT_DONE
-            return self._known(item, FoundOutcome(outcome, response.reason or _NOT_SHOWN))
-        if found.outcome == Outcome.REFUSED and item.change in self.journal.attempts:
-            return FoundOutcome(Outcome.UNKNOWN, f"{response.reason or _NOT_SHOWN}; {found.reason}")
-        if found.outcome == Outcome.UNKNOWN and response.outcome == Outcome.DONE:
-            return response
-        return found
+    except (*_LOST, StatusError, InputError) as error:
+        return _classify_error(error), error
+    return Response.CONFIRMED, None
 
 
-def _pending_last_lost(items: Iterable[_BatchItem]) -> list[_BatchItem]:
-    """Items still to be sent; those that were sent before come last."""
-    pending = [item for item in items if item.is_pending]
-    return sorted(pending, key=lambda item: item.finding.outcome != Outcome.WOULD_CHANGE)
+def _read_back(run: _PlanRun, sent: Sequence[_State]) -> str | None:
+    """Read from the books what was sent; return why they cannot be read, if they cannot."""
+    try:
+        _read(run.client, sent, run.planned, run.journal.attempts)
+    except ServiceError as error:
+        if isinstance(error, _STOPPING):
+            raise
+        for state in sent:
+            state.shown, state.unread = Shown.UNREAD, f"not read back: {error}"
+        return str(error)
+    return None
 
 
-def _record_end(journal: Journal, findings: Mapping[Change, FoundOutcome]) -> None:
+def _record_end(journal: Journal, found: Mapping[Change, FoundOutcome]) -> None:
     """Record that the run was not interrupted, how many changes were sent or found, and the number by outcome."""
-    not_sent = [change for change in findings if change not in journal.attempts]
+    not_sent = [change for change in found if change not in journal.attempts]
     journal.append(
         "end",
-        sent=len(findings) - len(not_sent),
-        not_sent=sum(findings[change].outcome in IN_BOOKS for change in not_sent),
-        outcomes=Counter(finding.outcome for finding in findings.values()),
+        sent=len(found) - len(not_sent),
+        not_sent=sum(found[change].outcome in IN_BOOKS for change in not_sent),
+        outcomes=Counter(outcome for outcome, _ in found.values()),
     )
     journal.sync()
-
-
-def _after_earlier_runs(found: Mapping[Change, FoundOutcome], earlier: Attempts) -> dict[Change, FoundOutcome]:
-    """Outcomes that consider what earlier runs with the journal have done."""
-    return {item: _after_earlier_run(item, outcome, earlier) for item, outcome in found.items()}
-
-
-def _after_earlier_run(item: Change, found: FoundOutcome, earlier: Attempts) -> FoundOutcome:
-    if earlier.has_done(item) and found.outcome in _AFTER_DONE:
-        return _AFTER_DONE[found.outcome]
-    if item not in earlier:
-        return found
-    if found.outcome == Outcome.REFUSED:
-        return FoundOutcome(Outcome.UNKNOWN, f"an earlier run with this journal sent it, and {found.reason}")
-    return _LEFT_ALONE if found.outcome == Outcome.WOULD_CHANGE else found
 
 
 def _batches(items: Sequence[Change]) -> Iterator[list[Change]]:
@@ -443,10 +490,10 @@ def _batches(items: Sequence[Change]) -> Iterator[list[Change]]:
         yield ordered[start : start + _BATCH_SIZE]
 
 
-def _classify_error(error: Exception) -> Outcome:
-    """Outcome of a change whose request failed: certainly not done, unknown, or refused."""
+def _classify_error(error: Exception) -> Response:
+    """Response of a request that failed: certainly not carried out, lost, or refused."""
     status = error.status if isinstance(error, StatusError) else None
     if status in _NOT_CHANGED_STATUSES:
-        return Outcome.NOT_DONE
-    lost = status == HTTPStatus.REQUEST_TIMEOUT or isinstance(error, _LOST)
-    return Outcome.UNKNOWN if lost else Outcome.REFUSED
+        return Response.REFUSED_NOW
+    is_lost = status == HTTPStatus.REQUEST_TIMEOUT or isinstance(error, _LOST)
+    return Response.LOST if is_lost else Response.REFUSED

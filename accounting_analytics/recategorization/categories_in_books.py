@@ -12,16 +12,14 @@ from accounting_analytics.errors import InvalidRequestError, NotFoundError, Plan
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import quote
 from accounting_analytics.periods import as_utc
-from accounting_analytics.recategorization.changes_and_outcomes import differently_named
+from accounting_analytics.recategorization.changes import differently_named
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.client.records import LineEntry
-    from accounting_analytics.recategorization.changes_and_outcomes import Change
+    from accounting_analytics.recategorization.changes import Change
 
-_OPPOSING = ("opposing_ledger_ids",)
 _MAX_GAP = dt.timedelta(days=3)
 """Days at most this far apart are read in one listing: an extra page costs about as much as a request."""
 _HISTORY = dt.timedelta(days=366)
@@ -35,34 +33,20 @@ class FoundLedgers(NamedTuple):
     missing: dict[str, str]
 
 
-def read_categories(client: LedgerClient, transactions: Iterable[Change]) -> dict[tuple[str, str], frozenset[str]]:
-    """Read the opposing ledgers of each transaction, by (ledger_id, transaction_id).
-
-    A transaction that does not exist is left out.
-    """
-    lines = read_transactions(client, transactions, expand=_OPPOSING)
-    return {key: frozenset(line.opposing_ledger_ids or ()) for key, line in lines.items()}
-
-
-def read_transactions(
-    client: LedgerClient,
-    transactions: Iterable[Change],
-    *,
-    expand: tuple[str, ...] = (*_OPPOSING, "transaction"),
-) -> dict[tuple[str, str], LineEntry]:
-    """Read the line entry of each transaction, with its opposing ledgers, by (ledger_id, transaction_id).
+def read_categories(client: LedgerClient, changes: Iterable[Change]) -> dict[tuple[str, str], frozenset[str]]:
+    """Read the categories of the transaction of each change, by account and transaction.
 
     A transaction that does not exist is left out.
     """
     wanted: dict[str, dict[dt.date, set[str]]] = {}
-    for transaction in transactions:
-        day = as_utc(transaction.datetime).date()
-        wanted.setdefault(transaction.ledger_id, {}).setdefault(day, set()).add(transaction.transaction_id)
-    found: dict[tuple[str, str], LineEntry] = {}
+    for change in changes:
+        day = as_utc(change.datetime).date()
+        wanted.setdefault(change.ledger_id, {}).setdefault(day, set()).add(change.transaction_id)
+    found: dict[tuple[str, str], frozenset[str]] = {}
     for ledger_id, days in wanted.items():
         ids = set().union(*days.values())
         for first, last in _group_days(sorted(days)):
-            found |= _read_ledger(client, (ledger_id, first, last), ids, expand)
+            found |= _read_ledger(client, (ledger_id, first, last), ids)
     return found
 
 
@@ -83,21 +67,21 @@ def require_no_cash(client: LedgerClient, items: Sequence[Change]) -> None:
 
 
 def _read_ledger(
-    client: LedgerClient, ledger_days: tuple[str, dt.date, dt.date], transactions: set[str], expand: tuple[str, ...]
-) -> dict[tuple[str, str], LineEntry]:
+    client: LedgerClient, ledger_days: tuple[str, dt.date, dt.date], transactions: set[str]
+) -> dict[tuple[str, str], frozenset[str]]:
     ledger_id, first, last = ledger_days
-    found: dict[tuple[str, str], LineEntry] = {}
+    found: dict[tuple[str, str], frozenset[str]] = {}
     if not is_id(ledger_id):
         return {}
     try:
-        for line in client.iter_line_entries(ledger_id, first, last, time_zone="UTC", expand=expand):
+        for line in client.iter_line_entries(ledger_id, first, last, time_zone="UTC", expand=("opposing_ledger_ids",)):
             if line.transaction_id is None or line.transaction_id not in transactions or line.ledger_id != ledger_id:
                 continue
             if line.opposing_ledger_ids is None:
                 raise ProtocolError(
                     f"list line entries (ledger {ledger_id}): line {line.id} has no opposing_ledger_ids"
                 )
-            found[ledger_id, line.transaction_id] = line
+            found[ledger_id, line.transaction_id] = frozenset(line.opposing_ledger_ids)
     except NotFoundError:
         return {}  # an edited row names a ledger that does not exist; the other rows are still applied
     return found

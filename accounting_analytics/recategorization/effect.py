@@ -19,7 +19,13 @@ from accounting_analytics.ledger_tree import LedgerTree, Trees
 from accounting_analytics.load_metadata import books_notes
 from accounting_analytics.messages import count_of, join_ids
 from accounting_analytics.money import format_amount, from_minor_units, to_minor_units
-from accounting_analytics.recategorization.changes_and_outcomes import IN_BOOKS, joining_changes, require_outcomes_of
+from accounting_analytics.recategorization.changes import (
+    IN_BOOKS,
+    joining_changes,
+    name_changes,
+    require_outcomes_of,
+    updated_lines,
+)
 from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.schemas import LedgerChanges, Ledgers, ReportDifferences
 
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.periods import Period
-    from accounting_analytics.recategorization.changes_and_outcomes import Change, Outcome
+    from accounting_analytics.recategorization.changes import Change, Outcome
     from accounting_analytics.report_figures import ReportFigures
 
     Lines = Counter[tuple[str, str]]
@@ -292,7 +298,7 @@ class _Prediction:
 
     def _moved(self, changes: Iterable[Change]) -> Counter[str]:
         """Change of the net cash flow of each ledger by some changes."""
-        updated, moved = _updated(changes), Counter[str]()
+        updated, moved = updated_lines(changes), Counter[str]()
         for (entry, ledger_id), units in self.before.lines.items():
             if (entry, ledger_id) in updated:
                 moved[ledger_id] -= units
@@ -345,7 +351,11 @@ class _Prediction:
         for one in names:
             units = after.flows[one] - self.before.flows[one] - self.changes[one]
             if units or missing[one]:
-                of_ledger = (change for change in not_done if one in change.categories)
+                of_ledger = (
+                    change
+                    for change in not_done
+                    if one in (change.category_ledger_id, change.updated_category_ledger_id)
+                )
                 ids = dict.fromkeys(change.transaction_id for change in of_ledger)
                 rows.append(("net_cash_flow", one, units, units + missing[one], LIST_SEPARATOR.join(ids) or None))
         columns: dict[str, list[Any]] = {
@@ -360,19 +370,19 @@ class _Prediction:
 
     def notes(self, period: Period) -> Iterator[str]:
         """Sentences about items that change nothing, or that cannot be undone."""
-        absent = [one.transaction_id for one in self.plan if one.category_line not in self.before.lines]
+        absent = [one for one in self.plan if one.category_line not in self.before.lines]
         if absent:
             yield (
                 f"{len(absent):,} of {count_of(len(self.plan), 'item')} would change nothing in the report of "
                 f"{period}, because their lines are outside the period or no longer have the expected category: "
-                f"{join_ids(absent)}."
+                f"{name_changes(absent)}."
             )
-        merging = [change.transaction_id for change in joining_changes(self.plan)]
+        merging = joining_changes(self.plan)
         if merging:
             yield (
                 f"{len(merging):,} of {count_of(len(self.plan), 'item')} would join a part of a split with another "
-                f"part; the parts cannot be distinguished afterwards, so this cannot be undone: {join_ids(merging)}. "
-                "They are refused unless allow_irreversible is set (--allow-irreversible)."
+                f"part; the parts cannot be distinguished afterwards, so this cannot be undone: {name_changes(merging)}"
+                ". They are refused unless allow_irreversible is set (--allow-irreversible)."
             )
 
     def html(self, ledger_ids: Iterable[str], after: CashFlowReport | None) -> str:
@@ -428,7 +438,7 @@ class _Prediction:
     @cached_property
     def _moved_entries(self) -> pd.DataFrame:
         """Lines that the plan moves, each with the ledger that it moves it to."""
-        updated, figures = _updated(self.plan), self._figures
+        updated, figures = updated_lines(self.plan), self._figures
         ledgers = {ledger_id for _, ledger_id in updated} & figures.names.keys()
         found = [figures.figure(f"{OWN}{one}").entries for one in sorted(ledgers)]
         lines = pd.concat(found, ignore_index=True) if found else figures.lines.assign(figure_amount=0)
@@ -488,11 +498,6 @@ def _reason(row: Mapping[Any, Any]) -> str:
         are = count_of(len(ids), "item of the plan is", "items of the plan are")
         causes.append(f"{are} not in the books ({join_ids(ids, limit=_MAX_IDS)})")
     return f"{_TITLES[row['what']].format(ledger_name=row['ledger_name'])}: {than}: {'; '.join(causes)}"
-
-
-def _updated(changes: Iterable[Change]) -> dict[tuple[str, str], str]:
-    """Find the new category of each line, by its entry and category."""
-    return {change.category_line: change.updated_category_ledger_id for change in changes}
 
 
 def _differing(one: Counter[Any], other: Counter[Any]) -> list[Any]:

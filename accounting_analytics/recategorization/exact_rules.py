@@ -8,7 +8,7 @@ import pandas as pd
 
 from accounting_analytics.categorization import propose
 from accounting_analytics.errors import RulesError
-from accounting_analytics.recategorization.changes_and_outcomes import joining_changes
+from accounting_analytics.recategorization.changes import joining_changes
 from accounting_analytics.recategorization.plan import Plan, plan_recategorization
 from accounting_analytics.schemas import Proposals
 

@@ -1,13 +1,13 @@
 """Journal of applying a plan: each change before it is sent, its response, and its outcome.
 
 A file of JSON lines that is only appended to. The first line names the plan and the instance; a ``resumed`` line
-starts every further run, and an ``end`` line with counts ends a run that was not interrupted. An ``intent`` is on disk
-before its change is sent and states the previous categories, the name of the one that is replaced, and the rule and the
-group of the change, so that the journal and the books are enough to resume a run, or to undo it or a part of it.
+starts every further run, and an ``end`` line with counts ends a run that was not interrupted. An ``intent`` has the
+columns of the plan, with the categories that the books showed, and is on disk before its change is sent: the journal
+and the books are enough to resume a run, or to undo it or a part of it.
 
 Each line has a hash of itself and of the line before, so a line that was edited, and lines that were removed before
-others, are found. This protects from accidents, not from someone who computes the hashes again. Lines that a crash
-truncated have no valid JSON and are skipped: the line after them continues the hashes of the line before.
+others, are found. This protects from accidents, not from someone who computes the hashes again. A last line that a
+crash truncated was not acted on: it does not count, and is removed by the next run.
 """
 
 from __future__ import annotations
@@ -25,58 +25,24 @@ from accounting_analytics.arguments import to_path
 from accounting_analytics.atomic_files import sync_folder
 from accounting_analytics.errors import PlanError
 from accounting_analytics.messages import count_of
-from accounting_analytics.recategorization.changes_and_outcomes import IDENTITY, IN_BOOKS, Change, Outcome
+from accounting_analytics.recategorization.changes import IDENTITY, IN_BOOKS, Change, Response
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 
-_FORMAT = 1
 _PRIVATE_MODE = 0o600
 _HASH_LENGTH = 16
 _HEADER_STARTS = b'{"event": "plan"'
-_DONE = {*IN_BOOKS, "answer"}
-_REFUSED = frozenset({Outcome.REFUSED, Outcome.NOT_DONE})
-_NOT_CERTAIN = (
-    "so it is not certain which changes are done; restore the file from a copy, or choose a new file: changes that the "
-    "books already show are not sent again"
-)
-_NOT_SENT = (
-    "The books already had {changes} of the plan that no run with this journal sent, or whose lines it lost; "
-    "these are not part of it, so they are not undone."
-)
-_UNDONE = "pass the journal of the run that is to be undone"
+_DONE = {*IN_BOOKS, Response.CONFIRMED}
+_REFUSED = {Response.REFUSED, Response.REFUSED_NOW}
 _SETTLING_TIME = dt.timedelta(seconds=60)
 """How long after an attempt a change may still be carried out, whatever the response was."""
 
 
-class JournalContent(NamedTuple):
-    """The events of a journal, the hash of the last one, and whether the last line has no end."""
-
-    events: tuple[dict[str, Any], ...] = ()
-    last_hash: str = ""
-    is_truncated: bool = False
-
-    @property
-    def end(self) -> Mapping[str, Any] | None:
-        """End line of the last run; None if it was interrupted, or the end of the file is missing."""
-        return self.events[-1] if self.events and self.events[-1]["event"] == "end" else None
-
-    @property
-    def note(self) -> str | None:
-        """What it may lack; None if its last run ended, and found no change that it has not sent."""
-        if self.end is None:
-            return (
-                "The journal has no end line: its run was interrupted, or the end of it is missing, so it may lack "
-                "changes."
-            )
-        not_sent = self.end["not_sent"]
-        return _NOT_SENT.format(changes=count_of(not_sent, "change")) if not_sent else None
-
-
 class Attempts:
-    """When each item was sent, and whether it is done, according to the events of a journal.
+    """When each change was sent, and whether it is done, according to the events of a journal.
 
     An attempt that the service refused does not count: it never changes the books.
     """
@@ -87,62 +53,67 @@ class Attempts:
         for event in events:
             self.add(event)
 
-    def __contains__(self, item: Change) -> bool:
-        return bool(self._times.get(item.identity))
+    def __contains__(self, change: Change) -> bool:
+        return bool(self._times.get(change.identity))
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """Add an event: an attempt, or the response to the last attempt of an item."""
-        identity = _event_identity(event)
-        if identity is None:
+        """Add an event: an attempt, the response to the last attempt of a change, or its outcome."""
+        if event["event"] not in {"intent", "response", "outcome"}:
             return
-        self._states[identity] = event.get("outcome", event["event"])
+        identity, time = tuple(event[name] for name in IDENTITY), dt.datetime.fromisoformat(event["at"])
+        response = event.get("response")
+        self._states[identity] = event.get("outcome") or response or event["event"]
         times = self._times.setdefault(identity, [])
-        if event["event"] == "intent":
-            times.append(dt.datetime.fromisoformat(event["at"]))
-        elif times and event["event"] in _REFUSED:
+        if response is not None:
             times.pop()
-        elif times and event["event"] in {"answer", Outcome.UNKNOWN}:
-            times[-1] = dt.datetime.fromisoformat(event["at"])
+        if event["event"] == "intent" or response in {Response.CONFIRMED, Response.LOST}:
+            times.append(time)
 
-    def has_done(self, item: Change) -> bool:
-        """Whether the last event or outcome of an item is that it is done."""
-        return self._states.get(item.identity) in _DONE
+    def has_done(self, change: Change) -> bool:
+        """Whether the last response or outcome of a change is that it is done."""
+        return self._states.get(change.identity) in _DONE
 
-    def may_change(self, item: Change, read_at: dt.datetime) -> bool:
+    def may_change(self, change: Change, read_at: dt.datetime) -> bool:
         """Whether an attempt may still be carried out after the books were read at `read_at`."""
-        return any(read_at - time < _SETTLING_TIME for time in self._times.get(item.identity, ()))
+        return any(read_at - time < _SETTLING_TIME for time in self._times.get(change.identity, ()))
 
 
 class SentChanges(NamedTuple):
-    """Changes that the runs of a journal sent, their attempts, and a sentence about what the journal may lack."""
+    """Changes that the runs of a journal sent, their attempts, and what the journal may lack, one sentence each."""
 
     changes: list[Change]
     attempts: Attempts
-    note: str | None
+    notes: list[str]
+
+
+class _Content(NamedTuple):
+    """The events of a journal, the hash of the last one, and the bytes of their lines."""
+
+    events: list[dict[str, Any]]
+    last_hash: str
+    size: int
 
 
 class Journal:
-    """A journal that is open for one run: a file, unbuffered and open for appending, after what earlier runs wrote.
+    """A journal that is open for one run: a file, unbuffered and open for appending.
 
-    `earlier_attempts` are those of earlier runs, `attempts` also those of this one.
+    `attempts` are those of all runs, also of this one.
     """
 
-    def __init__(self, file: IO[bytes], path: Path, earlier: JournalContent) -> None:
+    def __init__(self, file: IO[bytes], path: Path, events: Iterable[Mapping[str, Any]] = (), last: str = "") -> None:
         self._file = file
-        self._hash = earlier.last_hash
-        self._separator = b"\n" if earlier.is_truncated else b""
-        self.earlier_attempts = Attempts(earlier.events)
-        self.attempts = Attempts(earlier.events)
+        self._hash = last
+        self.attempts = Attempts(events)
         self.path = path
 
-    def append(self, event: str, item: Change | None = None, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
+    def append(self, event: str, change: Change | None = None, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
         """Append an event; it survives a crash of this program, and after :meth:`sync` a crash of the machine."""
-        identity = {} if item is None else dict(zip(IDENTITY, item.identity, strict=True))
-        content = {"event": event, "at": dt.datetime.now(dt.UTC).isoformat(), **identity, **fields}
+        of_change = {} if change is None else change._asdict()
+        if event != "intent":
+            of_change = {name: of_change[name] for name in IDENTITY if of_change}
+        content = {"event": event, "at": dt.datetime.now(dt.UTC).isoformat(), **of_change, **fields}
         self._hash = hash_event(content, self._hash)
-        line = json.dumps(content | {"hash": self._hash}).encode()
-        remaining = memoryview(self._separator + line + b"\n")
-        self._separator = b""
+        remaining = memoryview(_to_json(content | {"hash": self._hash}).encode() + b"\n")
         self.attempts.add(content)
         try:
             while remaining:
@@ -171,11 +142,12 @@ def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: 
     with _lock(file):
         earlier = _read(file, instance_id=instance_id, plan_id=plan_id)
         with _open_for_append(file) as opened:
-            journal = Journal(opened, file, earlier)
+            os.truncate(file, earlier.size)
+            journal = Journal(opened, file, earlier.events, earlier.last_hash)
             if earlier.events:
                 journal.append("resumed")
             else:
-                journal.append("plan", format=_FORMAT, plan_id=plan_id, instance_id=instance_id, base_url=base_url)
+                journal.append("plan", plan_id=plan_id, instance_id=instance_id, base_url=base_url)
             journal.sync()
             sync_folder(file.parent)
             yield journal
@@ -192,25 +164,37 @@ def read_sent_changes(path: str | Path, *, instance_id: str, incomplete: bool) -
 
     A change that was sent several times is listed once; one that the service refused each time is not listed.
     """
-    file = to_path(path, "journal")
-    _read(file, instance_id=instance_id, missing=_UNDONE)  # a lock would be written beside a file that is missing
+    file, undone = to_path(path, "journal"), "pass the journal of the run that is to be undone"
+    _read(file, instance_id=instance_id, missing=undone)  # a lock would be written beside a file that is missing
     with _lock(file):
-        journal = _read(file, instance_id=instance_id, missing=_UNDONE)
-    if journal.end is None and not incomplete:
-        raise PlanError(
-            f"the journal {file} has no end line: its run was interrupted, or the end of the file is missing, so it "
-            "may lack changes. Nothing was sent: run it again with this journal to complete it, or undo the changes "
-            "that it has with incomplete=True (--incomplete)"
+        events = _read(file, instance_id=instance_id, missing=undone).events
+    end = events[-1] if events[-1]["event"] == "end" else None
+    notes = []
+    if end is None:
+        lacking = "its run was interrupted, or the end of it is missing, so it may lack changes"
+        if not incomplete:
+            raise PlanError(
+                f"the journal {file} has no end line: {lacking}. Nothing was sent: run it again with this journal to "
+                "complete it, or undo the changes that it has with incomplete=True (--incomplete)"
+            )
+        notes.append(f"The journal has no end line: {lacking}.")
+    elif end["not_sent"]:
+        notes.append(
+            f"The books already had {count_of(end['not_sent'], 'change')} of the plan that no run with this journal "
+            "sent, or whose lines it lost; these are not part of it, so they are not undone."
         )
-    attempts = Attempts(journal.events)
-    intents = {_event_identity(event): event for event in journal.events if event["event"] == "intent"}
-    changes = map(_sent_change, intents.values())
-    return SentChanges([change for change in changes if change in attempts], attempts, journal.note)
+    sent = {change.identity: change for change in (Change.from_json(one) for one in events if one["event"] == "intent")}
+    attempts = Attempts(events)
+    return SentChanges([change for change in sent.values() if change in attempts], attempts, notes)
+
+
+def _to_json(event: Mapping[str, Any]) -> str:
+    return json.dumps(event, default=str)
 
 
 def hash_event(event: Mapping[str, Any], previous: str) -> str:
     """Hash of an event and of the one before it."""
-    return hashlib.sha256(f"{previous}{json.dumps(event)}".encode()).hexdigest()[:_HASH_LENGTH]
+    return hashlib.sha256(f"{previous}{_to_json(event)}".encode()).hexdigest()[:_HASH_LENGTH]
 
 
 @contextmanager
@@ -228,7 +212,7 @@ def _lock(file: Path) -> Iterator[None]:
         lock.release()
 
 
-def _read(file: Path, *, instance_id: str, plan_id: str = "", missing: str = "") -> JournalContent:
+def _read(file: Path, *, instance_id: str, plan_id: str = "", missing: str = "") -> _Content:
     """Read a journal of an instance and, where it is given, plan; `missing` is what to do where there is none."""
     try:
         content = file.read_bytes()
@@ -236,17 +220,17 @@ def _read(file: Path, *, instance_id: str, plan_id: str = "", missing: str = "")
         content = b""
     except OSError as error:
         raise PlanError(f"the journal {file} cannot be read: {error.strerror}") from error
-    if missing and not content:
-        raise PlanError(f"the journal {file} does not exist or is empty; {missing}")
     journal = _parse(content, file)
+    if missing and not journal.events:
+        raise PlanError(f"the journal {file} does not exist or is empty; {missing}")
     header = journal.events[0] if journal.events else {"plan_id": plan_id, "instance_id": instance_id}
-    if plan_id not in {"", header.get("plan_id")}:
+    if plan_id not in {"", header["plan_id"]}:
         raise PlanError(
-            f"the journal {file} belongs to another plan ({header.get('plan_id')}), not to {plan_id}; name the journal "
+            f"the journal {file} belongs to another plan ({header['plan_id']}), not to {plan_id}; name the journal "
             "of this plan, or a new file for its first run"
         )
-    if header.get("instance_id") != instance_id:
-        raise PlanError(f"the journal {file} belongs to instance {header.get('instance_id')!r}, not {instance_id!r}")
+    if header["instance_id"] != instance_id:
+        raise PlanError(f"the journal {file} belongs to instance {header['instance_id']!r}, not {instance_id!r}")
     return journal
 
 
@@ -260,64 +244,24 @@ def _open_for_append(file: Path) -> Iterator[IO[bytes]]:
         yield opened
 
 
-def _parse(content: bytes, file: Path) -> JournalContent:
-    """Parse the events and check their hashes; only lines truncated by a crash may be invalid."""
-    lines = content.split(b"\n")
-    parsed = [_parse_event(line) for line in lines]
-    if not any(parsed) and content.strip() and not _HEADER_STARTS.startswith(content.strip()[: len(_HEADER_STARTS)]):
+def _parse(content: bytes, file: Path) -> _Content:
+    """Parse the lines and check their hashes; a last line without its end was truncated by a crash."""
+    if not content.startswith(_HEADER_STARTS) and not _HEADER_STARTS.startswith(content):
         raise PlanError(f"{file} is not a journal of a run; name its journal, or a new file for a first run")
+    *lines, truncated = content.split(b"\n")
     events: list[dict[str, Any]] = []
-    last_hash = ""
-    invalid: list[int] = []  # lines since the last event
-    for number, (line, event) in enumerate(zip(lines, parsed, strict=True), start=1):
-        if event is None:
-            invalid += [number] if line.strip() else []
-            continue
-        if not events and (event["event"], event.get("format")) != ("plan", _FORMAT):
-            raise PlanError(f"{file} is not a journal that this version can resume or undo; choose a new file")
-        stated, last_hash = event.pop("hash", None), hash_event(event, last_hash)
-        if stated != last_hash:
-            raise _damaged(file, number, invalid)
+    last = ""
+    for number, line in enumerate(lines, start=1):
+        try:
+            event = json.loads(line)
+            stated, last = event.pop("hash"), hash_event(event, last)
+        except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
+            stated = None  # no line of a journal
+        if stated is None or stated != last:
+            raise PlanError(
+                f"{file}, line {number} was edited, or lines before it were removed: its hash is another one, so it is "
+                "not certain which changes are done; restore the file from a copy, or choose a new file: changes that "
+                "the books already show are not sent again"
+            )
         events.append(event)
-        invalid = []
-    if events and invalid and not lines[-1]:
-        raise _damaged(file, invalid[0], invalid)
-    return JournalContent(tuple(events), last_hash, is_truncated=bool(lines[-1]))
-
-
-def _damaged(file: Path, number: int, invalid: Sequence[int]) -> PlanError:
-    """Error that names the first line that is damaged."""
-    if invalid:
-        return PlanError(f"{file}, line {invalid[0]} cannot be read, {_NOT_CERTAIN}")
-    return PlanError(
-        f"{file}, line {number} was edited, or lines before it were removed: its hash is another one, {_NOT_CERTAIN}"
-    )
-
-
-def _parse_event(line: bytes) -> dict[str, Any] | None:
-    try:
-        event = json.loads(line)
-    except (ValueError, RecursionError):  # also one nested too deeply
-        return None
-    return event if isinstance(event, dict) and isinstance(event.get("event"), str) else None
-
-
-def _sent_change(intent: Mapping[str, Any]) -> Change:
-    """Change of an intent."""
-    return Change(
-        intent["transaction_id"],
-        intent["ledger_id"],
-        intent["category_ledger_id"],
-        intent["updated_category_ledger_id"],
-        intent["journal_entry_id"],
-        dt.datetime.fromisoformat(intent["datetime"]),
-        frozenset(intent["before"]),
-        category_ledger_name=intent["category_name"] or "",
-        rule=intent["rule"],
-        group_id=intent["group_id"],
-    )
-
-
-def _event_identity(event: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Identity of the item of an event; None where it has none."""
-    return tuple(event[name] for name in IDENTITY) if all(name in event for name in IDENTITY) else None
+    return _Content(events, last, len(content) - len(truncated))

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter, defaultdict
-from functools import cached_property
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.chart_of_accounts import Hierarchy
-from accounting_analytics.column_conversion import split_list, total
+from accounting_analytics.column_conversion import total
 from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.load_metadata import books_notes
 from accounting_analytics.loader.estimate import DOCUMENTED_RATE
 from accounting_analytics.messages import count_of
 from accounting_analytics.money import format_amount
-from accounting_analytics.recategorization.changes_and_outcomes import (
+from accounting_analytics.recategorization.changes import (
     EXPECTED_OUTCOMES,
-    IDENTITY,
-    Change,
+    changes_of_frame,
     differently_named,
     find_conflicts,
     require_outcomes_of,
 )
 from accounting_analytics.recategorization.effect import Effect
-from accounting_analytics.recategorization.plan_file import (
+from accounting_analytics.recategorization.plan_sheet import (
     DiscoveredCategory,
     PlanFile,
     WrittenCategory,
@@ -44,18 +42,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.recategorization.plan_file import NewCategory
+    from accounting_analytics.recategorization.plan_sheet import NewCategory
 
-_PLANNED = (
-    "transaction_id",
-    "ledger_id",
-    "category_ledger_id",
-    "updated_category_ledger_id",
-    "journal_entry_id",
-    "datetime",
-    "rule",
-    "group_id",
-)
 _CATEGORY = ["updated_category_ledger_id", "updated_category_ledger_name"]
 _TOTALS_BY = {"rule": ["rule"], "category": _CATEGORY}
 _READABLE = ["description", "amount", "updated_category_ledger_name"]
@@ -81,6 +69,11 @@ class Plan(Result):
     ------
     PlanError
         An item changes nothing or appears twice, or items contradict each other.
+
+    Attributes
+    ----------
+    items : tuple of Change
+        The changes, in the order of the plan.
     """
 
     def __init__(
@@ -99,7 +92,8 @@ class Plan(Result):
         self.instance_id = instance_id
         self._plan_notes = tuple(notes)
         self._left_out = Outcomes.without_rows() if left_out is None else left_out
-        for conflict in find_conflicts(self._frame):
+        self.items = changes_of_frame(self._frame)
+        for conflict in find_conflicts(self.items):
             raise PlanError(conflict.reason)
 
     def __len__(self) -> int:
@@ -187,23 +181,10 @@ class Plan(Result):
         """How long applying the plan takes, at least: one request per item, at the documented rate limit."""
         return len(self) / DOCUMENTED_RATE
 
-    @cached_property
-    def items(self) -> tuple[Change, ...]:
-        """The changes, in the order of the plan."""
-        frame = self._frame
-        planned: dict[str, set[str]] = defaultdict(set)
-        for entry_id, ledger_id in zip(frame["journal_entry_id"], frame["updated_category_ledger_id"], strict=True):
-            planned[entry_id].add(ledger_id)
-        columns = {name: frame[name] for name in (*_PLANNED, "updated_category_ledger_name")}
-        columns["opposing_ledger_ids"] = frame["opposing_ledger_ids"].map(split_list).map(frozenset)
-        columns["planned_ledger_ids"] = frame["journal_entry_id"].map(lambda entry_id: frozenset(planned[entry_id]))
-        rows = zip(*columns.values(), strict=True)
-        return tuple(Change(**dict(zip(columns, row, strict=True))) for row in rows)
-
     @property
     def plan_id(self) -> str:
         """Fingerprint of the changes, independent of their order; a journal belongs to one plan."""
-        content = sorted(self._frame[list(IDENTITY)].to_numpy().tolist())
+        content = sorted(change.identity for change in self.items)
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
     def require_instance(self, instance_id: str) -> None:
@@ -349,10 +330,3 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
     resolved = resolve_proposals(proposals, ledgers)
     columns = [name for name in PlanItems.dtypes() if name in resolved]
     return Plan(resolved[columns], instance_id=instance_id, notes=books_notes(proposals))
-
-
-def require_plan(value: object) -> None:
-    """Refuse an argument that is not a plan."""
-    require_type(
-        value, Plan, "plan", "plan_recategorization(proposals, ledgers=...) makes one, Plan.load(path) reads one"
-    )

@@ -1,41 +1,44 @@
 """Plan the inverse of a run: each change that the run made and that no other user has changed since, back again.
 
 What to restore is in the journal of the run; whether it can be restored is in the books. The inverse is an ordinary
-plan: it is previewed, saved, applied with a journal of its own, and verified like any other, on any later day.
+plan, the same changes with both categories exchanged: it is previewed, saved, applied with a journal of its own, and
+verified like any other, on any later day.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from accounting_analytics.arguments import require_type, to_texts
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import PlanError
 from accounting_analytics.local_books import refuse_books
-from accounting_analytics.messages import count_of, did_you_mean, join_ids, quote
-from accounting_analytics.money import fits_float, signed_amount
-from accounting_analytics.recategorization.categories_in_books import days_of, find_ledgers, read_transactions
-from accounting_analytics.recategorization.changes_and_outcomes import (
+from accounting_analytics.messages import count_of, did_you_mean, quote
+from accounting_analytics.money import fits_float
+from accounting_analytics.recategorization.categories_in_books import days_of, find_ledgers, read_categories
+from accounting_analytics.recategorization.changes import (
     FoundOutcome,
     Outcome,
+    Shown,
+    changes_by_entry,
+    compare_with_books,
     describe_categories,
-    findings_frame,
+    name_changes,
     no_transaction,
-    replaced_categories,
+    outcomes_frame,
+    to_frame,
 )
 from accounting_analytics.recategorization.journal import read_sent_changes
 from accounting_analytics.recategorization.plan import Plan
-from accounting_analytics.schemas import PlanItems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from accounting_analytics.client.records import LineEntry
-    from accounting_analytics.recategorization.changes_and_outcomes import Change
+    from accounting_analytics.recategorization.changes import Change
     from accounting_analytics.recategorization.journal import Attempts
 
 _RULE = "undo"
@@ -103,29 +106,30 @@ def undo_plan(
     refuse_books(client, "local books cannot change the service: connect to it")
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     require_type(incomplete, bool, "incomplete", "pass True to undo what the journal of an interrupted run has")
-    sent, attempts, note = read_sent_changes(journal, instance_id=client.instance_id, incomplete=incomplete)
+    sent, attempts, notes = read_sent_changes(journal, instance_id=client.instance_id, incomplete=incomplete)
     changes = sent if groups is None else _changes_of(sent, to_texts(groups))
-    run = _SentRun(attempts, dt.datetime.now(dt.UTC), replaced_categories(sent))
-    lines = read_transactions(client, changes)
-    left_out = {
-        change: reason
-        for change in changes
-        if (reason := run.why_left_out(change, lines.get(change.transaction))) is not None
-    }
-    undone = [change for change in changes if change not in left_out]
-    names = find_ledgers(client, [change.category_ledger_id for change in undone], days_of(undone)).names
-    rows = [_row(change, lines[change.transaction], run.categories(change), names) for change in undone]
-    items = PlanItems.from_columns(
-        {name: [row[name] for row in rows] for name in PlanItems.dtypes()},
-        client.scale,
-        as_decimals=client.amounts == "decimal" or any(not fits_float(row["amount"], client.scale) for row in rows),
-    )
-    return Plan(
-        items,
-        instance_id=client.instance_id,
-        left_out=findings_frame(left_out),
-        notes=[*([note] if note else []), *_left_out_notes(left_out, len(changes)), *_name_notes(undone, names)],
-    )
+    of_entry, read_at = changes_by_entry(sent), dt.datetime.now(dt.UTC)
+    categories = read_categories(client, changes)
+    left_out: dict[Change, FoundOutcome] = {}
+    undone: list[Change] = []
+    for change in changes:
+        now = categories.get(change.transaction)
+        reason = _why_left_out(change, now, of_entry[change.journal_entry_id], attempts, read_at)
+        if now is None or reason is not None:
+            left_out[change] = reason or _NOT_CHANGED
+        else:
+            undone.append(_inverse(change, now))
+    names = find_ledgers(client, [one.updated_category_ledger_id for one in undone], days_of(undone)).names
+    undone = [
+        one._replace(updated_category_ledger_name=names[one.updated_category_ledger_id])
+        if one.updated_category_ledger_id in names
+        else one
+        for one in undone
+    ]
+    has_large = any(not fits_float(one.amount, client.scale) for one in undone)
+    items = to_frame(undone, client.scale, as_decimals=client.amounts == "decimal" or has_large)
+    notes += _left_out_notes(left_out, len(changes))
+    return Plan(items, instance_id=client.instance_id, left_out=outcomes_frame(left_out), notes=notes)
 
 
 def _changes_of(changes: Sequence[Change], wanted: Sequence[str]) -> list[Change]:
@@ -143,105 +147,53 @@ def _changes_of(changes: Sequence[Change], wanted: Sequence[str]) -> list[Change
     return [change for change in changes if change.group_id in wanted or change.transaction_id in wanted]
 
 
-class _SentRun(NamedTuple):
-    """What a run changed, according to its journal, and when the books are read.
-
-    `replaced` are the categories of each journal entry that were sent, and their new ones.
-    """
-
-    attempts: Attempts
-    read_at: dt.datetime
-    replaced: Mapping[str, Mapping[str, str]]
-
-    def categories(self, change: Change) -> dict[str, str]:
-        """Each category of a transaction before the run, and the category that it has after the run."""
-        new_of = self.replaced[change.journal_entry_id]
-        old_of = {new: old for old, new in new_of.items()}
-        return {
-            old: new_of.get(old, old)
-            for old in (old_of.get(ledger_id, ledger_id) for ledger_id in change.opposing_ledger_ids)
-        }
-
-    def why_left_out(self, change: Change, line: LineEntry | None) -> FoundOutcome | None:
-        """Why a change cannot or need not be undone, given the line of its transaction; None where it is undone."""
-        if line is None:
-            return FoundOutcome(Outcome.REFUSED, no_transaction(change))
-        now = frozenset(line.opposing_ledger_ids or ())
-        may_change = not self.attempts.has_done(change) and self.attempts.may_change(change, self.read_at)
-        if change.category_ledger_id in now and may_change:
-            return _MAY_STILL_CHANGE
-        if self._joins(change, now):
-            return _NOT_CHANGED if change.category_ledger_id in now else _NOT_RESTORABLE
-        return (
-            None
-            if self._is_as_expected(change, now)
-            else FoundOutcome(Outcome.CHANGED_ELSEWHERE, describe_categories(now))
-        )
-
-    def _joins(self, change: Change, now: frozenset[str]) -> bool:
-        """Whether the new category of a change was or became that of another part of the split too."""
-        parts = {
-            old
-            for old, new in self.replaced[change.journal_entry_id].items()
-            if new == change.updated_category_ledger_id and old != change.category_ledger_id
-        }
-        return change.updated_category_ledger_id in change.opposing_ledger_ids or bool(parts - now)
-
-    def _is_as_expected(self, change: Change, now: frozenset[str]) -> bool:
-        """Whether a transaction has the categories from before or after the run, part by part, and no others."""
-        categories = self.categories(change)
-        changed = change.updated_category_ledger_id in now
-        return (
-            now <= categories.keys() | set(categories.values())
-            and all(old in now or new in now for old, new in categories.items())
-            and changed != (change.category_ledger_id in now)
-        )
+def _why_left_out(
+    change: Change, now: frozenset[str] | None, sent: Sequence[Change], attempts: Attempts, read_at: dt.datetime
+) -> FoundOutcome | None:
+    """Why a change cannot or need not be undone, given the categories of its transaction; None where it is undone."""
+    if now is None:
+        return FoundOutcome(Outcome.REFUSED, no_transaction(change))
+    is_previous = change.category_ledger_id in now
+    if is_previous and not attempts.has_done(change) and attempts.may_change(change, read_at):
+        return _MAY_STILL_CHANGE
+    if _joined(change, sent, now):
+        return _NOT_CHANGED if is_previous else _NOT_RESTORABLE
+    before = {one.updated_category_ledger_id: one.category_ledger_id for one in sent}
+    all_before = {before.get(one, one) for one in change.previous_categories}
+    shown = compare_with_books(
+        change._replace(opposing_ledger_ids=LIST_SEPARATOR.join(sorted(all_before))), now, sent, attempts.has_done
+    )
+    is_as_expected = shown in {Shown.NEW, Shown.PREVIOUS}
+    return None if is_as_expected else FoundOutcome(Outcome.CHANGED_ELSEWHERE, describe_categories(now))
 
 
-def _row(change: Change, line: LineEntry, categories: Mapping[str, str], names: Mapping[str, str]) -> dict[str, Any]:
-    """Item that undoes a change, given the categories before and after the run."""
-    amount = signed_amount(line.amount, line.debit_credit)
-    previous = change.category_ledger_id
-    return {
-        "transaction_id": change.transaction_id,
-        "ledger_id": change.ledger_id,
-        "journal_entry_id": change.journal_entry_id,
-        "datetime": change.datetime,
-        "description": _description(line),
-        "amount": amount,
-        "category_amount": amount if len(categories) == 1 else None,
-        "category_ledger_id": change.updated_category_ledger_id,
-        "updated_category_ledger_id": previous,
-        "updated_category_ledger_name": names.get(previous) or change.category_ledger_name or previous,
-        "rule": f"{_RULE}: {change.rule}" if change.rule else _RULE,
-        "group_id": change.group_id,
-        "opposing_ledger_ids": LIST_SEPARATOR.join(sorted(categories.values())),
-    }
+def _joined(change: Change, sent: Sequence[Change], now: frozenset[str]) -> bool:
+    """Whether the new category of a change was or became that of another part of the split too."""
+    return change.updated_category_ledger_id in change.previous_categories or any(
+        one.updated_category_ledger_id == change.updated_category_ledger_id
+        and one.category_ledger_id not in {change.category_ledger_id, *now}
+        for one in sent
+    )
 
 
-def _description(line: LineEntry) -> str:
-    """First description that is not blank: of the transaction, of the line, or of the journal entry."""
-    of_transaction = line.transaction.description if line.transaction else None
-    texts = (of_transaction, line.description, line.journal_entry_description)
-    return next((text for text in texts if text and text.strip()), "")
+def _inverse(change: Change, now: frozenset[str]) -> Change:
+    """Return the change with both categories exchanged, of a transaction with these categories or that is undone."""
+    old, new = change.category_ledger_id, change.updated_category_ledger_id
+    return change._replace(
+        category_ledger_id=new,
+        category_ledger_name=change.updated_category_ledger_name,
+        updated_category_ledger_id=old,
+        updated_category_ledger_name=change.category_ledger_name or old,
+        rule=f"{_RULE}: {change.rule}" if change.rule else _RULE,
+        opposing_ledger_ids=LIST_SEPARATOR.join(sorted(now - {old} | {new})),
+    )
 
 
 def _left_out_notes(left_out: Mapping[Change, FoundOutcome], count: int) -> Iterator[str]:
     """Yield how many changes are left out for each reason, and the first of them."""
-    ids: dict[Outcome, list[str]] = defaultdict(list)
-    for change, reason in left_out.items():
-        ids[reason.outcome].append(change.transaction_id)
+    changes: dict[Outcome, list[Change]] = defaultdict(list)
+    for change, (outcome, _) in left_out.items():
+        changes[outcome].append(change)
     of_all = count_of(count, "change")
-    for outcome, transactions in ids.items():
-        yield f"{len(transactions):,} of {of_all} left out: {_WHY[outcome]}: {join_ids(transactions)}."
-
-
-def _name_notes(undone: Sequence[Change], names: Mapping[str, str]) -> Iterator[str]:
-    """Yield which previous categories are shown by their ids."""
-    unnamed = {change.category_ledger_id for change in undone if not change.category_ledger_name} - names.keys()
-    if unnamed:
-        yield (
-            f"The names of {count_of(len(unnamed), 'previous category')} are not known, because the journal, of an "
-            "earlier version, does not state them and the books have no line of them; the plan has their ids: "
-            f"{join_ids(unnamed)}."
-        )
+    for outcome, found in changes.items():
+        yield f"{len(found):,} of {of_all} left out: {_WHY[outcome]}: {name_changes(found)}."

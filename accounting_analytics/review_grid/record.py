@@ -18,7 +18,7 @@ from accounting_analytics.errors import InputError
 from accounting_analytics.load_metadata import attach_notes
 from accounting_analytics.messages import count_of, printable, quote
 from accounting_analytics.money import format_amount, from_minor_units, to_minor_units
-from accounting_analytics.recategorization.plan_file import resolve_proposals
+from accounting_analytics.recategorization.plan_sheet import resolve_proposals
 from accounting_analytics.schemas import Ledgers, Proposals
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-"""Applying a plan to a real service: what is sent, what is left unchanged, and the outcomes."""
+"""Applying and verifying a plan on a real service: what is sent, what is refused, and the outcomes."""
 
 import datetime as dt
-import json
+from pathlib import Path
 
 import httpx
 import pandas as pd
@@ -10,6 +10,18 @@ from posted_books import Part
 
 import accounting_analytics as aa
 from accounting_analytics.errors import AuthenticationError, InputError, PlanError, ServiceError
+from accounting_analytics.recategorization.changes import OUTCOMES
+
+PAGE = Path(__file__).parents[2] / ".github" / "ARCHITECTURE.md"
+
+
+def test_table_of_outcomes():
+    """ARCHITECTURE has the table by which outcomes are found."""
+    head = ["response", *next(iter(OUTCOMES.values()))]
+    lines = [line.strip("| ").split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines()]
+    start = lines.index(head)
+    shown = [[cell.strip("`") for cell in line] for line in lines[start + 2 : start + 2 + len(OUTCOMES)]]
+    assert shown == [[response, *row.values()] for response, row in OUTCOMES.items()]
 
 
 def test_dry_run_sends_nothing(books, build, plan, tmp_path):
@@ -44,7 +56,7 @@ def test_dry_run_considers_the_journal(books, plan, tmp_path):
 def test_an_unusable_journal_is_refused_before_a_request(books, build, plan, tmp_path):
     """A folder, another file, and the journal of another plan are refused, in a dry run too."""
     (tmp_path / "plan.csv").write_text("transaction_id,ledger_id\n")
-    (tmp_path / "other").write_text('{"event": "plan", "format": 1, "plan_id": "q"}\n')
+    (tmp_path / "other").write_text('{"event": "plan", "plan_id": "q"}\n')
     build.rewrite(tmp_path / "other", lambda event: event)
     transport = build.Faulty()
     with books.connected(transport) as client:
@@ -73,99 +85,30 @@ def test_confirmed_run_applies_every_item_once(books, plan, tmp_path):
     assert set(aa.verify_plan(books.client, plan)["outcome"]) == {"done"}
 
 
+def test_verifying_an_unchanged_item(books, build, many, tmp_path):
+    """What is unchanged is unknown without the journal, and for a minute after it was sent; then it is not done."""
+    plan, journal = many(2), tmp_path / "journal"
+    assert "without the journal" in aa.verify_plan(books.client, plan)["reason"].iloc[0]
+    with pytest.raises(PlanError, match="does not exist or is empty"):
+        aa.verify_plan(books.client, plan, journal=tmp_path / "nowhere")
+    assert not list(tmp_path.glob("nowhere*"))
+    with books.connected(build.Faulty(on_put=lambda *_: "lost before")) as client:
+        aa.apply_plan(client, plan, journal=journal, confirm=True)
+    early = aa.verify_plan(books.client, plan, journal=journal)
+    assert set(early["outcome"]) == {"unknown"}
+    assert early["reason"].str.contains("sent less than 60 seconds before may still be carried out").all()
+    build.rewrite(journal, build.a_minute_ago)
+    assert set(aa.verify_plan(books.client, plan, journal=journal)["outcome"]) == {"not_done"}
+    with pytest.raises(PlanError, match="belongs to another plan"):
+        aa.verify_plan(books.client, aa.Plan(plan.frame[:1]), journal=journal)
+
+
 def test_zone_of_the_client_does_not_matter(books, plan, tmp_path):
     """Items are found by their instant, also where it is on another day in the zone of the client."""
     with books.connected(time_zone="Pacific/Kiritimati") as client:
         frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
         assert set(frame["outcome"]) == {"done"}
         assert set(aa.verify_plan(client, plan)["outcome"]) == {"done"}
-
-
-def test_every_change_sends_the_category_it_replaces(books, build, plan, tmp_path):
-    """Each PUT has category_ledger_id, and only the uncategorized part of the split changes."""
-    bodies = []
-    transport = build.Faulty(on_put=lambda _count, request: bodies.append(json.loads(request.content)))
-    with books.connected(transport) as client:
-        aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
-    assert len(bodies) == len(plan)
-    assert {body["category_ledger_id"] for body in bodies} == {books.outflow}
-    (line,) = books.client.iter_line_entries(books.rent, "2025-03-01", "2025-03-31")
-    assert str(line.amount) == "40.00"
-
-
-def test_same_journal_again_sends_nothing(books, build, plan, tmp_path):
-    """A second run with the same journal sends nothing: all items are already done."""
-    aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
-    transport = build.Faulty()
-    with books.connected(transport) as client:
-        frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
-    assert set(frame["outcome"]) == {"already_done"}
-    assert transport.puts == 0
-
-
-def test_earlier_change_by_another_user_is_kept(books, build, plan, tmp_path):
-    """A transaction that another user categorized is left unchanged and reported as changed_elsewhere."""
-    books.client.recategorize_transaction(
-        books.bank, "txn_0", updated_category_ledger_id=books.rent, category_ledger_id=books.outflow
-    )
-    frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
-    assert build.outcomes(frame)["txn_0"] == "changed_elsewhere"
-    assert sorted(frame["outcome"]) == ["changed_elsewhere", "done", "done", "done"]
-    assert books.rent in frame.set_index("transaction_id").loc["txn_0", "reason"]
-    assert build.outcomes(aa.verify_plan(books.client, plan))["txn_0"] == "changed_elsewhere"
-
-
-def test_concurrent_change_by_another_user_is_kept(books, build, plan, tmp_path):
-    """A change made by another user between reading the categories and sending the change is kept."""
-
-    def change_first(_count, request):
-        if "txn_0" not in str(request.url):
-            return None
-        return lambda: books.client.recategorize_transaction(
-            books.bank, "txn_0", updated_category_ledger_id=books.rent, category_ledger_id=books.outflow
-        )
-
-    with books.connected(build.Faulty(on_put=change_first)) as client:
-        frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
-    assert build.outcomes(frame)["txn_0"] == "changed_elsewhere"
-    assert sorted(frame["outcome"]) == ["changed_elsewhere", "done", "done", "done"]
-    rent = [line.journal_entry_id for line in books.client.iter_line_entries(books.rent, "2025-03-01", "2025-03-31")]
-    assert plan.frame.set_index("transaction_id").loc["txn_0", "journal_entry_id"] in rent
-
-
-def test_reverted_change_is_not_repeated(books, build, plan, tmp_path):
-    """A resumed run does not repeat a change that another user reverted; a run with a new journal does."""
-    aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
-    books.client.recategorize_transaction(
-        books.bank, "txn_0", updated_category_ledger_id=books.outflow, category_ledger_id=books.meals
-    )
-    frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
-    assert build.outcomes(frame)["txn_0"] == "changed_elsewhere"
-    assert len(books.audit()) == len(plan) + 1
-    again = aa.apply_plan(books.client, plan, journal=tmp_path / "new", confirm=True)
-    assert build.outcomes(again)["txn_0"] == "done"
-
-
-def test_split_that_already_has_the_new_category(books, build, tmp_path):
-    """Moving a part to a category the split has is done, and not confused with a change by another user."""
-    merge = build.plan(
-        books.instance,
-        build.item("txn_split", books.bank, books.outflow, books.rent, opposing=[books.outflow, books.rent]),
-    )
-    assert build.outcomes(aa.apply_plan(books.client, merge, journal=tmp_path / "dry", allow_irreversible=True)) == {
-        "txn_split": "would_change"
-    }
-    books.client.recategorize_transaction(
-        books.bank, "txn_split", updated_category_ledger_id=books.meals, category_ledger_id=books.outflow
-    )
-    foreign = aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True, allow_irreversible=True)
-    assert build.outcomes(foreign) == {"txn_split": "changed_elsewhere"}
-    books.client.recategorize_transaction(
-        books.bank, "txn_split", updated_category_ledger_id=books.outflow, category_ledger_id=books.meals
-    )
-    done = aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True, allow_irreversible=True)
-    assert build.outcomes(done) == {"txn_split": "done"}
-    assert build.outcomes(aa.verify_plan(books.client, merge)) == {"txn_split": "done"}
 
 
 def test_a_part_that_another_user_joined_is_not_moved(books, build, tmp_path):
@@ -178,25 +121,6 @@ def test_a_part_that_another_user_joined_is_not_moved(books, build, tmp_path):
     outcomes = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
     assert build.outcomes(outcomes) == {"txn_split": "changed_elsewhere"}
     assert len(books.audit()) == 1
-
-
-def test_indistinguishable_split_parts_are_unknown(books, build, tmp_path):
-    """Where the books cannot show which part of a split changed, only the journal knows that it is done."""
-    post_three_way(books, build)
-    three = [books.outflow, books.rent, books.meals]
-    merge = build.plan(books.instance, build.item("txn_three", books.bank, books.outflow, books.rent, opposing=three))
-    done = aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True, allow_irreversible=True)
-    assert build.outcomes(done) == {"txn_three": "done"}
-    assert build.outcomes(
-        aa.apply_plan(books.client, merge, journal=tmp_path / "journal", confirm=True, allow_irreversible=True)
-    ) == {"txn_three": "already_done"}
-    assert build.outcomes(aa.verify_plan(books.client, merge)) == {"txn_three": "unknown"}
-
-
-def post_three_way(books, build):
-    """Post a purchase with three categories."""
-    parts = {books.bank: Part(-3, "txn_three", "THREE")} | dict.fromkeys((books.outflow, books.rent, books.meals), 1)
-    books.post((build.NOON, parts))
 
 
 def test_transactions_that_share_a_line(books, build, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import FrameError, PlanError
-from accounting_analytics.recategorization.plan_file import DiscoveredCategory
+from accounting_analytics.recategorization.plan_sheet import DiscoveredCategory
 from accounting_analytics.schemas import Ledgers
 
 LEDGERS = {

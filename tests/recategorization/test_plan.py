@@ -84,7 +84,8 @@ def test_preview_notes_irreversible_items(books, build):
     plan = build.plan(
         None, build.item("txn_split", books.bank, books.outflow, books.rent, opposing=[books.outflow, books.rent])
     )
-    assert any("cannot be undone: txn_split" in note for note in plan.preview(books.report()).notes)
+    note = plan.preview(books.report()).notes[-1]
+    assert "cannot be undone: described on 2025-03-10, -1.50 (txn_split). They are refused unless" in note
 
 
 def report_of(report, now, amounts, *, as_decimals):

@@ -13,7 +13,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.errors import PlanError
-from accounting_analytics.recategorization.plan_file import require_writable_format
+from accounting_analytics.recategorization.plan_sheet import require_writable_format
 from accounting_analytics.schemas import PlanItems
 
 

@@ -16,7 +16,7 @@ from accounting_analytics.column_conversion import LIST_SEPARATOR
 from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.messages import count_of, join_ids, quote
 from accounting_analytics.money import DEFAULT_SCALE, fits_float, fraction_digits
-from accounting_analytics.recategorization.changes_and_outcomes import find_conflicts
+from accounting_analytics.recategorization.changes import changes_of_frame, find_conflicts
 from accounting_analytics.schemas import Ledgers, PlanItems, Proposals
 from accounting_analytics.sheets.reader import SEPARATORS, Column, Kind, SheetTable, Value, read_table
 from accounting_analytics.sheets.workbook import is_workbook, require_xlsxwriter
@@ -168,7 +168,7 @@ class PlanFile(NamedTuple):
                 found[NAME_COLUMN].append(name)
         self.table.problems.refuse(PlanError, effect="nothing was sent")
         frame = _to_frame({**self.table.columns, **found})
-        for conflict in find_conflicts(frame):
+        for conflict in find_conflicts(changes_of_frame(PlanItems.exact(frame).frame)):
             self.table.problems.add(conflict.reason, *(self.table.numbers[one] for one in conflict.positions))
         self.table.problems.refuse(PlanError, effect="nothing was sent")
         return frame
