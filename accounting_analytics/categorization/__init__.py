@@ -1,12 +1,10 @@
 """Categorization: find the uncategorized transactions, group them, and propose or suggest a category for each."""
 
-from accounting_analytics.categorization.backtests import Backtest, backtest
+from accounting_analytics.categorization.choices import decide, propose
 from accounting_analytics.categorization.groups import group_queue
-from accounting_analytics.categorization.proposals import decide, propose
-from accounting_analytics.categorization.rule_report import report_rules
-from accounting_analytics.categorization.rules import Rules, load_rules
-from accounting_analytics.categorization.suggestions import suggest
-from accounting_analytics.categorization.uncategorized_queue import uncategorized_queue
+from accounting_analytics.categorization.queue import uncategorized_queue
+from accounting_analytics.categorization.rules import Rules, load_rules, report_rules
+from accounting_analytics.categorization.suggestions import Backtest, backtest, suggest
 
 __all__ = [
     "Backtest",

@@ -43,7 +43,7 @@ class Categories:
         transfers = _required_ledgers(ledgers, {RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS})
         self.transfers = min(transfers, default=None)
 
-    def find(self, text: object) -> str:
+    def find_category(self, text: object) -> str:
         """Id of a category: any ledger that does not report cash flow, except the uncategorized ones."""
         ledger_id = self.names.find(text)
         if ledger_id in self.cash:
@@ -62,7 +62,7 @@ class Categories:
 
     def parent_note(self, text: str) -> str:
         """Sentence about a category that is a parent ledger; empty where there are no ledgers below it."""
-        hint = self.parent_hint(self.find(text))
+        hint = self.parent_hint(self.find_category(text))
         return f"its category {quote(text)} {hint}" if hint else ""
 
     def parent_hint(self, ledger_id: str) -> str:

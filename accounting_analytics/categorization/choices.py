@@ -1,174 +1,404 @@
-"""Choices of categories: by whom a row was decided, decisions by hand, and suggestions as proposals."""
+"""Choices of categories for the queue: by a rule, by a person in Python or in a file, or from the history of a payee.
+
+A file of decisions is the queue as CSV or Excel, to be filled in. A row with a category decides the transaction of its
+``transaction_id``, or else the group of its ``group_id``. The category is a ledger's id, unique name or path. Rows
+without a category decide nothing, and their order does not matter: the row of a transaction has precedence over that of
+its group. All other columns are for the reader.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
+from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
 from accounting_analytics.arguments import require_type, to_path
-from accounting_analytics.categorization.category_ledgers import find_named
-from accounting_analytics.categorization.decision_file import Decision, read_decisions
-from accounting_analytics.categorization.transaction_groups import TRANSFER_DAYS, with_groups
-from accounting_analytics.column_conversion import LIST_SEPARATOR, total
-from accounting_analytics.errors import InputError
-from accounting_analytics.messages import count_of, did_you_mean, join_ids, quote
+from accounting_analytics.categorization.category_ledgers import Categories, find_named
+from accounting_analytics.categorization.groups import Decidable, group_queue
+from accounting_analytics.categorization.queue import TRANSFER_DAYS, exact_queue, with_groups
+from accounting_analytics.categorization.rules import Rules, find_accounts
+from accounting_analytics.column_conversion import local_midnights, total
+from accounting_analytics.errors import InputError, RulesError
+from accounting_analytics.load_metadata import attach_notes
+from accounting_analytics.messages import count_of, join_ids, quote
 from accounting_analytics.money import format_amount
-from accounting_analytics.schemas import Proposals
-from accounting_analytics.sheets.reader import SheetProblems
+from accounting_analytics.periods import LOCALTIME
+from accounting_analytics.schemas import Ledgers, Proposals, QueueGroups
+from accounting_analytics.sheets.cells import Invalid
+from accounting_analytics.sheets.reader import Column, Kind, SheetProblems, read_table
+from accounting_analytics.sheets.workbook import is_workbook, require_xlsxwriter
+from accounting_analytics.sheets.writer import write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from decimal import Decimal
 
-    from accounting_analytics.categorization.category_ledgers import Categories
+    Decisions = Mapping[str, str] | str | Path
+
+KEY = ["transaction_id", "category_ledger_id"]
+"""Columns of which no two rows of a queue have the same values."""
+BY_HAND = "decided by hand"
+"""The column ``rule`` of a transaction that was decided by its id; a group's id follows where that was decided."""
+LIKELY_TRANSFER = "likely transfer"
+"""The column ``rule`` of a likely transfer between own accounts."""
+CATEGORY, GROUP, TRANSACTION, AMOUNT = "category", "group_id", "transaction_id", "amount"
+_DECISIONS = (Mapping, str, Path)
+_DECISIONS_HINT = "pass {group_id or transaction_id: category}, or the path of a file with decisions"
+_AMOUNT = Column(AMOUNT, Kind.AMOUNT, may_be_empty=True, may_be_absent=True, may_be_invalid=True)
+_COLUMNS = (
+    Column(CATEGORY),
+    *(Column(name, may_be_empty=True, may_be_absent=True) for name in (GROUP, TRANSACTION)),
+    _AMOUNT,
+)
+_GROUP_COLUMNS = (
+    "kind",
+    "merchant",
+    "direction",
+    "ledger_name",
+    "counterpart_ledger_name",
+    "transaction_count",
+    AMOUNT,
+    "first_date",
+    "last_date",
+    "description",
+    GROUP,
+)
+_TRANSACTION_COLUMNS = (
+    "kind",
+    "merchant",
+    "direction",
+    "ledger_name",
+    AMOUNT,
+    "date",
+    "description",
+    GROUP,
+    TRANSACTION,
+)
+_MAX_LISTED = 5
 
 
 class Choice(NamedTuple):
-    """Category of a row of the queue, the rule or decision that gives it, and what a suggestion is based on."""
+    """A category for a group or a transaction, and why.
 
-    ledger_id: str
-    rule: str
-    confidence: float | None = None
+    Attributes
+    ----------
+    key : str
+        Id of the group or the transaction.
+    category : str
+        A ledger's id, unique name or path.
+    why : str
+        What the column ``rule`` says: the rule that matched, or who decided.
+    reason : str, optional
+        What a suggestion is based on.
+    confidence : float, optional
+        Share of such suggestions that were right in the past.
+    file_row : int, optional
+        Row of a file, as a spreadsheet shows it.
+    file_amount : Decimal, optional
+        Sum of the group when the file was written.
+    """
+
+    key: str
+    category: str
+    why: str
     reason: str | None = None
+    confidence: float | None = None
+    file_row: int | None = None
+    file_amount: Decimal | None = None
 
 
-def left_note(rows: pd.DataFrame, chosen: Mapping[int, Choice], why: str) -> list[str]:
+def propose(
+    queue: pd.DataFrame,
+    rules: Rules | None,
+    ledgers: pd.DataFrame,
+    *,
+    decisions: Decisions | Sequence[Decisions] | None = None,
+    suggestions: pd.DataFrame | None = None,
+    transfers: bool = False,
+) -> pd.DataFrame:
+    """Propose a category for each transaction of the queue that matches a rule, was decided by hand, or is suggested.
+
+    Parameters
+    ----------
+    queue : DataFrame
+        :class:`~accounting_analytics.schemas.Queue`.
+    rules : Rules or None
+        The first matching rule decides; None leaves all to the others.
+    ledgers : DataFrame
+        :class:`~accounting_analytics.schemas.Ledgers`; categories and accounts are looked up here.
+    decisions : mapping, path, or sequence of these, optional
+        What a person decided, as in :func:`decide`. It replaces what rules decide, and later ones earlier ones.
+    suggestions : DataFrame, optional
+        What :func:`suggest` returns, or a part of it, for what rules and decisions leave.
+    transfers : bool, default False
+        Propose the ledger of transfers between accounts for likely transfers that rules and decisions leave: equal and
+        opposite amounts on two accounts within 7 days. Their ``rule`` is ``likely transfer``.
+
+    Returns
+    -------
+    DataFrame
+        :class:`~accounting_analytics.schemas.Proposals`: the rows of the queue that match a rule or were decided, with
+        ``updated_category_ledger_id``, ``updated_category_ledger_name`` and ``rule``, and with `suggestions` or
+        `transfers` their ``confidence`` and ``reason``. ``attrs["notes"]`` states how
+        many transactions match no rule, which rules match nothing, which name an unknown category or decide
+        transactions with a parent ledger, how many proposals decisions replaced, and which receipts are proposed as
+        expenses or payments as revenue; further what :func:`decide` notes.
+
+    Raises
+    ------
+    InputError
+        An argument is of another type, or decisions cannot be used.
+    RulesError
+        A category or account is ambiguous or of the wrong kind, an account is unknown, or the category of a rule
+        that matches a transaction is unknown.
+
+    Examples
+    --------
+    ::
+
+        proposals = propose(queue, load_rules("rules.toml"), ledgers, decisions="decisions.xlsx")
+    """
+    require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
+    if rules is not None or (decisions is None and suggestions is None and not transfers):
+        require_type(rules, Rules, "rules", "load_rules(path) reads them")
+    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+    if suggestions is not None:
+        require_type(suggestions, pd.DataFrame, "suggestions", "suggest(queue, history, ledgers) returns them")
+    exact = exact_queue(queue)
+    rows = exact.frame
+    chart = Categories(Ledgers.checked(ledgers), set(rows["category_ledger_id"]))
+    chosen: dict[int, Choice] = {}
+    notes = list(exact.notes)
+    if rules is not None:
+        chosen, more = _chosen_by_rules(rows, rules, chart)
+        notes += more
+    replaced = 0
+    for one in _listed(decisions):
+        decided, more = _chosen_by_hand(rows, one, chart)
+        replaced += len(decided.keys() & chosen.keys())
+        chosen |= decided
+        notes += more
+    if replaced:
+        notes.append(f"{count_of(replaced, 'proposal was', 'proposals were')} replaced by later ones.")
+    if suggestions is not None:
+        suggested, more = _chosen_by_suggestions(rows, suggestions, chart, chosen)
+        chosen |= suggested
+        notes += more
+    if transfers:
+        moved, more = _chosen_as_transfers(rows, chart, chosen)
+        chosen |= moved
+        notes += more
+    proposals = _with_choices(rows, chosen, chart, with_reasons=transfers or suggestions is not None)
+    notes += chart.direction_notes(proposals)
+    proposals = Proposals.from_exact(proposals.reset_index(drop=True), exact.scale, as_decimals=exact.as_decimals)
+    attach_notes(proposals, notes, queue)
+    return proposals
+
+
+def decide(queue: pd.DataFrame, decisions: Decisions, ledgers: pd.DataFrame) -> pd.DataFrame:
+    """Propose the categories that a person decided for groups and transactions.
+
+    Parameters
+    ----------
+    queue : DataFrame
+        :class:`~accounting_analytics.schemas.Queue`.
+    decisions : mapping of str to str, or path
+        Category (id, unique name or path) of each ``group_id`` of :func:`group_queue` or ``transaction_id``; or the
+        file that ``accounting-analytics queue --output`` wrote and a person filled in: CSV, or Excel with the extra
+        ``excel``. Where a transaction is decided twice, such as by its group and by its id, the later entry of a
+        mapping wins, and in a file the row of the transaction. The decision of a group is that of all transactions it
+        has in `queue`, also of those that were added to the books since.
+    ledgers : DataFrame
+        :class:`~accounting_analytics.schemas.Ledgers`; categories are looked up here.
+
+    Returns
+    -------
+    DataFrame
+        :class:`~accounting_analytics.schemas.Proposals`: the decided rows of the queue. ``rule`` is ``decided by
+        hand``, with the id of the group where that was decided. ``attrs["notes"]`` counts what is left, and lists
+        categories that are parent ledgers, decisions of a file that fit no transaction of the queue, and groups that
+        have changed since it was written.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read; a category is unknown, ambiguous, cash or uncategorized, a decided transaction is
+        split, or a key that is not of a file is neither a group nor a transaction of the queue. The message names all
+        unusable decisions.
+
+    Examples
+    --------
+    ::
+
+        decided = decide(queue, {"blue-bottle-245706": "Expenses:Meals", "txn_42": "Travel"}, ledgers)
+        decided = decide(queue, "decisions.csv", ledgers)
+    """
+    require_type(decisions, _DECISIONS, "decisions", _DECISIONS_HINT)
+    return propose(queue, None, ledgers, decisions=decisions)
+
+
+def _listed(decisions: Decisions | Sequence[Decisions] | None) -> list[Decisions]:
+    if decisions is None:
+        return []
+    return list(decisions) if isinstance(decisions, list | tuple) else [decisions]  # type: ignore[list-item]
+
+
+def _with_choices(
+    rows: pd.DataFrame, chosen: Mapping[int, Choice], chart: Categories, *, with_reasons: bool
+) -> pd.DataFrame:
+    """Rows of the queue that have a choice, with its columns."""
+    order = sorted(chosen)
+    ids = pd.Series([chosen[row].category for row in order], order, dtype="str")
+    proposals = rows.loc[order].assign(
+        updated_category_ledger_id=ids,
+        updated_category_ledger_name=ids.map(chart.names.name).astype("str"),
+        rule=pd.Series([chosen[row].why for row in order], order, dtype="str"),
+    )
+    if not with_reasons:
+        return proposals
+    return proposals.assign(
+        confidence=pd.Series([chosen[row].confidence for row in order], order, dtype="float64"),
+        reason=pd.Series([chosen[row].reason for row in order], order, dtype="str"),
+    )
+
+
+def _left_note(rows: pd.DataFrame, chosen: Mapping[int, Choice], why: str) -> list[str]:
     """Count the transactions without a category; a transaction may have two rows."""
-    transactions = rows["transaction_id"]
+    transactions = rows[TRANSACTION]
     left = transactions.drop(index=list(chosen)).nunique()
     return [f"{left:,} of {count_of(transactions.nunique(), 'transaction')} {why}."] if left else []
 
 
-if TYPE_CHECKING:
-    Decisions = Mapping[str, str] | str | Path
-
-BY_HAND = "decided by hand"
-"""The column ``rule`` of a transaction that was decided by its id; a group's id follows where that was decided."""
-DECISIONS = (Mapping, str, Path)
-DECISIONS_HINT = "pass {group_id or transaction_id: category}, or the path of a file with decisions"
-_MAX_LISTED = 5
-
-
-class DecidedByHand(NamedTuple):
-    """Decisions of a mapping, or of a file, which may be about transactions that are not in the queue any more."""
-
-    decisions: list[Decision]
-    file: Path | None
-
-    @classmethod
-    def of(cls, given: Decisions) -> DecidedByHand:
-        """Take the decisions of a mapping, or read those of a file."""
-        require_type(given, DECISIONS, "decisions", DECISIONS_HINT)
-        if isinstance(given, Mapping):
-            return cls([Decision(key, category) for key, category in given.items()], None)
-        file = to_path(given, "decisions")
-        return cls(read_decisions(file), file)
+def _chosen_by_rules(rows: pd.DataFrame, rules: Rules, chart: Categories) -> tuple[dict[int, Choice], list[str]]:
+    """Find the category of each row that a rule matches; an unknown category is refused where its rule decides."""
+    matches = rules.match(rows, find_accounts(rules, chart))
+    deciding = set(matches)
+    categories = {
+        rule.name: find_named(chart.find_category, rule.category, f"rule {rule.name!r}", RulesError)
+        for rule in rules
+        if rule.name in deciding or rule.category in chart.names
+    }
+    chosen = {
+        row: Choice(key, categories[name], name)
+        for row, (key, name) in enumerate(zip(rows[TRANSACTION], matches, strict=True))
+        if name is not None
+    }
+    return chosen, [*_left_note(rows, chosen, "matched no rule"), *_rule_notes(rules, deciding, chart)]
 
 
-class Decidable(NamedTuple):
-    """Row numbers of each group and transaction, and which rows are split."""
-
-    groups: Mapping[str, list[int]]
-    transactions: Mapping[str, list[int]]
-    split: frozenset[int]
-
-    @classmethod
-    def from_queue(cls, queue: pd.DataFrame) -> Decidable:
-        """Index the rows of a queue, whose amounts are Arrow decimals, by group and transaction."""
-        is_split = queue["opposing_ledger_ids"].str.contains(LIST_SEPARATOR, regex=False)
-        split = frozenset(row for row, one in enumerate(is_split) if one)
-        return cls(_positions(with_groups(queue)["group_id"]), _positions(queue["transaction_id"]), split)
-
-    def has(self, key: str) -> bool:
-        """Whether the queue has a group or a transaction of this id."""
-        return key in self.groups or key in self.transactions
-
-    def find(self, key: str) -> list[int]:
-        """Rows of a group or a transaction."""
-        found = self.transactions.get(key) or self.groups.get(key)
-        if not found:
-            known = [*self.groups, *self.transactions]
-            hint = did_you_mean(key, known, most=3) or "group_queue(queue) lists the groups"
-            raise InputError(f"{quote(key)} is neither a group nor a transaction of the queue; {hint}")
-        return found
-
-    def rows(self, key: str) -> list[int]:
-        """Rows that a key of the decisions means."""
-        found = self.find(key)
-        if self.split.intersection(found):
-            raise InputError(
-                f"{quote(key)} is split: it has several categories, and the interface cannot divide them anew; it can "
-                "move the uncategorized part as a whole: client.recategorize_transaction(..., category_ledger_id=...)"
-            )
-        return found
+def _rule_notes(rules: Rules, deciding: set[str | None], chart: Categories) -> Iterator[str]:
+    unknown = {rule.name: rule.category for rule in rules if rule.category not in chart.names}
+    for name, category in unknown.items():
+        suggestion = chart.names.suggestion(category)
+        hint = f" ({suggestion})" if suggestion else ""
+        yield (
+            f"Rule {name!r} names the category {category!r}, which was not discovered{hint}; the rule matched nothing."
+        )
+    for rule in rules:
+        if rule.name in deciding and (note := chart.parent_note(rule.category)):
+            yield f"Rule {rule.name!r}: {note}"
+    unused = [repr(rule.name) for rule in rules if rule.name not in deciding | unknown.keys()]
+    if unused:
+        yield f"{len(unused)} of {count_of(len(rules), 'rule')} decided no transaction: {', '.join(unused)}."
 
 
-def _positions(ids: Iterable[str]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = defaultdict(list)
-    for position, text in enumerate(ids):
-        found[text].append(position)
-    return dict(found)
+def read_choices(decisions: Decisions) -> list[Choice]:
+    """Read what a person decided from a mapping or a file: in a file the groups, then the transactions."""
+    require_type(decisions, _DECISIONS, "decisions", _DECISIONS_HINT)
+    if isinstance(decisions, Mapping):
+        return [Choice(key, category, BY_HAND) for key, category in decisions.items()]
+    file = to_path(decisions, "decisions")
+    table = read_table(file, _COLUMNS, what="a file of decisions", deciding=CATEGORY)
+    groups: dict[str, Choice] = {}
+    transactions: dict[str, Choice] = {}
+    for number, row in table.rows():
+        category, amount = row[CATEGORY].strip(), row[AMOUNT]
+        if row[TRANSACTION]:
+            found, choice = transactions, Choice(row[TRANSACTION], category, BY_HAND, file_row=number)
+        else:
+            found, choice = groups, Choice(row[GROUP], category, BY_HAND, file_row=number, file_amount=amount)
+            if isinstance(amount, Invalid):
+                table.problems.add(_AMOUNT.problem(amount), number)
+        if reason := _problem(found.setdefault(choice.key, choice), choice):
+            table.problems.add(reason, number)
+    table.problems.refuse()
+    if not groups and not transactions:
+        raise InputError(
+            f"{file} has no decision: the column {CATEGORY} is empty; write the id, unique name or path of a ledger "
+            "there, and save the file"
+        )
+    return [*groups.values(), *transactions.values()]
 
 
-def chosen_by_hand(rows: pd.DataFrame, given: DecidedByHand, chart: Categories) -> tuple[dict[int, Choice], list[str]]:
-    """Find the category of each decided row; a later decision replaces an earlier one."""
-    decidable = Decidable.from_queue(rows)
-    used = [one for one in given.decisions if given.file is None or decidable.has(one.key)]
+def _problem(first: Choice, choice: Choice) -> str:
+    """Why a row of a file cannot be used, whose key has this first choice; empty if it can."""
+    if not choice.key.strip():
+        return f"it has a category, but neither {GROUP} nor {TRANSACTION}"
+    if first.category == choice.category:
+        return ""
+    return (
+        f"{quote(choice.key)} has the category {quote(choice.category)} here, but {quote(first.category)} in row "
+        f"{first.file_row}; keep one of them"
+    )
+
+
+def _chosen_by_hand(rows: pd.DataFrame, decisions: Decisions, chart: Categories) -> tuple[dict[int, Choice], list[str]]:
+    """Find the category of each decided row; a later decision replaces an earlier one.
+
+    Decisions of a file may be about transactions that are not in the queue any more.
+    """
+    choices, decidable = read_choices(decisions), Decidable(rows)
+    file = None if isinstance(decisions, Mapping) else decisions
+    used = [one for one in choices if file is None or one.key in decidable]
     chosen: dict[int, Choice] = {}
-    problems = SheetProblems(given.file or "the decisions")
+    problems = SheetProblems(file or "the decisions")
     for one in used:
         try:
-            found = decidable.rows(one.key)
-            ledger_id = find_named(chart.find, one.category, f"decision {quote(one.key)}")
+            found = decidable.find_free(one.key)
+            category = find_named(chart.find_category, one.category, f"decision {quote(one.key)}")
         except InputError as error:
-            problems.add(str(error), *([] if one.row is None else [one.row]))
+            problems.add(str(error), *([] if one.file_row is None else [one.file_row]))
             continue
-        reason = BY_HAND if one.key in decidable.transactions else f"{BY_HAND}: {one.key}"
-        chosen |= dict.fromkeys(found, Choice(ledger_id, reason))
+        why = BY_HAND if one.key in decidable.transactions else f"{BY_HAND}: {one.key}"
+        chosen |= dict.fromkeys(found, one._replace(category=category, why=why))
     problems.refuse()
-    notes = [*left_note(rows, chosen, "not decided by hand"), *_parent_notes(used, chart)]
-    return chosen, notes if given.file is None else [*notes, *_file_notes(given, decidable, rows)]
+    notes = [*_left_note(rows, chosen, "not decided by hand"), *_parent_notes(used, chart)]
+    return chosen, notes if file is None else [*notes, *_file_notes(file, choices, decidable, rows)]
 
 
-def _parent_notes(decisions: Iterable[Decision], chart: Categories) -> Iterator[str]:
+def _parent_notes(choices: Iterable[Choice], chart: Categories) -> Iterator[str]:
     """Yield a sentence for each category that is a parent ledger, with its first decision."""
-    first: dict[str, str] = {}
-    for decision in decisions:
-        first.setdefault(decision.category, decision.key)
-    for category, key in first.items():
+    first = {choice.category: choice.key for choice in reversed(list(choices))}
+    for category, key in reversed(first.items()):
         if note := chart.parent_note(category):
             yield f"Decision {quote(key)}: {note}"
 
 
-def _file_notes(given: DecidedByHand, decidable: Decidable, queue: pd.DataFrame) -> Iterator[str]:
+def _file_notes(file: str | Path, choices: Sequence[Choice], decidable: Decidable, rows: pd.DataFrame) -> Iterator[str]:
     """Yield which decisions of a file fit nothing, and which groups have changed since it was written."""
-    absent = [f"{quote(one.key)} (row {one.row})" for one in given.decisions if not decidable.has(one.key)]
+    absent = [f"{quote(one.key)} (row {one.file_row})" for one in choices if one.key not in decidable]
     if absent:
         yield (
-            f"{len(absent)} of {count_of(len(given.decisions), 'decision')} of {given.file} found no transaction of "
+            f"{len(absent)} of {count_of(len(choices), 'decision')} of {file} found no transaction of "
             "the queue, because theirs were categorized in the meantime, are of other days or accounts, or became "
             f"likely transfers or splits: {_first(absent)}."
         )
-    if changed := list(_changed_groups(given.decisions, decidable, queue)):
+    parts = rows["category_amount"].fillna(rows["amount"])
+    changed = []
+    for one in choices:
+        members = decidable.groups.get(one.key, [])
+        amount = total(parts.iloc[members])
+        if members and one.file_amount is not None and amount != one.file_amount:
+            now = f"{count_of(len(members), 'transaction')}, {format_amount(amount)}"
+            changed.append(f"{quote(one.key)} ({now}, was {format_amount(one.file_amount)})")
+    if changed:
         yield (
             f"{count_of(len(changed), 'decided group has', 'decided groups have')} other transactions than when "
-            f"{given.file} was written, and the decision is that of all they have now: {_first(changed)}."
+            f"{file} was written, and the decision is that of all they have now: {_first(changed)}."
         )
-
-
-def _changed_groups(decisions: Iterable[Decision], decidable: Decidable, queue: pd.DataFrame) -> Iterator[str]:
-    parts = queue["category_amount"].fillna(queue["amount"])
-    for one in decisions:
-        rows = decidable.groups.get(one.key)
-        if one.amount is None or rows is None:
-            continue
-        amount = total(parts.iloc[rows])
-        if amount != one.amount:
-            before = format_amount(one.amount)
-            yield f"{quote(one.key)} ({count_of(len(rows), 'transaction')}, {format_amount(amount)}, was {before})"
 
 
 def _first(texts: list[str]) -> str:
@@ -177,27 +407,45 @@ def _first(texts: list[str]) -> str:
     return f"{', '.join(texts[:_MAX_LISTED])}{f' and {more:,} more' if more > 0 else ''}"
 
 
-LIKELY_TRANSFER = "likely transfer"
-"""The column ``rule`` of a likely transfer between own accounts."""
-_KEY = ("transaction_id", "category_ledger_id")
+def proposed_choices(
+    rows: pd.DataFrame, proposals: pd.DataFrame, chart: Categories
+) -> tuple[dict[int, Choice], list[str]]:
+    """Read a table of proposals: the choice of each row of a queue, and ids of transactions that it does not have.
+
+    The new category may be edited: its id or its name may be empty, else both must mean the same ledger.
+    """
+    known = [name for name in Proposals.dtypes() if name in proposals]
+    texts = {
+        name: proposals[name].fillna("").astype("str")
+        for name in ("updated_category_ledger_id", "updated_category_ledger_name")
+        if name in proposals
+    }
+    frame = Proposals.checked(proposals[known].assign(**texts))
+    places = {key: row for row, key in enumerate(zip(*(rows[name] for name in KEY), strict=True))}
+    names = [*KEY, *texts, "rule", *(name for name in ("reason", "confidence") if name in frame)]
+    chosen: dict[int, Choice] = {}
+    absent: list[str] = []
+    for key, old, ledger_id, name, *why in zip(*(frame[name].tolist() for name in names), strict=True):
+        row = places.get((key, old))
+        if row is None:
+            absent.append(key)
+            continue
+        category = chart.find_category(ledger_id or name)
+        if name and category not in chart.names.matches(name):
+            raise InputError(
+                f"the new category of {key} is {quote(chart.names.path(category))} by its id, but {quote(name)} by its "
+                "name; write one of the two columns and clear the other"
+            )
+        chosen[row] = Choice(key, category, *why)
+    return chosen, absent
 
 
-def chosen_by_suggestions(
+def _chosen_by_suggestions(
     rows: pd.DataFrame, suggestions: pd.DataFrame, chart: Categories, decided: Collection[int]
 ) -> tuple[dict[int, Choice], list[str]]:
     """Find the suggested category of each row that is not decided; suggestions for other rows are counted."""
-    frame = Proposals.exact(suggestions).frame
-    places = {key: row for row, key in enumerate(zip(*(rows[name] for name in _KEY), strict=True))}
-    columns = [frame[name] for name in (*_KEY, "updated_category_ledger_id", "rule")]
-    columns += [frame.get(name, pd.Series(None, frame.index, dtype=object)) for name in ("confidence", "reason")]
-    chosen: dict[int, Choice] = {}
-    absent: list[str] = []
-    for transaction_id, suspense, category, rule, confidence, reason in zip(*columns, strict=True):
-        row = places.get((transaction_id, suspense))
-        if row is None:
-            absent.append(transaction_id)
-        elif row not in decided:
-            chosen[row] = Choice(chart.find(category), rule, confidence, reason)
+    found, absent = proposed_choices(rows, suggestions, chart)
+    chosen = {row: choice for row, choice in found.items() if row not in decided}
     suggested = count_of(len(chosen), "proposal is a suggestion", "proposals are suggestions")
     notes = [f"{suggested}: check before applying."] if chosen else []
     if absent:
@@ -207,7 +455,7 @@ def chosen_by_suggestions(
     return chosen, notes
 
 
-def chosen_as_transfers(
+def _chosen_as_transfers(
     rows: pd.DataFrame, chart: Categories, decided: Collection[int]
 ) -> tuple[dict[int, Choice], list[str]]:
     """Give likely transfers between own accounts, where no rule or decision has them, their required ledger."""
@@ -220,13 +468,75 @@ def chosen_as_transfers(
     if chart.transfers is None:
         return {}, [f"{what}; the ledger of transfers is not among these ledgers, so none is proposed."]
     accounts = dict(zip(rows["ledger_id"], rows["ledger_name"].fillna("another account"), strict=True))
-    chosen = {
-        row: Choice(
-            chart.transfers,
-            LIKELY_TRANSFER,
-            reason=f"equal and opposite amount on {accounts.get(other, other)} within {TRANSFER_DAYS} days",
-        )
-        for row, other in zip(likely.index.tolist(), likely["counterpart_ledger_id"], strict=True)
-    }
+    chosen = {}
+    for row, key, other in zip(likely.index, likely[TRANSACTION], likely["counterpart_ledger_id"], strict=True):
+        reason = f"equal and opposite amount on {accounts.get(other, other)} within {TRANSFER_DAYS} days"
+        chosen[row] = Choice(key, chart.transfers, LIKELY_TRANSFER, reason)
     name = quote(chart.names.name(chart.transfers))
     return chosen, [f"{what}; they are proposed for {name}, apart from rules and suggestions."]
+
+
+def require_new_file(path: Path) -> None:
+    """Refuse a file that exists, since it may hold decisions, of another format, or whose folder does not exist."""
+    if path.suffix.lower() != ".csv" and not is_workbook(path):
+        raise InputError(
+            f"{path}: decisions are written as CSV or as an Excel workbook; give a name that ends in .xlsx or .csv"
+        )
+    if is_workbook(path):
+        require_xlsxwriter()
+    if path.exists():
+        raise InputError(f"{path} exists and may hold decisions, so it is not replaced; give another name, or move it")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"folder {path.absolute().parent} for the file does not exist")
+
+
+def write_decision_file(
+    queue: pd.DataFrame,
+    ledgers: pd.DataFrame,
+    path: Path,
+    *,
+    time_zone: str,
+    by: str = GROUP,
+    suggestions: pd.DataFrame | None = None,
+) -> int:
+    """Write the groups of a queue, or its transactions, with an empty category each; return how many.
+
+    Split transactions are left out, because they cannot be decided. `by` is the column whose ids are decided,
+    ``group_id`` or ``transaction_id``. A workbook offers the paths of those `ledgers` that can be categories. Beside
+    the category is what is suggested, where it is one: its path, for how many transactions, and the lowest confidence.
+    """
+    require_new_file(path)
+    chart = Categories(Ledgers.checked(ledgers), set(queue["category_ledger_id"]))
+    if by == GROUP:
+        rows = QueueGroups.exact(group_queue(queue)).frame
+        dates, columns = {"first_date": "first_datetime", "last_date": "last_datetime"}, [*_GROUP_COLUMNS]
+    else:
+        rows, dates, columns = with_groups(exact_queue(queue).frame), {"date": "datetime"}, [*_TRANSACTION_COLUMNS]
+    zone = "UTC" if time_zone == LOCALTIME else time_zone  # that of the service is not known here
+    rows = rows.assign(**{name: local_midnights(rows[instant], zone).dt.date for name, instant in dates.items()})
+    if suggestions is not None:
+        rows = rows.join(_suggested(suggestions, chart, by), on=by)
+        counts = ["suggested_count"] if by == GROUP else []
+        columns = ["suggestion", *counts, "confidence", *columns, "reason"]
+    decidable = rows.loc[rows["kind"] != "split"].assign(**{CATEGORY: ""})[[CATEGORY, *columns]]
+    ids = [name for name in (GROUP, TRANSACTION) if name in columns]
+    write_table(decidable, path, name="decisions", ids=ids, editable=(CATEGORY,), choices=chart.paths())
+    return len(decidable)
+
+
+def _suggested(suggestions: pd.DataFrame, chart: Categories, by: str) -> pd.DataFrame:
+    """Tabulate what is suggested by group or transaction, where it is one category; nothing is decided by that."""
+    frame = with_groups(Proposals.exact(suggestions).frame)
+    frame = frame.assign(
+        suggestion=frame["updated_category_ledger_id"].map(chart.names.path),
+        confidence=frame["confidence"].map(lambda share: floor(1000 * share) / 1000, na_action="ignore"),
+    )
+    groups = frame.groupby(by, sort=False)
+    table: pd.DataFrame = groups.agg(
+        suggestion=("suggestion", "first"),
+        suggested_count=(TRANSACTION, "nunique"),
+        confidence=("confidence", "min"),
+        reason=("reason", "first"),
+    )
+    is_one = (groups["suggestion"].min() == groups["suggestion"].max()).to_numpy()
+    return table.loc[is_one].astype({"suggested_count": "Int64"})

@@ -15,6 +15,7 @@ an account that was left out.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from decimal import Decimal, localcontext
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -22,17 +23,17 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
-from accounting_analytics.categorization.transaction_groups import TRANSFER_DAYS, with_groups
-from accounting_analytics.categorization.uncategorized_queue import exact_queue
+from accounting_analytics.categorization.queue import TRANSFER_DAYS, exact_queue, with_groups
 from accounting_analytics.column_conversion import TEXT
+from accounting_analytics.errors import InputError
 from accounting_analytics.load_metadata import attach_notes
-from accounting_analytics.messages import count_of
+from accounting_analytics.messages import count_of, did_you_mean, quote
 from accounting_analytics.money import EXACT
 from accounting_analytics.periods import parse_date
 from accounting_analytics.schemas import QueueGroups
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from accounting_analytics.periods import DateLike
 
@@ -137,3 +138,40 @@ def _notes(groups: pd.DataFrame) -> Iterator[str]:
         )
     if "split" in counts:
         yield f"{count_of(counts['split'], 'split transaction')}, listed apart and not decided by group."
+
+
+class Decidable:
+    """Row numbers of each group and each transaction of a queue, whose amounts are Arrow decimals."""
+
+    def __init__(self, rows: pd.DataFrame) -> None:
+        grouped = with_groups(rows)
+        self.groups, self.transactions = _rows_by_id(grouped["group_id"]), _rows_by_id(grouped["transaction_id"])
+        self._split = {row for row, kind in enumerate(grouped["kind"]) if kind == "split"}
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.groups or key in self.transactions
+
+    def find(self, key: str) -> list[int]:
+        """Rows of a group or a transaction."""
+        if key not in self:
+            known = [*self.groups, *self.transactions]
+            hint = did_you_mean(key, known, most=3) or "group_queue(queue) lists the groups"
+            raise InputError(f"{quote(key)} is neither a group nor a transaction of the queue; {hint}")
+        return self.transactions.get(key) or self.groups[key]
+
+    def find_free(self, key: str) -> list[int]:
+        """Rows of a group or a transaction that any category can be chosen for; splits are refused."""
+        found = self.find(key)
+        if self._split.intersection(found):
+            raise InputError(
+                f"{quote(key)} is split: it has several categories, and the interface cannot divide them anew; it can "
+                "move the uncategorized part as a whole: client.recategorize_transaction(..., category_ledger_id=...)"
+            )
+        return found
+
+
+def _rows_by_id(ids: Iterable[str]) -> dict[str, list[int]]:
+    rows: dict[str, list[int]] = defaultdict(list)
+    for row, one in enumerate(ids):
+        rows[one].append(row)
+    return dict(rows)

@@ -49,33 +49,38 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.arguments import to_path
+from accounting_analytics.arguments import require_type, to_path
 from accounting_analytics.atomic_files import write_text
-from accounting_analytics.categorization.category_ledgers import Categories
-from accounting_analytics.categorization.choices import Decidable
+from accounting_analytics.categorization.category_ledgers import Categories, find_named
+from accounting_analytics.categorization.groups import Decidable
 from accounting_analytics.categorization.merchants import merchants
-from accounting_analytics.categorization.transaction_groups import NO_DESCRIPTION, with_groups
-from accounting_analytics.categorization.uncategorized_queue import exact_queue
-from accounting_analytics.column_conversion import split_list
+from accounting_analytics.categorization.queue import (
+    NO_DESCRIPTION,
+    categorized_transactions,
+    exact_queue,
+    with_groups,
+)
+from accounting_analytics.column_conversion import split_list, total
 from accounting_analytics.errors import AmountError, InputError, RulesError
+from accounting_analytics.load_metadata import attach_notes
+from accounting_analytics.local_books import lines_of
 from accounting_analytics.messages import count_of, fit_terminal, printable, quote
 from accounting_analytics.money import MAX_SCALE, parse_amount
-from accounting_analytics.schemas import Ledgers
+from accounting_analytics.schemas import Ledgers, RuleReports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     import numpy.typing as npt
-    import pandas as pd
 
     from accounting_analytics.ledger_names import LedgerNames
+    from accounting_analytics.local_books import LocalBooks
 
-
-if TYPE_CHECKING:
     Matches = npt.NDArray[np.bool_]
 
 _RULE_HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
@@ -202,18 +207,25 @@ class Rules:
 
     def match(self, queue: pd.DataFrame, account_ids: Mapping[str, str]) -> list[str | None]:
         """Name of the first matching rule of each transaction; None where no rule matches."""
-        deciding: list[str | None] = RuleMatches(self, Transactions(queue, account_ids)).deciding.tolist()
+        deciding: list[str | None] = RuleMatches(self, queue, account_ids).deciding.tolist()
         return deciding
 
 
 class RuleMatches:
     """Which transactions each rule matches, and the rule that decides each: the first that matches it, or none."""
 
-    def __init__(self, rules: Rules, transactions: Transactions) -> None:
+    def __init__(self, rules: Rules, rows: pd.DataFrame, account_ids: Mapping[str, str]) -> None:
+        transactions = Transactions(rows, account_ids)
+        self._rows = rows
         self._by_rule = {rule.name: rule.match(transactions) for rule in rules}
-        self.deciding = np.full(len(transactions.sizes), None, object)
+        self.deciding = np.full(len(rows), None, object)
         for name, matches in reversed(self._by_rule.items()):  # an earlier rule overwrites a later one
             self.deciding[matches] = name
+
+    def decided(self, name: str) -> pd.DataFrame:
+        """Transactions that a rule decides."""
+        rows: pd.DataFrame = self._rows.loc[self.deciding == name]
+        return rows
 
     def deciding_instead(self, name: str) -> list[str]:
         """Rules that decide what a rule matches, the most frequent first."""
@@ -252,7 +264,11 @@ def parse_rules(text: str, source: str) -> Rules:
     entries = content.pop("rule", None)
     if content or not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise RulesError(f"the rules file {source} must contain [[rule]] tables and nothing else")
-    lines = _rule_lines(text, len(entries))
+    lines: list[int | None] = [
+        number for number, line in enumerate(text.splitlines(), start=1) if _RULE_HEADER.match(line)
+    ]
+    if len(lines) != len(entries):  # rules in another form, or such a line within a text
+        lines = [None] * len(entries)
     rules = tuple(
         Rule.from_entry(entry, number, line)
         for number, (entry, line) in enumerate(zip(entries, lines, strict=True), start=1)
@@ -261,23 +277,6 @@ def parse_rules(text: str, source: str) -> Rules:
     if count > 1:
         raise RulesError(f"the rules file {source} has two rules named {name!r}; give each rule its own name")
     return Rules(rules, source)
-
-
-def _rule_lines(text: str, count: int) -> list[int] | list[None]:
-    """Find the line of each ``[[rule]]``; None for all where they are not written like that."""
-    lines = text.splitlines()
-    found = [number for number, line in enumerate(lines, start=1) if _RULE_HEADER.match(line)]
-    if len(found) > count:  # text of several lines may contain what is written like a header
-        found = [number for number in found if _is_toml("\n".join(lines[: number - 1]))]
-    return found if len(found) == count else [None] * count
-
-
-def _is_toml(text: str) -> bool:
-    try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return False
-    return True
 
 
 def _at_line(line: int | None) -> str:
@@ -412,6 +411,128 @@ CONDITIONS: dict[str, Condition] = {
 """Every condition that a rule may state, by its key in the file."""
 
 
+def find_accounts(rules: Rules, chart: Categories) -> dict[str, str]:
+    """Find the ledger id of each account that a rule names, by the text in the rule."""
+    return {
+        rule.ledger: find_named(chart.find_account, rule.ledger, f"rule {rule.name!r}", RulesError)
+        for rule in rules
+        if rule.ledger
+    }
+
+
+def report_rules(
+    queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame, line_entries: pd.DataFrame | LocalBooks | None = None
+) -> pd.DataFrame:
+    """Report what each rule decides, what contradicts it, and which rules decide nothing.
+
+    Parameters
+    ----------
+    queue : DataFrame
+        :class:`~accounting_analytics.schemas.Queue`.
+    rules : Rules
+        The rules; the first that matches decides.
+    ledgers : DataFrame
+        :class:`~accounting_analytics.schemas.Ledgers`; categories and accounts are looked up here.
+    line_entries : DataFrame or Books, optional
+        :class:`~accounting_analytics.schemas.LineEntries`, as for :func:`uncategorized_queue`. The transactions in it
+        that have one category already are compared with the rules.
+
+    Returns
+    -------
+    DataFrame
+        :class:`~accounting_analytics.schemas.RuleReports`, one row per rule in the order of the file.
+        ``attrs["notes"]`` lists rules without effect, contradicted ones, and those whose category is a parent ledger
+        or unknown, each with its line.
+
+    Raises
+    ------
+    InputError
+        An argument is of another type.
+    RulesError
+        The account of a rule is unknown, ambiguous or does not report cash flow.
+    """
+    require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
+    require_type(rules, Rules, "rules", "load_rules(path) reads them")
+    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+    exact, ledgers = exact_queue(queue), Ledgers.checked(ledgers)
+    chart = Categories(ledgers, set(exact.frame["category_ledger_id"]))
+    accounts = find_accounts(rules, chart)
+    lines = lines_of(line_entries)
+    known = exact.frame[:0] if lines is None else categorized_transactions(lines, ledgers)
+    in_queue, in_books = (RuleMatches(rules, rows, accounts) for rows in (exact.frame, known))
+    rows = [_report(rule, in_queue, in_books, chart) for rule in rules]
+    columns = {name: [row[name] for row in rows] for name in RuleReports.dtypes()}
+    report = RuleReports.from_columns(columns, exact.scale, as_decimals=exact.as_decimals)
+    attach_notes(report, (*exact.notes, *_notes(rows, rules, chart)), queue, lines)
+    return report
+
+
+def _report(rule: Rule, in_queue: RuleMatches, in_books: RuleMatches, chart: Categories) -> dict[str, Any]:
+    """Report one rule: a row of the report."""
+    rows, known = in_queue.decided(rule.name), in_books.decided(rule.name)
+    transactions = rows.drop_duplicates(["ledger_id", "transaction_id"])  # some have two uncategorized parts
+    agreeing = known["category_ledger_id"].isin(chart.names.matches(rule.category))
+    contradicting = known[~agreeing]
+    instead = [one for where in (in_queue, in_books) for one in where.deciding_instead(rule.name)]
+    return {
+        "rule": rule.name,
+        "line": rule.line or 0,
+        "category": rule.category,
+        "status": _status(decides=bool(len(rows)), agrees=rule.name in instead, matches=bool(instead)),
+        "transaction_count": len(transactions),
+        "amount": total(transactions["amount"]),
+        "description": _first(rows),
+        "shadowed_by": None if rule.name in instead or not instead else instead[0],
+        "agreeing_count": int(agreeing.sum()),
+        "contradicting_count": len(contradicting),
+        "contradicting_example": _with_category(contradicting, chart),
+    }
+
+
+def _status(*, decides: bool, agrees: bool, matches: bool) -> str:
+    """Status of a rule: of `matches` in queue and books it decides some of the queue, others only, or none."""
+    if decides:
+        return "decides"
+    if agrees:
+        return "idle"
+    return "shadowed" if matches else "dead"
+
+
+def _first(rows: pd.DataFrame) -> str | None:
+    return None if rows.empty else str(rows["description"].iloc[0])
+
+
+def _with_category(rows: pd.DataFrame, chart: Categories) -> str | None:
+    """Describe the first row, and the category it has."""
+    return None if rows.empty else f"{_first(rows)}: {chart.names.path(rows['category_ledger_id'].iloc[0])}"
+
+
+def _notes(rows: list[dict[str, Any]], rules: Rules, chart: Categories) -> Iterator[str]:
+    names = {rule.name: repr(rule.name) + (f" at line {rule.line}" if rule.line else "") for rule in rules}
+    for row in rows:
+        where, instead = names[row["rule"]], row["shadowed_by"]
+        if instead is not None:
+            yield f"Rule {where} is shadowed: earlier rules, such as {names[instead]}, decide all."
+        if row["status"] == "dead":
+            yield f"Rule {where} is dead: it matches no transaction of the period."
+        if row["contradicting_count"]:
+            yield (
+                f"Rule {where} contradicts {count_of(row['contradicting_count'], 'transaction')} of another category, "
+                f"such as {row['contradicting_example']}."
+            )
+    for rule in rules:
+        if note := _category_note(rule, chart):
+            yield f"Rule {names[rule.name]}: {note}"
+
+
+def _category_note(rule: Rule, chart: Categories) -> str:
+    """Sentence about a category that cannot be used, or that is a parent ledger."""
+    try:
+        return chart.parent_note(rule.category)
+    except InputError as error:
+        return str(error)
+
+
 def add_rule(
     path: str | Path,
     queue: pd.DataFrame,
@@ -429,7 +550,7 @@ def add_rule(
     file = to_path(path, "path")
     rows = exact_queue(queue).frame
     chart = Categories(Ledgers.checked(ledgers), set(rows["category_ledger_id"]))
-    row = with_groups(rows).loc[Decidable.from_queue(rows).rows(key)[0]]
+    row = with_groups(rows).iloc[Decidable(rows).find_free(key)[0]]
     if row["merchant"] == NO_DESCRIPTION:
         raise InputError(f"{quote(key)} has no description, so no rule can match it; decide it by hand")
     account, direction, merchant = (str(row[name]) for name in ("ledger_id", "direction", "merchant"))
@@ -439,12 +560,13 @@ def add_rule(
             [merchant.casefold(), direction, chart.names.name(account), *(f"day {one}" for one in days.values())]
         ),
         "merchant": merchant,
-        "category": _written(chart.find(category), chart.names),
+        "category": _written(chart.find_category(category), chart.names),
         "direction": direction,
         "ledger": _written(account, chart.names),
         **days,
     }
-    rule = _toml(values)
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in values.items()]
+    rule = f"[[rule]]\n{''.join(lines)}"
     _append(file, rule)
     return rule
 
@@ -453,11 +575,6 @@ def _written(ledger_id: str, names: LedgerNames) -> str:
     """Path of a ledger as a person writes it; its id where other ledgers have the same path."""
     path = names.path(ledger_id)
     return path if names.matches(path) == {ledger_id} else ledger_id
-
-
-def _toml(values: Mapping[str, str]) -> str:
-    lines = (f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in values.items())
-    return f"[[rule]]\n{''.join(lines)}"
 
 
 def _append(file: Path, rule: str) -> None:

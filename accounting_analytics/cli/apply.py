@@ -269,8 +269,7 @@ def categorize(
 
 def _groups_with_reasons(transactions: pd.DataFrame, as_of: date) -> pd.DataFrame:
     """Group the transactions that are left for a person, with the reasons of each group."""
-    from accounting_analytics.categorization.transaction_groups import with_groups
-    from accounting_analytics.categorization.uncategorized_queue import exact_queue
+    from accounting_analytics.categorization.queue import exact_queue, with_groups
 
     group_ids = with_groups(exact_queue(transactions).frame)["group_id"].to_numpy()
     reasons = transactions["reason"].groupby(group_ids).agg(lambda one: ", ".join(dict.fromkeys(one)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from cyclopts import Parameter
 
@@ -119,7 +119,7 @@ def queue(
     output
         New file to decide by hand, .xlsx for Excel or .csv: the groups, or with --all the transactions.
     """
-    from accounting_analytics.categorization.decision_file import require_new_file, write_groups, write_transactions
+    from accounting_analytics.categorization.choices import GROUP, TRANSACTION, require_new_file, write_decision_file
 
     if output is not None:
         require_new_file(output)
@@ -145,11 +145,11 @@ def queue(
     else:
         _print_groups(groups, count_uncategorized(transactions), table.limit)
     if output is not None:
-        write, kind = (write_transactions, "transaction") if every_one else (write_groups, "group")
-        options: dict[str, Any] = {"time_zone": period.time_zone, "ledgers": loaded.ledgers, "suggestions": suggestions}
-        print_message(
-            f"{count_of(write(transactions, output, **options), kind)} written to {output}, without split ones"
+        by, kind = (TRANSACTION, "transaction") if every_one else (GROUP, "group")
+        count = write_decision_file(
+            transactions, loaded.ledgers, output, time_zone=period.time_zone, by=by, suggestions=suggestions
         )
+        print_message(f"{count_of(count, kind)} written to {output}, without split ones")
         following = command_line(
             "plan",
             decisions=output,
@@ -369,7 +369,7 @@ class _Proposed(NamedTuple):
 
 def _propose(deciding: Deciding, days: ZonedDays, load: QueueLoad, source: BooksOrService) -> _Proposed:
     """Load the queue, and propose; files that cannot be used are refused before the load."""
-    from accounting_analytics.categorization.decision_file import read_decisions
+    from accounting_analytics.categorization.choices import read_choices
     from accounting_analytics.categorization.suggestions import check_precision
 
     if not any(vars(deciding).values()):
@@ -380,7 +380,7 @@ def _propose(deciding: Deciding, days: ZonedDays, load: QueueLoad, source: Books
     if deciding.precision is not None:
         check_precision(deciding.precision)
     for file in deciding.decisions:
-        read_decisions(file)
+        read_choices(file)
     rules = None if deciding.rules is None else aa.load_rules(deciding.rules)
     with connect_source(source, days) as (client, period):
         loaded = load_queue(client, period, load, precision=deciding.precision)

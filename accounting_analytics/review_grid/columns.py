@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from accounting_analytics.categorization.payee_history import local_days
+from accounting_analytics.categorization.queue import local_days
 from accounting_analytics.messages import printable
 
 if TYPE_CHECKING:

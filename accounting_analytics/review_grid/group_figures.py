@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accounting_analytics.categorization.payee_history import local_days
+from accounting_analytics.categorization.queue import local_days
 from accounting_analytics.column_conversion import split_list
 from accounting_analytics.figure_tables import EntriesData, FigureCell, FigureRow, FigureTable, TableHead
 from accounting_analytics.figures import KEY_SEPARATOR, text_of

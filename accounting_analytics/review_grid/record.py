@@ -11,9 +11,8 @@ import pandas as pd
 from accounting_analytics.categorization.category_ledgers import Categories
 from accounting_analytics.categorization.choices import BY_HAND
 from accounting_analytics.categorization.groups import KINDS
+from accounting_analytics.categorization.queue import exact_queue, with_groups
 from accounting_analytics.categorization.rules import add_rule
-from accounting_analytics.categorization.transaction_groups import with_groups
-from accounting_analytics.categorization.uncategorized_queue import exact_queue
 from accounting_analytics.errors import InputError
 from accounting_analytics.load_metadata import attach_notes
 from accounting_analytics.messages import count_of, printable, quote
@@ -431,4 +430,4 @@ class ReviewRecord:
 
     def require_category(self, text: object) -> int:
         """Find the number of a category by the id, unique name or path of its ledger."""
-        return self.numbers[self.chart.find(text)]
+        return self.numbers[self.chart.find_category(text)]

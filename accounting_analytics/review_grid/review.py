@@ -15,7 +15,7 @@ import pandas as pd
 from accounting_analytics.arguments import require_type, to_path
 from accounting_analytics.atomic_files import write_text
 from accounting_analytics.categorization import suggest
-from accounting_analytics.categorization.choices import Decidable
+from accounting_analytics.categorization.groups import Decidable
 from accounting_analytics.errors import InputError
 from accounting_analytics.figure_tables import figure_table_html
 from accounting_analytics.html_tables import NOT_TYPESET
@@ -118,7 +118,7 @@ class Review(Result):
 
     def __init__(self, record: ReviewRecord, rules_file: Path) -> None:
         self._record, self._rules_file = record, rules_file
-        self._decidable = Decidable.from_queue(record.rows.frame)
+        self._decidable = Decidable(record.rows.frame)
         self._widget: Any = None
         self._planned_update: asyncio.TimerHandle | None = None
         self._tables: deque[Any] = deque(maxlen=_MAX_TABLES)
@@ -157,7 +157,7 @@ class Review(Result):
             An id is not in the queue or is that of a split, or the category is unknown, ambiguous, cash or
             uncategorized.
         """
-        rows = self._rows(ids, self._decidable.rows)
+        rows = self._rows(ids, self._decidable.find_free)
         return self._record.assign(rows, self._record.require_category(category))
 
     def accept(self, ids: str | Iterable[str] | None = None) -> str:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import pandas as pd
 
 import accounting_analytics as aa
-from accounting_analytics.categorization.transaction_groups import with_groups
+from accounting_analytics.categorization.queue import with_groups
 from accounting_analytics.schemas import Queue
 from accounting_analytics.service.web.server import running
 

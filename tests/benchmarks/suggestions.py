@@ -22,8 +22,8 @@ import pandas as pd
 
 import accounting_analytics as aa
 from accounting_analytics.categorization.merchants import merchants
-from accounting_analytics.categorization.payee_history import upper_bound
-from accounting_analytics.categorization.uncategorized_queue import categorized_transactions
+from accounting_analytics.categorization.queue import categorized_transactions
+from accounting_analytics.categorization.suggestions import upper_bound
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.imports.import_books import import_books

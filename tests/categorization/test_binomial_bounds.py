@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from accounting_analytics.categorization.payee_history import (
+from accounting_analytics.categorization.suggestions import (
     is_at_least,
     lower_bound,
     smallest_count,

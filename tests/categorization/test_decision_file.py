@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.categorization.decision_file import Decision, read_decisions, write_groups, write_transactions
+from accounting_analytics.categorization.choices import BY_HAND, TRANSACTION, Choice, read_choices, write_decision_file
 from accounting_analytics.errors import FrameError, InputError
 from accounting_analytics.sheets.cells import unguard
 
@@ -40,6 +40,16 @@ def queue(books, lines):
 
 
 @pytest.fixture
+def write(books):
+    """Return a function that writes the groups of a queue, or its transactions."""
+
+    def write(queue, file, time_zone="UTC", **options):
+        return write_decision_file(queue, books.ledgers, file, time_zone=time_zone, **options)
+
+    return write
+
+
+@pytest.fixture
 def file(tmp_path):
     """Return the path of a file."""
     return tmp_path / "decisions.csv"
@@ -50,7 +60,7 @@ def cells_of(file):
     return list(csv.DictReader(io.StringIO(file.read_bytes().decode("utf-8-sig"), newline="")))
 
 
-def fill_in(file, categories, *, separator=",", encoding="utf-8-sig"):
+def fill_in(file, categories, separator=",", encoding="utf-8-sig"):
     """Write categories into the rows whose description or merchant is given, in reverse order, as Excel saves them."""
     rows = cells_of(file)
     for row in rows:
@@ -67,9 +77,9 @@ def categories(proposals):
     return dict(zip(proposals["transaction_id"], proposals["updated_category_ledger_id"], strict=True))
 
 
-def test_groups_are_written(queue, file):
+def test_groups_are_written(queue, file, write):
     """Every group but the split one has a row without category, most money first, with local dates and no formula."""
-    assert write_groups(queue, file, time_zone="Pacific/Auckland") == 5
+    assert write(queue, file, time_zone="Pacific/Auckland") == 5
     rows = cells_of(file)
     assert [(row["category"], row["kind"], row["merchant"], row["amount"]) for row in rows] == [
         ("", "merchant", "BLUE BOTTLE", "-40.00"),
@@ -87,25 +97,25 @@ def test_groups_are_written(queue, file):
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize(("separator", "encoding"), [(",", "utf-8-sig"), (";", "utf-8"), ("\t", "utf-16")])
-def test_filled_in_groups_are_decided(books, queue, file, separator, encoding):
+@pytest.mark.parametrize("saved", [(",", "utf-8-sig"), (";", "utf-8"), ("\t", "utf-16")])
+def test_filled_in_groups_are_decided(books, queue, file, write, saved):
     """Names, paths and ids are accepted, whatever the order of the rows and the separator; other rows are undecided."""
-    write_groups(queue, file, time_zone="UTC")
+    write(queue, file)
     filled = {"BLUE BOTTLE": "Expenses:Meals", "STAPLES": " cogs ", "TRANSFER": "Transfers"}
-    fill_in(file, filled, separator=separator, encoding=encoding)
+    fill_in(file, filled, *saved)
     decided = aa.decide(queue, file, books.ledgers)
     assert categories(decided) == {
         "txn-0-0": "meals", "txn-1-0": "meals", "txn-2-0": "cogs", "txn-5-0": "transfers",
     }  # fmt: skip
-    assert set(decided["rule"]) == {f"decided by hand: {one.key}" for one in read_decisions(file)}
+    assert set(decided["rule"]) == {f"{BY_HAND}: {one.key}" for one in read_choices(file)}
 
 
-@pytest.mark.parametrize(("write", "key"), [(write_groups, "merchant"), (write_transactions, "transaction_id")])
-def test_a_workbook_is_filled_in(books, queue, file, write, key):
+@pytest.mark.parametrize("options", [{}, {"by": TRANSACTION}])
+def test_a_workbook_is_filled_in(books, queue, file, write, options):
     """A workbook has the rows of the CSV file, with amounts and counts as numbers, and is read back."""
     workbook = file.with_suffix(".xlsx")
-    count = write(queue, workbook, time_zone="UTC", ledgers=books.ledgers)
-    assert count == write(queue, file, time_zone="UTC")
+    count = write(queue, workbook, **options)
+    assert count == write(queue, file, **options)
     opened = openpyxl.load_workbook(workbook)
     offered = [cell.value for (cell,) in opened["choices"].iter_rows()]
     assert {"Expenses:Meals", "Transfers"} <= set(offered)
@@ -123,31 +133,31 @@ def test_a_workbook_is_filled_in(books, queue, file, write, key):
          for name, cell in row.items()] for row in cells_of(file)
     ]  # fmt: skip
     for row in rows:
-        if row[names.index(key)].value in {"BLUE BOTTLE", "txn-0-0"}:
+        if row[names.index("transaction_id" if options else "merchant")].value in {"BLUE BOTTLE", "txn-0-0"}:
             row[0].value = "Meals"
     opened.save(workbook)
     decided = aa.decide(queue, workbook, books.ledgers)
-    assert categories(decided) == {"txn-0-0": "meals"} | ({"txn-1-0": "meals"} if key == "merchant" else {})
+    assert categories(decided) == {"txn-0-0": "meals"} | ({} if options else {"txn-1-0": "meals"})
     assert len(decided.attrs["notes"]) == 1
 
 
-def test_transactions_have_precedence_over_their_group(books, queue, file, tmp_path):
+def test_transactions_have_precedence_over_their_group(books, queue, file, tmp_path, write):
     """The row of a transaction decides it, also where the row of its group comes later."""
-    write_transactions(queue, file, time_zone="UTC")
+    write(queue, file, by=TRANSACTION)
     fill_in(file, {"txn-0-0": "Sales"})
     groups = tmp_path / "groups.csv"
-    write_groups(queue, groups, time_zone="UTC")
+    write(queue, groups)
     group = cells_of(groups)[0]["group_id"]
     with file.open("a", newline="") as opened:
         csv.DictWriter(opened, cells_of(file)[0]).writerow({"category": "Meals", "group_id": group})
-    assert [one[:2] for one in read_decisions(file)] == [(group, "Meals"), ("txn-0-0", "Sales")]
+    assert [one[:2] for one in read_choices(file)] == [(group, "Meals"), ("txn-0-0", "Sales")]
     assert categories(aa.decide(queue, file, books.ledgers)) == {"txn-0-0": "sales", "txn-1-0": "meals"}
 
 
-def test_decisions_of_another_day(books, lines, queue, file):
+def test_decisions_of_another_day(books, lines, queue, file, write):
     """New transactions of a decided group get its category, and that is noted; so are groups that are not left."""
     monday = queue[~queue["transaction_id"].isin(["txn-0-0"])]
-    write_groups(monday, file, time_zone="UTC")
+    write(monday, file)
     fill_in(file, {"BLUE BOTTLE": "Meals", "STAPLES": "Loan"})
     (coffee,) = (row["group_id"] for row in cells_of(file) if row["merchant"] == "BLUE BOTTLE")
     tuesday = aa.uncategorized_queue(lines[lines["journal_entry_id"] != "entry-2"], books.ledgers)
@@ -165,10 +175,10 @@ def test_decisions_of_another_day(books, lines, queue, file):
     assert unchanged.attrs["notes"] == ("4 of 6 transactions not decided by hand.",)
 
 
-def test_a_decided_transaction_becomes_a_transfer(books, queue, file):
+def test_a_decided_transaction_becomes_a_transfer(books, queue, file, write):
     """Once its other side is booked, a transaction is a likely transfer, and the decision of its merchant is noted."""
     monday = queue[queue["transaction_id"] != "txn-6-0"].drop(columns=["group_id", "counterpart_ledger_id"])
-    write_groups(monday, file, time_zone="UTC")
+    write(monday, file)
     fill_in(file, {"TRANSFER": "Meals"})
     assert categories(aa.decide(monday, file, books.ledgers)) == {"txn-5-0": "meals"}
     tuesday = aa.decide(queue, file, books.ledgers)
@@ -176,9 +186,9 @@ def test_a_decided_transaction_becomes_a_transfer(books, queue, file):
     assert "became likely transfers or splits: 'transfer-" in tuesday.attrs["notes"][1]
 
 
-def test_every_unusable_row_is_named(books, queue, file):
+def test_every_unusable_row_is_named(books, queue, file, write):
     """All problems of a file are in one message, each with its row and the nearest name."""
-    write_groups(queue, file, time_zone="UTC")
+    write(queue, file)
     fill_in(file, {"BLUE BOTTLE": "Meels", "STAPLES": "Bank", "TRANSFER": "Software"})
     with pytest.raises(InputError) as caught:
         aa.decide(queue, file, books.ledgers)
@@ -222,46 +232,51 @@ def test_unusable_file_is_refused(file, text, message):
     if text is not None:
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(InputError) as caught:
-        read_decisions(file)
+        read_choices(file)
     assert message in str(caught.value)
 
 
 def test_the_same_decision_may_be_repeated(file):
     """Two rows with the same id and category are one decision; columns may be renamed in case and have spaces."""
     file.write_text(" Category ,TRANSACTION_ID\nMeals,'00123\nMeals,'00123\n")
-    assert read_decisions(file) == [Decision("00123", "Meals", 2)]
+    assert read_choices(file) == [Choice("00123", "Meals", BY_HAND, file_row=2)]
 
 
 def test_an_amount_of_a_transaction_is_not_read(file):
     """Only the amount of a group is compared with the queue; that of a transaction may be changed by a spreadsheet."""
     file.write_text("category;group_id;transaction_id;amount\nMeals;group_1;txn_1;1.234\nSales;;txn_2;####\n")
-    assert read_decisions(file) == [Decision("txn_1", "Meals", 2), Decision("txn_2", "Sales", 3)]
+    assert read_choices(file) == [
+        Choice("txn_1", "Meals", BY_HAND, file_row=2),
+        Choice("txn_2", "Sales", BY_HAND, file_row=3),
+    ]
 
 
-def test_a_queue_with_a_row_twice_is_not_written(queue, file):
+def test_a_queue_with_a_row_twice_is_not_written(queue, file, write):
     """A transaction that the queue has twice would be listed and counted twice."""
     with pytest.raises(FrameError, match="more than once: txn-0-0"):
-        write_transactions(pd.concat([queue, queue[queue["transaction_id"] == "txn-0-0"]]), file, time_zone="UTC")
+        write(pd.concat([queue, queue[queue["transaction_id"] == "txn-0-0"]]), file, by=TRANSACTION)
     assert not file.exists()
 
 
-def test_a_file_is_not_replaced(queue, file, monkeypatch):
+def test_a_file_is_not_replaced(queue, file, monkeypatch, write):
     """A file that exists may hold decisions; another format, or a file in no folder, cannot be written."""
-    write_groups(queue, file, time_zone="localtime")
+    write(queue, file, time_zone="localtime")
     with pytest.raises(InputError, match="exists and may hold decisions"):
-        write_groups(queue, file, time_zone="UTC")
+        write(queue, file)
     with pytest.raises(InputError, match=r"give a name that ends in .xlsx or .csv"):
-        write_groups(queue, file.with_suffix(".ods"), time_zone="UTC")
+        write(queue, file.with_suffix(".ods"))
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
     with pytest.raises(InputError, match=r"needs xlsxwriter: pip install"):
-        write_groups(queue, file.with_suffix(".xlsx"), time_zone="UTC")
+        write(queue, file.with_suffix(".xlsx"))
     with pytest.raises(InputError, match=r"folder .* does not exist"):
-        write_groups(queue, file.parent / "missing" / "a.csv", time_zone="UTC")
+        write(queue, file.parent / "missing" / "a.csv")
 
 
 def test_frames_of_python_are_read(books, queue, file):
     """A table of groups that pandas saved is read too."""
     groups = aa.group_queue(queue)
     groups.assign(category=["Meals", *[None] * (len(groups) - 1)]).to_csv(file, index=False)
-    assert read_decisions(file) == [Decision(groups["group_id"][0], "Meals", 2, Decimal("-40.00"))]
+    assert read_choices(file) == [
+        Choice(groups["group_id"][0], "Meals", BY_HAND, file_row=2, file_amount=Decimal("-40.00"))
+    ]
     assert len(aa.decide(queue, file, books.ledgers)) == 2

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.categorization.decision_file import write_groups, write_transactions
+from accounting_analytics.categorization.choices import GROUP, TRANSACTION, write_decision_file
 from accounting_analytics.categorization.rules import add_rule
 
 RULES = """[[rule]]
@@ -121,10 +121,10 @@ def test_rule_report(books, lines, queue, rules_file, labelled):
 @LABELS
 def test_files(books, queue, rules_file, tmp_path, labelled):
     """A file to decide by hand and an appended rule are the same for any labels of the queue and of the ledgers."""
-    for number, write in enumerate((write_groups, write_transactions)):
-        files = [tmp_path / f"{name}-{number}.csv" for name in ("plain", "labelled")]
-        write(queue, files[0], time_zone="UTC", ledgers=books.ledgers)
-        write(labelled(queue), files[1], time_zone="UTC", ledgers=labelled(books.ledgers))
+    for by in (GROUP, TRANSACTION):
+        files = [tmp_path / f"{name}-{by}.csv" for name in ("plain", "labelled")]
+        write_decision_file(queue, books.ledgers, files[0], time_zone="UTC", by=by)
+        write_decision_file(labelled(queue), labelled(books.ledgers), files[1], time_zone="UTC", by=by)
         assert files[0].read_text(encoding="utf-8") == files[1].read_text(encoding="utf-8")
     add_rule(rules_file, labelled(queue), "txn-2-0", "Meals", labelled(books.ledgers))
     assert 'merchant = "TEA"' in rules_file.read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
-from accounting_analytics.categorization.transaction_groups import with_groups
+from accounting_analytics.categorization.queue import with_groups
 from accounting_analytics.errors import FrameError, InputError, PeriodError
 from accounting_analytics.schemas import QueueGroups
 

@@ -201,9 +201,9 @@ def test_day_of_month_needs_local_dates(read_rules):
 
 
 def test_lines_of_rules(read_rules):
-    """Each rule knows the line of its header, not those inside of a text; rules in another form have no line."""
-    first = "# rules\n\n" + RULE + 'contains = \'x\'\ncomment = """\n[[rule]]\n"""\n'
+    """Each rule knows the line of its header; rules in another form have no line."""
+    first = "# rules\n\n" + RULE + "contains = 'x'\n"
     rules = read_rules(first + "  [[ rule ]]  # second\nname = 'b'\ncategory = 'Meals'\nregex = 'x'\n")
-    assert [rule.line for rule in rules] == [3, 10]
+    assert [rule.line for rule in rules] == [3, 7]
     (inline,) = read_rules("rule = [{name = 'a', category = 'Meals', contains = 'x'}]")
     assert inline.line is None

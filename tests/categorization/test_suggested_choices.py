@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.categorization.decision_file import write_groups, write_transactions
+from accounting_analytics.categorization.choices import TRANSACTION, write_decision_file
 from accounting_analytics.categorization.suggestions import SUGGESTED
 from accounting_analytics.errors import InputError
 from accounting_analytics.schemas import Proposals
@@ -140,10 +140,9 @@ def test_suggestions_of_another_type_are_refused(queue, books):
 
 def test_sheets_show_suggestions_beside_an_empty_category(queue, suggestions, books, tmp_path):
     """Groups and transactions have path, confidence and reason of what is suggested, and nothing is decided by that."""
-    options = {"time_zone": "UTC", "ledgers": books.ledgers, "suggestions": suggestions}
-
-    write_groups(queue, tmp_path / "groups.csv", **options)
-    write_transactions(queue, tmp_path / "rows.csv", **options)
+    options = {"time_zone": "UTC", "suggestions": suggestions}
+    write_decision_file(queue, books.ledgers, tmp_path / "groups.csv", **options)
+    write_decision_file(queue, books.ledgers, tmp_path / "rows.csv", by=TRANSACTION, **options)
     groups, rows = (pd.read_csv(tmp_path / name, dtype=str) for name in ("groups.csv", "rows.csv"))
     assert list(groups)[:4] == ["category", "suggestion", "suggested_count", "confidence"]
     assert list(rows)[:3] == ["category", "suggestion", "confidence"]
