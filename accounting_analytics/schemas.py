@@ -328,14 +328,8 @@ class Register(Table):
     running_total: Series[Any]
 
 
-class Queue(Table):
-    """Uncategorized transactions, one row per transaction and uncategorized ledger, largest first.
-
-    `amount` is positive into cash and negative out of cash; `category_amount` is its uncategorized part, null where
-    that is not certain. `opposing_ledger_ids` are all categories of the transaction: several if it is split.
-    `local_date` is that of the line entries, where they have it or the zone of their load is known. `group_id` is the
-    group that one decision categorizes; `counterpart_ledger_id` the other account of a likely transfer.
-    """
+class _UncategorizedTransactions(Table):
+    """What the rows of a queue and proposals for them have in common."""
 
     transaction_id: Series[Text]
     ledger_id: Series[Text]
@@ -344,11 +338,9 @@ class Queue(Table):
     journal_entry_id: Series[Text]
     datetime: Series[Instant]
     local_date: Series[pd.Timestamp] | None = pandera.Field(nullable=True)
-    amount: Series[Any]
     direction: Series[Text] = pandera.Field(isin=["inflow", "outflow"])
     description: Series[Text]
     category_ledger_id: Series[Text]
-    category_amount: Series[Any] = pandera.Field(nullable=True)
     opposing_ledger_ids: Series[Text]
     review_status: Series[Text] = pandera.Field(nullable=True)
     tag_ids: Series[Text] = pandera.Field(nullable=True)
@@ -356,12 +348,32 @@ class Queue(Table):
     counterpart_ledger_id: Series[Text] | None = pandera.Field(nullable=True)
 
 
-class Proposals(Queue):
-    """Rows of the queue with the category that a rule proposes, that was decided by hand, or that is suggested.
+class Queue(_UncategorizedTransactions):
+    """Uncategorized transactions, one row per transaction and uncategorized ledger, largest first.
 
-    `confidence`, between 0 and 1, and `reason` are those of suggestions.
+    Amounts are positive into cash and negative out of cash. The sum of `uncategorized_amount` is what is uncategorized:
+    the uncategorized part of each transaction, and the whole of it where `uncategorized_is_certain` is false.
+    `transaction_amount` is that of the line of the account. `opposing_ledger_ids` are all categories of the
+    transaction: several if it is split. `local_date` is that of the line entries, where they have it or the zone of
+    their load is known. `group_id` is the group that one decision categorizes; `counterpart_ledger_id` the other
+    account of a likely transfer.
     """
 
+    uncategorized_amount: Series[Any]
+    uncategorized_is_certain: Series[bool]
+    transaction_amount: Series[Any]
+
+
+class Proposals(_UncategorizedTransactions):
+    """Rows of the queue with the category that a rule proposes, that was decided by hand, or that is suggested.
+
+    Amounts are those of the items of a plan: `amount` is the `transaction_amount` of the queue, and `category_amount`
+    the `uncategorized_amount`, null where that is not certain. `confidence`, between 0 and 1, and `reason` are those of
+    suggestions.
+    """
+
+    amount: Series[Any]
+    category_amount: Series[Any] = pandera.Field(nullable=True)
     updated_category_ledger_id: Series[Text]
     updated_category_ledger_name: Series[Text]
     rule: Series[Text]

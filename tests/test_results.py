@@ -164,9 +164,10 @@ def make_review():
         "description": [
             f"\x1b[31m{NAME} {'abcdefgh'[number % 8] * 3} {'klmnopqr'[number // 8] * 3}" for number in range(MANY)
         ],
-        "amount": [AMOUNT] * MANY,
+        "uncategorized_amount": [AMOUNT] * MANY,
+        "uncategorized_is_certain": [True] * MANY,
+        "transaction_amount": [AMOUNT] * MANY,
         "direction": ["outflow"] * MANY,
-        "category_amount": [AMOUNT] * MANY,
         "category_ledger_id": ["uncategorized"] * MANY,
         "opposing_ledger_ids": ["uncategorized"] * MANY,
     }

@@ -71,17 +71,16 @@ class Categories:
         listed = join_ids(children, limit=3)
         return f"is a parent ledger; a ledger below it may be meant: {listed}." if children else ""
 
-    def direction_notes(self, proposals: pd.DataFrame) -> Iterator[str]:
+    def direction_notes(self, rows: pd.DataFrame) -> Iterator[str]:
         """Yield what contradicts the type of a category: receipts that are expenses, payments that are revenue.
 
-        The amounts of `proposals` are exact.
+        `rows` are those of a queue with their new categories; amounts are exact.
         """
-        parts = proposals["category_amount"].fillna(proposals["amount"])
-        types = proposals["updated_category_ledger_id"].map(self._types)
+        types = rows["updated_category_ledger_id"].map(self._types)
         for (direction, kind), (what, named, meant) in _CONTRADICTIONS.items():
-            contradicts = (proposals["direction"] == direction) & (types == kind)
-            ids = proposals.loc[contradicts, "updated_category_ledger_id"]
-            for ledger_id, amounts in parts[contradicts].groupby(ids, sort=False):
+            contradicts = (rows["direction"] == direction) & (types == kind)
+            ids = rows.loc[contradicts, "updated_category_ledger_id"]
+            for ledger_id, amounts in rows.loc[contradicts, "uncategorized_amount"].groupby(ids, sort=False):
                 text = format_amount(total(amounts).copy_abs())
                 yield (
                     f"{count_of(len(amounts), what)}, {text}, proposed for {quote(self.names.name(ledger_id))}, which "

@@ -18,7 +18,7 @@ import pandas as pd
 from accounting_analytics.arguments import require_type, to_path
 from accounting_analytics.categorization.category_ledgers import Categories, find_named
 from accounting_analytics.categorization.groups import Decidable, group_queue
-from accounting_analytics.categorization.queue import TRANSFER_DAYS, exact_queue, with_groups
+from accounting_analytics.categorization.queue import TRANSFER_DAYS, exact_queue, proposals_of, with_groups
 from accounting_analytics.categorization.rules import Rules, find_accounts
 from accounting_analytics.column_conversion import local_midnights, total
 from accounting_analytics.errors import InputError, RulesError
@@ -193,7 +193,7 @@ def propose(
         notes += more
     proposals = _with_choices(rows, chosen, chart, with_reasons=transfers or suggestions is not None)
     notes += chart.direction_notes(proposals)
-    proposals = Proposals.from_exact(proposals.reset_index(drop=True), exact.scale, as_decimals=exact.as_decimals)
+    proposals = proposals_of(proposals, exact)
     attach_notes(proposals, notes, queue)
     return proposals
 
@@ -386,11 +386,10 @@ def _file_notes(file: str | Path, choices: Sequence[Choice], decidable: Decidabl
             "the queue, because theirs were categorized in the meantime, are of other days or accounts, or became "
             f"likely transfers or splits: {_first(absent)}."
         )
-    parts = rows["category_amount"].fillna(rows["amount"])
     changed = []
     for one in choices:
         members = decidable.groups.get(one.key, [])
-        amount = total(parts.iloc[members])
+        amount = total(rows["uncategorized_amount"].iloc[members])
         if members and one.file_amount is not None and amount != one.file_amount:
             now = f"{count_of(len(members), 'transaction')}, {format_amount(amount)}"
             changed.append(f"{quote(one.key)} ({now}, was {format_amount(one.file_amount)})")
@@ -463,7 +462,7 @@ def _chosen_as_transfers(
     likely = grouped[(grouped["kind"] == "transfer") & ~grouped.index.isin(list(decided))]
     if likely.empty:
         return {}, []
-    moved = format_amount(total(likely.loc[likely["direction"] == "inflow", "amount"]))
+    moved = format_amount(total(likely.loc[likely["direction"] == "inflow", "transaction_amount"]))
     what = f"{count_of(len(likely), 'likely transfer')} between own accounts, of {moved} in all"
     if chart.transfers is None:
         return {}, [f"{what}; the ledger of transfers is not among these ledgers, so none is proposed."]
@@ -507,15 +506,17 @@ def write_decision_file(
     """
     require_new_file(path)
     chart = Categories(Ledgers.checked(ledgers), set(queue["category_ledger_id"]))
+    transactions = with_groups(exact_queue(queue).frame)
     if by == GROUP:
         rows = QueueGroups.exact(group_queue(queue)).frame
         dates, columns = {"first_date": "first_datetime", "last_date": "last_datetime"}, [*_GROUP_COLUMNS]
     else:
-        rows, dates, columns = with_groups(exact_queue(queue).frame), {"date": "datetime"}, [*_TRANSACTION_COLUMNS]
+        rows = transactions.rename(columns={"uncategorized_amount": AMOUNT})
+        dates, columns = {"date": "datetime"}, [*_TRANSACTION_COLUMNS]
     zone = "UTC" if time_zone == LOCALTIME else time_zone  # that of the service is not known here
     rows = rows.assign(**{name: local_midnights(rows[instant], zone).dt.date for name, instant in dates.items()})
     if suggestions is not None:
-        rows = rows.join(_suggested(suggestions, chart, by), on=by)
+        rows = rows.join(_suggested(suggestions, transactions, chart, by), on=by)
         counts = ["suggested_count"] if by == GROUP else []
         columns = ["suggestion", *counts, "confidence", *columns, "reason"]
     decidable = rows.loc[rows["kind"] != "split"].assign(**{CATEGORY: ""})[[CATEGORY, *columns]]
@@ -524,10 +525,12 @@ def write_decision_file(
     return len(decidable)
 
 
-def _suggested(suggestions: pd.DataFrame, chart: Categories, by: str) -> pd.DataFrame:
+def _suggested(suggestions: pd.DataFrame, transactions: pd.DataFrame, chart: Categories, by: str) -> pd.DataFrame:
     """Tabulate what is suggested by group or transaction, where it is one category; nothing is decided by that."""
-    frame = with_groups(Proposals.exact(suggestions).frame)
+    frame = Proposals.exact(suggestions).frame
+    group_ids = dict(zip(transactions[TRANSACTION], transactions[GROUP], strict=True))
     frame = frame.assign(
+        group_id=frame[TRANSACTION].map(group_ids),
         suggestion=frame["updated_category_ledger_id"].map(chart.names.path),
         confidence=frame["confidence"].map(lambda share: floor(1000 * share) / 1000, na_action="ignore"),
     )

@@ -56,12 +56,11 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
     -------
     DataFrame
         :class:`~accounting_analytics.schemas.QueueGroups`: the groups of merchants, then likely transfers between own
-        accounts, then split transactions. ``amount`` is the exact sum of the uncategorized parts, and of the whole
-        amounts where a part is not known. It is not what the merchant was paid where part of an entry was withheld:
-        that is the ``amount`` of the queue, with which rules compare too. ``share`` is the part of a group in the
-        uncategorized amount, without signs, and ``cumulative_share`` that of all groups up to this row.
-        ``attrs["notes"]`` states how many
-        decisions clear how much.
+        accounts, then split transactions. ``amount`` is the exact sum of their ``uncategorized_amount``. It is not
+        what the merchant was paid where part of an entry was withheld: that is the ``transaction_amount`` of the
+        queue, with which rules compare too. ``share`` is the part of a group in the uncategorized amount, without
+        signs, and ``cumulative_share`` that of all groups up to this row. ``attrs["notes"]`` states how many decisions
+        clear how much.
 
     Raises
     ------
@@ -87,7 +86,7 @@ def _sums(grouped: pd.DataFrame) -> pd.DataFrame:
     """One row per group, with the exact sum and the example of its largest transaction."""
     names = dict(zip(grouped["ledger_id"], grouped["ledger_name"], strict=True))
     parts = grouped.assign(
-        amount=grouped["category_amount"].fillna(grouped["amount"]),
+        amount=grouped["uncategorized_amount"],
         counterpart_ledger_name=grouped["counterpart_ledger_id"].map(names, na_action="ignore").astype(TEXT),
     )
     groups = parts.groupby("group_id", sort=False).agg(

@@ -76,7 +76,7 @@ def compared_columns(rows: pd.DataFrame) -> pd.DataFrame:
             "direction": rows["direction"].to_numpy(),
             "day": days.to_numpy().astype("datetime64[D]").astype(np.int64),
             "month": (days.dt.year * 12 + days.dt.month - 1).to_numpy(),
-            "size": np.maximum([abs(float(amount)) for amount in rows["amount"]], _SMALLEST),
+            "size": np.maximum([abs(float(amount)) for amount in rows["transaction_amount"]], _SMALLEST),
         }
     )
 

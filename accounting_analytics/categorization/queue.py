@@ -35,7 +35,7 @@ from accounting_analytics.load_metadata import attach_notes, read_load_metadata
 from accounting_analytics.local_books import ledgers_of, lines_of
 from accounting_analytics.messages import count_of, join_ids
 from accounting_analytics.periods import LOCALTIME
-from accounting_analytics.schemas import Ledgers, Queue
+from accounting_analytics.schemas import Ledgers, Proposals, Queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -87,10 +87,11 @@ def uncategorized_queue(
     Returns
     -------
     DataFrame
-        :class:`~accounting_analytics.schemas.Queue`, one row per transaction and uncategorized ledger. ``amount`` is
-        positive for cash received and negative for cash paid, from the side of the line. ``category_amount`` is the
-        uncategorized part with the same sign; null where its line was not loaded, or where several transactions of
-        one entry share it. ``attrs["notes"]`` lists what could not be determined.
+        :class:`~accounting_analytics.schemas.Queue`, one row per transaction and uncategorized ledger. Amounts
+        are positive for cash received and negative for cash paid, from the side of the line. ``uncategorized_amount``
+        is the uncategorized part. Where that is not certain, because its line was not loaded or several transactions
+        of one entry share it, it is the whole ``transaction_amount``. ``attrs["notes"]`` lists what could not be
+        determined.
 
     Raises
     ------
@@ -134,6 +135,16 @@ def exact_queue(queue: pd.DataFrame) -> ExactFrame:
             "row of each"
         )
     return exact
+
+
+def proposals_of(rows: pd.DataFrame, exact: ExactFrame) -> pd.DataFrame:
+    """Return rows of an exact queue, with their new categories, as proposals."""
+    parts = rows["uncategorized_amount"].where(rows["uncategorized_is_certain"])
+    amounts = {"amount": rows["transaction_amount"], "category_amount": parts}
+    names = [name for name in Proposals.dtypes() if name in rows]
+    return Proposals.from_exact(
+        rows[names].assign(**amounts).reset_index(drop=True), exact.scale, as_decimals=exact.as_decimals
+    )
 
 
 def categorized_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
@@ -194,6 +205,7 @@ def _with_local_dates(line_entries: pd.DataFrame) -> pd.DataFrame:
 
 def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.DataFrame:
     amount, side = matching["signed_amount"], matching["debit_credit"]
+    parts = _uncategorized_parts(matching, line_entries)
     is_inflow = (amount > 0) | ((amount == 0) & (side == DebitCredit.DEBIT))
     return pd.DataFrame(
         {
@@ -204,11 +216,12 @@ def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Dat
             "journal_entry_id": matching["journal_entry_id"],
             "datetime": matching["datetime"],
             **({"local_date": matching["local_date"]} if "local_date" in matching else {}),
-            "amount": amount,
+            "uncategorized_amount": parts.fillna(amount),
+            "uncategorized_is_certain": parts.notna(),
+            "transaction_amount": amount,
             "direction": pd.Series("inflow", index=matching.index, dtype="str").where(is_inflow, "outflow"),
             "description": _descriptions(matching),
             "category_ledger_id": matching["category_ledger_id"],
-            "category_amount": _category_amounts(matching, line_entries),
             "opposing_ledger_ids": matching["opposing_ledger_ids"],
             "review_status": matching.get("transaction_review_status", pd.Series(None, matching.index, dtype="str")),
             "tag_ids": matching["tag_ids"],
@@ -218,7 +231,7 @@ def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Dat
 
 def _largest_first(queue: pd.DataFrame) -> pd.DataFrame:
     """Sort transactions by size; equal ones by time."""
-    sized = queue.assign(size=queue["amount"].abs())
+    sized = queue.assign(size=queue["transaction_amount"].abs())
     order = ["size", "datetime", "transaction_id", "category_ledger_id"]
     ordered = sized.sort_values(order, ascending=[False, True, True, True])
     return ordered.drop(columns="size").reset_index(drop=True)
@@ -234,7 +247,7 @@ def _descriptions(lines: pd.DataFrame) -> pd.Series[Any]:
     return descriptions.fillna("")
 
 
-def _category_amounts(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Series[Any]:
+def _uncategorized_parts(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Series[Any]:
     """Uncategorized part of each transaction, positive for cash received; null where it is not certain."""
     category_lines = line_entries[line_entries["ledger_id"].isin(matching["category_ledger_id"])]
     totals = category_lines.groupby(["journal_entry_id", "ledger_id"])["signed_amount"].sum()
@@ -267,10 +280,11 @@ def _notes(
             f"{count_of(len(unknown), 'opposing ledger')} of cash not among these ledgers, taken for categories: "
             f"{join_ids(unknown, limit=3)}."
         )
-    if uncertain := int(queue["category_amount"].isna().sum()):
+    if uncertain := int((~queue["uncategorized_is_certain"]).sum()):
         yield (
             f"The uncategorized part of {count_of(uncertain, 'transaction')} is not known: the lines of the "
-            "uncategorized ledgers were not loaded, or several transactions of one entry share them."
+            "uncategorized ledgers were not loaded, or several transactions of one entry share them; their whole "
+            "amounts are listed."
         )
 
 
@@ -304,7 +318,7 @@ def _counterparts(queue: pd.DataFrame) -> dict[Any, str]:
     """Account on the other side of each likely transfer, by the label of its row; earlier rows are paired first."""
     by_size: dict[Decimal, list[tuple[pd.Timestamp, Any, str, bool]]] = defaultdict(list)
     ordered = queue.sort_values(["datetime", "transaction_id"], kind="stable")
-    columns = (ordered[name] for name in ("datetime", "ledger_id", "amount"))
+    columns = (ordered[name] for name in ("datetime", "ledger_id", "transaction_amount"))
     for label, instant, ledger_id, amount in zip(ordered.index, *columns, strict=True):
         if amount:
             by_size[amount.copy_abs()].append((instant, label, ledger_id, amount > 0))

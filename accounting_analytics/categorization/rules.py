@@ -100,7 +100,7 @@ class Transactions:
         self.account_ids = account_ids
         self.descriptions = pa.array([_single_spaced(text) for text in queue["description"]], pa.large_string())
         # abs() rounds to 28 digits
-        self.sizes = np.array([amount.copy_abs() for amount in queue["amount"]], object)
+        self.sizes = np.array([amount.copy_abs() for amount in queue["transaction_amount"]], object)
         self.directions = queue["direction"].to_numpy(object)
         self.ledger_ids = queue["ledger_id"].to_numpy(object)
 
@@ -480,7 +480,7 @@ def _report(rule: Rule, in_queue: RuleMatches, in_books: RuleMatches, chart: Cat
         "category": rule.category,
         "status": _status(decides=bool(len(rows)), agrees=rule.name in instead, matches=bool(instead)),
         "transaction_count": len(transactions),
-        "amount": total(transactions["amount"]),
+        "amount": total(transactions["transaction_amount"]),
         "description": _first(rows),
         "shadowed_by": None if rule.name in instead or not instead else instead[0],
         "agreeing_count": int(agreeing.sum()),

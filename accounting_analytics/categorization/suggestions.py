@@ -18,7 +18,7 @@ import pandas as pd
 from accounting_analytics.arguments import require_type
 from accounting_analytics.categorization.category_ledgers import Categories
 from accounting_analytics.categorization.payee_history import PastTransactions, compared_columns
-from accounting_analytics.categorization.queue import categorized_transactions, exact_queue, with_groups
+from accounting_analytics.categorization.queue import categorized_transactions, exact_queue, proposals_of, with_groups
 from accounting_analytics.column_conversion import decimal_scale, is_decimal
 from accounting_analytics.errors import FrameError, InputError
 from accounting_analytics.load_metadata import attach_notes
@@ -26,7 +26,7 @@ from accounting_analytics.local_books import ledgers_of, lines_of
 from accounting_analytics.messages import count_of
 from accounting_analytics.money import EXACT, format_amount
 from accounting_analytics.results import Result, ResultPart
-from accounting_analytics.schemas import BacktestMonths, Ledgers, Proposals
+from accounting_analytics.schemas import BacktestMonths, Ledgers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -313,7 +313,7 @@ def suggest(
     )
     notes = [*exact.notes, threshold.sentence, *_notes(asked, votes, len(found), silent=threshold.share is None)]
     notes += chart.direction_notes(proposals)
-    proposals = Proposals.from_exact(proposals.reset_index(drop=True), exact.scale, as_decimals=exact.as_decimals)
+    proposals = proposals_of(proposals, exact)
     attach_notes(proposals, notes, queue, lines)
     return proposals
 
@@ -343,7 +343,7 @@ def _reasons(
 ) -> Iterator[str]:
     """Yield the votes for each suggestion, whose they are if not the payee's own, and those that counted most."""
     days = past.compared["day"].to_numpy().astype("datetime64[D]").astype(str)
-    payees, amounts = past.compared["merchant"].to_numpy(), past.rows["amount"].to_numpy()
+    payees, amounts = past.compared["merchant"].to_numpy(), past.rows["transaction_amount"].to_numpy()
     names = [chart.names.name(one) for one in past.categories]
     for row, payee in zip(found, asked.iloc[found], strict=True):
         nearest = [one for one in votes.nearest[row] if one >= 0]
@@ -488,7 +488,7 @@ def backtest(
     months = [_TestedMonth(past, votes, month, precision) for month in np.unique(past.compared["month"])[1:]]
     rows = [month.row() for month in months]
     columns = {name: [row[name] for row in rows] for name in BacktestMonths.dtypes()}
-    scale = decimal_scale(past.rows["amount"]) or 0
+    scale = decimal_scale(past.rows["transaction_amount"]) or 0
     frame = BacktestMonths.from_columns(columns, scale, as_decimals=is_decimal(lines["signed_amount"].dtype))
     confidence = np.concatenate([np.empty(0), *(month.confidence for month in months)])
     right = np.concatenate([np.empty(0), *(month.right for month in months)])
@@ -510,8 +510,8 @@ class _TestedMonth:
         self.confidence = Confidence(trials).of(votes.shares[suggested])
         self._has_last = is_month & (votes.last >= 0)
         self._last_right = self._has_last & (votes.last == past.codes)
-        self._amount = _sum(past.rows["amount"][is_month])
-        self._suggested_amount = _sum(past.rows["amount"][suggested])
+        self._amount = _sum(past.rows["transaction_amount"][is_month])
+        self._suggested_amount = _sum(past.rows["transaction_amount"][suggested])
         self._count = int(is_month.sum())
 
     def row(self) -> dict[str, Any]:

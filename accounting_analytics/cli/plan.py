@@ -54,8 +54,7 @@ _GROUPS = {
 _TRANSACTIONS = {
     "ledger_name": "account",
     "description": "description",
-    "amount": "amount",
-    "category_amount": "uncategorized",
+    "uncategorized_amount": "uncategorized",
     "transaction_id": "transaction_id",
 }
 _RULES = {

@@ -11,14 +11,14 @@ import pandas as pd
 from accounting_analytics.categorization.category_ledgers import Categories
 from accounting_analytics.categorization.choices import BY_HAND
 from accounting_analytics.categorization.groups import KINDS
-from accounting_analytics.categorization.queue import exact_queue, with_groups
+from accounting_analytics.categorization.queue import exact_queue, proposals_of, with_groups
 from accounting_analytics.categorization.rules import add_rule
 from accounting_analytics.errors import InputError
 from accounting_analytics.load_metadata import attach_notes
 from accounting_analytics.messages import count_of, printable, quote
 from accounting_analytics.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.recategorization.plan_sheet import resolve_proposals
-from accounting_analytics.schemas import Ledgers, Proposals
+from accounting_analytics.schemas import Ledgers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -148,8 +148,7 @@ class ReviewedRows(NamedTuple):
         """Sort a queue by the money of its groups, merchants first, and by that of its transactions."""
         exact = exact_queue(queue)
         frame = with_groups(exact.frame).reset_index(drop=True)
-        parts = frame["category_amount"].fillna(frame["amount"])
-        frame = frame.assign(units=[to_minor_units(one, exact.scale) for one in parts])
+        frame = frame.assign(units=[to_minor_units(one, exact.scale) for one in frame["uncategorized_amount"]])
         ids, numbers = pd.factorize(frame["group_id"]), frame["units"].tolist()
         sums = [0] * len(ids[1])
         for group, units in zip(ids[0].tolist(), numbers, strict=True):
@@ -408,7 +407,7 @@ class ReviewRecord:
             rule=pd.Series(map(self.reason, decided.tolist()), dtype="str"),
         )
         notes = [*self.notes, *self.chart.direction_notes(decisions)]
-        table = Proposals.from_exact(decisions, exact.scale, as_decimals=exact.as_decimals)
+        table = proposals_of(decisions, exact)
         attach_notes(table, notes, self._queue)
         return table
 

@@ -93,7 +93,7 @@ def _grouped_rows(queue, books):
     grouped = with_groups(Queue.exact(queue).frame)
     for row in grouped.itertuples():
         truth = books.uncategorized[row.transaction_id]
-        size = row.amount if pd.isna(row.category_amount) else row.category_amount
+        size = row.uncategorized_amount
         yield GroupedRow(
             row.transaction_id,
             row.group_id,

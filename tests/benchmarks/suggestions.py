@@ -153,9 +153,9 @@ def fold(books, days, month, precision=PRECISION):
     return Fold(
         month,
         len(seen),
-        seen["amount"].abs().sum(),
+        seen["transaction_amount"].abs().sum(),
         len(covered),
-        covered["amount"].abs().sum(),
+        covered["transaction_amount"].abs().sum(),
         len(suggestions),
         int(right.sum()),
         tuple(suggestions["confidence"]),

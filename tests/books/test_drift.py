@@ -454,7 +454,7 @@ def test_recategorized_by_the_service():
         ledgers = aa.discover_ledgers(client, may.start_date, may.end_date)
         before = load_line_table(client, ledgers["id"], may)
         queue = aa.uncategorized_queue(to_line_frame(before, 2, ZONE), ledgers)
-        chosen = queue[queue["category_amount"].notna()].iloc[0]
+        chosen = queue[queue["uncategorized_is_certain"]].iloc[0]
         rent = aa.LedgerNames.from_frame(ledgers).find("Rent")
         client.recategorize_transaction(chosen["ledger_id"], chosen["transaction_id"], updated_category_ledger_id=rent)
         after = load_line_table(client, ledgers["id"], may)
@@ -462,7 +462,7 @@ def test_recategorized_by_the_service():
     drift = compare_lines(before, after, ledgers, time_zone=ZONE, scale=2, **labels)
     assert drift.line_counts == dict.fromkeys(KINDS, 0) | {"recategorized": 1}
     assert drift["2026-05|Rent"].amount == -drift[f"2026-05|{chosen['category_ledger_id']}"].amount
-    assert abs(drift["2026-05|Rent"].amount) == abs(chosen["category_amount"])
+    assert abs(drift["2026-05|Rent"].amount) == abs(chosen["uncategorized_amount"])
 
 
 # -- random books ------------------------------------------------------------------------------------------------------

@@ -168,7 +168,7 @@ def test_withheld_amounts_are_no_payment(books, tmp_path):
     """Of wages with tax withheld the payee was paid the cash; what is uncategorized are the whole wages."""
     lines = books.lines([("bank", "-750.00"), ("loan", "-250.00"), ("out", "1000.00")], descriptions={0: "PAYROLL"})
     queue = aa.uncategorized_queue(lines[lines["id"] != "line-0-1"], books.ledgers)
-    assert shown(queue, "amount", "category_amount") == [(Decimal("-750.00"), Decimal("-1000.00"))]
+    assert shown(queue, "transaction_amount", "uncategorized_amount") == [(Decimal("-750.00"), Decimal("-1000.00"))]
     (group,) = aa.group_queue(queue).itertuples()
     assert (group.merchant, group.amount) == ("PAYROLL", Decimal("-1000.00"))
     (tmp_path / "rules.toml").write_text(
@@ -207,7 +207,9 @@ def test_sums_of_38_digits_are_exact(queue_of):
     (amount,) = aa.group_queue(queue_of(("bank", f"-{large}", "RENT"), ("bank", f"-{large}", "RENT")))["amount"]
     assert str(amount) == "-246913578024691357802469135780.24"
     decimals = queue_of(("bank", "-0.10", "RENT"), ("bank", "-0.20", "RENT"))
-    floats = decimals.assign(**{name: decimals[name].astype(float) for name in ("amount", "category_amount")})
+    floats = decimals.assign(
+        **{name: decimals[name].astype(float) for name in ("transaction_amount", "uncategorized_amount")}
+    )
     assert aa.group_queue(floats)["amount"].tolist() == [-0.3]
 
 
@@ -231,7 +233,7 @@ def test_every_transaction_is_in_one_group(books, rows):
     queue = aa.uncategorized_queue(lines, books.ledgers)
     groups = aa.group_queue(queue)
     assert groups["transaction_count"].sum() == len(queue)
-    assert sum(groups["amount"]) == sum(queue["amount"])
+    assert sum(groups["amount"]) == sum(queue["uncategorized_amount"])
     transfers = with_groups(queue).query("kind == 'transfer'")
-    assert sum(transfers["amount"]) == 0
+    assert sum(transfers["uncategorized_amount"]) == 0
     assert (transfers["ledger_id"] != transfers["counterpart_ledger_id"]).all()

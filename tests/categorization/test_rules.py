@@ -35,7 +35,7 @@ def transactions(*descriptions):
     count = len(descriptions)
     columns = {
         "description": list(descriptions),
-        "amount": [Decimal("-5.00")] * count,
+        "transaction_amount": [Decimal("-5.00")] * count,
         "direction": ["outflow"] * count,
         "ledger_id": ["bank"] * count,
     }

@@ -39,8 +39,10 @@ def rules(tmp_path):
 def suggestions(queue):
     """Return suggestions for the first three payments, as `suggest` returns them."""
     rows = queue[queue["description"].isin(["COFFEE", "HOSTING", "PARTS"])].reset_index(drop=True)
+    amounts = {"amount": rows["transaction_amount"], "category_amount": rows["uncategorized_amount"]}
     return Proposals.checked(
-        rows.assign(
+        rows[[name for name in Proposals.dtypes() if name in rows]].assign(
+            **amounts,
             updated_category_ledger_id="expenses",
             updated_category_ledger_name="Expenses",
             rule=SUGGESTED,

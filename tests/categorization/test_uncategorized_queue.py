@@ -29,7 +29,7 @@ def test_each_uncategorized_transaction_once_largest_first(books):
         [("card", "-12.00"), ("out", "12.00")],
     )
     queue = aa.uncategorized_queue(lines, books.ledgers)
-    assert rows(queue, "transaction_id", "ledger_id", "direction", "amount", "category_ledger_id") == [
+    assert rows(queue, "transaction_id", "ledger_id", "direction", "transaction_amount", "category_ledger_id") == [
         ("txn-2-0", "bank", "inflow", Decimal("900.00"), "in"),
         ("txn-4-0", "card", "outflow", Decimal("-12.00"), "out"),
         ("txn-0-0", "bank", "outflow", Decimal("-5.00"), "out"),
@@ -69,7 +69,7 @@ def test_uncategorized_part_of_a_split(books):
     """The uncategorized part of a split is the sum of its lines; all opposing ledgers are listed."""
     lines = books.lines([("bank", "-100.00"), ("out", "20.00"), ("meals", "70.00"), ("out", "10.00")])
     queue = aa.uncategorized_queue(lines, books.ledgers)
-    assert rows(queue, "amount", "category_amount") == [(Decimal("-100.00"), Decimal("-30.00"))]
+    assert rows(queue, "transaction_amount", "uncategorized_amount") == [(Decimal("-100.00"), Decimal("-30.00"))]
     assert queue["opposing_ledger_ids"].iloc[0] == "out|meals"
 
 
@@ -77,7 +77,7 @@ def test_one_entry_with_both_uncategorized_ledgers(books):
     """A transaction that opposes both uncategorized ledgers appears once for each, with its part."""
     lines = books.lines([("bank", "-100.00"), ("out", "60.00"), ("in", "40.00")])
     queue = aa.uncategorized_queue(lines, books.ledgers)
-    assert sorted(rows(queue, "category_ledger_id", "category_amount")) == [
+    assert sorted(rows(queue, "category_ledger_id", "uncategorized_amount")) == [
         ("in", Decimal("-40.00")),
         ("out", Decimal("-60.00")),
     ]
@@ -87,11 +87,11 @@ def test_several_cash_lines_share_a_category(books):
     """Where two accounts pay one uncategorized line, the part of each is unknown, and a note states it."""
     lines = books.lines([("bank", "-60.00"), ("card", "-40.00"), ("out", "100.00")])
     queue = aa.uncategorized_queue(lines, books.ledgers)
-    assert rows(queue, "transaction_id", "amount") == [
+    assert rows(queue, "transaction_id", "uncategorized_amount") == [
         ("txn-0-0", Decimal("-60.00")),
         ("txn-0-1", Decimal("-40.00")),
     ]
-    assert queue["category_amount"].isna().all()
+    assert not queue["uncategorized_is_certain"].any()
     assert "2 transactions" in queue.attrs["notes"][0]
 
 
@@ -99,7 +99,7 @@ def test_line_on_the_same_side_is_not_opposing(books):
     """A fee on the same side as the bank line is not an opposing ledger; the uncategorized inflow is."""
     lines = books.lines([("bank", "97.00"), ("meals", "3.00"), ("in", "-100.00")])
     queue = aa.uncategorized_queue(lines, books.ledgers)
-    assert rows(queue, "amount", "category_amount") == [(Decimal("97.00"), Decimal("100.00"))]
+    assert rows(queue, "transaction_amount", "uncategorized_amount") == [(Decimal("97.00"), Decimal("100.00"))]
     assert queue["opposing_ledger_ids"].iloc[0] == "in"
 
 
@@ -115,12 +115,14 @@ def test_description_falls_back(books):
     assert aa.uncategorized_queue(lines, books.ledgers)["description"].tolist() == ["SQ *BLUE", "the line", "the entry"]
 
 
-def test_category_amount_is_null_without_uncategorized_lines(books):
-    """With the cash ledgers alone the uncategorized part is null, and a note states it."""
+def test_the_whole_amount_counts_without_uncategorized_lines(books):
+    """With the cash ledgers alone the uncategorized part is not known, and a note states that the whole counts."""
     lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
     queue = aa.uncategorized_queue(lines[lines["ledger_id"] == "bank"], books.ledgers)
-    assert queue["category_amount"].isna().all()
-    assert "not known" in queue.attrs["notes"][0]
+    assert not queue["uncategorized_is_certain"].any()
+    assert queue["uncategorized_amount"].tolist() == [Decimal("-5.00")]
+    assert "is not known" in queue.attrs["notes"][0]
+    assert queue.attrs["notes"][0].endswith("their whole amounts are listed.")
 
 
 def test_given_ledger_replaces_its_direction_only(books):
@@ -240,7 +242,9 @@ def test_queue_agrees_with_a_naive_one(books, entries):
         for category in {ledger for ledger, size in parts if ledger in {"in", "out"} and (size > 0) != (amount > 0)}:
             part = -sum(size for ledger, size in parts if ledger == category)
             expected.add((f"txn-{number}-0", cash, amount, category, part))
-    found = rows(queue, "transaction_id", "ledger_id", "amount", "category_ledger_id", "category_amount")
+    found = rows(
+        queue, "transaction_id", "ledger_id", "transaction_amount", "category_ledger_id", "uncategorized_amount"
+    )
     assert set(found) == expected
     assert len(found) == len(expected)
-    assert queue["amount"].abs().is_monotonic_decreasing
+    assert queue["transaction_amount"].abs().is_monotonic_decreasing

@@ -151,7 +151,7 @@ def test_uncategorized_ageing(answers):
     for row in rows:
         band = [
             amount
-            for age, amount in zip(ages, queue["category_amount"], strict=True)
+            for age, amount in zip(ages, queue["uncategorized_amount"], strict=True)
             if row["from_days"] <= age <= (row["to_days"] or age)
         ]
         assert (row["line_entries"], row["inflow"], row["outflow"]) == in_and_out(band)

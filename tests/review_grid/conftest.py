@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.schemas import Ledgers, Queue
+from accounting_analytics.schemas import Ledgers, Proposals, Queue
 
 LEDGERS = [
     # id, name, type, side, cash, required, parent
@@ -70,11 +70,12 @@ def make_queue(transactions=TRANSACTIONS, **options):
             "line_entry_id": [f"line-{one}" for one in ids],
             "journal_entry_id": [f"entry-{one}" for one in ids],
             "datetime": [pd.Timestamp(f"2025-03-{day:02}T12:00Z") for day in days],
-            "amount": list(map(Decimal, amounts)),
+            "uncategorized_amount": [Decimal(part or amount) for part, amount in zip(parts, amounts, strict=True)],
+            "uncategorized_is_certain": [part is not None for part in parts],
+            "transaction_amount": list(map(Decimal, amounts)),
             "direction": ["outflow" if one.startswith("-") else "inflow" for one in amounts],
             "description": descriptions,
             "category_ledger_id": [one.split("|")[0] for one in opposing],
-            "category_amount": [None if one is None else Decimal(one) for one in parts],
             "opposing_ledger_ids": opposing,
             "review_status": [None] * len(ids),
             "tag_ids": [None] * len(ids),
@@ -88,7 +89,9 @@ def make_proposals(queue, categories=PROPOSED, rule="a rule"):
     rows = queue[queue["transaction_id"].isin(list(categories))].reset_index(drop=True)
     ids = rows["transaction_id"].map(categories)
     names = {row[0]: row[1] for row in LEDGERS}
-    return rows.assign(updated_category_ledger_id=ids, updated_category_ledger_name=ids.map(names), rule=rule)
+    new = {"updated_category_ledger_id": ids, "updated_category_ledger_name": ids.map(names), "rule": rule}
+    amounts = {"amount": rows["transaction_amount"], "category_amount": rows["uncategorized_amount"]}
+    return rows[[name for name in Proposals.dtypes() if name in rows]].assign(**new, **amounts)
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def test_a_page_has_every_row(page, queue):
     """Texts, days, exact units and proposals of each row are there, groups as ranges of rows."""
     texts, rows = page.columns["texts"], page.columns["rows"]
     assert sorted(texts[one] for one in rows["description"]) == sorted(queue["description"])
-    assert sum(rows["units"]) == round(queue["category_amount"].sum() * 100)
+    assert sum(rows["units"]) == round(queue["uncategorized_amount"].sum() * 100)
     assert page.columns["groups"]["start"] == [0, 1, 4, 6, 7, 8, 9]
     assert [texts[one] for one in rows["day"]][:2] == ["2025-03-08", "2025-03-04"]
     assert [texts[one] for one in rows["split"]][-1] == "Outflow to sort, Meals"

@@ -40,7 +40,9 @@ def test_groups_and_rows(run, demo_company):
     groups, rows = listed["groups"], listed["transactions"]
     assert sum(group["transaction_count"] for group in groups) == len(rows) > len(groups)
     assert groups[-1]["cumulative_share"] == 1
-    assert sum(Decimal(group["amount"]) for group in groups) == sum(Decimal(row["category_amount"]) for row in rows)
+    assert sum(Decimal(group["amount"]) for group in groups) == sum(
+        Decimal(row["uncategorized_amount"]) for row in rows
+    )
     terminal = {"COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "dumb"}
     shown = run("queue", *PERIOD, "--limit", "3", **demo_company.environment(), **terminal).stdout
     assert max(map(len, shown.splitlines())) <= 80
