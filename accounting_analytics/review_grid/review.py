@@ -15,98 +15,58 @@ import pandas as pd
 from accounting_analytics.arguments import require_type, to_path
 from accounting_analytics.atomic_files import write_text
 from accounting_analytics.categorization import suggest
-from accounting_analytics.categorization.groups import Decidable
+from accounting_analytics.categorization.choices import KEY
+from accounting_analytics.column_conversion import split_list
 from accounting_analytics.errors import InputError
-from accounting_analytics.figure_tables import figure_table_html
+from accounting_analytics.figure_tables import (
+    EntriesData,
+    FigureCell,
+    FigureRow,
+    FigureTable,
+    TableHead,
+    figure_table_html,
+)
+from accounting_analytics.figures import KEY_SEPARATOR, text_of
 from accounting_analytics.html_tables import NOT_TYPESET
 from accounting_analytics.load_metadata import notes
 from accounting_analytics.messages import count_of
+from accounting_analytics.money import from_minor_units
 from accounting_analytics.progress import BATCH_VARIABLE
 from accounting_analytics.recategorization import plan_recategorization
 from accounting_analytics.results import Result, ResultPart
-from accounting_analytics.review_grid.group_figures import group_figures
-from accounting_analytics.review_grid.record import KEY, OPEN, SKIPPED, ReviewRecord
-from accounting_analytics.review_grid.static_table import ONE_OF_BOTH, TABLE_OF_GRID, groups_table
+from accounting_analytics.review_grid.record import OPEN, SKIPPED, ReviewRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from decimal import Decimal
     from pathlib import Path
 
     from accounting_analytics.local_books import LocalBooks
     from accounting_analytics.recategorization import Plan
-    from accounting_analytics.review_grid.record import Rows, StagedChange
+    from accounting_analytics.review_grid.record import Group, Rows
 
 
-class SavedDecision(msgspec.Struct, frozen=True):
-    """Decision of one row: the id of its new category, or None where it is skipped."""
-
-    transaction_id: str
-    category_ledger_id: str
-    updated_category_ledger_id: str | None
-
-
-class SavedReview(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Content of a file of saved decisions."""
-
-    format: Literal["accounting_analytics.review/1"]
-    decisions: list[SavedDecision]
-
-
-def save_decisions(record: ReviewRecord, path: Path) -> None:
-    """Write all decisions to a file, completely or not at all."""
-    chosen = record.staged.chosen
-    decided = np.flatnonzero(chosen != OPEN)
-    keys = zip(*(record.rows.frame[name].iloc[decided] for name in KEY), strict=True)
-    decisions = [
-        SavedDecision(transaction_id, old, record.categories[number] if number >= 0 else None)
-        for (transaction_id, old), number in zip(keys, chosen[decided].tolist(), strict=True)
-    ]
-    content = msgspec.json.encode(SavedReview("accounting_analytics.review/1", decisions))
-    write_text(path, msgspec.json.format(content, indent=1).decode() + "\n")
-
-
-def load_decisions(record: ReviewRecord, path: Path) -> str:
-    """Stage the decisions of a file as one decision, which can be undone; return what was loaded and left out."""
-    saved = _read(path)
-    keys = zip(*(record.rows.frame[name].tolist() for name in KEY), strict=True)
-    row_of = {key: row for row, key in enumerate(keys)}
-    choices: dict[int, int] = {}
-    absent = refused = 0
-    for one in saved.decisions:
-        row = row_of.get((one.transaction_id, one.category_ledger_id))
-        number = (
-            SKIPPED if one.updated_category_ledger_id is None else record.numbers.get(one.updated_category_ledger_id)
-        )
-        if row is None:
-            absent += 1
-        elif number is None or not record.may_choose(row, number):
-            refused += 1
-        else:
-            choices[row] = number
-    rows = np.fromiter(choices, dtype=np.int64, count=len(choices))
-    numbers = np.fromiter(choices.values(), dtype=np.int32, count=len(choices))
-    record.staged.choose(rows, numbers, count_of(len(rows), "loaded decision"))
-    sentences = [f"{len(rows):,} of {count_of(len(saved.decisions), 'decision')} of {path} staged."]
-    if absent:
-        sentences.append(f"{absent:,} are of transactions that are not in the queue any more.")
-    if refused:
-        sentences.append(f"{refused:,} name a category that cannot be chosen for their transaction.")
-    return " ".join(sentences)
-
-
-def _read(path: Path) -> SavedReview:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=SavedReview)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}; review.save(path) writes one") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} holds no saved decisions: {error}; review.save(path) writes them") from error
-
-
+_AMOUNT = "amount"
+_HEADS = ("Transactions", "Amount", "Category")
 _MAX_ROWS = 50
 _UPDATED_AFTER = 0.2  # seconds
 _MAX_TABLES = 3  # of the latest cells that show the grid
 _WIDGET = "application/vnd.jupyter.widget-view+json"
+LIVE_GRID = "accounting-analytics-review"
+"""Class of the grid that a kernel answers."""
+TABLE_OF_GRID = "accounting-analytics-review-table"
+_ONE_OF_BOTH = f"""<style>
+.jp-OutputArea-child:has(.{TABLE_OF_GRID}):has(+ .jp-OutputArea-child .{LIVE_GRID}),
+.jp-OutputArea-child:has(.{TABLE_OF_GRID}) + .jp-OutputArea-child:not(:has(.{LIVE_GRID})) {{ display: none; }}
+</style>"""
+"""Style of the table with the output after it, where the grid is: JupyterLab shows the one that works."""
+
+
+class SavedReview(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Content of a file of decisions: transaction, uncategorized ledger, and new category or None where skipped."""
+
+    format: Literal["accounting_analytics.review/1"]
+    decisions: list[tuple[str, str, str | None]]
 
 
 class Review(Result):
@@ -118,7 +78,6 @@ class Review(Result):
 
     def __init__(self, record: ReviewRecord, rules_file: Path) -> None:
         self._record, self._rules_file = record, rules_file
-        self._decidable = Decidable(record.rows.frame)
         self._widget: Any = None
         self._planned_update: asyncio.TimerHandle | None = None
         self._tables: deque[Any] = deque(maxlen=_MAX_TABLES)
@@ -126,7 +85,21 @@ class Review(Result):
     @property
     def frame(self) -> pd.DataFrame:
         """The groups, most money first, with what is staged or proposed for each."""
-        return groups_table(self._record)
+        record = self._record
+        accounts = record.rows["ledger_name"].tolist()
+        return pd.DataFrame(
+            {
+                "merchant": [group.merchant for group in record.groups],
+                "account": [accounts[group.start] for group in record.groups],
+                "transaction_count": [group.end - group.start for group in record.groups],
+                "amount": [self._amount(group) for group in record.groups],
+                "category": list(map(record.described_category, record.groups)),
+                "reason": [record.reason(group.start) for group in record.groups],
+            }
+        )
+
+    def _amount(self, group: Group) -> Decimal:
+        return from_minor_units(sum(self._record.units[group.start : group.end]), self._record.scale)
 
     @property
     def decisions(self) -> pd.DataFrame:
@@ -157,12 +130,11 @@ class Review(Result):
             An id is not in the queue or is that of a split, or the category is unknown, ambiguous, cash or
             uncategorized.
         """
-        rows = self._rows(ids, self._decidable.find_free)
-        return self._record.assign(rows, self._record.require_category(category))
+        return self._record.assign(self._rows(ids, self._record.decidable.find_free), category)
 
     def accept(self, ids: str | Iterable[str] | None = None) -> str:
         """Accept what is proposed for groups or transactions, of all by default; say what changed."""
-        return self._record.accept(np.arange(len(self._record.rows)) if ids is None else self._rows(ids))
+        return self._record.accept(np.arange(len(self._record.units)) if ids is None else self._rows(ids))
 
     def skip(self, ids: str | Iterable[str]) -> str:
         """Leave groups or transactions uncategorized, whatever is proposed for them; say what changed."""
@@ -190,7 +162,7 @@ class Review(Result):
         RulesError
             The file has a rule of the same name, or is not valid.
         """
-        return self._record.make_rule(self._decidable.find(group_or_transaction_id)[0], self._rules_file)
+        return self._record.make_rule(self._rows(group_or_transaction_id), self._rules_file)
 
     def save(self, path: str | Path) -> None:
         """Write all decisions to a JSON file, completely or not at all, so that another kernel can load them.
@@ -200,7 +172,12 @@ class Review(Result):
         InputError
             The file cannot be written.
         """
-        save_decisions(self._record, to_path(path, "path"))
+        record, file = self._record, to_path(path, "path")
+        ids = {number: ledger_id for ledger_id, number in record.numbers.items()}
+        rows = zip(*(record.rows[name] for name in KEY), record.chosen.tolist(), strict=True)
+        saved = [(key, old, ids.get(number)) for key, old, number in rows if number != OPEN]
+        content = msgspec.json.encode(SavedReview("accounting_analytics.review/1", saved))
+        write_text(file, msgspec.json.format(content, indent=1).decode() + "\n")
 
     def load(self, path: str | Path) -> str:
         """Stage the decisions of a file; say how many, and how many fit the queue no more. It can be undone.
@@ -210,20 +187,38 @@ class Review(Result):
         InputError
             The file cannot be read, or has no saved decisions.
         """
-        return load_decisions(self._record, to_path(path, "path"))
+        record, file = self._record, to_path(path, "path")
+        try:
+            saved = msgspec.json.decode(file.read_bytes(), type=SavedReview).decisions
+        except OSError as error:
+            raise InputError(f"{file} cannot be read: {error.strerror}; review.save(path) writes one") from error
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise InputError(f"{file} holds no saved decisions: {error}; review.save(path) writes them") from error
+        rows = {key: row for row, key in enumerate(zip(*(record.rows[name] for name in KEY), strict=True))}
+        known = [(rows[key, old], category) for key, old, category in saved if (key, old) in rows]
+        choices = {
+            row: SKIPPED if category is None else record.numbers[category]
+            for row, category in known
+            if category is None or record.may_choose(row, category)
+        }
+        sentences = [f"{len(choices):,} of {count_of(len(saved), 'decision')} of {file} staged."]
+        if absent := len(saved) - len(known):
+            sentences.append(f"{absent:,} are of transactions that are not in the queue any more.")
+        if refused := len(known) - len(choices):
+            sentences.append(f"{refused:,} name a category that cannot be chosen for their transaction.")
+        places, numbers = np.array([*choices], dtype=np.int64), np.array([*choices.values()], dtype=np.int32)
+        record.choose(places, numbers, count_of(len(choices), "loaded decision"))
+        return " ".join(sentences)
 
     def summary(self) -> str:
         """One line: how many transactions, and how much money, are decided."""
-        effect, rows = self._record.effect, len(self._record.rows)
-        cleared, whole = map(self._record.amount, (effect.cleared_units, effect.all_units))
-        return (
-            f"Review: {effect.cleared_rows:,} of {count_of(rows, 'transaction')} decided, {cleared} of {whole} "
-            f"({effect.cleared_percent} %)"
-        )
+        rows, money = self._record.cleared(self._record.effect())
+        return f"Review: {rows} decided, {money}"
 
     def _rows(self, ids: str | Iterable[str], find: Callable[[str], list[int]] | None = None) -> Rows:
         """Find the rows of groups and transactions by their ids, each once."""
-        found = {row for one in ([ids] if isinstance(ids, str) else ids) for row in (find or self._decidable.find)(one)}
+        find = find or self._record.decidable.find
+        found = {row for one in ([ids] if isinstance(ids, str) else ids) for row in find(one)}
         return np.array(sorted(found), dtype=np.int64)
 
     def _parts(self) -> list[ResultPart]:
@@ -236,7 +231,38 @@ class Review(Result):
         return [ResultPart(lines, table)]
 
     def _repr_html_(self) -> str:
-        return figure_table_html(group_figures(self._record, self.summary(), self.notes, _MAX_ROWS))
+        return figure_table_html(self._figures())
+
+    def _figures(self) -> FigureTable:
+        """Describe the first groups, whose amounts unfold: a group stands where other tables have a ledger."""
+        record, groups = self._record, self._record.groups[:_MAX_ROWS]
+        accounts = record.rows["ledger_name"].fillna(record.rows["ledger_id"]).tolist()
+        rows = []
+        for group in groups:
+            cells = (
+                FigureCell(f"{group.end - group.start:,}"),
+                FigureCell(text_of(self._amount(group)), f"{group.group_id}{KEY_SEPARATOR}{_AMOUNT}"),
+                FigureCell(record.described_category(group)),
+            )
+            label = f"{group.merchant}, {accounts[group.start]}"
+            rows.append(FigureRow(label, 0, "ledger", cells, record.reason(group.start)))
+        opposing = [
+            ", ".join(map(record.chart.names.name, sorted(split_list(one) or ())))
+            for one in record.rows["opposing_ledger_ids"]
+        ]
+        lines = list(zip(record.days(), record.rows["description"], opposing, record.units, strict=True))
+        entries = EntriesData(
+            record.scale,
+            [accounts[group.start] for group in groups],
+            [(number, *line) for number, group in enumerate(groups) for line in lines[group.start : group.end]],
+            {group.group_id: {_AMOUNT: [(1, group.start, group.end - 1)]} for group in groups},
+            {},
+            'queue[queue["group_id"] == {row!r}]',
+        )
+        rest = len(record.groups) - len(groups)
+        more = [f"{count_of(rest, 'more group')}; .frame has all."] if rest else []
+        heads = [TableHead(text, is_comparison=False) for text in _HEADS]
+        return FigureTable(self.summary(), "", heads, rows, [*more, *self.notes], entries)
 
     def _content(self) -> dict[str, Any]:
         return {"notes": self.notes, "decisions": self.decisions}
@@ -260,10 +286,10 @@ class Review(Result):
         display({_WIDGET: view, "text/plain": ""}, raw=True)
 
     def _table_of_grid(self) -> dict[str, str]:
-        html = f'{ONE_OF_BOTH}<div class="{TABLE_OF_GRID} {NOT_TYPESET}">{self._repr_html_()}</div>'
+        html = f'{_ONE_OF_BOTH}<div class="{TABLE_OF_GRID} {NOT_TYPESET}">{self._repr_html_()}</div>'
         return {"text/plain": self.summary(), "text/html": html}
 
-    def _plan_update(self, _: StagedChange) -> None:
+    def _plan_update(self) -> None:
         """Update the tables of the notebook soon, once for many decisions; immediately where no kernel runs."""
         try:
             loop = asyncio.get_running_loop()
@@ -321,11 +347,9 @@ def review(
     Raises
     ------
     InputError
-        An argument is of another type.
+        An argument is of another type, or a proposed category is not in `ledgers`, or cannot be a category.
     FrameError
         `queue` is not a valid queue, or has a transaction more than once.
-    PlanError
-        A proposed category is not in `ledgers`, or cannot be a category.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 // The grid: its bars, its rows, of which only those in sight are drawn, and its keys.
 
-const ROW_HEIGHT = 44;
 const MORE_ROWS = 6; // drawn above and below those in sight
 const SAVED_AFTER = 100; // milliseconds after which what is ticked, found and unfolded is saved
+const NARROW = 820; // pixels below which the text of a row has a line of its own
 const OWN_CONTROLS = ["a", "c", "d", "v", "x", "y", "z", "enter"]; // with Ctrl
 let viewCount = 0;
 
@@ -12,20 +12,21 @@ class ReviewView {
     this.model = model;
     this.prefix = `review-${++viewCount}`;
     this.shown = new ShownRows(this.store, JSON.parse(model.get("_view") || "{}"));
-    this.active = 0;
-    this.anchor = 0;
-    this.drawn = new Map();
-    this.root = element("div", "accounting-analytics-review");
-    this.root.append(searchBar(this), actionBar(this), gridElement(this), states(this), effectTable(this),
-      noteList(this.store.notes), keyList());
+    Object.assign(this, { active: 0, anchor: 0, drawn: new Map(), buttons: {}, effect: element("tbody") });
+    this.root = element(
+      "div", "accounting-analytics-review", {}, this.searchBar(), this.actionBar(), this.states(), this.gridElement(),
+      effectTable(this.effect), keyList());
     root.append(this.root);
+    this.root.addEventListener("keydown", (event) => {
+      if (this.root.hasAttribute("data-lm-suppress-shortcuts")) event.stopPropagation();
+    });
     this.listener = (change) => this.hear(change);
     this.store.listeners.add(this.listener);
     this.keys = (event) => this.keep(event);
     addEventListener("keydown", this.keys, true);
-    this.sizes = new ResizeObserver(() => this.draw());
+    this.sizes = new ResizeObserver(() => this.resize());
     this.sizes.observe(this.grid);
-    this.update();
+    this.resize();
   }
 
   remove() {
@@ -35,13 +36,89 @@ class ReviewView {
     clearTimeout(this.saving);
   }
 
+  searchBar() {
+    const { shown, store } = this;
+    this.search = element("input", "search", {
+      type: "search", placeholder: "Search payee, text, amount, day", value: shown.query, "aria-label": "Search",
+    });
+    this.search.addEventListener("input", () => this.find({ query: this.search.value }));
+    this.search.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== "ArrowDown") return;
+      this.grid.focus();
+      event.preventDefault();
+    });
+    const states = Object.entries(STATES).map(([key, [label]]) => [key, label]);
+    const accounts = [...new Set(store.rows.account)].sort().map((one) => [one, one]);
+    return element(
+      "div", "bar", {}, this.search, select("Show", states, shown.state, (state) => this.find({ state })),
+      select("Account", [["", "All accounts"], ...accounts], shown.account, (account) => this.find({ account })));
+  }
+
+  actionBar() {
+    this.box = new CategoryBox(this.store.categories, `${this.prefix}-category`, {
+      choose: (category) => this.act("assign", { category }), leave: () => this.grid.focus(),
+    });
+    const actions = {
+      accept: ["Accept", () => this.act("accept")], skip: ["Skip", () => this.act("skip")],
+      clear: ["Decide again", () => this.act("clear")], repeat: ["Repeat above", () => this.repeat()],
+      rule: ["Make a rule", () => this.makeRule()],
+      undo: ["Undo", () => this.send("undo")], redo: ["Redo", () => this.send("redo")],
+    };
+    for (const [action, [label, press]] of Object.entries(actions)) {
+      this.buttons[action] = element("button", "", { type: "button", "data-action": action }, label);
+      this.buttons[action].addEventListener("click", press);
+    }
+    const place = element("div", "place", {}, this.box.input, this.box.list);
+    return element("div", "bar actions", {}, place, ...Object.values(this.buttons));
+  }
+
+  // Totals, status and warnings, above the rows so that they are in sight.
+  states() {
+    this.status = element("p", "status", { role: "status" });
+    [this.ticks, this.cleared] = [element("p", "ticks"), element("p", "cleared")];
+    const notes = this.store.notes.map((note) => element("p", "note", {}, note));
+    return element("div", "states", {}, this.cleared, this.ticks, this.status, ...notes);
+  }
+
+  gridElement() {
+    this.allTicked = element("div", "cell tick", { role: "columnheader" }, element("span", "box"), element("span", "hidden", {}, "Tick all"));
+    this.allTicked.addEventListener("click", () => {
+      this.shown.tick(this.shown.foundRows(), this.allTick() === 2 ? 0 : 1);
+      this.update();
+    });
+    this.heads = HEADS.map(([column, label]) => {
+      const button = element("button", "", { type: "button", tabIndex: -1 }, label);
+      button.addEventListener("click", () => this.sortBy(column));
+      return element("div", `cell ${column}`, { role: "columnheader" }, button);
+    });
+    const last = element("div", "cell acts", { role: "columnheader" }, element("span", "hidden", {}, "Actions"));
+    this.head = element("div", "row head", { role: "row", "aria-rowindex": 1 }, this.allTicked, ...this.heads, last);
+    this.body = element("div", "body", { role: "rowgroup" });
+    this.grid = element(
+      "div", "grid",
+      { role: "grid", tabIndex: 0, "aria-label": "Transactions to review", "aria-multiselectable": "true", "aria-colcount": 6 },
+      element("div", "top", { role: "rowgroup" }, this.head), this.body);
+    this.grid.addEventListener("scroll", () => requestAnimationFrame(() => this.draw(false)));
+    this.grid.addEventListener("keydown", (event) => this.press(event));
+    this.body.addEventListener("mousedown", (event) => event.shiftKey && event.preventDefault()); // no text is marked
+    this.body.addEventListener("click", (event) => this.click(event));
+    return this.grid;
+  }
+
+  resize() {
+    this.root.classList.toggle("narrow", this.root.clientWidth < NARROW);
+    this.rowHeight = parseFloat(getComputedStyle(this.root).getPropertyValue("--row"));
+    this.update();
+  }
+
   // Something changed in the kernel, or it does not answer.
   hear({ waiting }) {
-    if (waiting) this.say("Waiting for the kernel: it is busy, or was restarted.");
-    else {
-      this.shown.refresh();
-      this.update();
+    if (waiting) {
+      this.say("Waiting for the kernel: it is busy, or was restarted.");
+      return;
     }
+    this.shown.refresh();
+    this.update();
   }
 
   say(text, isError = false) {
@@ -69,29 +146,26 @@ class ReviewView {
   }
 
   // Do something to what is ticked, or to the row where the keyboard is; then go on to the next row to decide.
-  async act(action, content = {}, keys = this.shown.keys(this.entry)) {
+  async act(action, content = {}) {
+    const entry = this.shown.list[this.active];
     const wasTicked = this.shown.ticked.includes(1);
+    if (!await this.send(action, { ...this.shown.keysOf(this.shown.taken(entry)), ...content })) return;
+    this.box.input.value = "";
     this.grid.focus({ preventScroll: true });
-    if (!await this.send(action, { ...keys, ...content })) return;
     this.shown.untick();
-    if (!wasTicked && this.shown.list[this.active] === this.before) this.move(1);
+    if (!wasTicked && this.shown.list[this.active] === entry) this.go(this.active + 1);
     this.update();
-  }
-
-  get entry() {
-    this.before = this.shown.list[this.active];
-    return this.before;
   }
 
   // The category of the nearest decided row above, or the last one above what is ticked.
   repeat() {
-    const { list, ticked, store } = this.shown;
-    const isTicked = (entry) => this.shown.rowsOf(entry).some((row) => ticked[row]);
-    let place = ticked.includes(1) ? list.findIndex(isTicked) : this.active;
+    const { shown, store } = this;
+    const isTicked = (entry) => shown.rowsOf(entry).some((row) => shown.ticked[row]);
+    let place = shown.ticked.includes(1) ? shown.list.findIndex(isTicked) : this.active;
     while (--place >= 0) {
-      const { chosen } = store.summary(this.shown.rowsOf(list[place]));
+      const { chosen } = store.summary(shown.rowsOf(shown.list[place]));
       if (chosen.size === 1) {
-        this.act("assign", { category: chosen.keys().next().value });
+        this.act("assign", { category: store.categories[chosen.keys().next().value][2] });
         return;
       }
     }
@@ -99,50 +173,35 @@ class ReviewView {
   }
 
   makeRule() {
-    const { groups, rows } = this.shown.keys(this.entry);
-    const members = [...groups.map((group) => this.store.start(group)), ...rows];
-    if (new Set(members.map((row) => this.store.groupOf[row])).size === 1) this.send("rule", { rows: [members[0]] });
+    const rows = this.shown.taken(this.shown.list[this.active]);
+    if (new Set(rows.map((row) => this.store.groupOf[row])).size === 1) this.send("rule", { rows: [rows[0]] });
     else this.say("Tick one group, or go to it: a rule is made for one payee.", true);
   }
 
-  tickAll() {
-    this.shown.tickAll(this.allTick() === 2 ? 0 : 1);
-    this.update();
-  }
+  allTick() { return this.shown.tickOf(this.shown.foundRows()); }
 
-  allTick() {
-    let [found, ticked] = [0, 0];
-    for (let row = 0; row < this.store.count; row++) {
-      found += this.shown.isFound[row];
-      ticked += this.shown.isFound[row] & this.shown.ticked[row];
-    }
-    return ticked === 0 ? 0 : ticked < found ? 1 : 2;
-  }
-
-  // Tick all rows from the anchor to a place, as the anchor is ticked.
+  // Tick all rows from the anchor to a place.
   tickTo(place) {
     const [first, last] = [Math.min(this.anchor, place), Math.max(this.anchor, place)];
-    this.shown.tick(this.shown.list.slice(first, last + 1), 1);
+    for (const entry of this.shown.list.slice(first, last + 1)) this.shown.tick(this.shown.rowsOf(entry), 1);
   }
 
   tickAt(place) {
     const rows = this.shown.rowsOf(this.shown.list[place]);
-    this.shown.tick([this.shown.list[place]], this.shown.tickOf(rows) === 2 ? 0 : 1);
+    this.shown.tick(rows, this.shown.tickOf(rows) === 2 ? 0 : 1);
     this.anchor = place;
   }
 
-  move(step) { this.go(this.active + step); }
-
   go(place) {
     this.active = Math.max(0, Math.min(place, this.shown.list.length - 1));
-    const [top, height] = [this.active * ROW_HEIGHT, this.grid.clientHeight - this.grid.firstChild.offsetHeight];
+    const [top, height] = [this.active * this.rowHeight, this.grid.clientHeight - this.head.offsetHeight];
     if (top < this.grid.scrollTop) this.grid.scrollTop = top;
-    if (top + ROW_HEIGHT > this.grid.scrollTop + height) this.grid.scrollTop = top + ROW_HEIGHT - height;
+    if (top + this.rowHeight > this.grid.scrollTop + height) this.grid.scrollTop = top + this.rowHeight - height;
   }
 
   click(event) {
     const row = event.target.closest(".row");
-    if (!row) return;
+    if (!row?.dataset.index) return;
     const place = Number(row.dataset.index);
     const entry = this.shown.list[place];
     const button = event.target.closest("button");
@@ -153,13 +212,7 @@ class ReviewView {
     } else if (button?.matches(".fold")) this.shown.toggle(~entry);
     this.active = place;
     this.update();
-    if (button?.matches(".act")) this.actOn(button.dataset.action, entry);
-  }
-
-  // Do something to one row, whatever is ticked.
-  async actOn(action, entry) {
-    const rows = new Set(this.shown.rowsOf(entry));
-    await this.send(action, this.shown.keysOf((row) => rows.has(row)));
+    if (button?.matches(".act")) this.send(button.dataset.action, this.shown.keysOf(this.shown.rowsOf(entry)));
   }
 
   fold(isOpen) {
@@ -180,12 +233,12 @@ class ReviewView {
   press(event) {
     const { key, shiftKey } = event;
     const isControl = event.ctrlKey || event.metaKey;
-    const page = Math.max(1, Math.floor(this.grid.clientHeight / ROW_HEIGHT) - 2);
+    const page = Math.max(1, Math.floor(this.grid.clientHeight / this.rowHeight) - 2);
     const end = this.shown.list.length;
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -end, End: end };
     const controls = {
-      a: () => this.shown.tickAll(1), d: () => this.repeat(), z: () => this.send(shiftKey ? "redo" : "undo"),
-      y: () => this.send("redo"), Enter: () => this.act("accept"),
+      a: () => this.shown.tick(this.shown.foundRows(), 1), d: () => this.repeat(), y: () => this.send("redo"),
+      z: () => this.send(shiftKey ? "redo" : "undo"), enter: () => this.act("accept"),
     };
     const keys = {
       " ": () => (shiftKey ? this.tickTo(this.active) : this.tickAt(this.active)),
@@ -193,30 +246,30 @@ class ReviewView {
       Delete: () => this.act("skip"), Backspace: () => this.act("clear"), Enter: () => this.box.input.focus(),
       "/": () => this.search.focus(),
     };
-    if (event.altKey || (key === "Tab")) return;
+    if (event.altKey || key === "Tab") return;
     if (key in steps && !isControl) {
       if (shiftKey && Math.abs(steps[key]) < end) this.tickTo(this.active);
       else this.anchor = Math.max(0, Math.min(this.active + steps[key], end - 1));
-      this.move(steps[key]);
+      this.go(this.active + steps[key]);
       if (shiftKey) this.tickTo(this.active);
     } else if (isControl) {
-      const control = controls[key] ?? controls[key.toLowerCase()];
-      if (!control) return;
-      control();
+      if (!controls[key.toLowerCase()]) return;
+      controls[key.toLowerCase()]();
     } else if (key in keys) keys[key]();
-    else if (key.length === 1) {
-      this.box.input.focus(); // the letter is typed there
+    else {
+      if (key.length === 1) this.box.input.focus(); // the letter is typed there
       return;
-    } else return;
+    }
     event.preventDefault();
     this.update();
   }
 
   // Draw everything anew that may have changed.
   update() {
-    const { shown, store, grid } = this;
+    const { shown, grid, store } = this;
+    const { state } = store;
     this.active = Math.max(0, Math.min(this.active, shown.list.length - 1));
-    this.body.style.height = `${shown.list.length * ROW_HEIGHT}px`;
+    this.body.style.height = `${shown.list.length * this.rowHeight}px`;
     attributes(grid, { "aria-rowcount": shown.list.length + 1 });
     this.heads.forEach((head, place) => {
       const isSorted = HEADS[place][0] === shown.sort.column;
@@ -224,16 +277,29 @@ class ReviewView {
     });
     this.allTicked.className = `cell tick tick${this.allTick()}`;
     this.draw();
-    this.drawStates();
-    this.save();
+    const ticked = shown.tickedRows();
+    const groups = new Set(ticked.map((row) => store.groupOf[row])).size;
+    const hidden = ticked.filter((row) => !shown.isFound[row]).length;
+    const rest = hidden ? ` (${hidden.toLocaleString("en")} not shown)` : "";
+    this.ticks.textContent = ticked.length
+      ? `Ticked: ${plural(groups, "group")}, ${plural(ticked.length, "transaction")}${rest}, ${store.amount(store.sum(ticked))}`
+      : "Nothing is ticked: keys and buttons act on the marked row";
+    this.cleared.textContent = state.cleared;
+    for (const action of ["undo", "redo"]) Object.assign(this.buttons[action], { disabled: !state[action], title: state[action] });
+    this.effect.replaceChildren(...effectRows(state.effect));
+    clearTimeout(this.saving);
+    this.saving = setTimeout(() => {
+      this.model.set("_view", JSON.stringify(shown.saved()));
+      this.model.save_changes();
+    }, SAVED_AFTER);
   }
 
   // Draw the rows in sight. Elements that stay as they are stay in place, so that a press that began on one ends there.
   draw(isChanged = true) {
-    const { shown, grid, body } = this;
-    const [above, rows] = [grid.scrollTop / ROW_HEIGHT, new Map()];
+    const { shown, grid, body, rowHeight } = this;
+    const [above, rows] = [grid.scrollTop / rowHeight, new Map()];
     const first = Math.max(0, Math.floor(above) - MORE_ROWS);
-    const last = Math.min(shown.list.length, Math.ceil(above + grid.clientHeight / ROW_HEIGHT) + MORE_ROWS);
+    const last = Math.min(shown.list.length, Math.ceil(above + grid.clientHeight / rowHeight) + MORE_ROWS);
     for (let index = first; index < last; index++) {
       const old = this.drawn.get(index);
       const row = old && !isChanged ? old : this.makeRow(index);
@@ -254,34 +320,9 @@ class ReviewView {
 
   makeRow(index) {
     const row = rowElement(this.shown, this.shown.list[index], index, this.prefix);
-    row.style.top = `${index * ROW_HEIGHT}px`;
+    row.style.top = `${index * this.rowHeight}px`;
     row.classList.toggle("active", index === this.active);
     return row;
-  }
-
-  drawStates() {
-    const { store } = this;
-    const { state } = store;
-    const ticked = this.shown.tickedSummary();
-    const hidden = ticked.hidden ? ` (${ticked.hidden.toLocaleString("en")} not shown)` : "";
-    this.ticks.textContent = ticked.count
-      ? `Ticked: ${plural(ticked.groups, "group")}, ${plural(ticked.count, "transaction")}${hidden}, ${store.amount(ticked.units)}`
-      : "Nothing is ticked: keys and buttons act on the marked row";
-    this.cleared.textContent =
-      `Cleared: ${state.cleared} of ${state.rows} transactions, ${state.cleared_amount} of ${state.amount} (${state.percent} %), ${plural(state.decisions, "decision")}`;
-    for (const action of ["undo", "redo"]) {
-      this.buttons[action].disabled = !state[action];
-      this.buttons[action].title = state[action];
-    }
-    this.effect.replaceChildren(...effectRows(state.effect));
-  }
-
-  save() {
-    clearTimeout(this.saving);
-    this.saving = setTimeout(() => {
-      this.model.set("_view", JSON.stringify(this.shown.saved()));
-      this.model.save_changes();
-    }, SAVED_AFTER);
   }
 }
 

@@ -1,4 +1,4 @@
-"""The widget of a review: it sends the record to every browser that shows it, and does what these ask for."""
+"""The widget of a review: every browser that shows it has the record of the kernel, and asks for changes of it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ import numpy as np
 import traitlets
 
 from accounting_analytics.errors import AccountingAnalyticsError, InputError
-from accounting_analytics.messages import printable
-from accounting_analytics.review_grid.columns import columns_json
+from accounting_analytics.messages import count_of, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
-    from accounting_analytics.review_grid.record import ReviewRecord, Rows, StagedChange
+    from accounting_analytics.review_grid.record import ReviewRecord, Rows
 
-_SCRIPTS = ("staged_rows.js", "shown_rows.js", "category_box.js", "row_elements.js", "grid_parts.js", "review_grid.js")
+_SCRIPTS = ("rows.js", "elements.js", "review_grid.js")
 """Parts of the script, in this order; none imports anything."""
 
 
@@ -30,88 +29,59 @@ class Action(msgspec.Struct, frozen=True):
     `request` is a number that the answer repeats.
     """
 
-    action: Literal["assign", "accept", "skip", "clear", "undo", "redo", "rule", "state"]
+    action: Literal["assign", "accept", "skip", "clear", "undo", "redo", "rule"]
     request: int = 0
     groups: list[int] = []
     rows: list[int] = []
-    category: int = -1
+    category: str = ""
 
 
 class ReviewWidget(anywidget.AnyWidget):
-    """Grid of a review in JupyterLab. All views, and a page that is loaded again, read the record of the kernel."""
+    """Grid of a review in JupyterLab. All views, and a page that is loaded again, show the record of the kernel."""
 
-    _columns = traitlets.Bytes().tag(sync=True)
-    _staged = traitlets.Bytes().tag(sync=True, to_json=lambda _, widget: widget.staged_bytes())
-    _state = traitlets.Dict().tag(sync=True, to_json=lambda _, widget: widget.state())
+    _columns = traitlets.Dict().tag(sync=True)
+    _chosen = traitlets.Bytes().tag(sync=True)
+    _state = traitlets.Dict().tag(sync=True)
     _view = traitlets.Unicode("{}").tag(sync=True)
 
     def __init__(self, record: ReviewRecord, rules_file: Path) -> None:
         self._record, self._rules_file = record, rules_file
         self._esm, self._css = "\n".join(map(_file, _SCRIPTS)), _file("review_grid.css")
-        super().__init__(_columns=columns_json(record))
-        record.listeners.append(self._send_change)
+        super().__init__(_columns=columns_of(record), _chosen=self._chosen_bytes(), _state=state_of(record))
+        record.listeners.append(self._show_change)
         self.on_msg(self._receive)
 
-    def staged_bytes(self) -> bytes:
-        """Return what is chosen for each row, as 32-bit numbers."""
-        return self._record.staged.chosen.astype("<i4").tobytes()
+    def _chosen_bytes(self) -> bytes:
+        return self._record.chosen.astype("<i4").tobytes()
 
-    def state(self) -> dict[str, Any]:
-        """Return what is cleared, the effect on the report, and what can be undone."""
-        record, effect = self._record, self._record.effect
-        return {
-            "revision": record.revision,
-            "undo": printable(record.staged.last_done),
-            "redo": printable(record.staged.last_undone),
-            "decisions": len(record.staged),
-            "cleared": f"{effect.cleared_rows:,}",
-            "rows": f"{len(record.rows):,}",
-            "cleared_amount": record.amount(effect.cleared_units),
-            "amount": record.amount(effect.all_units),
-            "percent": effect.cleared_percent,
-            "effect": [
-                [
-                    printable(record.chart.names.path(one.ledger_id)),
-                    record.amount(one.units),
-                    f"{one.transaction_count:,}",
-                ]
-                for one in effect.ledgers()
-            ],
-        }
+    def _show_change(self) -> None:
+        with self.hold_sync():  # one message
+            self._chosen, self._state = self._chosen_bytes(), state_of(self._record)
 
-    def _send_change(self, change: StagedChange) -> None:
-        buffers = [change.rows.astype("<i4").tobytes(), change.after.astype("<i4").tobytes()]
-        self.send({"kind": "changed", "state": self.state()}, buffers)
-
-    def _receive(self, _: object, content: object, buffers: Sequence[object]) -> None:  # noqa: ARG002 (of ipywidgets)
+    def _receive(self, _: object, content: object, __: object) -> None:
         """Do what a browser asks for; an error of the package is the answer to it."""
         action = msgspec.convert(content, Action)
         try:
             text, is_error = self._act(action), False
         except AccountingAnalyticsError as error:
             text, is_error = str(error), True
-        self.send({"kind": "answer", "request": action.request, "text": printable(text, " "), "error": is_error})
+        self.send({"request": action.request, "text": printable(text, " "), "error": is_error})
 
     def _act(self, action: Action) -> str:
         record = self._record
-        if action.action == "state":
-            self.send({"kind": "all", "state": self.state()}, [self.staged_bytes()])
-            return ""
         if action.action in {"undo", "redo"}:
             return record.undo() if action.action == "undo" else record.redo()
         rows = self._rows(action)
         if action.action == "rule":
-            return record.make_rule(int(rows[0]), self._rules_file)
+            return record.make_rule(rows, self._rules_file)
         if action.action == "assign":
-            if not 0 <= action.category < len(record.categories):
-                raise InputError("this category is not in the ledgers of the review")
             return record.assign(rows, action.category)
         actions = {"accept": record.accept, "skip": record.skip, "clear": record.clear}
         return actions[action.action](rows)
 
     def _rows(self, action: Action) -> Rows:
         """Return the rows of the groups and the single rows of an action, each once."""
-        groups, count = self._record.rows.groups, len(self._record.rows)
+        groups, count = self._record.groups, len(self._record.rows)
         if not all(0 <= one < len(groups) for one in action.groups) or not all(0 <= one < count for one in action.rows):
             raise InputError("these rows are not of this review: load the page again")
         found = [groups[number].rows for number in action.groups]
@@ -119,6 +89,52 @@ class ReviewWidget(anywidget.AnyWidget):
         if not len(rows):
             raise InputError("no row is ticked")
         return rows
+
+
+def columns_of(record: ReviewRecord) -> dict[str, Any]:
+    """Return what never changes: categories, groups, transactions and proposals; amounts are exact minor units."""
+    rows, names = record.rows, record.chart.names
+    splits = zip(record.is_split.tolist(), rows["opposing_ledger_ids"], strict=True)
+    return {
+        "scale": record.scale,
+        "categories": [[printable(names.name(one)), printable(names.path(one)), one] for one in record.categories],
+        "groups": {
+            "kind": [group.kind for group in record.groups],
+            "merchant": _texts(group.merchant for group in record.groups),
+            "start": [*(group.start for group in record.groups), len(rows)],
+        },
+        "rows": {
+            "account": _texts(rows["ledger_name"].fillna(rows["ledger_id"])),
+            "other": _texts(map(names.name, rows["counterpart_ledger_id"].fillna(""))),
+            "old": _texts(map(names.name, rows["category_ledger_id"])),
+            "day": record.days(),
+            "description": _texts(rows["description"]),
+            "split": _texts(", ".join(map(names.name, ids.split("|"))) if is_split else "" for is_split, ids in splits),
+            "units": list(map(str, record.units)),
+            "proposed": record.proposed_numbers.tolist(),
+            "why": _texts(map(record.reason, range(len(rows)))),
+        },
+        "notes": _texts(record.notes),
+    }
+
+
+def _texts(texts: Iterable[str]) -> list[str]:
+    """Texts without control characters."""
+    return list(map(printable, texts))
+
+
+def state_of(record: ReviewRecord) -> dict[str, Any]:
+    """Return what is cleared, the effect on the report, and what can be undone."""
+    effect = record.effect()
+    return {
+        "undo": printable(record.done[-1].label) if record.done else "",
+        "redo": printable(record.undone[-1].label) if record.undone else "",
+        "cleared": f"Cleared: {', '.join(record.cleared(effect))}, {count_of(len(record.done), 'decision')}",
+        "effect": [
+            [printable(record.chart.names.path(ledger_id)), record.amount(units), f"{count:,}"]
+            for ledger_id, (units, count) in effect.ledgers.items()
+        ],
+    }
 
 
 @cache

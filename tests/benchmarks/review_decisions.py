@@ -65,15 +65,15 @@ class Person:
     def known(self):
         """Return the name of the true category of each group that is open, by the texts of its row."""
         record, found = self.record, {}
-        ids = record.rows.frame["transaction_id"].tolist()
-        for group in record.rows.groups:
-            rows = [row for row in group.rows if record.staged.chosen[row] == -1]
+        ids = record.rows["transaction_id"].tolist()
+        for group in record.groups:
+            rows = [row for row in group.rows if record.chosen[row] == -1]
             if rows and group.kind != "split":
                 sizes = Counter()
                 for row in rows:
-                    sizes[self.truth[ids[row]]] += abs(record.rows.units[row])
-                account = record.rows.frame["ledger_name"].iloc[group.start]
-                amount = record.amount(sum(record.rows.units[row] for row in rows))
+                    sizes[self.truth[ids[row]]] += abs(record.units[row])
+                account = record.rows["ledger_name"].iloc[group.start]
+                amount = record.amount(sum(record.units[row] for row in rows))
                 found[group.merchant, account, amount] = record.chart.names.name(sizes.most_common(1)[0][0])
         return found
 

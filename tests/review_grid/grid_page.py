@@ -3,8 +3,6 @@
 import base64
 import json
 
-import numpy as np
-
 from accounting_analytics.review_grid.widget import ReviewWidget
 
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Review</title>
@@ -17,11 +15,14 @@ const listeners = [];
 window.sent = [];
 window.model = {{
   get: (name) => state[name], set: (name, value) => {{ state[name] = value; }},
-  on: (_, listener) => listeners.push(listener), save_changes: () => {{ window.saved = state._view; }},
+  on: (name, listener) => listeners.push([name, listener]), save_changes: () => {{ window.saved = state._view; }},
   send: (content) => window.sent.push(content),
 }};
-window.receive = (content, buffers) => {{
-  for (const listener of listeners) listener(content, buffers.map(bytes));
+const hear = (event, content) => listeners.forEach(([name, listener]) => name === event && listener(content));
+window.receive = (content) => hear("msg:custom", content);
+window.change = (chosen, changed) => {{
+  Object.assign(state, {{ _chosen: bytes(chosen), _state: changed }});
+  hear("change:_state");
 }};
 const script = {script};
 const grid = (await import(URL.createObjectURL(new Blob([script], {{ type: "text/javascript" }})))).default;
@@ -43,7 +44,8 @@ class GridPage:
     def __init__(self, browser, folder, review, rules_file="rules.toml"):
         self.browser, self._file = browser, folder / "grid.html"
         self.widget = ReviewWidget(review._record, rules_file)
-        self.widget.send = self._send
+        self.widget.send = lambda content: self.browser.evaluate(f"window.receive({json.dumps(content)})")
+        self.widget.observe(self._change, "_state")
 
     def open(self, **options):
         """Load the page, as it is now, in a window of a size."""
@@ -65,9 +67,9 @@ class GridPage:
                 self.widget._handle_custom_msg(content, [])
         return self.texts(".status")[0]
 
-    def _send(self, content, buffers=()):
-        encoded = [_base64(np.frombuffer(one, "<i4").tobytes()) for one in buffers]
-        self.browser.evaluate(f"window.receive({json.dumps(content)}, {json.dumps(encoded)})")
+    def _change(self, _):
+        chosen, state = _base64(self.widget._chosen), self.widget._state
+        self.browser.evaluate(f"window.change({json.dumps(chosen)}, {json.dumps(state)})")
 
     def element(self, selector, text="", number=0):
         """Return an expression of an element whose text contains a text."""

@@ -193,15 +193,47 @@ def test_two_views_show_one_record(page, review):
     ]
 
 
-def test_a_missed_change_is_asked_for(page, review):
-    """A page that missed a change of the kernel asks for the whole record."""
-    send, page.widget.send = page.widget.send, lambda *_: None
-    review.accept("uber-1")
-    page.widget.send = send
-    review.accept("client")
-    page.answer()
-    assert page.texts(".cleared")[0].startswith("Cleared: 2 of 9 transactions, 920.00 of")
-    assert page.rows()[1][10] == "2 to decide \N{MIDDLE DOT} a rule"
+def test_a_group_shows_which_proposal_is_missing(browser, tmp_path, books, queue, ledgers):
+    """Of mixed proposals each has its number, and the transactions without one are named by day and amount."""
+    proposals = books["proposals"](queue, {"uber-1": "travel", "uber-2": "meals"})
+    page = GridPage(browser, tmp_path, aa.review(queue, ledgers, proposals=proposals))
+    page.open()
+    assert page.rows()[1][7:9] == ["1 Meals, 1 Travel?", "none for 2025-03-05 -9.99 \N{MIDDLE DOT} a rule"]
+
+
+def test_a_category_that_does_not_exist_is_named(page, review):
+    """Enter on a misspelt category says so at once, with the nearest name, and the text stays to be corrected."""
+    page.click(".row", "CORNER DELI", part=".merchant .first")
+    page.type("Travl")
+    assert page.texts(".choices li") == []
+    assert page.press("Enter") == "no discovered ledger matches 'Travl'; did you mean 'Travel'?"
+    assert page.browser.evaluate("document.activeElement.value") == "Travl"
+    page.press("Backspace")
+    assert page.press("Enter").startswith("2 transactions, -25.00, set to Travel.")
+    assert decided(review) == {"deli-1": "travel", "deli-2": "travel"}
+
+
+@pytest.mark.parametrize("width", [800, 390])
+def test_the_text_of_a_row_has_a_line_of_its_own(page, width):
+    """In a narrow window the text of a transaction is above its day and amount, as wide as the row; totals are above."""
+    page.open(width=width)
+    page.click(".row", "UBER TRIP", part=".fold")
+    box = "(one => { const { top, bottom, width } = one.getBoundingClientRect(); return [top, bottom, width]; })"
+    row = f"{GRID}.querySelector('.row.transaction')"
+    text, count, whole, grid, states = (
+        page.browser.evaluate(f"{box}({one})")
+        for one in (
+            f"{row}.querySelector('.merchant .first')",
+            f"{row}.querySelector('.count')",
+            row,
+            f"{GRID}.querySelector('.grid')",
+            f"{GRID}.querySelector('.states')",
+        )
+    )
+    assert text[1] <= count[0]
+    assert text[2] > whole[2] / 2
+    assert states[1] <= grid[0]
+    assert page.browser.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_a_kernel_that_does_not_answer(page):
@@ -236,7 +268,7 @@ def test_texts_of_the_books_do_not_run(hostile):
     assert hostile.browser.evaluate(FOREIGN) == []
 
 
-@pytest.mark.parametrize("look", [{"scheme": "dark"}, {"width": 800}, *also_long({}, {"width": 800, "scheme": "dark"})])
+@pytest.mark.parametrize("look", [{"scheme": "dark"}, {"width": 390}, *also_long({}, {"width": 800}, {"width": 390, "scheme": "dark"})])
 def test_the_grid_is_accessible(page, review, look):
     """Nothing serious is found by axe-core in either colours, at 800 pixels, and with the list of categories open."""
     review.accept("uber-1")
