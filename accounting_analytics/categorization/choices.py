@@ -18,7 +18,7 @@ import pandas as pd
 from accounting_analytics.arguments import require_type, to_path
 from accounting_analytics.categorization.category_ledgers import Categories, find_named
 from accounting_analytics.categorization.groups import Decidable, group_queue
-from accounting_analytics.categorization.queue import TRANSFER_DAYS, exact_queue, proposals_of, with_groups
+from accounting_analytics.categorization.queue import TRANSFER_DAYS, exact_queue, with_groups
 from accounting_analytics.categorization.rules import Rules, find_accounts
 from accounting_analytics.column_conversion import local_midnights, total
 from accounting_analytics.errors import InputError, RulesError
@@ -35,6 +35,8 @@ from accounting_analytics.sheets.writer import write_table
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from decimal import Decimal
+
+    from accounting_analytics.column_conversion import ExactFrame
 
     Decisions = Mapping[str, str] | str | Path
 
@@ -191,10 +193,8 @@ def propose(
         moved, more = _chosen_as_transfers(rows, chart, chosen)
         chosen |= moved
         notes += more
-    proposals = _with_choices(rows, chosen, chart, with_reasons=transfers or suggestions is not None)
-    notes += chart.direction_notes(proposals)
-    proposals = proposals_of(proposals, exact)
-    attach_notes(proposals, notes, queue)
+    proposals, doubts = proposals_of(rows, chosen, chart, exact, with_reasons=transfers or suggestions is not None)
+    attach_notes(proposals, [*notes, *doubts], queue)
     return proposals
 
 
@@ -246,23 +246,27 @@ def _listed(decisions: Decisions | Sequence[Decisions] | None) -> list[Decisions
     return list(decisions) if isinstance(decisions, list | tuple) else [decisions]  # type: ignore[list-item]
 
 
-def _with_choices(
-    rows: pd.DataFrame, chosen: Mapping[int, Choice], chart: Categories, *, with_reasons: bool
-) -> pd.DataFrame:
-    """Rows of the queue that have a choice, with its columns."""
+def proposals_of(
+    rows: pd.DataFrame, chosen: Mapping[int, Choice], chart: Categories, exact: ExactFrame, *, with_reasons: bool = True
+) -> tuple[pd.DataFrame, list[str]]:
+    """Tabulate the rows of a queue that have a choice as proposals; also return what contradicts their categories."""
     order = sorted(chosen)
     ids = pd.Series([chosen[row].category for row in order], order, dtype="str")
-    proposals = rows.loc[order].assign(
+    decided = rows.loc[order].assign(
         updated_category_ledger_id=ids,
         updated_category_ledger_name=ids.map(chart.names.name).astype("str"),
         rule=pd.Series([chosen[row].why for row in order], order, dtype="str"),
+        amount=rows["transaction_amount"],
+        category_amount=rows["uncategorized_amount"].where(rows["uncategorized_is_certain"]),
     )
-    if not with_reasons:
-        return proposals
-    return proposals.assign(
-        confidence=pd.Series([chosen[row].confidence for row in order], order, dtype="float64"),
-        reason=pd.Series([chosen[row].reason for row in order], order, dtype="str"),
+    if with_reasons:
+        decided["confidence"] = pd.Series([chosen[row].confidence for row in order], order, dtype="float64")
+        decided["reason"] = pd.Series([chosen[row].reason for row in order], order, dtype="str")
+    columns = [name for name in Proposals.dtypes() if name in decided]
+    proposals = Proposals.from_exact(
+        decided[columns].reset_index(drop=True), exact.scale, as_decimals=exact.as_decimals
     )
+    return proposals, list(chart.direction_notes(decided))
 
 
 def _left_note(rows: pd.DataFrame, chosen: Mapping[int, Choice], why: str) -> list[str]:

@@ -35,7 +35,7 @@ from accounting_analytics.load_metadata import attach_notes, read_load_metadata
 from accounting_analytics.local_books import ledgers_of, lines_of
 from accounting_analytics.messages import count_of, join_ids
 from accounting_analytics.periods import LOCALTIME
-from accounting_analytics.schemas import Ledgers, Proposals, Queue
+from accounting_analytics.schemas import Ledgers, Queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,16 +135,6 @@ def exact_queue(queue: pd.DataFrame) -> ExactFrame:
             "row of each"
         )
     return exact
-
-
-def proposals_of(rows: pd.DataFrame, exact: ExactFrame) -> pd.DataFrame:
-    """Return rows of an exact queue, with their new categories, as proposals."""
-    parts = rows["uncategorized_amount"].where(rows["uncategorized_is_certain"])
-    amounts = {"amount": rows["transaction_amount"], "category_amount": parts}
-    names = [name for name in Proposals.dtypes() if name in rows]
-    return Proposals.from_exact(
-        rows[names].assign(**amounts).reset_index(drop=True), exact.scale, as_decimals=exact.as_decimals
-    )
 
 
 def categorized_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:

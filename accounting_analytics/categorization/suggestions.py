@@ -17,8 +17,9 @@ import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.categorization.category_ledgers import Categories
+from accounting_analytics.categorization.choices import Choice, proposals_of
 from accounting_analytics.categorization.payee_history import PastTransactions, compared_columns
-from accounting_analytics.categorization.queue import categorized_transactions, exact_queue, proposals_of, with_groups
+from accounting_analytics.categorization.queue import categorized_transactions, exact_queue, with_groups
 from accounting_analytics.column_conversion import decimal_scale, is_decimal
 from accounting_analytics.errors import FrameError, InputError
 from accounting_analytics.load_metadata import attach_notes
@@ -131,15 +132,10 @@ def month_name(month: int) -> str:
 
 
 class Threshold(NamedTuple):
-    """Share of the votes from which on suggestions are made; None where there are none, and the sentence that says why.
-
-    `right_count` and `all_count` are those of the past suggestions from this share on.
-    """
+    """Share of the votes that a suggestion needs, None where there are none, and the sentence that says why."""
 
     share: float | None
     sentence: str
-    right_count: int = 0
-    all_count: int = 0
 
 
 def choose_threshold(trials: Trials, precision: float) -> Threshold:
@@ -153,7 +149,8 @@ def choose_threshold(trials: Trials, precision: float) -> Threshold:
         )
     found = _lowest_share(trials, precision, needed)
     if found is None:
-        best = _right_of_surest(trials, needed)
+        surest = np.argsort(-trials.shares, kind="stable")[:needed]
+        best = int(trials.right[surest].sum())
         return Threshold(
             None,
             f"There are no suggestions: of the {needed:,} surest past ones {best:,} would have been right, "
@@ -174,15 +171,7 @@ def choose_threshold(trials: Trials, precision: float) -> Threshold:
         found,
         f"Of {count:,} suggestions for the past {right:,} would have been right: {right / count:.1%}, at least "
         f"{lower_bound(right, count):.1%} with 95 % confidence.",
-        right,
-        count,
     )
-
-
-def _right_of_surest(trials: Trials, count: int) -> int:
-    """Count what is right among the trials of the largest shares."""
-    surest = np.argsort(-trials.shares, kind="stable")[:count]
-    return int(trials.right[surest].sum())
 
 
 def _lowest_share(trials: Trials, precision: float, needed: int) -> float | None:
@@ -303,18 +292,20 @@ def suggest(
     votes = past.vote(compared)
     is_suggested = can_be_suggested(votes) & (votes.shares >= (np.inf if threshold.share is None else threshold.share))
     found = np.flatnonzero(is_suggested)
-    ids = pd.Series(past.categories[votes.categories[found]], asked.index[found], dtype="str")
-    proposals = exact.frame.loc[ids.index].assign(
-        updated_category_ledger_id=ids,
-        updated_category_ledger_name=ids.map(chart.names.name).astype("str"),
-        rule=pd.Series(SUGGESTED, ids.index, dtype="str"),
-        confidence=Confidence(trials).of(votes.shares[found]),
-        reason=pd.Series(list(_reasons(past, votes, found, compared["merchant"], chart)), ids.index, dtype="str"),
+    columns = (
+        asked.index[found],
+        asked["transaction_id"].iloc[found],
+        past.categories[votes.categories[found]],
+        _reasons(past, votes, found, compared["merchant"], chart),
+        Confidence(trials).of(votes.shares[found]),
     )
+    chosen = {
+        row: Choice(key, category, SUGGESTED, reason, confidence)
+        for row, key, category, reason, confidence in zip(*columns, strict=True)
+    }
+    proposals, doubts = proposals_of(exact.frame, chosen, chart, exact)
     notes = [*exact.notes, threshold.sentence, *_notes(asked, votes, len(found), silent=threshold.share is None)]
-    notes += chart.direction_notes(proposals)
-    proposals = proposals_of(proposals, exact)
-    attach_notes(proposals, notes, queue, lines)
+    attach_notes(proposals, [*notes, *doubts], queue, lines)
     return proposals
 
 

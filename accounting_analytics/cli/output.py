@@ -84,6 +84,7 @@ def print_table(
     limit: int | None = None,
     rest: str = "rows; --all prints every row",
     optional: Sequence[str] = (),
+    piped_width: int = _PIPED_WIDTH,
 ) -> None:
     """Print the first rows of a table under the headings of its `columns`, and how many of the `rest` were left out.
 
@@ -99,7 +100,7 @@ def print_table(
     shown = exact_floats(frame[present].iloc[:limit].rename(columns=columns))
     ids = [name for name in map(str, shown) if name.endswith("_id") and name not in optional]
     left_out: list[str] = []
-    terminal = console()
+    terminal = console(piped_width)
     for name in [*ids, *optional]:
         if _width(shown, terminal) <= terminal.width:
             break
@@ -107,7 +108,7 @@ def print_table(
         shown = shown.drop(columns=name)
     terminal.print(_rich_table(shown))
     if left_out:
-        print(f"without {', '.join(left_out)}: the terminal is too narrow; --json prints every column")
+        print(f"without {', '.join(left_out)}: wider than {terminal.width} columns; --json prints every column")
     if len(shown) < len(frame):
         print(f"{len(shown):,} of {len(frame):,} {rest}")
 
@@ -139,16 +140,22 @@ def _rich_table(frame: pd.DataFrame) -> Table:
     return table
 
 
-def console() -> Console:
+def console(piped_width: int = _PIPED_WIDTH) -> Console:
     """Return the terminal; where stdout is a file or a pipe, one so wide that tables need not fold."""
     from rich.console import Console
 
     terminal = Console(highlight=False, markup=False)
-    return terminal if terminal.is_terminal else Console(highlight=False, markup=False, width=_PIPED_WIDTH)
+    return terminal if terminal.is_terminal else Console(highlight=False, markup=False, width=piped_width)
 
 
 def print_transactions(
-    frame: pd.DataFrame, columns: dict[str, str], *, summary: str, time_zone: str, limit: int | None
+    frame: pd.DataFrame,
+    columns: dict[str, str],
+    *,
+    summary: str,
+    time_zone: str,
+    limit: int | None,
+    piped_width: int = _PIPED_WIDTH,
 ) -> None:
     """Print a summary and the first rows of a table with the column ``datetime``, in local time.
 
@@ -159,7 +166,7 @@ def print_transactions(
     name = "UTC" if time_zone == LOCALTIME else time_zone
     times = frame["datetime"].dt.tz_convert(zone(name)).dt.strftime(_TIME_FORMAT)
     print(f"{summary}; times are {name}" if len(frame) else summary)
-    print_table(frame.assign(datetime=times), {"datetime": "time", **columns}, limit=limit)
+    print_table(frame.assign(datetime=times), {"datetime": "time", **columns}, limit=limit, piped_width=piped_width)
 
 
 def count_names(names: Iterable[str]) -> str:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from accounting_analytics.recategorization import Plan
     from accounting_analytics.recategorization.plan_sheet import NewCategory, PlanFile
 
-_ACCOUNT_WIDTH, _NAME_WIDTH = 16, 28
+_ACCOUNT_WIDTH, _NAME_WIDTH, _PIPED_WIDTH = 16, 28, 120
 _GROUPS = {
     "group_id": "group",
     "ledger_name": "account",
@@ -396,11 +396,14 @@ def _propose(deciding: Deciding, days: ZonedDays, load: QueueLoad, source: Books
 
 
 def print_items(rows: pd.DataFrame, summary: str, time_zone: str, limit: int | None) -> None:
-    """Print proposals, or items of a plan, without the ids of decided groups, which are wider than their column."""
+    """Print proposals, or items of a plan, without the ids of decided groups, which are wider than their column.
+
+    Rows fit a page of text in a pipe too: what does not fit is in JSON.
+    """
     from accounting_analytics.categorization.choices import BY_HAND
 
     short = rows.assign(rule=rows["rule"].mask(rows["rule"].str.startswith(BY_HAND), BY_HAND))
-    print_transactions(short, ITEMS, summary=summary, time_zone=time_zone, limit=limit)
+    print_transactions(short, ITEMS, summary=summary, time_zone=time_zone, limit=limit, piped_width=_PIPED_WIDTH)
 
 
 def print_cost(plan: Plan) -> None:

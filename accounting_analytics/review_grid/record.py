@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from accounting_analytics.categorization.category_ledgers import Categories
-from accounting_analytics.categorization.choices import BY_HAND, KEY, proposed_choices
+from accounting_analytics.categorization.choices import BY_HAND, KEY, Choice, proposals_of, proposed_choices
 from accounting_analytics.categorization.groups import Decidable, group_queue
-from accounting_analytics.categorization.queue import exact_queue, local_days, proposals_of, with_groups
+from accounting_analytics.categorization.queue import exact_queue, local_days, with_groups
 from accounting_analytics.categorization.rules import add_rule
 from accounting_analytics.errors import InputError
 from accounting_analytics.load_metadata import attach_notes
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
-
-    from accounting_analytics.categorization.choices import Choice
 
     Rows = npt.NDArray[np.int64]
     Chosen = npt.NDArray[np.int32]
@@ -103,7 +101,7 @@ class ReviewRecord:
         self.chart = Categories(self.ledgers, set(self.rows["category_ledger_id"]))
         self.categories = self.chart.possible()
         self.numbers = {ledger_id: number for number, ledger_id in enumerate(self.categories)}
-        self.notes, self.proposed = list(self._exact.notes), dict[int, "Choice"]()
+        self.notes, self.proposed = list(self._exact.notes), dict[int, Choice]()
         for frame in proposals:
             self._add_proposals(frame)
         self.proposed_numbers = np.full(len(self.rows), OPEN, dtype=np.int32)
@@ -251,17 +249,14 @@ class ReviewRecord:
 
     def decisions(self) -> pd.DataFrame:
         """Rows with a chosen category as proposals."""
-        decided = np.flatnonzero(self.chosen >= 0)
-        ids = [self.categories[number] for number in self.chosen[decided].tolist()]
-        frame = self.rows.iloc[decided].reset_index(drop=True)
-        decisions = frame.assign(
-            updated_category_ledger_id=pd.Series(ids, dtype="str"),
-            updated_category_ledger_name=pd.Series(map(self.chart.names.name, ids), dtype="str"),
-            rule=pd.Series(map(self._why, decided.tolist()), dtype="str"),
-        )
-        notes = [*self.notes, *self.chart.direction_notes(decisions)]
-        table = proposals_of(decisions, self._exact)
-        attach_notes(table, notes, self._queue)
+        keys, chosen = self.rows["transaction_id"], self.chosen.tolist()
+        choices = {
+            row: Choice(keys[row], self.categories[number], self._why(row))
+            for row, number in enumerate(chosen)
+            if number >= 0
+        }
+        table, doubts = proposals_of(self.rows, choices, self.chart, self._exact, with_reasons=False)
+        attach_notes(table, [*self.notes, *doubts], self._queue)
         return table
 
     def _why(self, row: int) -> str:

@@ -18,22 +18,6 @@ def load_queue(company_books, decision_count, tmp_path):
     return load_queue
 
 
-def test_a_seed_repeats_its_books(company_books):
-    """The same seed makes the same books; they have as many transactions and merchants as a year of a small company."""
-    assert company_books.make_books(7, 100) == company_books.make_books(7, 100) != company_books.make_books(8, 100)
-    payments = company_books.make_books().uncategorized.values()
-    assert len(payments) == 5_000
-    assert 250 < len({payment.merchant for payment in payments}) < 300
-    assert {payment.category for payment in payments} > {"Payroll", "Rent", "Software", "transfer"}
-    assert sum(payment.categorized != 0 for payment in payments) > 30
-
-
-def test_merchants_are_others_than_those_of_the_steps(company_books, known_merchants):
-    """No name is one that the steps of the normalization were written with."""
-    names = {merchant.name for merchants in company_books.read_merchants().values() for merchant in merchants}
-    assert not names & set(known_merchants)
-
-
 def assert_groups_save_decisions(measured, factor):
     """Check that no group has merchants of several categories, and that groups need fewer decisions than rows."""
     assert measured.wrong_merges == {}
@@ -60,11 +44,3 @@ def test_groups_save_decisions(company_books, decision_count, load_queue):
     )
     assert cleared >= share * whole
     assert wrong <= measured.misjudged * whole <= whole / 100
-
-
-@pytest.mark.soak
-@pytest.mark.long
-def test_groups_save_decisions_of_a_whole_year(decision_count, load_queue, soak_count):
-    """The more transactions a merchant has, the more a decision clears: 5,000 of them in `make soak`."""
-    books, _, queue = load_queue(2, soak_count(5_000))
-    assert_groups_save_decisions(decision_count.measure(queue, books), 2 if soak_count(10) == 1 else 8)

@@ -57,12 +57,6 @@ def test_groups_and_transactions_are_decided(books, queue, groups):
     assert set(reverse["updated_category_ledger_id"]) == {"meals"}
 
 
-def test_nothing_decided(books, queue):
-    """Without decisions there are no proposals, and a plan of none."""
-    decided = aa.decide(queue, {}, books.ledgers)
-    assert len(decided) == len(aa.plan_recategorization(decided, ledgers=books.ledgers)) == 0
-
-
 @pytest.mark.parametrize(
     ("key", "category", "message"),
     [

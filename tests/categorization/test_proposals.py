@@ -66,17 +66,6 @@ def test_first_matching_rule_decides(proposed):
     Proposals.checked(proposals)
 
 
-def test_receipts_that_are_proposed_as_expenses(proposed):
-    """Receipts with an expense as category are counted and summed, because they may be sales."""
-    proposals = proposed(rule("all", contains="sq *", category="Meals"))
-    receipts = proposals[proposals["direction"] == "inflow"]
-    assert len(receipts) == 1
-    assert proposals.attrs["notes"][-1] == (
-        f"1 receipt, {receipts['amount'].iloc[0]:.2f}, proposed for 'Meals', which is an expense: check that "
-        "refunds are meant."
-    )
-
-
 @pytest.mark.parametrize(
     ("category", "ledger_id"),
     [
@@ -159,13 +148,6 @@ def test_parent_ledger_as_category_is_noted(proposed):
     note = "Rule 'checks': its category 'EXPENSES' is a parent ledger; a ledger below it may be meant: Meals, Software."
     assert proposals.attrs["notes"][1] == note
     assert not any("Cost of Goods" in one for one in proposals.attrs["notes"])
-
-
-def test_misspelt_category_of_an_unused_rule_is_noted(proposed):
-    """Where the only rule matches nothing, the note suggests how its category is spelled."""
-    proposals = proposed(rule("lunch", contains="zeppelin", category="Meels"))
-    assert proposals.empty
-    assert "the category 'Meels', which was not discovered (did you mean 'Meals'?)" in proposals.attrs["notes"][1]
 
 
 @pytest.mark.parametrize(

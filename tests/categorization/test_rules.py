@@ -124,13 +124,6 @@ def test_contains_ignores_case_and_white_space(read_rules):
     ]  # fmt: skip
 
 
-def test_file_with_a_byte_order_mark_is_read(tmp_path):
-    """A byte order mark at the start of the file is ignored."""
-    file = tmp_path / "rules.toml"
-    file.write_text(RULE + "contains = 'x'", encoding="utf-8-sig")
-    assert len(aa.load_rules(file)) == 1
-
-
 @given(text=st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=20))
 def test_any_text_contains_itself(tmp_path_factory, text):
     """Any text in contains matches a description that includes it, and not an empty one."""

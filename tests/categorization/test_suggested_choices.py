@@ -125,13 +125,6 @@ def test_transfers_without_their_ledger(queue, rules, books):
     assert any("is not among these ledgers, so none is proposed" in note for note in aa.notes(proposals))
 
 
-def test_suggestions_become_items_of_a_plan(queue, suggestions, books):
-    """A plan has the suggestions as it has what rules give, and names what gave them."""
-    proposals = aa.propose(queue, None, books.ledgers, suggestions=suggestions, transfers=True)
-    plan = aa.plan_recategorization(proposals, ledgers=books.ledgers)
-    assert sorted(plan.frame["rule"]) == ["likely transfer"] * 2 + [SUGGESTED] * 3
-
-
 def test_suggestions_of_another_type_are_refused(queue, books):
     """A list of ids is not what suggest returns."""
     with pytest.raises(InputError, match=r"suggestions is of type list, not DataFrame; suggest\(queue"):

@@ -91,7 +91,7 @@ def test_a_narrow_terminal(capsys, rows, monkeypatch):
     assert len(cut) == sum("2025-" in line for line in cut) == 3
     assert all("…" in line and "-1,234,567.89" in line for line in cut)
     assert "446655440000" not in shown
-    assert "\nwithout transaction_id: the terminal is too narrow; --json prints every column\n" in shown
+    assert "\nwithout transaction_id: wider than 80 columns; --json prints every column\n" in shown
 
 
 def test_only_columns_that_do_not_fit_are_left_out(capsys, monkeypatch):

@@ -215,7 +215,7 @@ def test_a_category_that_does_not_exist_is_named(page, review):
 
 @pytest.mark.parametrize("width", [800, 390])
 def test_the_text_of_a_row_has_a_line_of_its_own(page, width):
-    """In a narrow window the text of a transaction is above its day and amount, as wide as the row; totals are above."""
+    """In a narrow window the text of a transaction is above its day and as wide as the row, below the totals."""
     page.open(width=width)
     page.click(".row", "UBER TRIP", part=".fold")
     box = "(one => { const { top, bottom, width } = one.getBoundingClientRect(); return [top, bottom, width]; })"
@@ -268,7 +268,9 @@ def test_texts_of_the_books_do_not_run(hostile):
     assert hostile.browser.evaluate(FOREIGN) == []
 
 
-@pytest.mark.parametrize("look", [{"scheme": "dark"}, {"width": 390}, *also_long({}, {"width": 800}, {"width": 390, "scheme": "dark"})])
+@pytest.mark.parametrize(
+    "look", [{"scheme": "dark"}, {"width": 390}, *also_long({}, {"width": 800}, {"width": 390, "scheme": "dark"})]
+)
 def test_the_grid_is_accessible(page, review, look):
     """Nothing serious is found by axe-core in either colours, at 800 pixels, and with the list of categories open."""
     review.accept("uber-1")

@@ -1,6 +1,5 @@
 """The widget of a review: what a browser is sent, what it may ask for, and what is shown without a kernel."""
 
-import asyncio
 import re
 from types import SimpleNamespace
 
@@ -101,14 +100,6 @@ def test_a_category_that_does_not_exist_is_named(page, review):
     assert review.decisions.empty
 
 
-def test_a_rule_of_a_page(page, tmp_path):
-    """A rule of a decided row is added to the file; of an open one it is refused, and the page is told why."""
-    assert page.ask("rule", rows=[0])[1]
-    page.ask("accept", rows=[0])
-    assert page.ask("rule", rows=[0])[0].startswith("Added to ")
-    assert 'category = "Sales"' in (tmp_path / "rules.toml").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -177,22 +168,6 @@ def test_a_notebook_saves_a_table(displayed, review, monkeypatch):
     is_update, data = bundles[-1]
     assert is_update
     assert "5 of 9 transactions decided" in re.sub("<.*?>", "", data["text/html"])
-
-
-def test_many_decisions_update_the_table_once(displayed, review, monkeypatch):
-    """In a kernel the table is written after the decisions, not between them."""
-    monkeypatch.delenv("ACCOUNTING_ANALYTICS_BATCH", raising=False)
-    bundles = displayed(review, kernel=True)
-
-    async def decide():
-        for one in ("uber-1", "uber-2", "client"):
-            review.accept(one)
-        while len(bundles) == 2:  # noqa: ASYNC110 (the loop of the kernel ends it)
-            await asyncio.sleep(0.01)
-
-    asyncio.run(decide())
-    (update,) = bundles[2:]
-    assert "3 of 9 transactions decided" in update[1]["text/html"]
 
 
 @pytest.mark.parametrize("is_batch", [True, False])

@@ -77,6 +77,9 @@ def test_suggestions_fill_what_rules_leave(invoke, tmp_path):
     assert len(rows) > 20
     assert {row["rule"] for row in rows} == {"suggested from history"}
     assert all(0.9 < row["confidence"] <= 1 and " past transaction" in row["reason"] for row in rows)
+    shown = invoke("propose", *PERIOD, "--precision", "0.98").stdout.splitlines()
+    assert max(map(len, shown[1:])) <= 120  # in a pipe
+    assert "without transaction_id: wider than 120 columns; --json prints every column" in shown
     rules = tmp_path / "rules.toml"
     rules.write_text("[[rule]]\nname = 'postage'\ncontains = 'USPS'\ncategory = 'Shipping'\n")
     planned = invoke("plan", *PERIOD, "--rules", rules, "--precision", "0.98", "--output", tmp_path / "p.csv", "--json")

@@ -4,7 +4,6 @@ import csv
 import datetime as dt
 import io
 import sys
-from decimal import Decimal
 
 import openpyxl
 import pandas as pd
@@ -236,12 +235,6 @@ def test_unusable_file_is_refused(file, text, message):
     assert message in str(caught.value)
 
 
-def test_the_same_decision_may_be_repeated(file):
-    """Two rows with the same id and category are one decision; columns may be renamed in case and have spaces."""
-    file.write_text(" Category ,TRANSACTION_ID\nMeals,'00123\nMeals,'00123\n")
-    assert read_choices(file) == [Choice("00123", "Meals", BY_HAND, file_row=2)]
-
-
 def test_an_amount_of_a_transaction_is_not_read(file):
     """Only the amount of a group is compared with the queue; that of a transaction may be changed by a spreadsheet."""
     file.write_text("category;group_id;transaction_id;amount\nMeals;group_1;txn_1;1.234\nSales;;txn_2;####\n")
@@ -270,13 +263,3 @@ def test_a_file_is_not_replaced(queue, file, monkeypatch, write):
         write(queue, file.with_suffix(".xlsx"))
     with pytest.raises(InputError, match=r"folder .* does not exist"):
         write(queue, file.parent / "missing" / "a.csv")
-
-
-def test_frames_of_python_are_read(books, queue, file):
-    """A table of groups that pandas saved is read too."""
-    groups = aa.group_queue(queue)
-    groups.assign(category=["Meals", *[None] * (len(groups) - 1)]).to_csv(file, index=False)
-    assert read_choices(file) == [
-        Choice(groups["group_id"][0], "Meals", BY_HAND, file_row=2, file_amount=Decimal("-40.00"))
-    ]
-    assert len(aa.decide(queue, file, books.ledgers)) == 2
