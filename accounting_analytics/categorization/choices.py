@@ -252,12 +252,13 @@ def proposals_of(
     """Tabulate the rows of a queue that have a choice as proposals; also return what contradicts their categories."""
     order = sorted(chosen)
     ids = pd.Series([chosen[row].category for row in order], order, dtype="str")
-    decided = rows.loc[order].assign(
+    decided = rows.loc[order]
+    decided = decided.assign(
         updated_category_ledger_id=ids,
         updated_category_ledger_name=ids.map(chart.names.name).astype("str"),
         rule=pd.Series([chosen[row].why for row in order], order, dtype="str"),
-        amount=rows["transaction_amount"],
-        category_amount=rows["uncategorized_amount"].where(rows["uncategorized_is_certain"]),
+        amount=decided["transaction_amount"],
+        category_amount=decided["uncategorized_amount"].where(decided["uncategorized_is_certain"]),
     )
     if with_reasons:
         decided["confidence"] = pd.Series([chosen[row].confidence for row in order], order, dtype="float64")
