@@ -506,8 +506,7 @@ class LedgerChanges(Table):
 class ReportDifferences(Table):
     """Figures of a report after a run that differ from the prediction, one row per figure.
 
-    `difference` is the figure after the run minus the predicted one, and `unexplained` what is left of it without the
-    items of the plan that are not in the books, whose transactions are `transaction_ids`.
+    `difference` is the figure after the run minus the predicted one.
     """
 
     what: Series[Text] = pandera.Field(
@@ -515,9 +514,7 @@ class ReportDifferences(Table):
     )
     ledger_id: Series[Text] = pandera.Field(nullable=True)
     ledger_name: Series[Text] = pandera.Field(nullable=True)
-    transaction_ids: Series[Text] = pandera.Field(nullable=True)
     difference: Series[Any]
-    unexplained: Series[Any]
 
 
 class Outcomes(Table):

@@ -11,7 +11,6 @@ import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.cash_flow_report import require_report
-from accounting_analytics.column_conversion import LIST_SEPARATOR, split_list
 from accounting_analytics.errors import BooksDoNotTieError, InputError
 from accounting_analytics.figure_tables import entries_behind, figure_table_html, table_of_figures
 from accounting_analytics.figures import KEY_SEPARATOR, OWN, Figure, figure_of_terms
@@ -31,10 +30,11 @@ from accounting_analytics.schemas import LedgerChanges, Ledgers, ReportDifferenc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from decimal import Decimal
 
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.periods import Period
-    from accounting_analytics.recategorization.changes import Change, Outcome
+    from accounting_analytics.recategorization.changes import Change
     from accounting_analytics.report_figures import ReportFigures
 
     Lines = Counter[tuple[str, str]]
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 _ALL_KNOWN = Trees(set(), set(), set())
 """Each root is a total of its own, also where a tree might be a part of another; a note says so."""
-_MAX_IDS = 3
 _MAX_REASONS = 3
 _MAX_LEDGERS = 50
 _TITLES = {
@@ -74,9 +73,9 @@ class Effect(Result):
     notes : tuple of str
         Items that change nothing in the report, and those that cannot be undone individually.
     differences : DataFrame, optional
-        :class:`~accounting_analytics.schemas.ReportDifferences`: what differs from the prediction, and how much of it
-        the outcomes of items do not explain; None until it is checked.
-    outcome_counts : tuple of int, optional
+        :class:`~accounting_analytics.schemas.ReportDifferences`: the figures that are not as predicted; None until it
+        is checked.
+    item_counts : tuple of int, optional
         How many items of the plan are in the books, and how many there are; None where that is not known.
     """
 
@@ -84,7 +83,7 @@ class Effect(Result):
     changes: pd.DataFrame
     notes: tuple[str, ...] = ()
     differences: pd.DataFrame | None = None
-    outcome_counts: tuple[int, int] | None = None
+    item_counts: tuple[int, int] | None = None
     _prediction: _Prediction | None = field(default=None, compare=False)
     _after: CashFlowReport | None = field(default=None, compare=False)
 
@@ -110,27 +109,25 @@ class Effect(Result):
         """Whether every figure is exactly as predicted; None until it is checked."""
         return None if self.differences is None else self.differences.empty
 
-    @property
-    def unexpected(self) -> pd.DataFrame:
-        """The differences that the outcomes of items do not explain; without outcomes all of them."""
-        found = ReportDifferences.without_rows() if self.differences is None else self.differences
-        return found[found["unexplained"] != 0]
-
     def check(self, after: CashFlowReport, outcomes: pd.DataFrame | None = None) -> Effect:
         """Compare the report after a run with the predicted one.
+
+        :func:`verify_plan` names the items that are not in the books, and :func:`reconcile` the entries that differ
+        between two reports.
 
         Parameters
         ----------
         after : CashFlowReport
             The report of the same period after the run; untagged.
         outcomes : DataFrame, optional
-            Result of :func:`apply_plan` or :func:`verify_plan`: says why an item is not in the books.
+            Result of :func:`apply_plan` or :func:`verify_plan`: only the items that it or the report shows to be in the
+            books are predicted then.
 
         Returns
         -------
         Effect
-            ``as_predicted`` if every figure is equal; else ``differences`` has those that are not, and how much of
-            each the outcomes do not explain: :meth:`raise_for_unexpected` raises for that.
+            ``as_predicted`` if every figure is equal; else ``differences`` has those that are not, and
+            :meth:`raise_for_unexpected` raises.
 
         Raises
         ------
@@ -143,13 +140,18 @@ class Effect(Result):
             raise InputError(
                 f"both reports must cover one period and be untagged, not {self.period} and {after.period}"
             )
-        prediction, figures = self._known_prediction(), _Figures.of(after)
-        states = None if outcomes is None else require_outcomes_of(prediction.plan, outcomes)
+        prediction, figures, counts = self._known_prediction(), _Figures.of(after), None
+        if outcomes is not None:
+            plan = prediction.plan
+            found = zip(plan, require_outcomes_of(plan, outcomes), strict=True)
+            made = tuple(change for change, outcome in found if outcome in IN_BOOKS or figures.shows(change))
+            prediction, counts = replace(prediction, plan=made), (len(made), len(plan))
         return replace(
             self,
             changes=prediction.ledgers(figures),
-            differences=prediction.differences(figures, states),
-            outcome_counts=None if states is None else (sum(state in IN_BOOKS for state in states), len(states)),
+            differences=prediction.differences(figures),
+            item_counts=counts,
+            _prediction=prediction,
             _after=after,
         )
 
@@ -176,7 +178,7 @@ class Effect(Result):
         return self._known_prediction().roots(Ledgers.checked(ledgers))
 
     def raise_for_unexpected(self) -> None:
-        """Raise if the report changed otherwise than predicted, but for items that the outcomes explain.
+        """Raise if the report changed otherwise than predicted.
 
         Raises
         ------
@@ -184,18 +186,19 @@ class Effect(Result):
             A balance changed, or a ledger changed by another amount than predicted; the message has the first, and
             ``differences`` all.
         """
-        if self.unexpected.empty:
+        reasons = self.reasons()
+        if not reasons:
             return
-        reasons = _reasons(self.unexpected)
         more = f" (and {len(reasons) - _MAX_REASONS:,} more)" if len(reasons) > _MAX_REASONS else ""
-        state = ""
-        if self.outcome_counts is not None:
-            done, items = self.outcome_counts
-            state = f"{done:,} of {count_of(items, 'item')} in the books, but "
+        state = f"{self._items_in_books()}, but " if self.item_counts else ""
         raise BooksDoNotTieError(
             f"{state}the report of {self.period} did not change as planned: {'; '.join(reasons[:_MAX_REASONS])}{more}. "
             f"{_WHAT_TO_DO}"
         )
+
+    def _items_in_books(self) -> str:
+        made, count = self.item_counts or (0, 0)
+        return f"{made:,} of {count_of(count, 'item')} in the books"
 
     def summary(self) -> str:
         """One line: how many ledgers change, and once checked whether all figures are as predicted."""
@@ -206,11 +209,15 @@ class Effect(Result):
         verdict = f"{count_of(len(self.differences), 'figure differs', 'figures differ')} from the prediction"
         if self.differences.empty:
             verdict = "every figure is as predicted, to the last digit"
-        return f"{title}: {count_of(changed, 'ledger')} changed; {verdict}."
+        is_partial = self.item_counts is not None and self.item_counts[0] < self.item_counts[1]
+        state = f"{self._items_in_books()}; " if is_partial else ""
+        return f"{title}: {state}{count_of(changed, 'ledger')} changed; {verdict}."
 
     def reasons(self) -> list[str]:
         """One sentence for each figure that differs, balances first."""
-        return [] if self.differences is None else _reasons(self.differences)
+        found = ReportDifferences.without_rows() if self.differences is None else self.differences
+        columns = ("what", "ledger_name", "difference")
+        return [_reason(*row) for row in _rows(ReportDifferences.exact(found).frame, *columns)]
 
     def _parts(self) -> Iterator[ResultPart]:
         """Show each ledger before, predicted and after, whose lines unfold, and each difference."""
@@ -294,11 +301,7 @@ class _Prediction:
     @cached_property
     def changes(self) -> Counter[str]:
         """Change of the net cash flow of each ledger that the plan moves lines from or to."""
-        return self._moved(self.plan)
-
-    def _moved(self, changes: Iterable[Change]) -> Counter[str]:
-        """Change of the net cash flow of each ledger by some changes."""
-        updated, moved = updated_lines(changes), Counter[str]()
+        updated, moved = updated_lines(self.plan), Counter[str]()
         for (entry, ledger_id), units in self.before.lines.items():
             if (entry, ledger_id) in updated:
                 moved[ledger_id] -= units
@@ -332,41 +335,22 @@ class _Prediction:
         totals.attrs["notes"] = (note,) if unknown else ()
         return totals
 
-    def differences(self, after: _Figures, states: Sequence[Outcome] | None) -> pd.DataFrame:
-        """Tabulate what differs from the prediction, given the outcomes of the changes where they are known.
-
-        A change whose outcome is not that the books have it may have been carried out since: then the lines show it.
-        """
-        names, scale = self._names() | after.names, self.report.scale
-        not_done = [
-            change
-            for change, state in zip(self.plan, states or (), strict=states is not None)
-            if state not in IN_BOOKS and not after.shows(change)
+    def differences(self, after: _Figures) -> pd.DataFrame:
+        """Tabulate what differs from the prediction, balances first."""
+        names, predicted = self._names() | after.names, Counter(self.before.flows)
+        predicted.update(self.changes)
+        found = [
+            *((*key, self.before.balances[key], after.balances[key]) for key in self.before.balances | after.balances),
+            *(("net_cash_flow", one, predicted[one], after.flows[one]) for one in names),
         ]
-        missing = self._moved(not_done)
-        rows: list[tuple[str, str | None, int, int, str | None]] = []
-        for what, one in _differing(self.before.balances, after.balances):
-            units = after.balances[what, one] - self.before.balances[what, one]
-            rows.append((what, one, units, units, None))
-        for one in names:
-            units = after.flows[one] - self.before.flows[one] - self.changes[one]
-            if units or missing[one]:
-                of_ledger = (
-                    change
-                    for change in not_done
-                    if one in (change.category_ledger_id, change.updated_category_ledger_id)
-                )
-                ids = dict.fromkeys(change.transaction_id for change in of_ledger)
-                rows.append(("net_cash_flow", one, units, units + missing[one], LIST_SEPARATOR.join(ids) or None))
+        rows = [(what, one, units - expected) for what, one, expected, units in found if units != expected]
         columns: dict[str, list[Any]] = {
             "what": [what for what, *_ in rows],
-            "ledger_id": [one for _, one, *_ in rows],
-            "ledger_name": [one and names.get(one, one) for _, one, *_ in rows],
-            "transaction_ids": [ids for *_, ids in rows],
-            "difference": [from_minor_units(units, scale) for _, _, units, _, _ in rows],
-            "unexplained": [from_minor_units(units, scale) for *_, units, _ in rows],
+            "ledger_id": [one for _, one, _ in rows],
+            "ledger_name": [one and names.get(one, one) for _, one, _ in rows],
+            "difference": [from_minor_units(units, self.report.scale) for *_, units in rows],
         }
-        return ReportDifferences.from_columns(columns, scale, as_decimals=self.report.as_decimals)
+        return ReportDifferences.from_columns(columns, self.report.scale, as_decimals=self.report.as_decimals)
 
     def notes(self, period: Period) -> Iterator[str]:
         """Sentences about items that change nothing, or that cannot be undone."""
@@ -480,24 +464,12 @@ def _of_report(figures: ReportFigures, ledger_id: str, column: str, name: str) -
     return Figure(key, label, 0, "the report has no lines of it", scale=figures.scale, as_decimals=figures.as_decimals)
 
 
-def _reasons(differences: pd.DataFrame) -> list[str]:
-    """One sentence for each row of :class:`~accounting_analytics.schemas.ReportDifferences`."""
-    return [_reason(row) for row in ReportDifferences.exact(differences).frame.to_dict("records")]
-
-
-def _reason(row: Mapping[Any, Any]) -> str:
-    """State how much a figure differs, and why as far as it is known."""
-    difference, unexplained = row["difference"], row["unexplained"]
+def _reason(what: str, name: str | None, difference: Decimal) -> str:
+    """State how much a figure differs, and what that means."""
     side = "more" if difference > 0 else "less"
-    than = f"{format_amount(difference.copy_abs())} {side} than predicted" if difference else "as predicted"
-    causes = []
-    if unexplained:
-        causes.append(_CHANGED_ELSEWHERE if row["what"] == "net_cash_flow" else _BALANCE_CHANGED)
-    ids = split_list(row["transaction_ids"]) or set()
-    if ids:
-        are = count_of(len(ids), "item of the plan is", "items of the plan are")
-        causes.append(f"{are} not in the books ({join_ids(ids, limit=_MAX_IDS)})")
-    return f"{_TITLES[row['what']].format(ledger_name=row['ledger_name'])}: {than}: {'; '.join(causes)}"
+    cause = _CHANGED_ELSEWHERE if what == "net_cash_flow" else _BALANCE_CHANGED
+    title = _TITLES[what].format(ledger_name=name)
+    return f"{title}: {format_amount(difference.copy_abs())} {side} than predicted: {cause}"
 
 
 def _differing(one: Counter[Any], other: Counter[Any]) -> list[Any]:
