@@ -68,7 +68,11 @@ def test_texts_state_counts(tested):
     assert all(month in tested.explain() for month in frame["month"])
     assert tested.calibration_error <= 0.03
     assert sum(one.suggestion_count for one in tested.calibration) == frame["suggested_count"].sum()
-    assert (frame["precision_high"] >= frame["precision"]).loc[frame["suggested_count"] > 0].all()
+    spoken = frame[frame["suggested_count"] > 0]
+    assert spoken["precision"].between(spoken["precision_low"], spoken["precision_high"]).all()
+    assert (spoken["kept"] == (spoken["precision_high"] >= 0.98)).all()
+    assert (frame["last_right_count"] <= frame["last_count"]).all()
+    assert frame["last_count"].sum() > frame["suggested_count"].sum()
 
 
 LOST_FOLDS, ROWS, MONEY, CALIBRATION = 0.05, 0.80, 0.90, 0.03
@@ -110,3 +114,12 @@ def test_149_right_ones_are_98_percent():
     assert [is_at_least(0.98, count, count) for count in (148, 149)] == [False, True]
     assert [is_at_least(0.98, count - 1, count) for count in (235, 236)] == [False, True]
     assert [is_at_least(0.98, right, 1_000_000) for right in (975_000, 985_000)] == [False, True]
+
+
+def test_months_without_suggestions(books):
+    """A precision that nothing can show has no suggestions, and a history in which nothing has a category no months."""
+    silent = aa.backtest(books[1].line_entries, books[1].ledgers, precision=0.9999)
+    assert silent.summary() == "No suggestions for 13 months at a precision of 100.0%."
+    empty = aa.backtest(books[1].line_entries.iloc[:0], books[1].ledgers)
+    assert empty.frame.empty
+    assert empty.calibration_error == 0

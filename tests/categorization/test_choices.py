@@ -236,8 +236,10 @@ def test_unusable_file_is_refused(file, text, message):
 
 
 def test_an_amount_of_a_transaction_is_not_read(file):
-    """Only the amount of a group is compared with the queue; that of a transaction may be changed by a spreadsheet."""
-    file.write_text("category;group_id;transaction_id;amount\nMeals;group_1;txn_1;1.234\nSales;;txn_2;####\n")
+    """Only the amount of a group is compared with the queue; that of a transaction may change. Rows may be repeated."""
+    file.write_text(
+        "category;group_id;transaction_id;amount\nMeals;group_1;txn_1;1.234\nSales;;txn_2;####\nSales;;txn_2;\n"
+    )
     assert read_choices(file) == [
         Choice("txn_1", "Meals", BY_HAND, file_row=2),
         Choice("txn_2", "Sales", BY_HAND, file_row=3),

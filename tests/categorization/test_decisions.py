@@ -139,3 +139,9 @@ def test_something_must_decide(books, queue):
         aa.propose(queue, None, books.ledgers, decisions=5)
     with pytest.raises(InputError, match=r"decisions 'a\\x00b' contains a NUL character"):
         aa.decide(queue, "a\0b", books.ledgers)
+
+
+def test_nothing_decided(books, queue):
+    """Without decisions there are no proposals, and a plan of none."""
+    decided = aa.decide(queue, {}, books.ledgers)
+    assert len(decided) == len(aa.plan_recategorization(decided, ledgers=books.ledgers)) == 0

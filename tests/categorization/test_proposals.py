@@ -127,12 +127,15 @@ def test_unknown_account_is_refused(proposed, ledger, message):
 def test_unknown_category_is_refused_only_if_its_rule_matches(proposed):
     """A category that was not discovered is only noted as long as its rule matches nothing."""
     proposals = proposed(
-        rule("ships", contains="zeppelin", category="Airships") + rule("idle", contains="quux", category="Meals")
+        rule("ships", contains="zeppelin", category="Meels") + rule("idle", contains="quux", category="Meals")
     )
     assert proposals.empty
     assert proposals.attrs["notes"] == (
         "5 of 5 transactions matched no rule.",
-        "Rule 'ships' names the category 'Airships', which was not discovered; the rule matched nothing.",
+        (
+            "Rule 'ships' names the category 'Meels', which was not discovered (did you mean 'Meals'?); the rule "
+            "matched nothing."
+        ),
         "1 of 2 rules decided no transaction: 'idle'.",
     )
     with pytest.raises(RulesError, match="rule 'ships': no discovered ledger matches 'Airships'"):
@@ -175,3 +178,14 @@ def test_a_transaction_with_two_uncategorized_parts_counts_once(books, tmp_path)
     file.write_text(rule("all", regex=".*", category="meals"))
     report = aa.report_rules(queue, aa.load_rules(file), books.ledgers)
     assert (report["transaction_count"].tolist(), report["amount"].tolist()) == ([2], [-101.0])
+
+
+def test_receipts_that_are_proposed_as_expenses(proposed):
+    """Receipts with an expense as category are counted and summed, because they may be sales."""
+    proposals = proposed(rule("all", contains="sq *", category="Meals"))
+    receipts = proposals[proposals["direction"] == "inflow"]
+    assert len(receipts) == 1
+    assert proposals.attrs["notes"][-1] == (
+        f"1 receipt, {receipts['amount'].iloc[0]:.2f}, proposed for 'Meals', which is an expense: check that "
+        "refunds are meant."
+    )

@@ -200,3 +200,10 @@ def test_lines_of_rules(read_rules):
     assert [rule.line for rule in rules] == [3, 7]
     (inline,) = read_rules("rule = [{name = 'a', category = 'Meals', contains = 'x'}]")
     assert inline.line is None
+
+
+def test_file_with_a_byte_order_mark_is_read(tmp_path):
+    """A byte order mark at the start of the file is ignored."""
+    file = tmp_path / "rules.toml"
+    file.write_text(RULE + "contains = 'x'", encoding="utf-8-sig")
+    assert len(aa.load_rules(file)) == 1

@@ -145,6 +145,7 @@ def test_empty_queue_notes_missing_uncategorized_ledgers(books):
     clean = aa.uncategorized_queue(lines, books.ledgers)
     assert Queue.checked(clean).empty
     assert clean.attrs["notes"] == ()
+    assert Queue.checked(aa.uncategorized_queue(lines.head(0), books.ledgers)).empty
     undetected = aa.uncategorized_queue(lines, books.ledgers[~books.ledgers["is_required"].fillna(value=False)])
     assert undetected.empty
     assert "cannot be recognized" in undetected.attrs["notes"][0]

@@ -214,8 +214,9 @@ def test_a_category_that_does_not_exist_is_named(page, review):
 
 
 @pytest.mark.parametrize("width", [800, 390])
-def test_the_text_of_a_row_has_a_line_of_its_own(page, width):
+def test_the_text_of_a_row_has_a_line_of_its_own(page, review, width):
     """In a narrow window the text of a transaction is above its day and as wide as the row, below the totals."""
+    review.assign("deli-1", "meals")
     page.open(width=width)
     page.click(".row", "UBER TRIP", part=".fold")
     box = "(one => { const { top, bottom, width } = one.getBoundingClientRect(); return [top, bottom, width]; })"

@@ -1,5 +1,6 @@
 """The widget of a review: what a browser is sent, what it may ask for, and what is shown without a kernel."""
 
+import asyncio
 import re
 from types import SimpleNamespace
 
@@ -177,3 +178,19 @@ def test_a_job_shows_the_table_alone(displayed, review, monkeypatch, is_batch):
     ((_, data),) = displayed(review, kernel=is_batch)
     assert sorted(data) == ["text/html", "text/plain"]
     assert TABLE_OF_GRID not in data["text/html"]
+
+
+def test_many_decisions_update_the_table_once(displayed, review, monkeypatch):
+    """In a kernel the table is written after the decisions, not between them."""
+    monkeypatch.delenv("ACCOUNTING_ANALYTICS_BATCH", raising=False)
+    bundles = displayed(review, kernel=True)
+
+    async def decide():
+        for one in ("uber-1", "uber-2", "client"):
+            review.accept(one)
+        while len(bundles) == 2:  # noqa: ASYNC110 (the loop of the kernel ends it)
+            await asyncio.sleep(0.01)
+
+    asyncio.run(decide())
+    (update,) = bundles[2:]
+    assert "3 of 9 transactions decided" in update[1]["text/html"]
