@@ -355,7 +355,7 @@ def _chosen_by_hand(rows: pd.DataFrame, decisions: Decisions, chart: Categories)
 
     Decisions of a file may be about transactions that are not in the queue any more.
     """
-    choices, decidable = read_choices(decisions), Decidable(rows)
+    choices, decidable = read_choices(decisions), Decidable(with_groups(rows))
     file = None if isinstance(decisions, Mapping) else decisions
     used = [one for one in choices if file is None or one.key in decidable]
     chosen: dict[int, Choice] = {}

@@ -140,10 +140,9 @@ def _notes(groups: pd.DataFrame) -> Iterator[str]:
 
 
 class Decidable:
-    """Row numbers of each group and each transaction of a queue, whose amounts are Arrow decimals."""
+    """Row numbers of each group and each transaction of a queue, which :func:`with_groups` returned."""
 
-    def __init__(self, rows: pd.DataFrame) -> None:
-        grouped = with_groups(rows)
+    def __init__(self, grouped: pd.DataFrame) -> None:
         self.groups, self.transactions = _rows_by_id(grouped["group_id"]), _rows_by_id(grouped["transaction_id"])
         self._split = {row for row, kind in enumerate(grouped["kind"]) if kind == "split"}
 

@@ -548,9 +548,9 @@ def add_rule(
     transactions that an earlier rule matches are still decided by that.
     """
     file = to_path(path, "path")
-    rows = exact_queue(queue).frame
+    rows = with_groups(exact_queue(queue).frame)
     chart = Categories(Ledgers.checked(ledgers), set(rows["category_ledger_id"]))
-    row = with_groups(rows).iloc[Decidable(rows).find_free(key)[0]]
+    row = rows.iloc[Decidable(rows).find_free(key)[0]]
     if row["merchant"] == NO_DESCRIPTION:
         raise InputError(f"{quote(key)} has no description, so no rule can match it; decide it by hand")
     account, direction, merchant = (str(row[name]) for name in ("ledger_id", "direction", "merchant"))

@@ -35,7 +35,8 @@ const details = (className, title, content, properties = {}) =>
   element("details", className, properties, element("summary", "", {}, title), content);
 
 const select = (label, choices, value, choose) => {
-  const made = element("select", "", { "aria-label": label }, ...choices.map(([key, text]) => element("option", "", { value: key }, text)));
+  const options = choices.map(([key, text]) => element("option", "", { value: key }, text));
+  const made = element("select", "", { "aria-label": label }, ...options);
   made.value = value;
   made.addEventListener("change", () => choose(made.value));
   return made;
@@ -65,13 +66,19 @@ const line = (...content) => element("span", "first", {}, ...content);
 
 // What is chosen for some rows, or else proposed, and why; of mixed proposals how often each, and which rows lack one.
 const categoryCell = (store, group, rows, found) => {
-  const named = (numbers) => [...numbers].map(([number, count]) =>
-    numbers.size > 1 ? `${count.toLocaleString("en")} ${store.categories[number][0]}` : store.categories[number][0]).sort().join(", ");
+  const named = (counts) => {
+    const names = [...counts].map(([number, count]) => {
+      const [name] = store.categories[number];
+      return counts.size > 1 ? `${count.toLocaleString("en")} ${name}` : name;
+    });
+    return names.sort().join(", ");
+  };
   const old = store.rows.old[rows[0]];
   let [first, why] = [line(element("span", "muted", {}, old)), found.why];
   const parts = [];
   if (found.chosen.size) {
-    first = line(element("s", "", {}, old), element("span", "arrow", {}, "\u2192"), element("strong", "", {}, named(found.chosen)));
+    const [arrow, chosen] = [element("span", "arrow", {}, "\u2192"), element("strong", "", {}, named(found.chosen))];
+    first = line(element("s", "", {}, old), arrow, chosen);
     if (found.byHand) why = "chosen by hand";
     if (found.open) parts.push(`${found.open.toLocaleString("en")} to decide`);
     if (found.skipped) parts.push(`${found.skipped.toLocaleString("en")} skipped`);
@@ -79,7 +86,8 @@ const categoryCell = (store, group, rows, found) => {
   else if (found.proposed.size) first = line(element("em", "", {}, `${named(found.proposed)}?`));
   else if (store.groups.kind[group] === "split") why = `split: ${store.rows.split[rows[0]]}`;
   if (found.proposed.size && found.missing.length) {
-    const missing = found.missing.slice(0, MAX_MISSING).map((row) => `${store.rows.day[row]} ${store.amount(store.units[row])}`);
+    const described = (row) => `${store.rows.day[row]} ${store.amount(store.units[row])}`;
+    const missing = found.missing.slice(0, MAX_MISSING).map(described);
     const more = found.missing.length - MAX_MISSING;
     parts.push(`none for ${missing.join(", ")}${more > 0 ? ` and ${more.toLocaleString("en")} more` : ""}`);
   }
@@ -90,12 +98,13 @@ const categoryCell = (store, group, rows, found) => {
 };
 
 const actionsCell = (found, label) => {
-  const actions = [
-    [found.proposed.size, "accept", "\u2713", `Accept what is proposed for ${label}`], [found.open, "skip", "\u2715", `Skip ${label}`],
-    [found.chosen.size || found.skipped, "clear", "\u21ba", `Decide ${label} again`],
-  ];
-  return element("div", "cell acts", { role: "gridcell" }, ...actions.filter(([isPossible]) => isPossible).map(([, action, sign, title]) =>
-    element("button", "act", { type: "button", tabIndex: -1, title, "data-action": action, "aria-label": title }, sign)));
+  const button = (action, sign, title) =>
+    element("button", "act", { type: "button", tabIndex: -1, title, "data-action": action, "aria-label": title }, sign);
+  const cell = element("div", "cell acts", { role: "gridcell" });
+  if (found.proposed.size) cell.append(button("accept", "\u2713", `Accept what is proposed for ${label}`));
+  if (found.open) cell.append(button("skip", "\u2715", `Skip ${label}`));
+  if (found.chosen.size || found.skipped) cell.append(button("clear", "\u21ba", `Decide ${label} again`));
+  return cell;
 };
 
 const groupTexts = (store, group, rows) => {
@@ -112,7 +121,10 @@ const groupTexts = (store, group, rows) => {
 };
 
 const rowTexts = (store, row) => ({
-  label: store.rows.description[row] || "(no description)", below: store.rows.account[row], count: store.rows.day[row], days: "",
+  label: store.rows.description[row] || "(no description)",
+  below: store.rows.account[row],
+  count: store.rows.day[row],
+  days: "",
 });
 
 // One row of the grid: a group, or a transaction below it.
@@ -127,14 +139,15 @@ const rowElement = (shown, entry, index, prefix) => {
     const label = { "aria-expanded": String(isOpen), "aria-label": `Transactions of ${texts.label}` };
     merchant.prepend(element("button", "fold", { type: "button", tabIndex: -1, ...label }, isOpen ? "\u25be" : "\u25b8"));
   }
-  return element(
-    "div", isGroup ? "row group" : "row transaction",
-    { role: "row", id: `${prefix}-${index}`, "data-index": index, "aria-rowindex": index + 2, "aria-selected": String(tick === 2) },
-    element(
-      "div", `cell tick tick${tick}`, { role: "gridcell" }, element("span", "box"),
-      element("span", "hidden", {}, ["not ticked", "partly ticked", "ticked"][tick])),
-    merchant, twoLines("count", line(texts.count), texts.days), twoLines("amount", line(store.amount(store.sum(rows))), ""),
-    categoryCell(store, group, rows, found), actionsCell(found, texts.label));
+  const ticked = element("span", "hidden", {}, ["not ticked", "partly ticked", "ticked"][tick]);
+  const box = element("div", `cell tick tick${tick}`, { role: "gridcell" }, element("span", "box"), ticked);
+  const made = element("div", isGroup ? "row group" : "row transaction", { role: "row", id: `${prefix}-${index}` });
+  attributes(made, { "data-index": index, "aria-rowindex": index + 2, "aria-selected": String(tick === 2) });
+  made.append(
+    box, merchant, twoLines("count", line(texts.count), texts.days),
+    twoLines("amount", line(store.amount(store.sum(rows))), ""), categoryCell(store, group, rows, found),
+    actionsCell(found, texts.label));
+  return made;
 };
 
 const nothingFound = () =>
@@ -180,11 +193,15 @@ class CategoryBox {
 
   show(found, active = 0) {
     Object.assign(this, { found, active });
-    this.list.replaceChildren(...found.map(([name, path, category], place) => element(
-      "li", "", { role: "option", id: `${this.id}-${place}`, "aria-selected": String(place === active), "data-category": category },
-      element("span", "name", {}, name), ...(path === name ? [] : [element("span", "path", {}, path)]))));
-    this.list.hidden = !found.length;
-    attributes(this.input, { "aria-expanded": String(found.length > 0), "aria-activedescendant": found.length ? `${this.id}-${active}` : "" });
+    this.list.replaceChildren(...found.map(([name, path, category], place) => {
+      const option = element("li", "", { role: "option", id: `${this.id}-${place}`, "data-category": category });
+      attributes(option, { "aria-selected": String(place === active) });
+      option.append(element("span", "name", {}, name), path === name ? "" : element("span", "path", {}, path));
+      return option;
+    }));
+    const isOpen = found.length > 0;
+    this.list.hidden = !isOpen;
+    attributes(this.input, { "aria-expanded": String(isOpen), "aria-activedescendant": isOpen ? `${this.id}-${active}` : "" });
     this.list.children[active]?.scrollIntoView({ block: "nearest" });
   }
 

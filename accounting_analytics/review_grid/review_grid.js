@@ -81,7 +81,8 @@ class ReviewView {
   }
 
   gridElement() {
-    this.allTicked = element("div", "cell tick", { role: "columnheader" }, element("span", "box"), element("span", "hidden", {}, "Tick all"));
+    const tickAll = [element("span", "box"), element("span", "hidden", {}, "Tick all")];
+    this.allTicked = element("div", "cell tick", { role: "columnheader" }, ...tickAll);
     this.allTicked.addEventListener("click", () => {
       this.shown.tick(this.shown.foundRows(), this.allTick() === 2 ? 0 : 1);
       this.update();
@@ -94,10 +95,9 @@ class ReviewView {
     const last = element("div", "cell acts", { role: "columnheader" }, element("span", "hidden", {}, "Actions"));
     this.head = element("div", "row head", { role: "row", "aria-rowindex": 1 }, this.allTicked, ...this.heads, last);
     this.body = element("div", "body", { role: "rowgroup" });
-    this.grid = element(
-      "div", "grid",
-      { role: "grid", tabIndex: 0, "aria-label": "Transactions to review", "aria-multiselectable": "true", "aria-colcount": 6 },
-      element("div", "top", { role: "rowgroup" }, this.head), this.body);
+    const top = element("div", "top", { role: "rowgroup" }, this.head);
+    this.grid = element("div", "grid", { role: "grid", tabIndex: 0 }, top, this.body);
+    attributes(this.grid, { "aria-label": "Transactions to review", "aria-multiselectable": "true", "aria-colcount": 6 });
     this.grid.addEventListener("scroll", () => requestAnimationFrame(() => this.draw(false)));
     this.grid.addEventListener("keydown", (event) => this.press(event));
     this.body.addEventListener("mousedown", (event) => event.shiftKey && event.preventDefault()); // no text is marked
@@ -285,7 +285,9 @@ class ReviewView {
       ? `Ticked: ${plural(groups, "group")}, ${plural(ticked.length, "transaction")}${rest}, ${store.amount(store.sum(ticked))}`
       : "Nothing is ticked: keys and buttons act on the marked row";
     this.cleared.textContent = state.cleared;
-    for (const action of ["undo", "redo"]) Object.assign(this.buttons[action], { disabled: !state[action], title: state[action] });
+    for (const action of ["undo", "redo"]) {
+      Object.assign(this.buttons[action], { disabled: !state[action], title: state[action] });
+    }
     this.effect.replaceChildren(...effectRows(state.effect));
     clearTimeout(this.saving);
     this.saving = setTimeout(() => {
