@@ -265,7 +265,7 @@ class Loop:
                     assert item is not None, (user, line, before[line], new, self.describe(line))
                     assert (before[line], new) == (item.category_ledger_id, item.updated_category_ledger_id)
                     assert line not in {moved for moved, _ in run.moved}, "changed twice by the runs of a journal"
-                    assert not late or line not in self.denied, "carried out although it was said not to be"
+                    assert not late or (user, line) not in self.denied, "carried out although it was said not to be"
                     run.moved.append((line, before[line]))
                 self.now[line], self.last_mover[line] = new, user
         self.rows_seen = len(rows)
@@ -285,7 +285,7 @@ class Loop:
                     item.updated_category_ledger_id
                 }
                 assert not is_new or expects_others, (item, outcome, now)
-                self.denied |= run.lines[item.identity]
+                self.denied |= {(run.journal.name, line) for line in run.lines[item.identity]}
 
 
 def test_nothing_is_lost_doubled_or_wrong(build, tmp_path_factory):
