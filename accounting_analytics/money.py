@@ -111,9 +111,10 @@ def parse_amount(value: object, scale: int = DEFAULT_SCALE) -> ParsedAmount:
         raise AmountError(f"amount {_text(value)} has more than {PRECISION - scale} digits before the point")
     amount = EXACT.quantize(exact, _QUANTA[scale])
     is_noisy = exact != amount
-    max_noise = min(MAX_ROUNDING_NOISE, EXACT.divide(_QUANTA[scale], 100))
-    if is_noisy and EXACT.abs(EXACT.subtract(exact, amount)) > max_noise:
-        raise AmountError(f"amount {_text(value)} does not fit {scale} fraction digits")
+    if is_noisy:
+        max_noise = min(MAX_ROUNDING_NOISE, EXACT.divide(_QUANTA[scale], 100))
+        if EXACT.abs(EXACT.subtract(exact, amount)) > max_noise:
+            raise AmountError(f"amount {_text(value)} does not fit {scale} fraction digits")
     if amount.adjusted() >= PRECISION - scale:
         raise AmountError(f"amount {_text(value)} has more than {PRECISION - scale} digits before the point")
     return ParsedAmount(amount or abs(amount), is_noisy)
@@ -271,9 +272,12 @@ def _decimal(value: object) -> Decimal:
     return exact
 
 
+_NUMBER_CHARACTERS = frozenset("0123456789+-.eE")
+
+
 def _is_number_text(text: str) -> bool:
     """Whether only ASCII digits, signs, points and exponents occur; Decimal also accepts ``1_0`` and other scripts."""
-    return text.isascii() and bool(text) and set(text) <= set("0123456789+-.eE")
+    return bool(text) and _NUMBER_CHARACTERS.issuperset(text)
 
 
 def _text(value: object) -> str:

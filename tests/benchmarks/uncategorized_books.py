@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from accounting_analytics.chart_of_accounts import RequiredLedger
+from accounting_analytics.money import to_minor_units
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
 from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
@@ -386,25 +387,26 @@ def _opening():
     names = [name for _, names in CATEGORIES.values() for name in names]
     for name, amount in {"opening": Decimal(80_000), TRANSFER: Decimal(1), **dict.fromkeys(names, Decimal(1))}.items():
         transaction = NewTransaction(f"LAST YEAR {name.upper()}", id=f"txn_{ledger_id(name)}")
-        own = NewLine(ledger_id(CHECKING), "debit", amount, transaction=transaction)
-        yield NewJournalEntry(_noon(DISCOVER_FROM), "Last year", (own, NewLine(ledger_id(name), "credit", amount)))
+        own = NewLine(ledger_id(CHECKING), to_minor_units(amount), transaction=transaction)
+        other = NewLine(ledger_id(name), -to_minor_units(amount))
+        yield NewJournalEntry(_noon(DISCOVER_FROM), "Last year", (own, other))
 
 
 def _entry(payment, transaction_id):
     """Return the entry of a payment: uncategorized if it has a transaction id, else with its right category."""
-    size = payment.amount.copy_abs()
-    own, other = ("credit", "debit") if payment.amount < 0 else ("debit", "credit")
-    suspense = OUTFLOW if payment.amount < 0 else INFLOW
+    amount = to_minor_units(payment.amount)
+    suspense = OUTFLOW if amount < 0 else INFLOW
     right = ledger_id(payment.category)
-    parts = [(right, size)]
+    parts = [(right, -amount)]
     if transaction_id is not None:
-        parts = [(suspense, size - payment.categorized), (right, payment.categorized)]
+        categorized = to_minor_units(payment.categorized) * (1 if amount < 0 else -1)
+        parts = [(suspense, -amount - categorized), (right, categorized)]
     transaction = NewTransaction(payment.text, id=transaction_id)
-    lines = [NewLine(ledger, other, amount) for ledger, amount in parts if amount]
+    lines = [NewLine(ledger, units) for ledger, units in parts if units]
     return NewJournalEntry(
         _noon(payment.day),
         "Payment",
-        (NewLine(ledger_id(payment.account), own, size, transaction=transaction), *lines),
+        (NewLine(ledger_id(payment.account), amount, transaction=transaction), *lines),
     )
 
 

@@ -31,7 +31,7 @@ from accounting_analytics.service.bookkeeping.post_entries import (
 )
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
-from accounting_analytics.service.wire.stored_values import CHANGES
+from accounting_analytics.service.wire.stored_values import CHANGES, to_units
 
 FULL_EXPANSION = "ledger,transaction,journal_entry,opposing_ledger_ids"
 
@@ -42,6 +42,7 @@ class Books:
     def __init__(self, store, http, **options):
         self.store = store
         self.instance_id = create_instance(store, NewInstance(**options))
+        self.scale = store.instance(self.instance_id).scale
         self.token = issue_token(store, self.instance_id)
         self.http = http
         self._numbers = itertools.count(1)
@@ -85,9 +86,7 @@ class Books:
         for ledger_id, amount, *more in lines:
             tags = tuple(tag for tag in more if isinstance(tag, NewTag))
             transaction = next((one for one in more if isinstance(one, NewTransaction)), None)
-            signed = Decimal(amount)
-            side = "credit" if signed < 0 else "debit"
-            new.append(NewLine(ledger_id, side, abs(signed), transaction=transaction, tags=tags))
+            new.append(NewLine(ledger_id, to_units(Decimal(amount), self.scale), transaction=transaction, tags=tags))
         return post_entries(
             self.store, self.instance_id, [NewJournalEntry(moment, description, tuple(new), id=entry_id)]
         )[0]

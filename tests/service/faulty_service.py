@@ -12,7 +12,6 @@ import itertools
 import random
 from collections import Counter
 from contextlib import contextmanager
-from decimal import Decimal
 from typing import NamedTuple
 
 import msgspec
@@ -261,8 +260,7 @@ class FaultyService:
         other = next(ledger.id for ledger in ledgers if ledger.is_required and ledger.id != ledger_id)
         days = (query.end_date - query.start_date).days
         day = query.start_date + dt.timedelta(self._plan.random_for("late_entry", number).randint(0, days))
-        amount = Decimal(number).scaleb(-instance.scale)
-        lines = (NewLine(ledger_id, "debit", amount), NewLine(other, "credit", amount))
+        lines = (NewLine(ledger_id, number), NewLine(other, -number))
         entry = NewJournalEntry(dt.datetime.combine(day, dt.time(12), dt.UTC), f"late entry {number}", lines)
         try:
             post_entries(self._store, instance.id, [entry])

@@ -19,6 +19,7 @@ from accounting_analytics.service.bookkeeping.post_entries import (
 from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.web.server import running
+from accounting_analytics.service.wire.stored_values import to_units
 
 REQUIRED = {role: str(role) for role in REQUIRED_LEDGERS}
 """Ids of the required ledgers in books that are posted."""
@@ -54,7 +55,8 @@ class Access(NamedTuple):
 
 def post(store, instance_id, entries, time_zone="UTC"):
     """Post entries: each a day or an instant, an amount or a part for each ledger, perhaps a description and an id."""
-    post_entries(store, instance_id, [_journal_entry(time_zone, *entry) for entry in entries])
+    scale, zone = store.instance(instance_id).scale, ZoneInfo(time_zone)
+    post_entries(store, instance_id, [_journal_entry((scale, zone), *entry) for entry in entries])
 
 
 def post_to(database, instance_id, *entries):
@@ -63,19 +65,20 @@ def post_to(database, instance_id, *entries):
         post(store, instance_id, entries)
 
 
-def _journal_entry(time_zone, when, amounts, description="", entry_id=None):
+def _journal_entry(scale_and_zone, when, amounts, description="", entry_id=None):
+    scale, zone = scale_and_zone
     instant = when if isinstance(when, dt.datetime) else dt.datetime.fromisoformat(str(when))
     if instant.tzinfo is None:
         is_day = "T" not in str(when) and " " not in str(when)
-        instant = instant.replace(tzinfo=ZoneInfo(time_zone), **({"hour": 12} if is_day else {}))
+        instant = instant.replace(tzinfo=zone, **({"hour": 12} if is_day else {}))
     parts = amounts.items() if isinstance(amounts, dict) else amounts
-    return NewJournalEntry(instant, description, tuple(_line(*part) for part in parts), id=entry_id)
+    return NewJournalEntry(instant, description, tuple(_line(scale, *part) for part in parts), id=entry_id)
 
 
-def _line(ledger_id, part):
+def _line(scale, ledger_id, part):
     amount, transaction, description, tags = part if isinstance(part, Part) else Part(part)
     return NewLine(
-        ledger_id, "debit", Decimal(str(amount)),
+        ledger_id, to_units(Decimal(str(amount)), scale),
         transaction=NewTransaction(description, id=transaction) if transaction or description else None,
         tags=tuple(NewTag(*tag.split("=")) for tag in tags),
     )  # fmt: skip

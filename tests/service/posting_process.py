@@ -7,7 +7,6 @@ import datetime as dt
 import itertools
 import sys
 import time
-from decimal import Decimal
 from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
@@ -24,9 +23,9 @@ FILE = 10
 def post(store, instance, name):
     """Post one entry of three lines."""
     lines = (
-        NewLine("bank", "credit", Decimal("7.50")),
-        NewLine("food", "debit", Decimal("2.50")),
-        NewLine("rent", "debit", Decimal(5)),
+        NewLine("bank", -750),
+        NewLine("food", 250),
+        NewLine("rent", 500),
     )
     moment = dt.datetime(2025, 6, 1, tzinfo=dt.UTC)
     post_entries(store, instance, [NewJournalEntry(moment, "posted", lines, id=f"{name}.0")])

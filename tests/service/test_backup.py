@@ -6,7 +6,6 @@ import stat
 import threading
 import time
 from contextlib import closing
-from decimal import Decimal
 
 import pytest
 
@@ -33,7 +32,7 @@ def path(tmp_path):
                 create_ledger(store, name, NewLedger(kind, financial_account_type=kind)).id
                 for kind in ("bank_account", "loan")
             ]
-            lines = (NewLine(ledgers[0], "debit", Decimal(5)), NewLine(ledgers[1], "credit", Decimal(5)))
+            lines = (NewLine(ledgers[0], 500), NewLine(ledgers[1], -500))
             post_entries(store, name, [NewJournalEntry(NOON, "loan", lines)] * 12)
     return path
 

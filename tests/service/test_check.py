@@ -4,7 +4,6 @@ import datetime as dt
 import json
 import sqlite3
 from contextlib import closing
-from decimal import Decimal
 
 import pytest
 
@@ -44,8 +43,8 @@ def path(tmp_path):
         create_ledger(store, instance, ledger("food", parent_id="costs"))
         for number, (own, other) in enumerate([("bank", "rent"), ("savings", "rent"), ("bank", "savings")]):
             lines = (
-                NewLine(own, "credit", Decimal(5), transaction=NewTransaction(id=f"T{number}"), id=f"L{number}"),
-                NewLine(other, "debit", Decimal(5), tags=(NewTag("class", "north"),), id=f"O{number}"),
+                NewLine(own, -500, transaction=NewTransaction(id=f"T{number}"), id=f"L{number}"),
+                NewLine(other, 500, tags=(NewTag("class", "north"),), id=f"O{number}"),
             )
             post_entries(
                 store, instance, [NewJournalEntry(NOON + dt.timedelta(days=number), "entry", lines, id=f"E{number}")]
@@ -120,7 +119,7 @@ def test_changes_without_an_audit_row_are_found(path):
 def test_many_findings_are_counted(path):
     """Twenty findings of an invariant are listed, the rest is counted."""
     with Store.open(path) as store:
-        lines = (NewLine("bank", "debit", Decimal(1)), NewLine("rent", "credit", Decimal(1)))
+        lines = (NewLine("bank", 100), NewLine("rent", -100))
         post_entries(store, "books", [NewJournalEntry(NOON, "entry", lines)] * (MAX_FINDINGS + 5))
     found = findings(path, "UPDATE line_entries SET units = units + 1 WHERE ledger_pk = 8")
     assert len([one for one in found if one.invariant == "debits equal credits"]) == MAX_FINDINGS + 1
@@ -204,7 +203,7 @@ def test_the_check_of_a_postgresql_database(postgresql):
         instance = create_instance(store)
         create_ledger(store, instance, NewLedger("bank", financial_account_type="bank_account", id="bank"))
         create_ledger(store, instance, ledger("rent"))
-        lines = (NewLine("bank", "debit", Decimal(1)), NewLine("rent", "credit", Decimal(1)))
+        lines = (NewLine("bank", 100), NewLine("rent", -100))
         post_entries(store, instance, [NewJournalEntry(NOON, "entry", lines)] * 3)
         checked = check_books(store)
         assert (checked.findings, checked.entries, checked.lines) == ([], 3, 6)

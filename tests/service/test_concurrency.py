@@ -57,21 +57,16 @@ class Traffic:
         """Post one entry through the store and remember its lines."""
         number = next(self.numbers)
         cents = [rng.randrange(1, 10_000) for _ in categories]
-        side, other = rng.sample(["debit", "credit"], 2)
+        sign = rng.choice([1, -1])
         moment = NEW_YEAR + dt.timedelta(minutes=rng.randrange(300 * 24 * 60))
-        lines = [NewLine("bank", side, Decimal(sum(cents)) / 100, transaction=NewTransaction(id=f"T{number}"))]
-        lines += [NewLine(ledger, other, Decimal(part) / 100) for ledger, part in zip(categories, cents, strict=True)]
-        named = tuple(
-            NewLine(
-                line.ledger_id, line.debit_credit, line.amount, transaction=line.transaction, id=f"L{number}.{place}"
-            )
-            for place, line in enumerate(lines)
-        )
+        own = NewLine("bank", sign * sum(cents), transaction=NewTransaction(id=f"T{number}"), id=f"L{number}.0")
+        parts = enumerate(zip(categories, cents, strict=True), start=1)
+        named = (own, *(NewLine(ledger, -sign * part, id=f"L{number}.{place}") for place, (ledger, part) in parts))
         post_entries(
             self.books.store, self.books.instance_id, [NewJournalEntry(moment, "entry", named, id=f"E{number}")]
         )
         with self.lock:
-            self.cents += sum(cents) if side == "debit" else -sum(cents)
+            self.cents += sign * sum(cents)
             self.unmoved["bank"].add(named[0].id)
             self.unmoved["steady"] |= {line.id for line in named if line.ledger_id == "steady"}
             self.flows |= {line.id for line in named[1:]}

@@ -26,6 +26,7 @@ from accounting_analytics.service.bookkeeping.post_entries import (
     NewTransaction,
     post_entries,
 )
+from accounting_analytics.service.wire.stored_values import to_units
 
 LOCALTIME = "America/Sao_Paulo"
 STARTS = [None, None, dt.date(2011, 12, 30), dt.date(2018, 2, 18)]
@@ -274,14 +275,12 @@ class Machine(RuleBasedStateMachine):
         for ledger, amount in lines:
             tags = data.draw(st.frozensets(st.sampled_from(TAGS)))
             account = self.ledgers[ledger].account
-            side = (
-                "debit" if amount > 0 else "credit" if amount < 0 else data.draw(st.sampled_from(["debit", "credit"]))
-            )
+            side = "credit" if amount < 0 else "debit"
             number = next(self._numbers)
             line = Line(f"L{number}", ledger, side, amount, tags, f"T{number}" if account else None)
             entry.lines.append(line)
             transaction = NewTransaction(id=line.transaction) if account else None
-            posted.append(NewLine(ledger, side, abs(amount), transaction=transaction, tags=tuple(tags), id=line.id))
+            posted.append(NewLine(ledger, to_units(amount, 2), transaction=transaction, tags=tuple(tags), id=line.id))
         new = [NewJournalEntry(moment, "entry", tuple(posted), entry.id)]
         if self.start and self.day(entry, LOCALTIME) < self.start:
             with pytest.raises(PostingRefusedError, match=r"is before .*, the first day of the books"):

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from decimal import Decimal
 from itertools import count, islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -18,7 +17,7 @@ from sqlalchemy import Connection, Table, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from accounting_analytics.chart_of_accounts import DebitCredit
-from accounting_analytics.errors import AmountError, PostingRefusedError
+from accounting_analytics.errors import PostingRefusedError
 from accounting_analytics.money import format_amount, from_minor_units
 from accounting_analytics.service.bookkeeping.audit_log import record
 from accounting_analytics.service.storage import tables
@@ -31,7 +30,6 @@ from accounting_analytics.service.wire.stored_values import (
     check_text,
     derived_id,
     new_ids,
-    to_units,
 )
 
 if TYPE_CHECKING:
@@ -56,14 +54,13 @@ class NewTag(msgspec.Struct, frozen=True, order=True, gc=False):
 
 
 class NewLine(msgspec.Struct, frozen=True, gc=False):
-    """One line of a journal entry; a negative amount is posted as its magnitude on the other side.
+    """One line of a journal entry, in signed minor units: a debit is positive, and zero is a debit.
 
     A transaction is only on a ledger with a financial account type, where one is created if none is given.
     """
 
     ledger_id: str
-    debit_credit: str
-    amount: Decimal
+    units: int
     description: str = ""
     transaction: NewTransaction | None = None
     tags: tuple[NewTag, ...] = ()
@@ -116,13 +113,43 @@ def post_entries(store: Store, instance_id: str, entries: Iterable[NewJournalEnt
         return PostedJournal(connection, instance, ledgers).post(entries)
 
 
-class _CheckedLine(NamedTuple):
-    """A line with its ledger, signed units (debit positive) and the side that they are on."""
+class _NewRows:
+    """Rows of a table until they are written: values in the order of its columns, as a driver takes them."""
 
-    line: NewLine
-    ledger: StoredLedger
-    units: int
-    side: str
+    def __init__(self, connection: Connection, table: Table, name: str) -> None:
+        columns = table.c.keys()
+        marks = ["?" if connection.dialect.paramstyle == "qmark" else "%s"] * len(columns)
+        self._insert = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({', '.join(marks)})"  # noqa: S608 (our own names)
+        self._connection, self._table, self._name = connection, table, name
+        self._given_ids = set[str]()
+        self.rows: list[tuple[Any, ...]] = []
+
+    def choose_id(self, given: str | None, new: str) -> str:
+        """Return the given id, which may be used once, or else the new one."""
+        if given is None:
+            return new
+        if given in self._given_ids:
+            raise PostingRefusedError(f"{self._name} id {given!r} is used twice")
+        self._given_ids.add(check_id(given, self._name))
+        return given
+
+    def write(self) -> None:
+        """Insert the rows; by the driver itself, because SQLAlchemy takes as long again to look at every value."""
+        if self.rows:
+            self._connection.exec_driver_sql(self._insert, self.rows)
+
+    def clear(self) -> None:
+        """Begin the next batch."""
+        self.rows, self._given_ids = [], set()
+
+    def refuse_known_ids(self, instance: Instance) -> None:
+        """Refuse a given id that the books have already."""
+        for chunk in id_batches(sorted(self._given_ids)):
+            known = select(self._table.c.id).where(
+                self._table.c.instance_pk == instance.pk, self._table.c.id.in_(chunk)
+            )
+            if duplicate := self._connection.execute(known.limit(1)).scalar():
+                raise PostingRefusedError(f"{self._name} id {duplicate!r} is already in the books; nothing was posted")
 
 
 class PostedJournal:
@@ -133,12 +160,14 @@ class PostedJournal:
         self._instance = instance
         self._ledgers = ledgers
         self._zone = ZoneInfo(instance.localtime)
-        self._tags: dict[NewTag, int] = {}
-        self._next_key = _last_key(connection, tables.journal_entries) + 1
+        self._tag_keys: dict[NewTag, int] = {}
+        self._entry_keys = count(_last_key(connection, tables.journal_entries) + 1)
         self._line_keys = count(_last_key(connection, tables.line_entries) + 1)
-        self._new_ids = {prefix: new_ids(prefix) for prefix in ("ent", "lin", "txn")}
-        self._given_ids: dict[Table, set[str]] = {}
-        self._rows: dict[Table, list[dict[str, Any]]] = {}
+        self._entries = _NewRows(connection, tables.journal_entries, "journal entry")
+        self._lines = _NewRows(connection, tables.line_entries, "line")
+        self._transactions = _NewRows(connection, tables.transactions, "transaction")
+        self._tags = _NewRows(connection, tables.line_entry_tags, "tag")
+        self._entry_ids, self._transaction_ids = new_ids("ent"), new_ids("txn")
 
     def post(
         self,
@@ -148,109 +177,90 @@ class PostedJournal:
         source: Mapping[str, str] = MappingProxyType({}),
     ) -> list[str]:
         """Write entries with one audit row, which says where they come from, and return their ids."""
-        numbered = iter(enumerate(entries))
-        ids: list[str] = []
-        first_key = self._next_key
+        numbered = enumerate(entries)
+        posted: list[tuple[Any, ...]] = []
         while batch := list(islice(numbered, _BATCH_ENTRIES)):
-            ids.extend(self._post_batch(batch))
-        if ids:
-            keys = {"first_key": str(first_key), "last_key": str(first_key + len(ids) - 1)}
-            after = {**source, "entries": str(len(ids)), **keys}
+            posted += self._post_batch(batch)
+        if posted:
+            keys = {"first_key": str(posted[0][0]), "last_key": str(posted[-1][0])}
+            after = {**source, "entries": str(len(posted)), **keys}
             record(self._connection, self._instance, operation, {}, after)
-        return ids
+        return [entry_id for _, entry_id in posted]
 
-    def _post_batch(self, batch: list[tuple[int, NewJournalEntry]]) -> list[str]:
-        """Write some entries and return their ids."""
-        self._rows = {table: [] for table in _ROW_NAMES}
-        self._given_ids = {table: set() for table in _ROW_NAMES}
+    def _post_batch(self, batch: list[tuple[int, NewJournalEntry]]) -> list[tuple[int, str]]:
+        """Write some entries and return their keys and ids."""
+        all_rows = self._entries, self._lines, self._transactions, self._tags
+        for rows in all_rows:
+            rows.clear()
+        posted = []
         for number, entry in batch:
             try:
-                self._add(entry)
-            except (PostingRefusedError, AmountError) as error:
+                posted.append(self._add(entry))
+            except PostingRefusedError as error:
                 name = f" {entry.id!r}" if entry.id else ""
                 raise PostingRefusedError(
                     f"journal entry {number + 1}{name}: {error}; nothing was posted", entry_index=number
                 ) from error
-        self._write()
-        entries = self._rows[tables.journal_entries]
-        self._next_key += len(entries)
-        return [entry["id"] for entry in entries]
+        try:
+            with self._connection.begin_nested():
+                for rows in all_rows:
+                    rows.write()
+        except IntegrityError:
+            for rows in all_rows[:3]:
+                rows.refuse_known_ids(self._instance)
+            raise
+        return posted
 
-    def _add(self, entry: NewJournalEntry) -> None:
+    def _add(self, entry: NewJournalEntry) -> tuple[int, str]:
+        """Check an entry and keep its rows; return its key and id."""
         self._check_instant(entry.datetime)
-        lines = list(map(self._check_line, entry.lines))
-        if len(lines) < _MIN_LINES:
-            raise PostingRefusedError(f"an entry has at least {_MIN_LINES} lines, not {len(lines)}")
-        amounts = [line.units for line in lines]
-        if sum(amounts):
-            raise PostingRefusedError(self._describe_imbalance(amounts))
-        cash = moved_cash_ledger((line.ledger, line.units) for line in lines)
-        key = self._next_key + len(self._rows[tables.journal_entries])
-        row = {
-            "pk": key,
-            "instance_pk": self._instance.pk,
-            "id": self._choose_id(tables.journal_entries, entry.id, "ent"),
-            "datetime": entry.datetime,
-            "description": check_text(entry.description, "description"),
-            "cash_ledger_pk": cash.pk if cash else None,
-        }
-        self._rows[tables.journal_entries].append(row)
-        for line in lines:
-            self._add_line(key, entry.datetime, line)
+        if len(entry.lines) < _MIN_LINES:
+            raise PostingRefusedError(f"an entry has at least {_MIN_LINES} lines, not {len(entry.lines)}")
+        if sum([line.units for line in entry.lines]):
+            raise PostingRefusedError(self._describe_imbalance(entry))
+        ledgers = [self._find_ledger(line.ledger_id) for line in entry.lines]
+        cash = moved_cash_ledger(zip(ledgers, [line.units for line in entry.lines], strict=True))
+        key, entry_id = next(self._entry_keys), self._entries.choose_id(entry.id, next(self._entry_ids))
+        instant = tables.microseconds(entry.datetime)
+        description = check_text(entry.description, "description")
+        self._entries.rows.append((key, self._instance.pk, entry_id, instant, description, cash.pk if cash else None))
+        for number, (line, ledger) in enumerate(zip(entry.lines, ledgers, strict=True), start=1):
+            line_id = self._lines.choose_id(line.id, f"{entry_id}-{number}")
+            self._add_line(key, instant, line_id, line, ledger)
+        return key, entry_id
 
-    def _add_line(self, entry_key: int, moment: dt.datetime, checked: _CheckedLine) -> None:
-        line, ledger, units, side = checked
+    def _add_line(self, entry_key: int, instant: int, line_id: str, line: NewLine, ledger: StoredLedger) -> None:
         key = next(self._line_keys)
-        row = {
-            "pk": key,
-            "instance_pk": self._instance.pk,
-            "id": self._choose_id(tables.line_entries, line.id, "lin"),
-            "journal_entry_pk": entry_key,
-            "ledger_pk": ledger.pk,
-            "datetime": moment,
-            "debit_credit": side,
-            "units": units,
-            **{name: check_text(getattr(line, name), f"line {name}") for name in tables.LINE_TEXTS},
-        }
-        self._rows[tables.line_entries].append(row)
-        if ledger.financial_account_type is not None or line.transaction is not None:
-            self._add_transaction(key, line, ledger)
-        if line.tags:
-            tags = dict.fromkeys(map(self._tag_key, line.tags))
-            self._rows[tables.line_entry_tags].extend({"line_entry_pk": key, "tag_pk": tag} for tag in tags)
-
-    def _add_transaction(self, line_key: int, line: NewLine, ledger: StoredLedger) -> None:
-        if ledger.financial_account_type is None:
+        side = _DEBIT if line.units >= 0 else _CREDIT
+        texts = [check_text(getattr(line, name), f"line {name}") for name in tables.LINE_TEXTS]
+        self._lines.rows.append(
+            (key, self._instance.pk, line_id, entry_key, ledger.pk, instant, side, line.units, *texts)
+        )
+        if ledger.financial_account_type is not None:
+            self._add_transaction(key, line.transaction or NewTransaction(line.description))
+        elif line.transaction is not None:
             raise PostingRefusedError(
                 f"ledger {ledger.id!r} has no financial account type, so its lines have no transaction"
             )
-        transaction = line.transaction or NewTransaction(description=line.description)
+        if line.tags:
+            self._tags.rows += [(key, tag) for tag in dict.fromkeys(map(self._tag_key, line.tags))]
+
+    def _add_transaction(self, line_key: int, transaction: NewTransaction) -> None:
         if transaction.review_status not in REVIEW_STATUSES:
             raise PostingRefusedError(f"unknown status {transaction.review_status!r} of a transaction")
         source = transaction.source_account_id
-        row = {
-            "line_entry_pk": line_key,
-            "instance_pk": self._instance.pk,
-            "id": self._choose_id(tables.transactions, transaction.id, "txn"),
-            "description": check_text(transaction.description, "transaction description"),
-            "personal": bool(transaction.personal),
-            "posted_status": _POSTED_STATUS,
-            "review_status": transaction.review_status,
-            "source_account_id": None if source is None else check_text(source, "source_account_id"),
-            "categorization_method": AS_POSTED,
-        }
-        self._rows[tables.transactions].append(row)
-
-    def _write(self) -> None:
-        """Write the rows of a batch; constraints of the database find duplicate ids."""
-        try:
-            with self._connection.begin_nested():
-                for table, rows in self._rows.items():
-                    if rows:
-                        self._connection.execute(insert(table), rows)
-        except IntegrityError:
-            self._raise_duplicate_id()
-            raise
+        row = (
+            line_key,
+            self._instance.pk,
+            self._transactions.choose_id(transaction.id, next(self._transaction_ids)),
+            check_text(transaction.description, "transaction description"),
+            bool(transaction.personal),
+            _POSTED_STATUS,
+            transaction.review_status,
+            None if source is None else check_text(source, "source_account_id"),
+            AS_POSTED,
+        )
+        self._transactions.rows.append(row)
 
     def _check_instant(self, moment: dt.datetime) -> None:
         if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
@@ -268,49 +278,20 @@ class PostedJournal:
             raise PostingRefusedError(f"there is no ledger {ledger_id!r} in instance {self._instance.id!r}")
         return self._ledgers[ledger_id]
 
-    def _check_line(self, line: NewLine) -> _CheckedLine:
-        """Check ledger, side and amount of a line; a negative amount is on the other side."""
-        ledger = self._find_ledger(line.ledger_id)
-        if line.debit_credit not in _OTHER_SIDE:
-            raise PostingRefusedError(f"debit_credit must be 'debit' or 'credit', not {line.debit_credit!r}")
-        units = to_units(line.amount, self._instance.scale)
-        side = line.debit_credit if units >= 0 else _OTHER_SIDE[line.debit_credit]
-        return _CheckedLine(line, ledger, abs(units) if side == DebitCredit.DEBIT else -abs(units), side)
-
-    def _describe_imbalance(self, units: list[int]) -> str:
-        debits, credits_ = (
-            format_amount(from_minor_units(abs(sum(side)), self._instance.scale))
-            for side in ([unit for unit in units if unit > 0], [unit for unit in units if unit < 0])
-        )
-        return f"debits {debits} do not equal credits {credits_}"
-
-    def _choose_id(self, table: Table, given: str | None, prefix: str) -> str:
-        if given is None:
-            return next(self._new_ids[prefix])
-        if given in self._given_ids[table]:
-            raise PostingRefusedError(f"{_ROW_NAMES[table]} id {given!r} is used twice")
-        self._given_ids[table].add(check_id(given, _ROW_NAMES[table]))
-        return given
-
-    def _raise_duplicate_id(self) -> None:
-        for table, given in self._given_ids.items():
-            for chunk in id_batches(sorted(given)):
-                duplicate = self._connection.execute(
-                    select(table.c.id).where(table.c.instance_pk == self._instance.pk, table.c.id.in_(chunk)).limit(1)
-                ).scalar()
-                if duplicate is not None:
-                    raise PostingRefusedError(
-                        f"{_ROW_NAMES[table]} id {duplicate!r} is already in the books; nothing was posted"
-                    )
+    def _describe_imbalance(self, entry: NewJournalEntry) -> str:
+        debits = sum(max(line.units, 0) for line in entry.lines)
+        credits_ = -sum(min(line.units, 0) for line in entry.lines)
+        shown = [format_amount(from_minor_units(units, self._instance.scale)) for units in (debits, credits_)]
+        return f"debits {shown[0]} do not equal credits {shown[1]}"
 
     def _tag_key(self, tag: NewTag) -> int:
-        if tag not in self._tags:
+        if tag not in self._tag_keys:
             texts = (self._instance.id, tag.group, tag.name)  # books that are posted again have the same tags
             group_row = {"id": derived_id("tgr", *texts[:2]), "name": tag.group}
             group = self._find_or_create(tables.tag_groups, group_row, instance_pk=self._instance.pk)
             row = {"id": derived_id("tag", *texts), "name": tag.name, "instance_pk": self._instance.pk}
-            self._tags[tag] = self._find_or_create(tables.tags, row, tag_group_pk=group)
-        return self._tags[tag]
+            self._tag_keys[tag] = self._find_or_create(tables.tags, row, tag_group_pk=group)
+        return self._tag_keys[tag]
 
     def _find_or_create(self, table: Table, row: dict[str, Any], **within: int) -> int:
         """Key of the row with this name, which is created if there is none."""
@@ -323,16 +304,7 @@ class PostedJournal:
         return int(key)
 
 
-_OTHER_SIDE = {
-    DebitCredit.DEBIT.value: DebitCredit.CREDIT.value,
-    DebitCredit.CREDIT.value: DebitCredit.DEBIT.value,
-}
-_ROW_NAMES = {
-    tables.journal_entries: "journal entry",
-    tables.line_entries: "line",
-    tables.transactions: "transaction",
-    tables.line_entry_tags: "tag",
-}
+_DEBIT, _CREDIT = DebitCredit.DEBIT.value, DebitCredit.CREDIT.value
 
 
 def _last_key(connection: Connection, table: Table) -> int:

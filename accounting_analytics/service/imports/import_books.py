@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections import Counter, defaultdict
+from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pandas as pd
 
-from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import PostingRefusedError
 from accounting_analytics.messages import join_ids
-from accounting_analytics.money import DEFAULT_SCALE, EXACT, format_amount
+from accounting_analytics.money import DEFAULT_SCALE, format_amount, from_minor_units
 from accounting_analytics.periods import local_date, zone
 from accounting_analytics.service.bookkeeping.instances import (
     NewInstance,
@@ -190,7 +188,7 @@ def import_books(
         names = names_of_ledgers(current)
         paths = {ledger.id: names.path(ledger.id) for ledger in current}
         compared = compare_with_books(connection, instance, books, local, paths)
-        new = books.only(compared.new)
+        new = books.only(compared.new) if compared.known else books
         all_ledgers: list[NewLedger | StoredLedger] = [*new.ledgers, *current]
         if require_cash and not any(ledger.report_cash_flow for ledger in all_ledgers):
             _refuse_without_cash(books, errors)
@@ -257,24 +255,21 @@ def _accounts(
     """Accounts of the file in the order of their paths."""
     new_ledgers = {str(ledger.id): ledger for ledger in books.ledgers}
     ledgers: dict[str, NewLedger | StoredLedger] = {ledger.id: ledger for ledger in existing} | new_ledgers
-    sums: defaultdict[str, list[Decimal]] = defaultdict(lambda: [Decimal(0), Decimal(0)])
-    counts: Counter[str] = Counter()
-    quantum = Decimal(1).scaleb(-scale)
+    amounts: defaultdict[str, list[int]] = defaultdict(list)
     for entry in books.entries:
         for line in entry.lines:
-            side = int(line.debit_credit == DebitCredit.CREDIT)
-            sums[line.ledger_id][side] = EXACT.add(sums[line.ledger_id][side], line.amount)
-            counts[line.ledger_id] += 1
+            amounts[line.ledger_id].append(line.units)
     for account, ledger_id in sorted(books.ledger_ids.items()):
-        ledger = ledgers[ledger_id]
+        ledger, units = ledgers[ledger_id], amounts[ledger_id]
+        debits, credits_ = sum(one for one in units if one > 0), -sum(one for one in units if one < 0)
         yield ImportedAccount(
             account=paths.get(ledger_id, account),
             type=str(ledger.type),
             report_cash_flow=bool(ledger.report_cash_flow),
             is_new=ledger_id in new_ledgers,
-            lines=counts[ledger_id],
-            debits=format_amount(EXACT.quantize(sums[ledger_id][0], quantum)),
-            credits=format_amount(EXACT.quantize(sums[ledger_id][1], quantum)),
+            lines=len(units),
+            debits=format_amount(from_minor_units(debits, scale)),
+            credits=format_amount(from_minor_units(credits_, scale)),
         )
 
 

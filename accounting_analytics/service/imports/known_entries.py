@@ -15,7 +15,7 @@ from sqlalchemy import Connection, select
 from accounting_analytics.messages import quote
 from accounting_analytics.money import format_amount, from_minor_units
 from accounting_analytics.periods import local_date
-from accounting_analytics.service.bookkeeping.post_entries import AS_POSTED, NewJournalEntry, NewLine
+from accounting_analytics.service.bookkeeping.post_entries import AS_POSTED, NewJournalEntry
 from accounting_analytics.service.imports.account_paths import path_id
 from accounting_analytics.service.storage import tables
 from accounting_analytics.service.storage.store import id_batches
@@ -23,7 +23,6 @@ from accounting_analytics.service.wire.stored_values import (
     IMPORT_BOOKS,
     Instance,
     instance_suffix,
-    to_units,
 )
 
 if TYPE_CHECKING:
@@ -80,9 +79,7 @@ def compare_with_books(
     for entry_id, before in stored.items():
         after = entries[entry_id]
         books_lines = lines[before.key]
-        file_lines = Counter(
-            (created.get(line.ledger_id, line.ledger_id), _units(line, instance.scale)) for line in after.lines
-        )
+        file_lines = Counter((created.get(line.ledger_id, line.ledger_id), line.units) for line in after.lines)
         if before.key in recategorized:
             books_lines, file_lines = (_only(recategorized[before.key], one) for one in (books_lines, file_lines))
         if differences := texts.differences(before, after, books_lines, file_lines):
@@ -130,11 +127,6 @@ class _EntryTexts(NamedTuple):
             for ledger, units in lines.elements()
         ]
         return " and ".join(named) or "no such line"
-
-
-def _units(line: NewLine, scale: int) -> int:
-    units = to_units(line.amount, scale)
-    return units if line.debit_credit == "debit" else -units
 
 
 def _only(accounts: set[str], lines: _Lines) -> _Lines:

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
-from decimal import Decimal
 from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError
 from accounting_analytics.messages import shorten
-from accounting_analytics.money import PRECISION, parse_amount
+from accounting_analytics.money import parse_amount
 from accounting_analytics.service.bookkeeping.post_entries import REVIEW_STATUSES, NewTag, NewTransaction
 from accounting_analytics.service.imports.parsed_books import (
     FileLine,
@@ -36,9 +36,10 @@ from accounting_analytics.service.imports.parsed_books import (
     ParsedBooks,
     build_books,
 )
+from accounting_analytics.service.wire.stored_values import to_units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from accounting_analytics.service.imports.import_errors import ImportErrors
@@ -46,15 +47,13 @@ if TYPE_CHECKING:
 REQUIRED_COLUMNS = ("entry_id", "datetime", "entry_description", "ledger", "debit_credit", "amount")
 TRANSACTION_COLUMNS = ("transaction_id", "transaction_description", "personal", "review_status", "source_account_id")
 OPTIONAL_COLUMNS = ("description", *TRANSACTION_COLUMNS, "tags")
-_PERSONAL = {"": False, "false": False, "true": True}
-_EMPTY = frozenset({None, ""})
-_TRANSACTIONS = frozenset(TRANSACTION_COLUMNS)
-_BATCH_ROWS = 50_000
+_TEXT_COLUMNS = {*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS} - {"datetime", "amount", "personal"}
+_DEBIT, _CREDIT = DebitCredit.DEBIT.value, DebitCredit.CREDIT.value
 _PARQUET_MAGIC = b"PAR1"
 
 
-class _TableRows(NamedTuple):
-    """Column names of a file, and its rows as (location, values in the order of the columns)."""
+class _Table(NamedTuple):
+    """Column names of a file, and its rows as (location, values in the order of the columns); no value is None."""
 
     columns: tuple[str, ...]
     rows: Iterator[tuple[str, Sequence[Any]]]
@@ -62,24 +61,11 @@ class _TableRows(NamedTuple):
 
 def read_line_table(path: Path, options: ImportOptions, errors: ImportErrors) -> ParsedBooks:
     """Read the rows of a line table into ledgers and balanced entries; what is wrong with a row is an error."""
-    table = _parquet_rows(path, errors) if _is_parquet(path, errors) else _csv_rows(path, errors)
+    table = _parquet_table(path, errors) if _is_parquet(path, errors) else _csv_table(path, errors)
     _check_columns(table.columns, errors)
-    instants, amounts = InstantParser(options.time_zone), _AmountParser(options.scale)
-    has_transactions = not _TRANSACTIONS.isdisjoint(table.columns)
-
-    def lines() -> Iterator[FileLine]:
-        for location, values in table.rows:
-            row = dict(zip(table.columns, values, strict=True))
-            try:
-                yield _line(location, row, instants, amounts, has_transactions=has_transactions)
-            except (ValueError, AmountError) as error:
-                entry_id, moment, text = (
-                    str(row[name] or "") for name in ("entry_id", "datetime", "entry_description")
-                )
-                errors.add_line(location, str(error), entry_id.strip() or None, date=moment[:10], description=text)
-
-    books = build_books(lines(), options, errors)
-    return replace(books, local_count=instants.local_count)
+    reader = _RowReader(table.columns, options)
+    books = build_books(reader.lines(table.rows, errors), options, errors)
+    return replace(books, local_count=reader.instants.local_count)
 
 
 def _check_columns(columns: tuple[str, ...], errors: ImportErrors) -> None:
@@ -105,73 +91,81 @@ def _check_columns(columns: tuple[str, ...], errors: ImportErrors) -> None:
     errors.raise_if_any()
 
 
-def _line(
-    location: str, row: dict[str, Any], instants: InstantParser, amounts: _AmountParser, *, has_transactions: bool
-) -> FileLine:
-    """Line of a row."""
-    entry_id, account = _required_text(row, "entry_id"), _required_text(row, "ledger")
-    entry_description, description = _text(row, "entry_description"), _text(row, "description")
-    transaction = _transaction(row, description or entry_description) if has_transactions else None
-    return FileLine(
-        location=location,
-        entry_id=entry_id,
-        instant=instants.parse(row["datetime"]),
-        entry_description=entry_description,
-        account=account,
-        signed=_signed(amounts.parse(row["amount"]), row["debit_credit"]),
-        description=description,
-        transaction=transaction,
-        tags=_tags(_text(row, "tags")),
-        must_be_transaction=transaction is not None,
-    )
+class _RowReader:
+    """Reads rows with given columns into lines; each distinct amount and instant is parsed once."""
 
+    def __init__(self, columns: tuple[str, ...], options: ImportOptions) -> None:
+        self.instants = InstantParser(options.time_zone)
+        self._scale, self._width = options.scale, len(columns)
+        self._units: dict[object, int] = {}
+        at = {name: position for position, name in enumerate(columns)}
+        self._required = itemgetter(*(at[name] for name in REQUIRED_COLUMNS))
+        self._description, self._tags = at.get("description"), at.get("tags")
+        self._transaction = {name: at[name] for name in TRANSACTION_COLUMNS if name in at}
 
-def _text(row: dict[str, Any], name: str) -> str:
-    value = row.get(name)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise ValueError(f"{name} {value!r} is not text")  # noqa: TRY004 (one exception type for every invalid value)
-    return value
+    def lines(self, rows: Iterable[tuple[str, Sequence[Any]]], errors: ImportErrors) -> Iterator[FileLine]:
+        """Lines of the rows; what is wrong with a row is an error, too many or too few fields too."""
+        for location, row in rows:
+            if len(row) != self._width:
+                errors.add_line(location, f"has {len(row)} fields, the header has {self._width}", None)
+                continue
+            try:
+                yield self._line(location, row)
+            except (ValueError, AmountError) as error:
+                entry_id, moment, text, *_ = map(str, self._required(row))
+                errors.add_line(location, str(error), entry_id.strip() or None, date=moment[:10], description=text)
 
+    def _line(self, location: str, row: Sequence[Any]) -> FileLine:
+        entry_id, moment, entry_description, account, side, amount = self._required(row)
+        if not entry_id.strip() or not account.strip():
+            raise ValueError(f"{'ledger' if entry_id.strip() else 'entry_id'} is empty")
+        units = self._units.get(amount)
+        if units is None:
+            units = self._units[amount] = self._parse_amount(amount)
+        if side == _CREDIT:
+            units = -units
+        elif side != _DEBIT:
+            raise ValueError(f"debit_credit must be 'debit' or 'credit', not {side!r}")
+        description = "" if self._description is None else row[self._description]
+        transaction = self._read_transaction(row, description or entry_description) if self._transaction else None
+        return FileLine(
+            location,
+            entry_id,
+            self.instants.parse(moment),
+            entry_description,
+            account,
+            units,
+            description,
+            transaction,
+            () if self._tags is None else _tags(row[self._tags]),
+            transaction is not None,
+        )
 
-def _required_text(row: dict[str, Any], name: str) -> str:
-    text = _text(row, name)
-    if not text.strip():
-        raise ValueError(f"{name} is empty")
-    return text
+    def _parse_amount(self, value: object) -> int:
+        """Exact minor units of an amount; float rounding noise is refused too: files contain decimal text."""
+        parsed = parse_amount(value, self._scale)
+        if parsed.rounding_noise_removed:
+            raise AmountError(f"amount {value} does not fit {self._scale} fraction digits")
+        return to_units(parsed.amount, self._scale)
 
-
-def _signed(amount: Decimal, side: object) -> Decimal:
-    if side == DebitCredit.DEBIT:
-        return amount
-    if side == DebitCredit.CREDIT:
-        return amount.copy_negate()  # unary minus would round to the context precision
-    raise ValueError(f"debit_credit must be 'debit' or 'credit', not {side!r}")
-
-
-def _transaction(row: dict[str, Any], description: str) -> NewTransaction | None:
-    """Transaction of a line, or None if all its columns are empty."""
-    if all(row.get(name) in _EMPTY for name in TRANSACTION_COLUMNS):
-        return None
-    status = _text(row, "review_status") or "unreviewed"
-    if status not in REVIEW_STATUSES:
-        raise ValueError(f"review_status must be 'reviewed' or 'unreviewed', not {status!r}")
-    return NewTransaction(
-        description=_text(row, "transaction_description") or description,
-        personal=_personal(row.get("personal") or ""),
-        review_status=status,
-        source_account_id=_text(row, "source_account_id") or None,
-        id=_text(row, "transaction_id") or None,
-    )
-
-
-def _personal(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.lower() in _PERSONAL:
-        return _PERSONAL[value.lower()]
-    raise ValueError(f"personal must be true or false, not {value!r}")
+    def _read_transaction(self, row: Sequence[Any], description: str) -> NewTransaction | None:
+        """Transaction of a line, or None if all its columns are empty."""
+        given = {name: row[position] for name, position in self._transaction.items() if row[position] != ""}
+        if not given:
+            return None
+        status = given.get("review_status", "unreviewed")
+        if status not in REVIEW_STATUSES:
+            raise ValueError(f"review_status must be 'reviewed' or 'unreviewed', not {status!r}")
+        personal = given.get("personal", False)
+        if str(personal).lower() not in {"true", "false"}:
+            raise ValueError(f"personal must be true or false, not {personal!r}")
+        return NewTransaction(
+            description=given.get("transaction_description", description),
+            personal=str(personal).lower() == "true",
+            review_status=status,
+            source_account_id=given.get("source_account_id"),
+            id=given.get("transaction_id"),
+        )
 
 
 @lru_cache(maxsize=4096)
@@ -187,28 +181,6 @@ def _parse_tag(text: str) -> NewTag:
     return NewTag(group, name)
 
 
-class _AmountParser:
-    """Parses amounts exactly at one scale, each distinct value once."""
-
-    def __init__(self, scale: int) -> None:
-        self._scale = scale
-        self._quantum = Decimal(1).scaleb(-scale)
-        self._digits = PRECISION - scale
-        self._parsed: dict[object, Decimal] = {}
-
-    def parse(self, value: object) -> Decimal:
-        """Exact amount of a value; float rounding noise is refused too: files contain decimal text."""
-        if isinstance(value, Decimal) and value.same_quantum(self._quantum) and value.adjusted() < self._digits:
-            return value or abs(value)  # minus zero becomes zero
-        amount = self._parsed.get(value)
-        if amount is None:
-            parsed = parse_amount(value, self._scale)
-            if parsed.rounding_noise_removed:
-                raise AmountError(f"amount {value} does not fit {self._scale} fraction digits")
-            amount = self._parsed[value] = parsed.amount
-        return amount
-
-
 def _is_parquet(path: Path, errors: ImportErrors) -> bool:
     """Whether a file is Parquet, by its first bytes."""
     try:
@@ -218,28 +190,13 @@ def _is_parquet(path: Path, errors: ImportErrors) -> bool:
         errors.fail(f"it cannot be read ({error.strerror})")
 
 
-def _csv_rows(path: Path, errors: ImportErrors) -> _TableRows:
-    """Rows of a comma-separated UTF-8 file; a row with too many or too few fields is an error."""
-    lines = _read_csv(path, errors)
-    first = next(lines, None)
-    if first is None:
+def _csv_table(path: Path, errors: ImportErrors) -> _Table:
+    """Rows of a comma-separated UTF-8 file."""
+    rows = _read_csv(path, errors)
+    header = next(rows, None)
+    if header is None:
         errors.fail("it is empty")
-    columns = tuple(name.strip() for name in first[1])
-    return _TableRows(columns, _check_widths(len(columns), lines, errors))
-
-
-def _parquet_rows(path: Path, errors: ImportErrors) -> _TableRows:
-    """Rows of a Parquet file."""
-    try:
-        table = pq.read_table(path)
-        table = table.cast(pa.schema([_microsecond_field(column) for column in table.schema]))
-    except (OSError, pa.ArrowException) as error:
-        errors.fail(f"it cannot be read as Parquet ({str(error).splitlines()[0]})")
-    columns = tuple(table.column_names)
-    nested = [column.name for column in table.schema if pa.types.is_nested(column.type)]
-    if nested:
-        errors.fail(f"these columns contain lists or structures, not values: {', '.join(nested)}")
-    return _TableRows(columns, _read_table(table))
+    return _Table(tuple(name.strip() for name in header[1]), rows)
 
 
 def _read_csv(path: Path, errors: ImportErrors) -> Iterator[tuple[str, Sequence[Any]]]:
@@ -260,24 +217,25 @@ def _read_csv(path: Path, errors: ImportErrors) -> Iterator[tuple[str, Sequence[
         errors.fail(f"it is not valid CSV ({error})", f"line {reader.line_num}")
 
 
-def _check_widths(
-    width: int, lines: Iterator[tuple[str, Sequence[Any]]], errors: ImportErrors
-) -> Iterator[tuple[str, Sequence[Any]]]:
-    for location, fields in lines:
-        if len(fields) == width:
-            yield location, fields
-        else:
-            errors.add_line(location, f"has {len(fields)} fields, the header has {width}", None)
+def _parquet_table(path: Path, errors: ImportErrors) -> _Table:
+    """Rows of a Parquet file, whose columns of text are text; a value that is missing is empty text."""
+    try:
+        table = pq.read_table(path)
+        columns = {name: _parquet_column(name, table[name], errors) for name in table.column_names}
+    except (OSError, KeyError, pa.ArrowException) as error:
+        errors.fail(f"it cannot be read as Parquet ({str(error).splitlines()[0]})")
+    numbered = enumerate(zip(*columns.values(), strict=True), start=1)
+    return _Table(tuple(table.column_names), ((f"row {number}", values) for number, values in numbered))
 
 
-def _read_table(table: pa.Table) -> Iterator[tuple[str, Sequence[Any]]]:
-    number = 0
-    for batch in table.to_batches(max_chunksize=_BATCH_ROWS):
-        for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            number += 1
-            yield f"row {number}", values
-
-
-def _microsecond_field(column: pa.Field) -> pa.Field:
-    """Field with instants in microseconds; finer instants fail the cast."""
-    return column.with_type(pa.timestamp("us", column.type.tz)) if pa.types.is_timestamp(column.type) else column
+def _parquet_column(name: str, column: pa.ChunkedArray, errors: ImportErrors) -> Iterator[Any]:
+    """Values of a column; instants finer than microseconds fail the cast."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
+    if name in _TEXT_COLUMNS and not is_text:
+        errors.fail(f"the column {name} is not text, but {kind}")
+    if pa.types.is_nested(kind):
+        errors.fail(f"the column {name} has lists or structures, not values")
+    if pa.types.is_timestamp(kind):
+        column = column.cast(pa.timestamp("us", kind.tz))
+    return ("" if value is None else value for chunk in column.chunks for value in chunk.to_pylist())

@@ -5,16 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import re
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import PostingRefusedError
 from accounting_analytics.messages import join_ids
-from accounting_analytics.money import DEFAULT_SCALE, EXACT, format_amount
+from accounting_analytics.money import DEFAULT_SCALE, format_amount, from_minor_units
 from accounting_analytics.periods import as_utc, local_date, zone
 from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction
 from accounting_analytics.service.imports.account_paths import AccountMapping, map_accounts
@@ -22,7 +19,6 @@ from accounting_analytics.service.wire.stored_values import check_id
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
-    from zoneinfo import ZoneInfo
 
     from accounting_analytics.service.bookkeeping.ledgers import NewLedger
     from accounting_analytics.service.imports.import_errors import ImportErrors
@@ -30,19 +26,20 @@ if TYPE_CHECKING:
 
 _MAX_NAMED = 3
 _NOON = dt.time(12)
+_COLUMN_OF = {"instant": "datetime", "entry_description": "entry_description"}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?")
 
 
 class FileLine(msgspec.Struct, frozen=True, gc=False):
-    """One line entry of a file: account by path or id, amount signed (debit positive)."""
+    """One line entry of a file: account by path or id, signed minor units (debit positive)."""
 
     location: str
     entry_id: str
     instant: dt.datetime
     entry_description: str
     account: str
-    signed: Decimal
+    units: int
     description: str = ""
     transaction: NewTransaction | None = None
     tags: tuple[NewTag, ...] = ()
@@ -171,11 +168,10 @@ def build_books(
     if not entries:
         errors.raise_if_any()
         errors.fail("it has no lines to import")
-    local = zone(options.time_zone)
     for entry_id, entry_lines in entries.items():
         # an entry without an invalid line would not balance, which is not its problem
         if not errors.lost_lines and entry_id not in errors.incomplete:
-            _check_entry(entry_id, entry_lines, local, errors)
+            _check_entry(entry_id, entry_lines, options, errors)
     for entry_id, entry_starts in starts.items():
         _check_duplicate(entry_id, entries[entry_id], entry_starts, errors)
     if starts:
@@ -217,9 +213,8 @@ def _group_by_entry(
     return entries, accounts, starts
 
 
-def _check_entry(entry_id: str, lines: list[FileLine], local: ZoneInfo, errors: ImportErrors) -> None:
+def _check_entry(entry_id: str, lines: list[FileLine], options: ImportOptions, errors: ImportErrors) -> None:
     first = lines[0]
-    balance = reduce(EXACT.add, [line.signed for line in lines])
     problems = []
     try:
         check_id(entry_id, "entry")
@@ -227,18 +222,16 @@ def _check_entry(entry_id: str, lines: list[FileLine], local: ZoneInfo, errors: 
         problems.append((first.location, str(error)))
     if len(lines) == 1:
         problems.append((first.location, f"entry {entry_id!r} has only one line; an entry has at least two"))
-    elif balance:
-        text = f"does not balance: debits exceed credits by {format_amount(balance)}"
+    elif balance := sum([line.units for line in lines]):
+        text = f"does not balance: debits exceed credits by {format_amount(from_minor_units(balance, options.scale))}"
         problems.append((first.location, f"entry {entry_id!r} ({len(lines)} lines) {text}"))
-    for line in lines[1:]:
-        for name, same in (
-            ("datetime", line.instant == first.instant),
-            ("entry_description", line.entry_description == first.entry_description),
-        ):
-            if not same:
-                problems.append((line.location, f"entry {entry_id!r} has a different {name} than on {first.location}"))
+    for line in lines:
+        for name in ("instant", "entry_description"):
+            if getattr(line, name) != getattr(first, name):
+                text = f"has a different {_COLUMN_OF[name]} than on {first.location}"
+                problems.append((line.location, f"entry {entry_id!r} {text}"))
     for location, problem in problems:
-        day = local_date(first.instant, local).isoformat()
+        day = local_date(first.instant, zone(options.time_zone)).isoformat()
         errors.add(location, problem, date=day, description=first.entry_description)
 
 
@@ -246,9 +239,9 @@ def _check_duplicate(entry_id: str, lines: list[FileLine], starts: list[int], er
     """Refuse an entry whose lines occur twice, as in a file that was concatenated with itself."""
     parts = [lines[start:end] for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)]
     contents = {
-        tuple((line.account, line.signed, line.description, line.transaction) for line in part) for part in parts
+        tuple((line.account, line.units, line.description, line.transaction) for line in part) for part in parts
     }
-    if len(contents) == 1 and not reduce(EXACT.add, [line.signed for line in parts[0]]):
+    if len(contents) == 1 and not sum(line.units for line in parts[0]):
         errors.add(
             parts[1][0].location,
             f"entry {entry_id!r} is already in the file with the same lines, on {parts[0][0].location}: "
@@ -271,23 +264,17 @@ def _check_transactions(entries: Iterable[list[FileLine]], mapping: AccountMappi
 
 
 def _build_entry(entry_id: str, lines: list[FileLine], mapping: AccountMapping, id_suffix: str) -> NewJournalEntry:
-    return NewJournalEntry(
-        datetime=lines[0].instant,
-        description=lines[0].entry_description,
-        lines=tuple(
-            NewLine(
-                ledger_id=mapping.ledger_ids[line.account],
-                debit_credit=DebitCredit.CREDIT if line.signed < 0 else DebitCredit.DEBIT,
-                amount=line.signed.copy_abs(),
-                description=line.description,
-                transaction=_transaction(line, id_suffix) if line.account in mapping.financial else None,
-                tags=line.tags,
-                id=f"{entry_id}-{number}",
-            )
-            for number, line in enumerate(lines, start=1)
-        ),
-        id=entry_id,
-    )
+    new_lines = [
+        NewLine(
+            mapping.ledger_ids[line.account],
+            line.units,
+            line.description,
+            _transaction(line, id_suffix) if line.account in mapping.financial else None,
+            line.tags,
+        )
+        for line in lines
+    ]
+    return NewJournalEntry(lines[0].instant, lines[0].entry_description, tuple(new_lines), entry_id)
 
 
 def _transaction(line: FileLine, id_suffix: str) -> NewTransaction:

@@ -7,13 +7,12 @@ import shlex
 from collections import Counter, defaultdict
 from dataclasses import replace
 from decimal import Decimal
-from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.errors import AmountError
 from accounting_analytics.ledger_names import PATH_SEPARATOR
 from accounting_analytics.messages import join_ids
-from accounting_analytics.money import EXACT, format_amount, parse_amount
+from accounting_analytics.money import EXACT, MAX_SCALE, format_amount, from_minor_units, parse_amount
 from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.imports.account_paths import TYPE_OF_ROOT
 from accounting_analytics.service.imports.parsed_books import (
@@ -23,6 +22,7 @@ from accounting_analytics.service.imports.parsed_books import (
     ParsedBooks,
     build_books,
 )
+from accounting_analytics.service.wire.stored_values import to_units
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,7 +34,6 @@ ROUNDING = "equity:rounding"
 VIRTUAL = "equity:virtual"
 """Account that balances unbalanced virtual postings."""
 _MAX_NAMED = 5
-_ZERO = Decimal(0)
 
 
 class PricedPosting(NamedTuple):
@@ -94,7 +93,7 @@ class _Builder:
         self.options, self.errors, self.types, self.notes = options, errors, types, notes
         self.instants = InstantParser(options.time_zone)
         self.quantum = Decimal(1).scaleb(-options.scale)
-        self.rounded: list[Decimal] = []
+        self.rounded: list[int] = []
         self.changes: defaultdict[str, Decimal] = defaultdict(Decimal)
         self.moved: list[str] = []
         self.joined: list[str] = []
@@ -230,25 +229,24 @@ class _Builder:
                 f", most {named}; --scale gives a new database more digits"
             )
         if self.rounded:
-            total = reduce(EXACT.add, self.rounded)
+            total, most = sum(self.rounded), max(map(abs, self.rounded))
+            shown = [format_amount(from_minor_units(units, self.options.scale)) for units in (total, most)]
             self.notes.append(
                 f"what remained of {len(self.rounded)} entries after rounding is on {ROUNDING}: "
-                f"{format_amount(total)} in all, at most {format_amount(max(map(abs, self.rounded)))} in one"
+                f"{shown[0]} in all, at most {shown[1]} in one"
             )
 
     def _entry_lines(self, entry: JournalEntry, entry_id: str) -> list[FileLine]:
         has_prices = any(posting.is_converted for posting in entry.postings)
-        amounts: list[Decimal] = []
+        amounts: list[int] = []
         for posting in entry.postings:
             try:
-                amounts.append(self._amount(posting, may_round=has_prices))
+                amounts.append(self._units(posting, may_round=has_prices))
             except AmountError as error:
+                amounts.append(0)
                 self.errors.add_line(
                     posting.location, str(error), entry_id, date=entry.date, description=entry.description
                 )
-        if len(amounts) < len(entry.postings):
-            self.errors.incomplete.add(entry_id)
-            amounts += [_ZERO] * (len(entry.postings) - len(amounts))
         try:
             instant = self.instants.parse(self._day(entry, entry_id))
         except ValueError as error:
@@ -261,28 +259,28 @@ class _Builder:
                 instant=instant,
                 entry_description=entry.description,
                 account=self._path(posting.account),
-                signed=amount,
+                units=units,
                 description=posting.comment,
                 transaction=NewTransaction(
                     entry.description, review_status="reviewed" if posting.is_reviewed else "unreviewed"
                 ),
             )
-            for posting, amount in zip(entry.postings, amounts, strict=True)
+            for posting, units in zip(entry.postings, amounts, strict=True)
         ]
-        remainder = reduce(EXACT.add, amounts, _ZERO)
-        if remainder and has_prices and abs(remainder) <= self._tolerance(entry):
-            self.rounded.append(EXACT.minus(remainder))
-            rest = FileLine(entry.location, entry_id, instant, entry.description, ROUNDING, EXACT.minus(remainder))
-            lines.append(rest)
+        remainder = sum(amounts)
+        if remainder and has_prices and from_minor_units(abs(remainder), self.options.scale) <= self._tolerance(entry):
+            self.rounded.append(-remainder)
+            lines.append(FileLine(entry.location, entry_id, instant, entry.description, ROUNDING, -remainder))
         return lines
 
-    def _amount(self, posting: PricedPosting, *, may_round: bool) -> Decimal:
+    def _units(self, posting: PricedPosting, *, may_round: bool) -> int:
+        """Minor units of a posting, which may be rounded if its entry has prices."""
         if may_round:
-            rounded = EXACT.quantize(posting.value, self.quantum) or abs(_ZERO)
+            rounded = EXACT.quantize(posting.value, self.quantum)
             change = EXACT.subtract(rounded, posting.value)
             self.changes[posting.account] = EXACT.add(self.changes[posting.account], change)
-            return rounded
-        parsed = parse_amount(posting.value, 10)
+            return to_units(rounded, self.options.scale)
+        parsed = parse_amount(posting.value, MAX_SCALE)
         amount = EXACT.quantize(parsed.amount, self.quantum)
         if amount != parsed.amount or parsed.rounding_noise_removed:
             digits = -int(posting.value.normalize().as_tuple().exponent)
@@ -290,7 +288,7 @@ class _Builder:
                 f"{posting.value:f} {posting.commodity} has {digits} fraction digits, and the books have "
                 f"{self.options.scale}: import into a new database with --scale {digits}"
             )
-        return amount or abs(_ZERO)
+        return to_units(amount, self.options.scale)
 
     def _tolerance(self, entry: JournalEntry) -> Decimal:
         """How far an entry with prices may be from balance: a unit of its coarsest amount for each posting."""

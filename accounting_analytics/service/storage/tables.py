@@ -65,11 +65,16 @@ class Instant(UserDefinedType[dt.datetime]):
 
     def bind_processor(self, dialect: Dialect) -> Callable[[dt.datetime | None], int | None]:  # noqa: ARG002 (of the base)
         """Return how a value is stored."""
-        return lambda value: None if value is None else (value - _EPOCH) // _MICROSECOND
+        return lambda value: None if value is None else microseconds(value)
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[int | None], dt.datetime | None]:  # noqa: ARG002 (of the base)
         """Return how a value is read."""
         return lambda value: None if value is None else _EPOCH + value * _MICROSECOND
+
+
+def microseconds(instant: dt.datetime) -> int:
+    """Microseconds since 1970 of an aware instant, as it is stored."""
+    return (instant - _EPOCH) // _MICROSECOND
 
 
 metadata = MetaData()

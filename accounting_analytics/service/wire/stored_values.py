@@ -77,7 +77,7 @@ def check_header_id(identifier: str, what: str) -> str:
 
 def check_text(value: str, what: str, *, most: int | None = None) -> str:
     """Return a text; refuse NUL and lone surrogates, which no database keeps, and a text that is too long."""
-    if not isinstance(value, str) or "\0" in value or not _is_unicode(value):
+    if not isinstance(value, str) or "\0" in value or not (value.isascii() or _is_unicode(value)):
         raise PostingRefusedError(f"{what} must be Unicode text without NUL characters")
     if most is not None and len(value) > most:
         raise PostingRefusedError(f"{what} has {len(value)} characters, more than {most}")
@@ -86,8 +86,6 @@ def check_text(value: str, what: str, *, most: int | None = None) -> str:
 
 def _is_unicode(value: str) -> bool:
     """Whether text can be written as UTF-8: a lone surrogate cannot."""
-    if value.isascii():
-        return True
     try:
         value.encode()
     except UnicodeEncodeError:

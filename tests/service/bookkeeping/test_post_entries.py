@@ -29,40 +29,32 @@ def ledgers(books):
     return books.bank(), books.category()
 
 
-ONE = Decimal(1)
 UNKNOWN_STATUS = NewTransaction(review_status="seen")
 
 
 @pytest.mark.parametrize(
     ("described", "fields", "message"),
     [
-        ((("debit", ONE), ("credit", Decimal("1.01"))), {}, "debits 1.00 do not equal credits 1.01"),
-        ((("debit", Decimal("1.005")), ("credit", Decimal("1.005"))), {}, "1.005 does not fit 2 fraction digits"),
-        ((("debit", 1.5), ("credit", 1.5)), {}, "not 1.5"),
-        ((("left", ONE), ("credit", ONE)), {}, "debit_credit"),
-        ((("debit", ONE, {"ledger_id": "nowhere"}), ("credit", ONE)), {}, "no ledger 'nowhere'"),
-        ((("debit", Decimal(0)), None), {}, "at least 2 lines"),
-        ((None, None), {}, "at least 2 lines"),
-        ((("debit", ONE), ("credit", ONE)), {"when": NOON.replace(tzinfo=None)}, "no time zone"),
-        ((("debit", ONE), ("credit", ONE)), {"when": dt.datetime.max.replace(tzinfo=dt.UTC)}, "end of the calendar"),
-        ((("debit", ONE), ("credit", ONE, {"transaction": NewTransaction()})), {}, "have no transaction"),
-        ((("debit", ONE, {"transaction": UNKNOWN_STATUS}), ("credit", ONE)), {}, "unknown status"),
-        ((("debit", ONE, {"id": "a/b"}), ("credit", ONE)), {}, "line id 'a/b' cannot be used"),
-        ((("debit", ONE, {"id": "x"}), ("credit", ONE, {"id": "x"})), {}, "line id 'x' is used twice"),
-        ((("debit", ONE, {"description": "a\0b"}), ("credit", ONE)), {}, "NUL"),
-        ((("debit", ONE, {"tags": (NewTag("", "x"),)}), ("credit", ONE)), {}, "need a name"),
+        (({"units": 100}, {"units": -101}), {}, "debits 1.00 do not equal credits 1.01"),
+        (({"ledger_id": "nowhere"}, {}), {}, "no ledger 'nowhere'"),
+        (({"units": 0}, None), {}, "at least 2 lines"),
+        (({}, {}), {"when": NOON.replace(tzinfo=None)}, "no time zone"),
+        (({}, {}), {"when": dt.datetime.max.replace(tzinfo=dt.UTC)}, "end of the calendar"),
+        (({}, {"transaction": NewTransaction()}), {}, "have no transaction"),
+        (({"transaction": UNKNOWN_STATUS}, {}), {}, "unknown status"),
+        (({"id": "a/b"}, {}), {}, "line id 'a/b' cannot be used"),
+        (({"id": "x"}, {"id": "x"}), {}, "line id 'x' is used twice"),
+        (({"description": "a\0b"}, {}), {}, "NUL"),
+        (({"tags": (NewTag("", "x"),)}, {}), {}, "need a name"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_bad_entry_is_refused_and_nothing_is_posted(books, ledgers, described, fields, message):
     """The message has the problem and the entry; the valid entry before it is not posted either."""
     bank, rent = ledgers
-    good = entry(NewLine(bank, "debit", Decimal(5)), NewLine(rent, "credit", Decimal(5)))
-    lines = []
-    for ledger_id, line in zip((bank, rent), described, strict=True):
-        if line:
-            side, amount, *more = line
-            lines.append(NewLine(**{"ledger_id": ledger_id, "debit_credit": side, "amount": amount} | dict(*more)))
+    good = entry(NewLine(bank, 500), NewLine(rent, -500))
+    plain = ({"ledger_id": bank, "units": 100}, {"ledger_id": rent, "units": -100})
+    lines = [NewLine(**line | more) for line, more in zip(plain, described, strict=True) if more is not None]
     with pytest.raises(PostingRefusedError, match="nothing was posted") as refused:
         post_entries(books.store, books.instance_id, [good, entry(*lines, **fields)])
     assert message in str(refused.value)
@@ -77,8 +69,8 @@ def test_ids_already_in_the_books_are_refused(books, ledgers):
     def with_ids(entry_id, line_id, transaction_id):
         transaction = NewTransaction(id=transaction_id)
         lines = (
-            NewLine(bank, "debit", Decimal(1), transaction=transaction, id=line_id),
-            NewLine(rent, "credit", Decimal(1)),
+            NewLine(bank, 100, transaction=transaction, id=line_id),
+            NewLine(rent, -100),
         )
         return entry(*lines, id=entry_id)
 
@@ -95,7 +87,7 @@ def test_an_error_of_the_caller_in_the_middle_posts_nothing(books, ledgers):
 
     def entries():
         for _ in range(5000):
-            yield entry(NewLine(bank, "debit", Decimal(1)), NewLine(rent, "credit", Decimal(1)))
+            yield entry(NewLine(bank, 100), NewLine(rent, -100))
         raise KeyError
 
     with pytest.raises(KeyError):
@@ -103,17 +95,12 @@ def test_an_error_of_the_caller_in_the_middle_posts_nothing(books, ledgers):
     assert books.lines(bank)["records"] == []
 
 
-def test_a_negative_amount_is_the_other_side(books, ledgers):
-    """A negative debit is a credit; responses have magnitudes only, and minus zero is zero."""
+def test_negative_units_are_a_credit(books, ledgers):
+    """Responses have magnitudes only, and zero is a debit."""
     bank, rent = ledgers
-    zero = NewLine(bank, "credit", Decimal("-0.00"))
-    post_entries(
-        books.store,
-        books.instance_id,
-        [entry(NewLine(bank, "debit", Decimal("-7.5")), NewLine(rent, "debit", Decimal("7.5")), zero)],
-    )
+    post_entries(books.store, books.instance_id, [entry(NewLine(bank, -750), NewLine(rent, 750), NewLine(bank, 0))])
     shown = [(line["amount"], line["debit_credit"]) for line in books.lines(bank, expand="transaction")["records"]]
-    assert sorted(shown) == [(Decimal("0.00"), "credit"), (Decimal("7.50"), "credit")]
+    assert sorted(shown) == [(Decimal("0.00"), "debit"), (Decimal("7.50"), "credit")]
     assert [str(amount) for amount, _ in sorted(shown)] == ["0.00", "7.50"]
 
 
@@ -121,8 +108,8 @@ def test_every_line_of_a_financial_account_has_a_transaction(books, ledgers):
     """A transaction with the description of the line is created if none is given."""
     bank, _ = ledgers
     card = books.bank("Card", financial_account_type="credit_card")
-    line = NewLine(card, "credit", Decimal(2), description="coffee")
-    post_entries(books.store, books.instance_id, [entry(NewLine(bank, "debit", Decimal(2)), line)])
+    line = NewLine(card, -200, description="coffee")
+    post_entries(books.store, books.instance_id, [entry(NewLine(bank, 200), line)])
     (shown,) = books.lines(card, expand="transaction")["records"]
     assert shown["transaction"]["description"] == "coffee"
     assert (shown["transaction"]["posted_status"], shown["transaction"]["review_status"]) == ("posted", "unreviewed")
@@ -141,7 +128,7 @@ def test_tags_are_the_same_by_name(books, ledgers):
 
 
 def test_amounts_beyond_64_bits_are_summed_exactly(make_books):
-    """Eighteen digits at scale 10 are posted, listed and summed exactly; one digit more is refused."""
+    """Eighteen digits at scale 10 are posted, listed and summed exactly."""
     books = make_books(scale=10)
     bank, rent = books.bank(), books.category()
     amount = "99999999.9999999999"
@@ -151,8 +138,6 @@ def test_amounts_beyond_64_bits_are_summed_exactly(make_books):
     assert report["ending_cash_balance"] == Decimal(amount) * 30
     assert report["cash_flow_ledgers"][0]["net_cash_flow"] == Decimal(amount) * 30
     assert books.lines(bank)["records"][0]["amount"] == Decimal(amount)
-    with pytest.raises(PostingRefusedError, match="this service keeps 8"):
-        books.post("2025-01-01T00:00:00Z", (bank, "100000000"), (rent, "-100000000"))
 
 
 @pytest.mark.parametrize(("scale", "shown"), [(0, "7"), (2, "7.00"), (3, "7.000"), (10, "7.0000000000")])

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from accounting_analytics.errors import ConfigurationError, ImportRefusedError
+from accounting_analytics.money import from_minor_units
 from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance, instance_to_fill
 from accounting_analytics.service.imports.import_books import import_books, read_books
 from accounting_analytics.service.imports.parsed_books import ImportOptions
@@ -36,13 +37,13 @@ def read(tmp_path):
     return read
 
 
-def sums(books):
+def sums(books, scale=2):
     """Balance of each account that is not zero."""
     accounts = {ledger_id: account for account, ledger_id in books.ledger_ids.items()}
     found = defaultdict(Decimal)
     for entry in books.entries:
         for line in entry.lines:
-            found[accounts[line.ledger_id]] += line.amount if line.debit_credit == "debit" else -line.amount
+            found[accounts[line.ledger_id]] += from_minor_units(line.units, scale)
     return {account: amount for account, amount in found.items() if amount}
 
 
@@ -74,9 +75,9 @@ def test_fields_of_an_entry(read, entry, posting, status):
     (found,) = books.entries
     bank, food = found.lines
     assert (found.datetime, found.description) == (dt.datetime(2025, 1, 2, 3, tzinfo=dt.UTC), 'Coffee "x" | note')
-    assert (bank.debit_credit, bank.amount, bank.description) == ("credit", Decimal("3.50"), "with: tag, more")
+    assert (bank.units, bank.description) == (-350, "with: tag, more")
     assert (bank.transaction.description, bank.transaction.review_status) == ('Coffee "x" | note', status)
-    assert (food.debit_credit, food.description, food.transaction) == ("debit", "line, comment", None)
+    assert (food.units, food.description, food.transaction) == (350, "line, comment", None)
     assert books.notes == ("the secondary dates of 1 entries were left out",)
 
 
@@ -182,7 +183,7 @@ def test_more_digits(read, tmp_path):
     text = "2024-01-01 A\n    assets:a   0.12345 BTC\n    equity:x\n"
     with pytest.raises(ImportRefusedError, match=r"line 1: 0.12345 BTC has 5 .* new database with --scale 5"):
         read(text)
-    assert sums(read(text, scale=5)) == {"assets:a": Decimal("0.12345"), "equity:x": Decimal("-0.12345")}
+    assert sums(read(text, scale=5), scale=5) == {"assets:a": Decimal("0.12345"), "equity:x": Decimal("-0.12345")}
     with Store.open(tmp_path / "books.db") as store:
         with instance_to_fill(store, scale=5) as instance:
             assert store.instance(instance).scale == 5
@@ -273,7 +274,7 @@ def test_the_example_of_beancount(tmp_path, seed):
     for entry in books.entries:
         for line in entry.lines:
             key = (accounts[line.ledger_id], entry.datetime.year, entry.datetime.month)
-            found[key] += line.amount if line.debit_credit == "debit" else -line.amount
+            found[key] += from_minor_units(line.units, 6)
     rounding = {key: amount for key, amount in found.items() if key[0] == "equity:rounding"}
     assert {key: amount for key, amount in found.items() if key not in rounding} == expected
     assert sum(rounding.values()) == -sum(expected.values())

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accounting_analytics.errors import ImportRefusedError, PeriodError
-from accounting_analytics.money import from_minor_units, signed_amount
 from accounting_analytics.service.bookkeeping.post_entries import NewTag
 from accounting_analytics.service.imports.import_books import read_books
 from accounting_analytics.service.imports.line_table import OPTIONAL_COLUMNS, REQUIRED_COLUMNS
@@ -119,13 +118,13 @@ def test_invalid_time_zones(write):
 @pytest.mark.parametrize(
     ("side", "amount", "expected"),
     [
-        ("debit", "12.30", ("debit", "12.30")),
-        ("credit", "-12.3", ("debit", "12.30")),
-        ("debit", "-0.01", ("credit", "0.01")),
-        ("credit", "1e3", ("credit", "1000.00")),
-        ("debit", "12.50000", ("debit", "12.50")),
-        ("debit", "-0", ("debit", "0.00")),
-        ("debit", "1234567890123456.78", ("debit", "1234567890123456.78")),
+        ("debit", "12.30", 1230),
+        ("credit", "-12.3", 1230),
+        ("debit", "-0.01", -1),
+        ("credit", "1e3", -100_000),
+        ("debit", "12.50000", 1250),
+        ("debit", "-0", 0),
+        ("debit", "1234567890123456.78", 123_456_789_012_345_678),
     ],
 )
 def test_amounts(write, side, amount, expected):
@@ -133,9 +132,7 @@ def test_amounts(write, side, amount, expected):
     opposite = "credit" if side == "debit" else "debit"
     rows = [row(debit_credit=side, amount=amount), row(debit_credit=opposite, amount=amount, ledger="equity:other")]
     first, second = lines(write(rows))
-    assert (first.debit_credit, str(first.amount)) == expected
-    assert first.amount == second.amount
-    assert first.amount == 0 or first.debit_credit != second.debit_credit
+    assert first.units == expected == -second.units
 
 
 @pytest.mark.parametrize(
@@ -248,23 +245,23 @@ def test_parquet_types(tmp_path):
     pq.write_table(table, tmp_path / "lines.parquet")
     (entry,) = read_books(tmp_path / "lines.parquet", ImportOptions(cash=["assets:*"])).entries
     assert entry.datetime == dt.datetime(2025, 1, 2, 5, tzinfo=dt.UTC)
-    assert str(entry.lines[0].amount) == "12.50"
+    assert entry.lines[0].units == 1250
     assert entry.lines[0].transaction.personal
     dates = table.set_column(1, "datetime", pa.array([dt.date(2025, 1, 2)] * 2))
     whole = dates.set_column(5, "amount", pa.array([12, 12]))
     pq.write_table(whole, tmp_path / "lines.parquet")
     (entry,) = read_books(tmp_path / "lines.parquet", ImportOptions(cash=["assets:*"], time_zone="Asia/Tokyo")).entries
     assert entry.datetime == dt.datetime(2025, 1, 2, 3, tzinfo=dt.UTC)
-    assert str(entry.lines[0].amount) == "12.00"
+    assert entry.lines[0].units == 1200
 
 
 @pytest.mark.parametrize(
     ("column", "values", "message"),
     [
         ("amount", pa.array([1.5, 1.5]), "row 1: an amount is exact number text, an int or a Decimal"),
-        ("amount", pa.array([[1], [1]]), "lists or structures, not values: amount"),
+        ("amount", pa.array([[1], [1]]), "the column amount has lists or structures, not values"),
         ("datetime", pa.array([1, 1], pa.timestamp("ns", "UTC")), "cannot be read as Parquet"),
-        ("ledger", pa.array([1, 2]), "row 1: ledger 1 is not text"),
+        ("ledger", pa.array([1, 2]), "the column ledger is not text, but int64"),
     ],
 )
 def test_invalid_parquet_types(tmp_path, column, values, message):
@@ -285,7 +282,7 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), ma
         st.tuples(
             st.datetimes(timezones=st.just(dt.UTC)),
             TEXT,
-            st.lists(st.tuples(st.integers(-(10**30), 10**30), TEXT, st.integers(0, 4)), min_size=1, max_size=4),
+            st.lists(st.tuples(st.integers(-(10**16), 10**16), TEXT, st.integers(0, 4)), min_size=1, max_size=4),
         ),
         min_size=1,
         max_size=5,
@@ -301,7 +298,7 @@ def test_round_trip(entries, tmp_path_factory):
             sided = {"amount": f"{abs(cents)}e-2", "debit_credit": "debit" if cents >= 0 else "credit"}
             entry = {"entry_id": f"e{number}", "datetime": instant.isoformat(), "entry_description": words}
             rows.append(row(**entry, **sided, ledger=f"assets:a{account}", description=text))
-            expected.append((instant, words, from_minor_units(cents), text))
+            expected.append((instant, words, cents, text))
     read = []
     with (folder / "lines.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, COLUMNS)
@@ -312,7 +309,7 @@ def test_round_trip(entries, tmp_path_factory):
         books = read_books(folder / name)
         read.append(
             [
-                (entry.datetime, entry.description, signed_amount(line.amount, line.debit_credit), text)
+                (entry.datetime, entry.description, line.units, text)
                 for entry in books.entries
                 for line in entry.lines
                 for text in [line.description]

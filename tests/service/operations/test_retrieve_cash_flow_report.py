@@ -255,7 +255,7 @@ def test_a_report_of_many_megabytes(books):
         NewJournalEntry(
             dt.datetime(2025, 1, 1, tzinfo=dt.UTC) + dt.timedelta(minutes=number),
             f"{number} {text}",
-            (NewLine(bank, "credit", Decimal(number)), NewLine(categories[number % 2 * 2], "debit", Decimal(number))),
+            (NewLine(bank, -100 * number), NewLine(categories[number % 2 * 2], 100 * number)),
         )
         for number in range(10_000)
     ]

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from decimal import Decimal
 
 import pytest
 from sqlalchemy import create_engine, update
@@ -53,7 +52,7 @@ def store(path):
             id="rent",
         )
         create_ledger(store, instance, rent)
-        lines = (NewLine("bank", "credit", Decimal(5)), NewLine("rent", "debit", Decimal(5)))
+        lines = (NewLine("bank", -500), NewLine("rent", 500))
         post_entries(store, instance, [NewJournalEntry(dt.datetime(2025, 1, 1, tzinfo=dt.UTC), "rent", lines)])
         yield store
 
@@ -190,7 +189,7 @@ def test_readers_see_one_snapshot_while_a_writer_commits(store):
     count = "SELECT count(*) FROM journal_entries"
     with store.reading() as reader:
         assert reader.exec_driver_sql(count).scalar() == 1
-        lines = (NewLine("bank", "credit", Decimal(5)), NewLine("rent", "debit", Decimal(5)))
+        lines = (NewLine("bank", -500), NewLine("rent", 500))
         post_entries(store, "books", [NewJournalEntry(dt.datetime(2025, 1, 2, tzinfo=dt.UTC), "rent", lines)])
         assert reader.exec_driver_sql(count).scalar() == 1
     with store.reading() as reader:
@@ -249,8 +248,8 @@ def test_text_that_a_database_cannot_store_is_refused(store):
 
 def post_tag(store, name):
     """Post an entry with a tag of this name."""
-    tagged = NewLine("bank", "debit", Decimal(1), tags=(NewTag("group", name),))
-    lines = (tagged, NewLine("rent", "credit", Decimal(1)))
+    tagged = NewLine("bank", 100, tags=(NewTag("group", name),))
+    lines = (tagged, NewLine("rent", -100))
     post_entries(store, "books", [NewJournalEntry(dt.datetime(2025, 1, 1, tzinfo=dt.UTC), "entry", lines)])
 
 
