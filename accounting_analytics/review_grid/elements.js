@@ -122,7 +122,7 @@ const groupTexts = (store, group, rows) => {
 
 const rowTexts = (store, row) => ({
   label: store.rows.description[row] || "(no description)",
-  below: store.rows.account[row],
+  below: "", // its group names the account
   count: store.rows.day[row],
   days: "",
 });

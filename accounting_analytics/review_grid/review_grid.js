@@ -2,7 +2,7 @@
 
 const MORE_ROWS = 6; // drawn above and below those in sight
 const SAVED_AFTER = 100; // milliseconds after which what is ticked, found and unfolded is saved
-const NARROW = 820; // pixels below which the text of a row has a line of its own
+const NARROW = 900; // pixels below which the text of a row has a line of its own
 const OWN_CONTROLS = ["a", "c", "d", "v", "x", "y", "z", "enter"]; // with Ctrl
 let viewCount = 0;
 
