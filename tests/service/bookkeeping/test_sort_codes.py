@@ -67,15 +67,6 @@ def test_any_codes_in_between(chosen):
         codes.append(assigned)
 
 
-@given(ANY_CODE | AWKWARD_CODE)
-def test_many_codes_after_any_code(code):
-    """After a code of at most 16 characters there are two hundred different ones, and after any other none is less."""
-    codes = codes_after(code, 200)
-    assert codes == sorted(codes)
-    assert max(map(len, codes)) <= 20
-    assert len(set(codes)) == 201 or len(code) > 16
-
-
 def test_codes_grow_slowly():
     """Twenty thousand codes after the first of a type keep its first digit and have at most 17 characters."""
     codes = codes_after("10010", 20_000)

@@ -14,8 +14,8 @@ import pytest
 
 from accounting_analytics.errors import ConfigurationError, ImportRefusedError
 from accounting_analytics.money import from_minor_units
-from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance, instance_to_fill
-from accounting_analytics.service.imports.import_books import import_books, read_books
+from accounting_analytics.service.bookkeeping.instances import instance_to_fill
+from accounting_analytics.service.imports.import_books import read_books
 from accounting_analytics.service.imports.parsed_books import ImportOptions
 from accounting_analytics.service.imports.postings import posting_content
 from accounting_analytics.service.storage.store import Store
@@ -279,19 +279,6 @@ def test_the_example_of_beancount(tmp_path, seed):
     assert {key: amount for key, amount in found.items() if key not in rounding} == expected
     assert sum(rounding.values()) == -sum(expected.values())
     assert len(expected) > 900
-
-
-@hledger
-def test_the_next_month_of_a_journal(read, tmp_path):
-    """A journal that grew adds only its new entries: they are known by content, also after others moved them."""
-    text = "2024-01-01 A\n    assets:a   1\n    equity:x\n"
-    with Store.open(tmp_path / "books.db") as store:
-        instance = create_instance(store, NewInstance())
-        read(text)
-        assert import_books(store, instance, tmp_path / "books.journal").entries == 1
-        read("2024-01-02 B\n    assets:a   1\n    equity:x\n" + text)
-        summary = import_books(store, instance, tmp_path / "books.journal")
-    assert (summary.entries, summary.known, summary.missing) == (1, 1, ())
 
 
 def test_options_of_other_files_are_refused(read):

@@ -318,37 +318,6 @@ def test_round_trip(entries, tmp_path_factory):
     assert read == [expected, expected]
 
 
-PLAIN = st.fixed_dictionaries(
-    {
-        "datetime": st.sampled_from(["2025-01-02", "2025-07-02T08:30:00.5-04:00"]),
-        "amount": st.decimals(-(10**15), 10**15, places=2).map(str) | st.sampled_from(["-0", "1e3", "0.5"]),
-        "entry_description": st.sampled_from(["", "Rent", "Miete für Büro"]),
-        "tags": st.sampled_from(["", "project=alpha", "project=beta;site=north"]),
-    },
-    optional={"description": st.sampled_from(["", "January"])},
-)
-
-
-@given(st.lists(PLAIN, min_size=1, max_size=5))
-def test_batches_are_parsed_like_single_rows(tmp_path_factory, plain):
-    """Lines parsed by columns equal those parsed row by row, which a line with a transaction causes."""
-    rows = [
-        line | {"entry_description": fields["entry_description"]}
-        for number, fields in enumerate(plain)
-        for line in pair(entry_id=f"e{number}", **fields)
-    ]
-    other = pair(entry_id="other", personal="true")
-    paths = [tmp_path_factory.mktemp("lines") / "lines.csv" for _ in range(2)]
-    for path, written in zip(paths, (rows, [*rows, *other]), strict=True):
-        with path.open("w", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(file, COLUMNS)
-            table.writeheader()
-            table.writerows(written)
-    alone, beside = (read_books(path, ImportOptions(cash=["assets:bank"])) for path in paths)
-    assert alone.entries == beside.entries[:-1]
-    assert alone.locations == {key: location for key, location in beside.locations.items() if key != "other"}
-
-
 def test_personal_false_is_a_transaction(tmp_path):
     """A line with personal false is a transaction, and refused outside cash accounts."""
     table = pa.Table.from_pylist([{name: line[name] for name in REQUIRED_COLUMNS} for line in pair()])
