@@ -18,6 +18,7 @@ from accounting_analytics.service.bookkeeping.post_entries import (
 )
 from accounting_analytics.service.check import MAX_FINDINGS, check_books
 from accounting_analytics.service.operations.recategorize_transaction import recategorize_transaction
+from accounting_analytics.service.operations.resource_lookup import Call
 from accounting_analytics.service.storage.store import Store, read_instance
 from accounting_analytics.service.wire.requests import RecategorizeTransactionBody
 
@@ -104,7 +105,7 @@ def test_changes_without_an_audit_row_are_found(path):
     body = RecategorizeTransactionBody(updated_category_ledger_id="food")
     with Store.open(path) as store, store.writing() as connection:
         instance = read_instance(connection, "books")
-        recategorize_transaction(connection, instance, "bank", "T0", body, modified_by=None, actor="key")
+        recategorize_transaction(Call(connection, instance, "key"), "bank", "T0", body)
     with Store.open(path) as store:
         assert check_books(store).findings == []
     back = "UPDATE line_entries SET ledger_pk = (SELECT pk FROM ledgers WHERE id = 'rent') WHERE id = 'O0'"

@@ -1,8 +1,89 @@
-"""The four operations of the interface, each a function of a database connection, an instance and a parsed request."""
+"""The four operations of the interface: each is a function of a call and its parsed request, declared once here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.service.operations.create_ledger import create_ledger
 from accounting_analytics.service.operations.list_line_entries import list_line_entries
 from accounting_analytics.service.operations.recategorize_transaction import recategorize_transaction
 from accounting_analytics.service.operations.retrieve_cash_flow_report import retrieve_cash_flow_report
+from accounting_analytics.service.wire.requests import (
+    CashFlowReportQuery,
+    CreateLedgerBody,
+    CreateLedgerQuery,
+    ListLineEntriesQuery,
+    Query,
+    RecategorizeTransactionBody,
+)
+from accounting_analytics.service.wire.response_models import (
+    CashFlowReport,
+    Ledger,
+    LineEntryPage,
+    RecategorizedTransaction,
+)
 
-__all__ = ["create_ledger", "list_line_entries", "recategorize_transaction", "retrieve_cash_flow_report"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from msgspec import Struct
+
+
+class Operation(NamedTuple):
+    """How an operation is served: its function, route, and the types of its response, query and body.
+
+    One with a body changes the books; one that is `named` has the header modified-by; a report is `slow`.
+    """
+
+    function: Callable[..., Struct]
+    summary: str
+    method: str
+    path: str
+    response: type[Struct]
+    query: type[Query] | None = None
+    body: type[Struct] | None = None
+    status: int = 200
+    refusals: tuple[int, ...] = ()
+    named: bool = False
+    slow: bool = False
+
+
+OPERATIONS = (
+    Operation(
+        create_ledger,
+        "Create a ledger",
+        "POST",
+        "/v0/ledgers",
+        response=Ledger,
+        query=CreateLedgerQuery,
+        body=CreateLedgerBody,
+        status=201,
+    ),
+    Operation(
+        recategorize_transaction,
+        "Recategorize a ledger transaction",
+        "PUT",
+        "/v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories",
+        response=RecategorizedTransaction,
+        body=RecategorizeTransactionBody,
+        named=True,
+    ),
+    Operation(
+        list_line_entries,
+        "List line entries of a ledger",
+        "GET",
+        "/v0/ledgers/{ledger_id}/line-entries",
+        response=LineEntryPage,
+        query=ListLineEntriesQuery,
+    ),
+    Operation(
+        retrieve_cash_flow_report,
+        "Retrieve the cash flow report",
+        "GET",
+        "/v0/reports/cash-flow",
+        response=CashFlowReport,
+        query=CashFlowReportQuery,
+        refusals=(403,),
+        slow=True,
+    ),
+)

@@ -11,15 +11,11 @@ from accounting_analytics.service.operations.resource_lookup import expand_paren
 from accounting_analytics.service.wire.response_models import Ledger
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
+    from accounting_analytics.service.operations.resource_lookup import Call
     from accounting_analytics.service.wire.requests import CreateLedgerBody, CreateLedgerQuery
-    from accounting_analytics.service.wire.stored_values import Instance
 
 
-def create_ledger(
-    connection: Connection, instance: Instance, query: CreateLedgerQuery, body: CreateLedgerBody, *, actor: str
-) -> Ledger:
+def create_ledger(call: Call, query: CreateLedgerQuery, body: CreateLedgerBody) -> Ledger:
     """Create a ledger and return it, with its parent if expanded."""
-    ledger = add_ledgers(connection, instance, [NewLedger(**asdict(body))], actor=actor)[-1]
-    return Ledger.from_stored(ledger, expand_parent(connection, instance, ledger, query.expand))
+    ledger = add_ledgers(call.connection, call.instance, [NewLedger(**asdict(body))], actor=call.actor)[-1]
+    return Ledger.from_stored(ledger, expand_parent(call.connection, call.instance, ledger, query.expand))

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from accounting_analytics.periods import Interval
+    from accounting_analytics.service.operations.resource_lookup import Call
     from accounting_analytics.service.wire.requests import ListLineEntriesQuery
     from accounting_analytics.service.wire.stored_values import AnyRow, Instance, StoredLedger
 
@@ -47,25 +48,10 @@ _ENTRIES = tables.journal_entries.c
 _ORDER = (_LINES.datetime, _LINES.id)
 
 
-def list_line_entries(
-    connection: Connection, instance: Instance, ledger_id: str, query: ListLineEntriesQuery, key: bytes
-) -> LineEntryPage:
-    """Page of line entries in (datetime, id) order.
-
-    Parameters
-    ----------
-    connection : Connection
-        A snapshot of the database.
-    instance : Instance
-        The books.
-    ledger_id : str
-        Ledger of the lines.
-    query : ListLineEntriesQuery
-        Filters, expansions and page.
-    key : bytes
-        Secret that page tokens are signed with.
-    """
-    tokens = page_tokens(key, instance, ledger_id, query)
+def list_line_entries(call: Call, ledger_id: str, query: ListLineEntriesQuery) -> LineEntryPage:
+    """Page of line entries in (datetime, id) order."""
+    connection, instance = call.connection, call.instance
+    tokens = page_tokens(call.page_token_key, instance, ledger_id, query)
     cursor = tokens.read(query.page_token) if query.page_token is not None else None
     period = requested_period(instance, query)
     ledger = find_ledger(connection, instance, ledger_id)

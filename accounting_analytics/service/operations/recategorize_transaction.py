@@ -10,6 +10,7 @@ from sqlalchemy import Connection, select, update
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.service.bookkeeping.audit_log import record
 from accounting_analytics.service.operations.resource_lookup import (
+    Call,
     LineRow,
     find_ledger,
     refuse_unknown,
@@ -46,36 +47,15 @@ _TRANSACTIONS = tables.transactions.c
 
 
 def recategorize_transaction(
-    connection: Connection,
-    instance: Instance,
-    ledger_id: str,
-    transaction_id: str,
-    body: RecategorizeTransactionBody,
-    *,
-    modified_by: str | None,
-    actor: str,
+    call: Call, ledger_id: str, transaction_id: str, body: RecategorizeTransactionBody
 ) -> RecategorizedTransaction:
     """Move opposing lines of a transaction's entry to another ledger, and return the transaction.
 
     A line with a transaction, or on a ledger that reports cash flow, is the account side of an entry: it is never
     moved, and no line is moved to its ledger, so recategorizing changes no balance of such a ledger. If nothing
     changes, nothing is written.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a database transaction that writes.
-    instance : Instance
-        The books.
-    ledger_id, transaction_id : str
-        The transaction and the ledger of its financial account.
-    body : RecategorizeTransactionBody
-        The new category, and the one it replaces (all of them if omitted).
-    modified_by : str or None
-        User for the audit row.
-    actor : str
-        Key of the access token, for the audit row.
     """
+    connection, instance = call.connection, call.instance
     ledger = find_ledger(connection, instance, ledger_id)
     own = _own_line(connection, instance, ledger, transaction_id)
     lines = _lines(connection, own.journal_entry_pk)
@@ -91,9 +71,9 @@ def recategorize_transaction(
             RECATEGORIZE_TRANSACTION,
             before,
             after,
-            actor=actor,
+            actor=call.actor,
             transaction_id=transaction_id,
-            modified_by=modified_by,
+            modified_by=call.modified_by,
         )
     return _recategorized(connection, instance, ledger, transaction_id)
 

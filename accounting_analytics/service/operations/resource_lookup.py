@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from msgspec import UNSET, Struct, UnsetType
 from sqlalchemy import ColumnElement, Connection, Select, func, select
@@ -18,6 +18,20 @@ from accounting_analytics.service.wire.stored_values import Instance, StoredLedg
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+
+class Call(NamedTuple):
+    """A call of an operation: a database transaction, the books, and who calls.
+
+    The actor is the key of the access token; the user is the one that the header modified-by states; page tokens are
+    signed with the key.
+    """
+
+    connection: Connection
+    instance: Instance
+    actor: str
+    modified_by: str | None = None
+    page_token_key: bytes = b""
 
 
 def requested_period(instance: Instance, query: PeriodQuery) -> Period:

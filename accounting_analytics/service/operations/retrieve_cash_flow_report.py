@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from accounting_analytics.periods import Interval
+    from accounting_analytics.service.operations.resource_lookup import Call
     from accounting_analytics.service.wire.requests import CashFlowReportQuery
 
 TIER_FOR_TAGS = 3
@@ -33,18 +34,9 @@ _LINES = tables.line_entries.c
 _ENTRIES = tables.journal_entries.c
 
 
-def retrieve_cash_flow_report(connection: Connection, instance: Instance, query: CashFlowReportQuery) -> CashFlowReport:
-    """Cash flow report of a period.
-
-    Parameters
-    ----------
-    connection : Connection
-        A snapshot of the database.
-    instance : Instance
-        The books.
-    query : CashFlowReportQuery
-        The period and the tags.
-    """
+def retrieve_cash_flow_report(call: Call, query: CashFlowReportQuery) -> CashFlowReport:
+    """Cash flow report of a period."""
+    connection, instance = call.connection, call.instance
     if query.tag_ids and instance.tier < TIER_FOR_TAGS:
         raise OperationRefusedError(
             f"filtering the cash flow report by tags needs a Tier {TIER_FOR_TAGS} subscription",

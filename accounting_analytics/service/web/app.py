@@ -21,19 +21,15 @@ from starlette.routing import Route
 
 from accounting_analytics.errors import ConfigurationError, OperationRefusedError
 from accounting_analytics.periods import zone
-from accounting_analytics.service import operations
 from accounting_analytics.service.auth import instance_of_token, token_key
+from accounting_analytics.service.operations import OPERATIONS, Operation
+from accounting_analytics.service.operations.resource_lookup import Call
 from accounting_analytics.service.web.access_log import AccessLog
 from accounting_analytics.service.web.openapi import INSTANCE_HEADER, openapi_document
 from accounting_analytics.service.web.rate_limits import RateLimits
 from accounting_analytics.service.wire.requests import (
     MODIFIED_BY,
-    CashFlowReportQuery,
-    CreateLedgerBody,
-    CreateLedgerQuery,
-    ListLineEntriesQuery,
-    RecategorizeTransactionBody,
-    RecategorizeTransactionQuery,
+    Query,
     parse_body,
     parse_modified_by,
     parse_query,
@@ -51,6 +47,7 @@ from accounting_analytics.service.wire.response_models import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from msgspec import Struct
     from starlette.types import ASGIApp
 
     from accounting_analytics.service.storage.store import Store
@@ -136,7 +133,7 @@ _DEFAULTS = ServiceOptions()
 
 
 class LedgerService:
-    """The operations over a store: each parses its request, calls the function of its name, and responds."""
+    """The operations over a store, for requests with a token of one of its instances."""
 
     def __init__(self, store: Store, options: ServiceOptions, rate_limits: RateLimits | None) -> None:
         self._store = store
@@ -144,45 +141,21 @@ class LedgerService:
         self._rate_limits = rate_limits
         self._page_token_key = store.page_token_key()
 
-    def create_ledger(self, request: Request, instance: Instance, body: bytes) -> Response:
-        """Create a ledger."""
-        query = parse_query(CreateLedgerQuery, request.query_params.multi_items())
-        new = parse_body(CreateLedgerBody, body)
-        with self._store.writing() as connection:
-            created = operations.create_ledger(connection, instance, query, new, actor=request.state.actor)
-        return json_response(created, HTTPStatus.CREATED)
-
-    def recategorize_transaction(self, request: Request, instance: Instance, body: bytes) -> Response:
-        """Change the category of a transaction."""
-        parse_query(RecategorizeTransactionQuery, request.query_params.multi_items())
-        change = parse_body(RecategorizeTransactionBody, body)
-        modified_by = parse_modified_by([value for name, value in request.headers.raw if name == MODIFIED_BY.encode()])
-        with self._store.writing() as connection:
-            changed = operations.recategorize_transaction(
-                connection,
-                instance,
-                **request.path_params,
-                body=change,
-                modified_by=modified_by,
-                actor=request.state.actor,
+    def carry_out(self, operation: Operation, request: Request, instance: Instance, body: bytes = b"") -> Response:
+        """Parse a request, call the function of its operation, and respond with what it returns."""
+        query = parse_query(operation.query or Query, request.query_params.multi_items())
+        parsed: dict[str, Struct] = {} if operation.query is None else {"query": query}
+        if operation.body is not None:
+            parsed["body"] = parse_body(operation.body, body)
+        modified_by = None
+        if operation.named:
+            modified_by = parse_modified_by(
+                [value for name, value in request.headers.raw if name == MODIFIED_BY.encode()]
             )
-        return json_response(changed)
-
-    def list_line_entries(self, request: Request, instance: Instance) -> Response:
-        """List the line entries of a ledger."""
-        query = parse_query(ListLineEntriesQuery, request.query_params.multi_items())
-        with self._store.reading() as connection:
-            page = operations.list_line_entries(
-                connection, instance, **request.path_params, query=query, key=self._page_token_key
-            )
-        return json_response(page)
-
-    def retrieve_cash_flow_report(self, request: Request, instance: Instance) -> Response:
-        """Retrieve the cash flow report."""
-        query = parse_query(CashFlowReportQuery, request.query_params.multi_items())
-        with self._store.reading() as connection:
-            report = operations.retrieve_cash_flow_report(connection, instance, query)
-        return json_response(report)
+        with self._store.reading() if operation.body is None else self._store.writing() as connection:
+            call = Call(connection, instance, request.state.actor, modified_by, self._page_token_key)
+            result = operation.function(call, **request.path_params, **parsed)
+        return json_response(result, operation.status)
 
     def is_available(self) -> bool:
         """Whether the database can be read."""
@@ -258,18 +231,14 @@ def _routes(service: LedgerService) -> list[Route]:
     """Operations in threads; changes that wait never take the threads of readers."""
     reads, reports, changes = map(CapacityLimiter, (MAX_READS, MAX_REPORTS, MAX_CHANGES))
 
-    def reading(operation: Callable[[Request, Instance], Response], limiter: CapacityLimiter) -> _Endpoint:
+    def endpoint_of(operation: Operation) -> _Endpoint:
         async def endpoint(request: Request) -> Response:
             instance = await run_sync(service.admit, request, limiter=reads)
-            return await run_sync(operation, request, instance, limiter=limiter)
-
-        return endpoint
-
-    def changing(operation: Callable[[Request, Instance, bytes], Response]) -> _Endpoint:
-        async def endpoint(request: Request) -> Response:
-            instance = await run_sync(service.admit, request, limiter=reads)
-            body = await _read_body(request)
-            return await run_sync(operation, request, instance, body, limiter=changes)
+            if operation.body is not None:
+                body = await _read_body(request)
+                return await run_sync(service.carry_out, operation, request, instance, body, limiter=changes)
+            limiter = reports if operation.slow else reads
+            return await run_sync(service.carry_out, operation, request, instance, limiter=limiter)
 
         return endpoint
 
@@ -281,12 +250,8 @@ def _routes(service: LedgerService) -> list[Route]:
     async def openapi(_: Request) -> Response:
         return Response(openapi_document(), media_type=JSON)
 
-    categories = "/v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories"
     return [
-        Route("/v0/ledgers", changing(service.create_ledger), methods=["POST"]),
-        Route(categories, changing(service.recategorize_transaction), methods=["PUT"]),
-        Route("/v0/ledgers/{ledger_id}/line-entries", reading(service.list_line_entries, reads), methods=["GET"]),
-        Route("/v0/reports/cash-flow", reading(service.retrieve_cash_flow_report, reports), methods=["GET"]),
+        *(Route(operation.path, endpoint_of(operation), methods=[operation.method]) for operation in OPERATIONS),
         Route("/health", health, methods=["GET"]),
         Route("/openapi.json", openapi, methods=["GET"]),
     ]

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from accounting_analytics.service.wire.requests import (
-    MODIFIED_BY,
-    NULLABLE_PARAMETERS,
-    CashFlowReportQuery,
-    CreateLedgerBody,
-    CreateLedgerQuery,
-    ListLineEntriesQuery,
-    RecategorizeTransactionBody,
-)
-from accounting_analytics.service.wire.response_models import (
-    CashFlowReport,
-    Error,
-    Ledger,
-    LineEntryPage,
-    RecategorizedTransaction,
-    ValidationError,
-    encode,
-)
+from accounting_analytics.service.operations import OPERATIONS, Operation
+from accounting_analytics.service.wire.requests import MODIFIED_BY, NULLABLE_PARAMETERS
+from accounting_analytics.service.wire.response_models import Error, ValidationError, encode
 
 INSTANCE_HEADER = "service-instance-id"
 _SCHEMAS = "#/components/schemas/"
@@ -53,12 +39,7 @@ _RATE_LIMIT_HEADERS = {
     "x-ratelimit-reset": {"description": "Seconds until the next minute begins.", "schema": _COUNT},
 }
 _BODIES = [
-    CreateLedgerBody,
-    RecategorizeTransactionBody,
-    Ledger,
-    RecategorizedTransaction,
-    LineEntryPage,
-    CashFlowReport,
+    *(body for operation in OPERATIONS for body in (operation.body, operation.response) if body),
     Error,
     ValidationError,
 ]
@@ -86,79 +67,31 @@ def openapi_document() -> bytes:
 
 
 def _paths() -> dict[str, Any]:
-    return {
-        "/v0/ledgers": {
-            "post": _operation(
-                "create_ledger",
-                "Create a ledger",
-                query=CreateLedgerQuery,
-                body=CreateLedgerBody,
-                response=(201, Ledger),
-                refusals=(*_ALWAYS, *_WITH_BODY),
-            )
-        },
-        "/v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories": {
-            "put": _operation(
-                "recategorize_transaction",
-                "Recategorize a ledger transaction",
-                path=("ledger_id", "transaction_id"),
-                headers=[
-                    _header(MODIFIED_BY, "User who makes the change, for the audit log, in UTF-8.", required=False)
-                ],
-                body=RecategorizeTransactionBody,
-                response=(200, RecategorizedTransaction),
-                refusals=(*_ALWAYS, *_WITH_BODY),
-            )
-        },
-        "/v0/ledgers/{ledger_id}/line-entries": {
-            "get": _operation(
-                "list_line_entries",
-                "List line entries of a ledger",
-                path=("ledger_id",),
-                query=ListLineEntriesQuery,
-                response=(200, LineEntryPage),
-                refusals=_ALWAYS,
-            )
-        },
-        "/v0/reports/cash-flow": {
-            "get": _operation(
-                "retrieve_cash_flow_report",
-                "Retrieve the cash flow report",
-                query=CashFlowReportQuery,
-                response=(200, CashFlowReport),
-                refusals=(*_ALWAYS, 403),
-            )
-        },
-    }
+    return {operation.path: {operation.method.lower(): _operation(operation)} for operation in OPERATIONS}
 
 
-def _operation(
-    name: str,
-    summary: str,
-    *,
-    response: tuple[int, type[Struct]],
-    refusals: tuple[int, ...],
-    path: tuple[str, ...] = (),
-    query: type[Struct] | None = None,
-    headers: list[dict[str, Any]] | None = None,
-    body: type[Struct] | None = None,
-) -> dict[str, Any]:
-    status, model = response
-    done = {"description": "Done.", "content": _content(model), "headers": _RATE_LIMIT_HEADERS}
-    refused = {str(code): {"description": _REFUSALS[code], "content": _content(Error)} for code in refusals}
+def _operation(operation: Operation) -> dict[str, Any]:
+    done = {"description": "Done.", "content": _content(operation.response), "headers": _RATE_LIMIT_HEADERS}
+    codes = (*_ALWAYS, *operation.refusals, *(_WITH_BODY if operation.body else ()))
+    refused = {str(code): {"description": _REFUSALS[code], "content": _content(Error)} for code in codes}
     invalid = {"description": "A value cannot be used.", "content": _content(ValidationError)}
-    operation = {
-        "operationId": name,
-        "summary": summary,
+    headers = [_header(INSTANCE_HEADER, "The service instance.", required=True)]
+    if operation.named:
+        headers.append(_header(MODIFIED_BY, "User who makes the change, for the audit log, in UTF-8.", required=False))
+    in_path = re.findall(r"{(\w+)}", operation.path)
+    described = {
+        "operationId": operation.function.__name__,
+        "summary": operation.summary,
         "parameters": [
-            _header(INSTANCE_HEADER, "The service instance.", required=True),
-            *({"name": part, "in": "path", "required": True, "schema": {"type": "string"}} for part in path),
-            *(headers or []),
-            *(_query_parameters(query) if query else []),
+            *headers,
+            *({"name": part, "in": "path", "required": True, "schema": {"type": "string"}} for part in in_path),
+            *(_query_parameters(operation.query) if operation.query else []),
         ],
-        "responses": {str(status): done, **refused, "422": invalid},
+        "responses": {str(operation.status): done, **refused, "422": invalid},
     }
-    return operation | ({"requestBody": {"required": True, "content": _content(body)}} if body else {})
+    return described | (
+        {"requestBody": {"required": True, "content": _content(operation.body)}} if operation.body else {}
+    )
 
 
 def _header(name: str, description: str, *, required: bool) -> dict[str, Any]:

@@ -68,10 +68,6 @@ class CreateLedgerQuery(Query, frozen=True, kw_only=True):
     expand: LedgerPaths = ()
 
 
-class RecategorizeTransactionQuery(Query, frozen=True, kw_only=True):
-    """Query of recategorizing a transaction: it has no parameters."""
-
-
 class PeriodQuery(Query, frozen=True, kw_only=True):
     """Parameters that listing line entries and the cash flow report share."""
 

@@ -6,6 +6,7 @@ from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.bookkeeping.ledgers import rename_ledger
 from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.operations.recategorize_transaction import recategorize_transaction
+from accounting_analytics.service.operations.resource_lookup import Call
 from accounting_analytics.service.storage.store import Store
 from accounting_analytics.service.wire.requests import RecategorizeTransactionBody
 
@@ -103,9 +104,7 @@ def test_what_was_changed_in_the_books_is_not_a_change_of_the_file(imported):
     body = RecategorizeTransactionBody(updated_category_ledger_id=ledgers["office"])
     instance = imported.store.instance(imported.instance)
     with imported.store.writing() as connection:
-        recategorize_transaction(
-            connection, instance, ledgers["bank"], transaction, body, modified_by=None, actor="a test"
-        )
+        recategorize_transaction(Call(connection, instance, "a test"), ledgers["bank"], transaction, body)
     rename_ledger(imported.store, imported.instance, ledgers["food"], "Food and drink")
     same = rows + entry("c", "2025-01-03", "Ink", "1", category="expenses:office")
     summary = imported(same)
