@@ -135,9 +135,10 @@ class _State:
             if self.forbidden:
                 return FoundOutcome(Outcome.REFUSED, self.forbidden)
             return FoundOutcome(Outcome.NOT_DONE, f"not sent: {not_sent}") if not_sent else FoundOutcome(outcome)
-        is_there = self.change.category_ledger_id in self.categories and self.response != Response.CONFIRMED_EARLIER
+        is_there = self.change.category_ledger_id in self.categories
+        was_done = self.response == Response.CONFIRMED_EARLIER
         reason = self._reason()
-        if outcome in _NOT_IN_BOOKS and is_there and attempts.may_change(self.change, self.read_at):
+        if outcome in _NOT_IN_BOOKS and is_there and attempts.may_change(self.change, self.read_at, lost_only=was_done):
             return FoundOutcome(Outcome.UNKNOWN, f"{_MAY_STILL_CHANGE}: {reason}")
         return FoundOutcome(outcome, reason)
 

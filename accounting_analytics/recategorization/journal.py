@@ -50,6 +50,7 @@ class Attempts:
     def __init__(self, events: Iterable[Mapping[str, Any]] = ()) -> None:
         self._times: dict[tuple[str, ...], list[dt.datetime]] = {}
         self._states: dict[tuple[str, ...], str] = {}
+        self._confirmed: set[tuple[tuple[str, ...], dt.datetime]] = set()
         for event in events:
             self.add(event)
 
@@ -68,14 +69,20 @@ class Attempts:
             times.pop()
         if event["event"] == "intent" or response in {Response.CONFIRMED, Response.LOST}:
             times.append(time)
+        if response == Response.CONFIRMED:
+            self._confirmed.add((identity, time))
 
     def has_done(self, change: Change) -> bool:
         """Whether the last response or outcome of a change is that it is done."""
         return self._states.get(change.identity) in _DONE
 
-    def may_change(self, change: Change, read_at: dt.datetime) -> bool:
-        """Whether an attempt may still be carried out after the books were read at `read_at`."""
-        return any(read_at - time < _SETTLING_TIME for time in self._times.get(change.identity, ()))
+    def may_change(self, change: Change, read_at: dt.datetime, *, lost_only: bool = False) -> bool:
+        """Whether an attempt, or one whose response was lost, may change the books after `read_at`."""
+        identity = change.identity
+        return any(
+            read_at - time < _SETTLING_TIME and not (lost_only and (identity, time) in self._confirmed)
+            for time in self._times.get(identity, ())
+        )
 
 
 class SentChanges(NamedTuple):

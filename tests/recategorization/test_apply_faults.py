@@ -283,3 +283,13 @@ def test_full_disk_stops_before_the_next_change(books, many, tmp_path, limit):
     frame = aa.apply_plan(books.client, plan, journal=journal, confirm=True)
     assert set(frame["outcome"]) <= {"done", "already_done"}
     assert changes(books) == dict.fromkeys(plan.frame["transaction_id"], 1)
+
+
+def test_late_request_of_a_change_that_was_undone(books, build, many, tmp_path):
+    """A change that was done, and undone, is unknown while an earlier request of it may still be carried out."""
+    plan, journal = many(1), tmp_path / "journal"
+    with books.connected(build.Faulty(on_put=build.only(1, "late"))) as client:
+        sent = aa.apply_plan(client, plan, journal=journal, confirm=True)
+        assert sent["outcome"].tolist() == ["done"]  # by the second request
+        aa.apply_plan(client, aa.undo_plan(client, journal), journal=tmp_path / "undo", confirm=True)
+        assert aa.apply_plan(client, plan, journal=journal)["outcome"].tolist() == ["unknown"]

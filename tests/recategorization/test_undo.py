@@ -166,3 +166,25 @@ def test_unusable_journals(books, build, applied, tmp_path):
     build.rewrite(applied, lambda event: event | ({"instance_id": "x"} if event["event"] == "plan" else {}))
     with pytest.raises(PlanError, match="belongs to instance 'x'"):
         aa.undo_plan(books.client, applied)
+
+
+def test_undo_of_a_change_whose_response_was_not_recorded(books, build, many, tmp_path):
+    """A resumed run records that the change of a killed run is done: it can be undone, and is not sent again then."""
+    plan, journal = many(1), tmp_path / "journal"
+
+    def killed():
+        raise KeyboardInterrupt
+
+    transport = build.Faulty(on_put=lambda *_: "lost after", on_get=lambda *_: killed if transport.puts else None)
+    with books.connected(transport) as client, pytest.raises(KeyboardInterrupt):
+        aa.apply_plan(client, plan, journal=journal, confirm=True)
+    build.rewrite(journal, lambda event: None if event["event"] == "response" else event)  # killed before the response
+    resumed = aa.apply_plan(books.client, plan, journal=journal, confirm=True)
+    assert resumed["outcome"].tolist() == ["already_done"]
+    undo = aa.undo_plan(books.client, journal)
+    aa.apply_plan(books.client, undo, journal=tmp_path / "undo", confirm=True)
+    assert aa.undo_plan(books.client, journal).plan_id == undo.plan_id
+    build.rewrite(journal, build.a_minute_ago)
+    again = aa.apply_plan(books.client, plan, journal=journal, confirm=True)
+    assert again["outcome"].tolist() == ["changed_elsewhere"]
+    assert len(books.audit()) == 2
