@@ -245,9 +245,10 @@ class ExactLines(NamedTuple):
             values = ids.collect("pyarrow").to_arrow()["id"]
             absent, distinct = values.null_count, are_distinct(values)
         else:
-            query = ids.select(distinct=line_id.n_unique(), absent=line_id.is_null().sum(), all=nw.len())
-            (counts,) = collect(query).to_pylist()
-            absent, distinct = counts["absent"], not counts["all"] or counts["distinct"] == counts["all"]
+            counted = ids.select(distinct=line_id.n_unique(), present=line_id.count(), all=nw.len())
+            (counts,) = collect(counted).to_pylist()
+            absent = counts["all"] - counts["present"]
+            distinct = not counts["all"] or counts["distinct"] == counts["all"]
         if absent:
             raise FrameError(null_message("line_entries", "id"))
         if not distinct:

@@ -65,7 +65,7 @@ class Loop:
         self.now, self.entry_of, self.transaction_of = {}, {}, {}
         found = {line.journal_entry_id: line.transaction_id for line in self.lines(BANK)}
         for ledger_id in (OUT, *TARGETS):
-            for line in self.lines(ledger_id):
+            for line in sorted(self.lines(ledger_id), key=lambda line: found[line.journal_entry_id] or ""):
                 if found[line.journal_entry_id] is not None:
                     self.now[line.id], self.entry_of[line.id] = ledger_id, line.journal_entry_id
                     self.transaction_of[line.id] = found[line.journal_entry_id]
@@ -168,7 +168,7 @@ class Loop:
         if not free:
             return
         self.see_changes()
-        moved = [line for line, mover in self.last_mover.items() if mover in self.planned]
+        moved = [line for line in self.now if self.last_mover.get(line) in self.planned]
         ours = sorted({self.transaction_of[line] for line in moved} & {*free})
         one = self.chance.choice(ours or free)
         self.met_colleague.add(one)
