@@ -634,9 +634,7 @@ _COLOURS = {shown: name for colour, name in COLOUR_NAMES.items() for shown in (c
 _COLOUR = re.compile("#[0-9a-f]{6}")
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}(?=[ \"])")
 _TAG = re.compile("<[^>]+>")
-_AROUND = re.compile(
-    "<metadata>.*?</metadata>|<style.*?</style>|<clipPath.*?</clipPath>|</?g[^>]*>|<defs>\\s*</defs>", re.DOTALL
-)
+_AROUND = re.compile("<metadata>.*?</metadata>|<style.*?</style>|<clipPath.*?</clipPath>|</?g[^>]*>", re.DOTALL)
 """What matplotlib writes around the elements of a drawing, which a page does not need."""
 _NOT_NEEDED = re.compile(r' clip-path="[^"]*"| transform="rotate\(-0 [^"]*"|(?:font-family|stroke-line\w+): [^;"]*;? ?')
 
@@ -647,7 +645,7 @@ def _page_element(drawn: str, words: str, width: int, height: float) -> str:
     `words` are what is read aloud. Coordinates have one digit behind the point; texts have the fonts of the page.
     """
     inside = drawn[drawn.index("<metadata>") : drawn.rindex("</svg>")]
-    elements = re.sub(r">\s+<", "><", _TAG.sub(_short_tag, _AROUND.sub("", _AROUND.sub("", inside)))).strip()
+    elements = re.sub(r">\s+<", "><", _TAG.sub(_short_tag, _AROUND.sub("", inside))).strip()
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
         f'viewBox="0 0 {width} {height:g}" width="{width}" height="{height:g}" role="img" aria-label="{escape(words)}" '
