@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics import column_conversion
-from accounting_analytics.column_conversion import local_midnights, signed
+from accounting_analytics.column_conversion import are_distinct, local_midnights, signed
 from accounting_analytics.errors import AmountError, ProtocolError
 from accounting_analytics.money import DEFAULT_SCALE, arrow_type, to_floats
 from accounting_analytics.periods import LOCALTIME, Period, local_date, zone
@@ -114,7 +114,7 @@ def remove_repeats(table: pa.Table) -> tuple[pa.Table, int]:
 
     An id with two different contents is refused.
     """
-    if len(table["id"].unique()) == table.num_rows:
+    if are_distinct(table["id"]):
         return table, 0
     lines = table.group_by(table.column_names, use_threads=False).aggregate([])
     ids = lines["id"].to_pandas()
