@@ -36,7 +36,6 @@ _PRIVATE_MODE = 0o600
 _HASH_LENGTH = 16
 _HEADER_STARTS = b'{"event": "plan"'
 _DONE = {*IN_BOOKS, Response.CONFIRMED}
-_REFUSED = {Response.REFUSED, Response.REFUSED_NOW}
 _SETTLING_TIME = dt.timedelta(seconds=60)
 """How long after an attempt a change may still be carried out, whatever the response was."""
 

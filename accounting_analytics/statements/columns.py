@@ -22,7 +22,6 @@ Comparison = Literal["total", "average", "prior", "prior_year", "change", "chang
 ColumnKind = Literal["period", "total", "average", "prior", "prior_year", "change", "change_pct", "share"]
 UNITS: dict[str, int] = {"month": 1, "quarter": 3, "year": 12}
 COMPARISONS = ("total", "average", "prior", "prior_year", "change", "change_pct", "share")
-OF_ONE_COLUMN = ("prior", "prior_year", "change", "change_pct", "share")
 _DAY = dt.timedelta(days=1)
 _YEAR = 12
 
