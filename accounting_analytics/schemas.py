@@ -431,26 +431,14 @@ class BacktestMonths(Table):
     """What would have been suggested for past months, one row per month (``2026-05``).
 
     `amount` is the sum of all transactions without signs, `suggested_amount` that of those with a suggestion.
-    `precision`, with its one-sided bounds of 95 % confidence, is null where nothing is suggested; `kept` is whether the
-    bounds do not exclude the wanted one. `last_count` is the number of transactions whose payee had one before, whose
-    category was right in `last_right_count`.
     """
 
     month: Series[Text] = pandera.Field(unique=True)
     transaction_count: Series[int]
     suggested_count: Series[int]
     right_count: Series[int]
-    coverage: Series[float]
     amount: Series[Any]
     suggested_amount: Series[Any]
-    amount_coverage: Series[float]
-    precision: Series[float] = pandera.Field(nullable=True)
-    precision_low: Series[float] = pandera.Field(nullable=True)
-    precision_high: Series[float] = pandera.Field(nullable=True)
-    kept: Series[bool]
-    mean_confidence: Series[float] = pandera.Field(nullable=True)
-    last_count: Series[int]
-    last_right_count: Series[int]
 
 
 class PlanItems(Table):

@@ -299,7 +299,7 @@ def make_results():
             unchecked=(NAME,) * MANY,
             differences=(PackFault("figure", NAME, "1.00", "2.00"),) * MANY,
         ),
-        aa.Backtest(0.98, BacktestMonths.without_rows(), (), tuple(f"2026-05: {NAME}" for _ in range(MANY))),
+        aa.Backtest(0.98, BacktestMonths.without_rows(), tuple(f"2026-05: {NAME}" for _ in range(MANY))),
     ]
 
 

@@ -1,226 +1,51 @@
-"""Suggestions of categories from the history of payees, with the precision that they had in past months.
+"""Suggestions of categories from the payee's own past, and how often they would have been right in past months.
 
-Each past transaction is judged by those of the months before its own, as if its category were not known. The threshold
-is the lowest share of the votes from which on the suggestions were right often enough, with the lower bound of 95 %
-confidence. Where no threshold is, or where the suggestions of the last month were right too rarely, there are none.
+Where the latest transactions of a payee in one direction have one category, five of them or as many as there are, that
+category is suggested. How many transactions are enough is decided by these books: each past transaction is judged by
+those of the months before its own, and the suggestions must have been right often enough, with the lower bound of 95 %
+confidence.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
+from math import ceil, sqrt
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.categorization.category_ledgers import Categories
 from accounting_analytics.categorization.choices import Choice, proposals_of
-from accounting_analytics.categorization.payee_history import PastTransactions, compared_columns
-from accounting_analytics.categorization.queue import categorized_transactions, exact_queue, with_groups
-from accounting_analytics.column_conversion import decimal_scale, is_decimal
+from accounting_analytics.categorization.merchants import merchants
+from accounting_analytics.categorization.queue import categorized_transactions, exact_queue, local_days, with_groups
+from accounting_analytics.column_conversion import decimal_scale, is_decimal, total
 from accounting_analytics.errors import FrameError, InputError
 from accounting_analytics.load_metadata import attach_notes
 from accounting_analytics.local_books import ledgers_of, lines_of
 from accounting_analytics.messages import count_of
-from accounting_analytics.money import EXACT, format_amount
+from accounting_analytics.money import format_amount
 from accounting_analytics.results import Result, ResultPart
 from accounting_analytics.schemas import BacktestMonths, Ledgers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    import numpy.typing as npt
-
-    from accounting_analytics.categorization.payee_history import Votes
     from accounting_analytics.local_books import LocalBooks
 
-    Numbers = npt.NDArray[Any]
-
-MIN_SHARE = 2 / 3
-"""Smallest share of the votes that can be suggested, whatever the past."""
-MONTHS = 24
-"""Latest months that a threshold is chosen on."""
-_STEPS = 60
-_MAX_BINS = 40
-_MIN_BIN = 40
-
-
-ERROR_RATE = 0.05
-_HALVINGS = 40
-
-
-def lower_bound(right: int, count: int) -> float:
-    """Share that the true one is at least, with 95 % confidence; 0 for no count."""
-    return 1 - upper_bound(count - right, count)
-
-
-def upper_bound(right: int, count: int) -> float:
-    """Share that the true one is at most, with 95 % confidence; 1 for no count."""
-    if right >= count:
-        return 1.0
-    low, high = right / count, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _probability_of_at_most(right, count, middle) > ERROR_RATE else (low, middle)
-    return high
-
-
-def is_at_least(share: float, right: int, count: int) -> bool:
-    """Whether the lower bound reaches a share."""
-    return (
-        right >= share * count and count > 0 and _probability_of_at_most(count - right, count, 1 - share) <= ERROR_RATE
-    )
-
-
-def smallest_count(share: float) -> int:
-    """Smallest count, all of it right, whose lower bound reaches a share."""
-    return math.ceil(math.log(ERROR_RATE) / math.log(share))
-
-
-def _probability_of_at_most(successes: int, count: int, probability: float) -> float:
-    """Binomial distribution function; the terms are sums of logarithms, which do not underflow."""
-    if probability >= 1:
-        return float(successes >= count)
-    ways = math.lgamma(count + 1)
-    chance, other = math.log(probability), math.log1p(-probability)
-    return math.fsum(
-        math.exp(ways - math.lgamma(one + 1) - math.lgamma(count - one + 1) + one * chance + (count - one) * other)
-        for one in range(successes + 1)
-    )
-
-
-def can_be_suggested(votes: Votes) -> Numbers:
-    """Whether the votes about each row are for one category in the first place."""
-    possible: Numbers = (votes.categories >= 0) & (votes.shares >= MIN_SHARE)
-    return possible
-
-
-class Trials(NamedTuple):
-    """Past transactions that could have been suggested: month, share of the votes, whether that was right."""
-
-    months: Numbers
-    shares: Numbers
-    right: Numbers
-
-    @classmethod
-    def of(cls, past: PastTransactions, votes: Votes) -> Trials:
-        """Compare the votes about past transactions, of those before their months, with their categories."""
-        possible = can_be_suggested(votes)
-        months = past.compared["month"].to_numpy()
-        return cls(months[possible], votes.shares[possible], (votes.categories == past.codes)[possible])
-
-    def before(self, month: int) -> Trials:
-        """Trials of the 24 months before a month."""
-        is_before = (self.months < month) & (self.months >= month - MONTHS)
-        return Trials(*(column[is_before] for column in self))
-
-    def latest(self) -> Trials:
-        """Trials of the latest 24 months."""
-        return self.before(int(self.months.max()) + 1) if len(self.months) else self
-
-    def from_share(self, share: float) -> Trials:
-        """Trials of at least a share of the votes."""
-        return Trials(*(column[self.shares >= share] for column in self))
-
-
-def month_name(month: int) -> str:
-    """Write the number of a month as ``2026-05``."""
-    return f"{month // 12}-{month % 12 + 1:02}"
-
-
-class Threshold(NamedTuple):
-    """Share of the votes that a suggestion needs, None where there are none, and the sentence that says why."""
-
-    share: float | None
-    sentence: str
-
-
-def choose_threshold(trials: Trials, precision: float) -> Threshold:
-    """Choose the lowest share of the votes from which on past suggestions kept a precision."""
-    needed = smallest_count(precision)
-    if len(trials.right) < needed:
-        return Threshold(
-            None,
-            f"There are no suggestions: a precision of {precision:.1%} can be checked from {needed:,} past "
-            f"transactions on whose payee had others before, and there are {len(trials.right):,}.",
-        )
-    found = _lowest_share(trials, precision, needed)
-    if found is None:
-        surest = np.argsort(-trials.shares, kind="stable")[:needed]
-        best = int(trials.right[surest].sum())
-        return Threshold(
-            None,
-            f"There are no suggestions: of the {needed:,} surest past ones {best:,} would have been right, "
-            f"which is at least {lower_bound(best, needed):.1%} with 95 % confidence, and {precision:.1%} is wanted.",
-        )
-    kept = trials.from_share(found)
-    right, count = int(kept.right.sum()), len(kept.right)
-    month = int(kept.months.max())
-    newest = kept.right[kept.months == month]
-    if (most := upper_bound(int(newest.sum()), len(newest))) < precision:
-        return Threshold(
-            None,
-            f"There are no suggestions: those of {month_name(month)} would have been right in "
-            f"{newest.sum():,} of {len(newest):,} cases, which is at most {most:.1%} with 95 % confidence, and "
-            f"{precision:.1%} is wanted.",
-        )
-    return Threshold(
-        found,
-        f"Of {count:,} suggestions for the past {right:,} would have been right: {right / count:.1%}, at least "
-        f"{lower_bound(right, count):.1%} with 95 % confidence.",
-    )
-
-
-def _lowest_share(trials: Trials, precision: float, needed: int) -> float | None:
-    """Lowest of some shares, between which equally many trials are, whose trials kept the precision."""
-    order = np.argsort(-trials.shares, kind="stable")
-    shares, right = trials.shares[order], trials.right[order].cumsum()
-    for count in np.unique(np.linspace(needed, len(shares), _STEPS).astype(int))[::-1]:
-        with_equals = int(np.searchsorted(-shares, -shares[count - 1], side="right"))
-        if is_at_least(precision, int(right[with_equals - 1]), with_equals):
-            return float(shares[count - 1])
-    return None
-
-
-class Confidence:
-    """Precision that past suggestions of each share of the votes had: rising with the share, from equal bins."""
-
-    def __init__(self, trials: Trials) -> None:
-        order = np.argsort(trials.shares, kind="stable")
-        count = min(max(len(order) // _MIN_BIN, 1), _MAX_BINS)
-        bins = [one for one in np.array_split(order, count) if len(one)]
-        self._starts = np.array([trials.shares[one[0]] for one in bins][1:])
-        self._levels = np.array(_rising([(float(trials.right[one].sum()), len(one)) for one in bins]) or [0.5])
-
-    def of(self, shares: Numbers) -> Numbers:
-        """Confidence of suggestions with these shares of the votes."""
-        levels: Numbers = self._levels[np.searchsorted(self._starts, shares, side="right")]
-        return levels
-
-
-def _rising(bins: list[tuple[float, int]]) -> list[float]:
-    """Share that is right in each bin; neighbours are pooled where it would fall (isotonic regression)."""
-    pools: list[tuple[float, int, int]] = []
-    for right, count in bins:
-        pools.append((right, count, 1))
-        while len(pools) > 1 and _share(pools[-2]) >= _share(pools[-1]):
-            later, earlier = pools.pop(), pools.pop()
-            pools.append((earlier[0] + later[0], earlier[1] + later[1], earlier[2] + later[2]))
-    return [_share(pool) for pool in pools for _ in range(pool[2])]
-
-
-def _share(pool: tuple[float, int, int]) -> float:
-    """Share that is right, with half a case of each kind added, so that few cases are never certain."""
-    return (pool[0] + 0.5) / (pool[1] + 1)
-
-
 PRECISION = 0.98
-_SMALLEST_PRECISION = 0.5
 SUGGESTED = "suggested from history"
 """The column ``rule`` of a suggestion."""
+LATEST = 5
+"""So many of the latest transactions of a payee must have one category, or all where there are fewer."""
+MONTHS = pd.DateOffset(months=24)
+"""Latest months whose suggestions say how many transactions are enough."""
+_DEVIATIONS = NormalDist().inv_cdf(0.95)
+"""Standard deviations of a one-sided bound of 95 % confidence."""
+_SMALLEST_PRECISION = 0.5
+_AFTER_ALL = pd.Timestamp("9999-12-01")
+_PAYEE = ["payee", "direction"]
 
 
 def suggest(
@@ -233,11 +58,11 @@ def suggest(
 ) -> pd.DataFrame:
     """Suggest a category for each transaction of the queue whose payee has a clear history, if that kept a precision.
 
-    The past transactions of the same payee and direction vote: recent ones count more, and so do those of a similar
-    amount. What these votes would have suggested for each past month, from the months before it, decides which share of
-    the votes is enough: the suggestions for the past must have been right as often as `precision`, with the one-sided
-    lower bound of 95 % confidence. Where no share is enough, or the latest month was worse, there are no suggestions,
-    and a note says why. A payee without a history, with a contradictory one, or that changed its category, has none.
+    The history of a payee is clear where its five latest transactions of the same direction have one category, or all
+    where there are fewer; else those of the same account are asked. What this would have suggested for each of the past
+    24 months, from the months before it, decides how many transactions are enough: the suggestions for the past must
+    have been right as often as `precision`, with the one-sided lower bound of 95 % confidence. Where no number is
+    enough there are no suggestions, and a note says why.
 
     Parameters
     ----------
@@ -259,9 +84,9 @@ def suggest(
     -------
     DataFrame
         :class:`~accounting_analytics.schemas.Proposals`: the rows of the queue with a suggestion, with ``confidence``,
-        the share of past suggestions with such votes that was right, and ``reason``, the votes and the past
-        transactions that counted most. ``attrs["notes"]`` states the precision for the past or why there are no
-        suggestions, and how many transactions have none. Likely transfers and splits have none.
+        the share of past suggestions from as many transactions that was right, and ``reason``, the transactions that it
+        rests on. ``attrs["notes"]`` states the precision for the past or why there are no suggestions, and how many
+        transactions have none. Likely transfers and splits have none.
 
     Raises
     ------
@@ -284,27 +109,25 @@ def suggest(
     chart = Categories(ledgers, set(exact.frame["category_ledger_id"]))
     rows = with_groups(exact.frame)
     lines = lines_of(history)
-    past = read_past(lines, ledgers, without={*rows["transaction_id"], *unchecked})
-    asked = rows[rows["kind"] == "merchant"]
-    trials = Trials.of(past, past.vote(past.compared, before_month=True)).latest()
-    threshold = choose_threshold(trials, precision)
-    compared = compared_columns(asked)
-    votes = past.vote(compared)
-    is_suggested = can_be_suggested(votes) & (votes.shares >= (np.inf if threshold.share is None else threshold.share))
-    found = np.flatnonzero(is_suggested)
-    columns = (
-        asked.index[found],
-        asked["transaction_id"].iloc[found],
-        past.categories[votes.categories[found]],
-        _reasons(past, votes, found, compared["merchant"], chart),
-        Confidence(trials).of(votes.shares[found]),
-    )
+    past = _read_past(lines, ledgers, without={*rows["transaction_id"], *unchecked})
+    tried = _tried(past)
+    threshold = _choose_threshold(tried[tried["month"] > tried["month"].max() - MONTHS], precision)
+    asked = _compared(rows[rows["kind"] == "merchant"])
+    asked["month"] = _AFTER_ALL
+    known = _histories(asked.astype({"month": past["month"].dtype}), past)
+    found = known[known["evidence"] >= threshold.evidence]
     chosen = {
-        row: Choice(key, category, SUGGESTED, reason, confidence)
-        for row, key, category, reason, confidence in zip(*columns, strict=True)
+        row: Choice(
+            rows["transaction_id"][row],
+            history["category"],
+            SUGGESTED,
+            _reason(history, chart.names.name(history["category"])),
+            threshold.right_shares[history["evidence"]],
+        )
+        for row, history in zip(found.index, found.to_dict("records"), strict=True)
     }
     proposals, doubts = proposals_of(exact.frame, chosen, chart, exact)
-    notes = [*exact.notes, threshold.sentence, *_notes(asked, votes, len(found), silent=threshold.share is None)]
+    notes = [*exact.notes, threshold.sentence, *_notes(known, len(found), is_silent=threshold.evidence > LATEST)]
     attach_notes(proposals, [*notes, *doubts], queue, lines)
     return proposals
 
@@ -319,55 +142,138 @@ def check_precision(precision: float) -> None:
         raise InputError(f"precision is {precision!r}, not a share from 0.5 up to, but not including, 1, such as 0.98")
 
 
-def read_past(lines: Any, ledgers: pd.DataFrame, *, without: Iterable[str] = ()) -> PastTransactions:  # noqa: ANN401 (any frame)
-    """Read the transactions that have one category, which is among the ledgers."""
+def _read_past(lines: Any, ledgers: pd.DataFrame, *, without: Iterable[str] = ()) -> pd.DataFrame:  # noqa: ANN401 (any frame)
+    """Read the transactions that have one category, which is among the ledgers, in the order of their days."""
     require_type(lines, pd.DataFrame, "history", "load_line_entries(client, ...) returns line entries")
     if "opposing_ledger_ids" not in lines:
         raise FrameError("history has no opposing_ledger_ids; load it with expand=('opposing_ledger_ids', ...)")
     rows = categorized_transactions(lines, ledgers)
     is_known = rows["category_ledger_id"].isin(ledgers["id"]) & ~rows["transaction_id"].isin(set(without))
-    return PastTransactions(rows[is_known].reset_index(drop=True))
+    past = _compared(rows[is_known])
+    return past.sort_values(["day", "transaction_id"]).reset_index(drop=True)
 
 
-def _reasons(
-    past: PastTransactions, votes: Votes, found: npt.NDArray[Any], asked: pd.Series[Any], chart: Categories
-) -> Iterator[str]:
-    """Yield the votes for each suggestion, whose they are if not the payee's own, and those that counted most."""
-    days = past.compared["day"].to_numpy().astype("datetime64[D]").astype(str)
-    payees, amounts = past.compared["merchant"].to_numpy(), past.rows["transaction_amount"].to_numpy()
-    names = [chart.names.name(one) for one in past.categories]
-    for row, payee in zip(found, asked.iloc[found], strict=True):
-        nearest = [one for one in votes.nearest[row] if one >= 0]
-        listed = [f"{days[one]} {format_amount(amounts[one])} {names[past.codes[one]]}" for one in nearest]
-        other = payees[nearest[0]]
-        whose = "" if other == payee else f" of {other}"
-        what = names[votes.categories[row]]
-        count = f"{votes.agreeing[row]} of {count_of(votes.voting[row], 'past transaction')}{whose}"
-        yield f"{count} in {what}: {', '.join(listed)}"
+def _compared(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return what a suggestion depends on, for rows of a queue; days are local where the rows have them."""
+    days = local_days(rows)
+    return pd.DataFrame(
+        {
+            "transaction_id": rows["transaction_id"],
+            "payee": pd.Series(merchants(rows["description"]), rows.index, dtype="str"),
+            "direction": rows["direction"],
+            "account": rows["ledger_id"],
+            "day": days,
+            "month": days.dt.to_period("M").dt.to_timestamp(),
+            "amount": rows["transaction_amount"],
+            "category": rows["category_ledger_id"],
+        }
+    )
 
 
-def _notes(asked: pd.DataFrame, votes: Votes, count: int, *, silent: bool) -> Iterator[str]:
+def _histories(asked: pd.DataFrame, past: pd.DataFrame) -> pd.DataFrame:
+    """Find the history of the payee of each asked transaction in the months before its own.
+
+    ``category``, ``day`` and ``amount`` are those of its latest transaction, ``agreeing`` the number of the latest ones
+    that have this category, and ``count`` that of all. ``evidence`` is the number of the latest five that are known, if
+    they agree, and else 0.
+    """
+    by_payee, by_account = (_latest(asked, past, key) for key in (_PAYEE, [*_PAYEE, "account"]))
+    return by_payee.where(by_payee["evidence"] > 0, by_account)
+
+
+def _latest(asked: pd.DataFrame, past: pd.DataFrame, key: list[str]) -> pd.DataFrame:
+    """Find the latest transaction of the same key in the months before that of each asked one, and those that agree."""
+    groups = past.groupby(key, sort=False)
+    begins = past["category"] != groups["category"].shift()
+    stretches = begins.groupby([past[name] for name in key], sort=False).cumsum()
+    known = past.assign(count=groups.cumcount() + 1)
+    known["agreeing"] = known.groupby([*key, stretches.rename("stretch")], sort=False).cumcount() + 1
+    latest = known["count"].clip(upper=LATEST)
+    known["evidence"] = latest.where((known["agreeing"] >= latest) & (known["payee"] != ""), 0)
+    ordered = asked.sort_values("month", kind="stable")
+    found = pd.merge_asof(
+        ordered[[*key, "month"]], known.drop(columns="transaction_id"), on="month", by=key, allow_exact_matches=False
+    )
+    columns = ["category", "day", "amount", "count", "agreeing", "evidence"]
+    return (
+        found[columns].set_axis(ordered.index).reindex(asked.index).fillna({"count": 0, "agreeing": 0, "evidence": 0})
+    )
+
+
+def _tried(past: pd.DataFrame) -> pd.DataFrame:
+    """Judge what would have been suggested for each past transaction: its ``evidence``, and whether it is ``right``."""
+    histories = _histories(past, past)
+    right = histories["category"] == past["category"]
+    return past[["month", "amount"]].assign(evidence=histories["evidence"], right=right)
+
+
+class _Threshold(NamedTuple):
+    """Evidence that a suggestion needs, more than there can be where there are none, and the sentence that says why.
+
+    `right_shares` are the shares of past suggestions that were right, by their evidence; of all, where none had it.
+    """
+
+    evidence: int
+    right_shares: Mapping[Any, float]
+    sentence: str
+
+
+def _choose_threshold(tried: pd.DataFrame, precision: float) -> _Threshold:
+    """Choose the least evidence from which on past suggestions kept a precision."""
+    suggested = tried[tried["evidence"] > 0]
+    by_evidence = suggested.groupby("evidence")["right"].mean().reindex(range(1, LATEST + 1))
+    shares = by_evidence.fillna(suggested["right"].mean()).to_dict()
+    best, best_text = 0.0, ""
+    for evidence in range(1, LATEST + 1):
+        right = suggested.loc[suggested["evidence"] >= evidence, "right"]
+        bound = lower_bound(int(right.sum()), len(right))
+        text = f"{right.sum():,} would have been right: {right.mean():.1%}, at least {bound:.1%} with 95 % confidence"
+        if bound >= precision:
+            return _Threshold(evidence, shares, f"Of {len(right):,} suggestions for the past {text}.")
+        if bound > best:
+            best, best_text = bound, f"of {len(right):,} for the past {text}, and {precision:.1%} is wanted"
+    needed = _smallest_count(precision)
+    if len(suggested) < needed:
+        best_text = (
+            f"a precision of {precision:.1%} can be checked from {needed:,} past transactions on whose payee had "
+            f"others before, and there are {len(suggested):,}"
+        )
+    return _Threshold(LATEST + 1, shares, f"There are no suggestions: {best_text}.")
+
+
+def lower_bound(right: int, count: int) -> float:
+    """Share that the true one is at least, with 95 % confidence: the score interval of Wilson; 0 for no count."""
+    if not count:
+        return 0.0
+    share = right / count
+    spread = _DEVIATIONS * sqrt(share * (1 - share) / count + (_DEVIATIONS / count / 2) ** 2)
+    return (share + _DEVIATIONS**2 / count / 2 - spread) / (1 + _DEVIATIONS**2 / count)
+
+
+def _smallest_count(share: float) -> int:
+    """Smallest count, all of it right, whose lower bound reaches a share."""
+    return ceil(share * _DEVIATIONS**2 / (1 - share))
+
+
+def _reason(history: Mapping[Any, Any], category: str) -> str:
+    """Say how many past transactions a suggestion rests on, and name the latest."""
+    past = count_of(int(history["count"]), "past transaction")
+    latest = f"the latest on {history['day']:%Y-%m-%d} of {format_amount(history['amount'])}"
+    if history["agreeing"] == history["count"]:
+        return f"all of {past} in {category}, {latest}"
+    return f"the latest {int(history['agreeing']):,} of {past} in {category}, {latest}"
+
+
+def _notes(known: pd.DataFrame, count: int, *, is_silent: bool) -> Iterator[str]:
     """Yield how many transactions have a suggestion, and why the others do not."""
-    if silent or asked.empty:
+    if is_silent or known.empty:
         return
-    without, unclear = int((votes.voting == 0).sum()), len(asked) - count - int((votes.voting == 0).sum())
-    reasons = [f"{without:,} are of payees without a history"] if without else []
-    reasons += [f"for {unclear:,} the history is not clear enough"] if unclear else []
-    got = f"{count:,} of {count_of(len(asked), 'transaction')} got a suggestion"
+    new = int((known["count"] == 0).sum())
+    reasons = [f"{new:,} are of payees without a history"] if new else []
+    if unclear := len(known) - count - new:
+        reasons.append(f"for {unclear:,} the history is not clear enough")
+    got = f"{count:,} of {count_of(len(known), 'transaction')} got a suggestion"
     yield f"{'; '.join(filter(None, [got, ', '.join(reasons)]))}."
-
-
-_BINS = 5
-_SHARES = ("coverage", "amount_coverage", "precision", "precision_low", "precision_high", "mean_confidence")
-_HEADING = f"{'month':7}  {'suggested':>15}  {'of money':>8}  {'right':>7}  {'95 % bounds':>15}  {'last category':>14}"
-
-
-class CalibrationBin(NamedTuple):
-    """Suggestions of similar confidence: its mean, the share that was right, and how many there are."""
-
-    confidence: float
-    right_share: float
-    suggestion_count: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -380,15 +286,12 @@ class Backtest(Result):
         The wanted precision.
     frame : DataFrame
         :class:`~accounting_analytics.schemas.BacktestMonths`, one row per month.
-    calibration : tuple of CalibrationBin
-        Confidence compared with what was right, in bins of equally many suggestions.
     notes : tuple of str
         Months without suggestions, and why.
     """
 
     precision: float
     months: pd.DataFrame
-    calibration: tuple[CalibrationBin, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -396,42 +299,27 @@ class Backtest(Result):
         """The months (a copy)."""
         return self.months.copy()
 
-    @property
-    def calibration_error(self) -> float:
-        """Mean distance between confidence and the share that was right, over the bins."""
-        count = sum(one.suggestion_count for one in self.calibration)
-        gaps = (one.suggestion_count * abs(one.confidence - one.right_share) for one in self.calibration)
-        return sum(gaps) / max(count, 1)
-
     def summary(self) -> str:
-        """One line: how many suggestions were right, what they cover, and what the last category would have been."""
-        counts = self.months[["transaction_count", "suggested_count", "right_count", "last_count", "last_right_count"]]
-        every, suggested, right, last, last_right = (int(one) for one in counts.sum())
-        amounts = BacktestMonths.exact(self.months).frame
-        money = _share_of(_sum(amounts["suggested_amount"]), _sum(amounts["amount"]))
+        """One line: how many suggestions were right, and what they cover."""
+        exact = BacktestMonths.exact(self.months).frame
+        counts = ("transaction_count", "suggested_count", "right_count")
+        every, suggested, right = (int(exact[name].sum()) for name in counts)
+        months = count_of(len(exact), "month")
         if not suggested:
-            return f"No suggestions for {count_of(len(self.months), 'month')} at a precision of {self.precision:.1%}."
+            return f"No suggestions for {months} at a precision of {self.precision:.1%}."
+        money = total(exact["suggested_amount"]) / (total(exact["amount"]) or 1)
         return (
-            f"{right:,} of {suggested:,} suggestions for {count_of(len(self.months), 'month')} were right: "
-            f"{right / suggested:.1%}, at least {lower_bound(right, suggested):.1%}; {self.precision:.1%} is wanted. "
-            f"They cover {suggested / every:.1%} of {every:,} transactions and {money:.1%} of the money. "
-            f"The last category of the payee: {last_right / max(last, 1):.1%} right for {last / every:.1%}."
+            f"{right:,} of {suggested:,} suggestions for {months} were right: {right / suggested:.1%}, at least "
+            f"{lower_bound(right, suggested):.1%}; {self.precision:.1%} is wanted. They cover {suggested / every:.1%} "
+            f"of {every:,} transactions and {money:.1%} of the money."
         )
 
     def _parts(self) -> Iterable[ResultPart]:
-        rows = self.months.to_dict("records")
-        shown = pd.DataFrame([_shown(row) for row in rows])
-        yield ResultPart([_HEADING, *map(_line, rows)], shown, max_rows=None)
-        yield ResultPart([f"calibration error {self.calibration_error:.4f}"])
+        shown = self.months.rename(columns=lambda name: name.replace("_", " "))
+        yield ResultPart(shown.to_string(index=False).splitlines(), shown, max_rows=None)
 
     def _content(self) -> Mapping[str, Any]:
-        return {
-            "precision": self.precision,
-            "calibration_error": self.calibration_error,
-            "calibration": [one._asdict() for one in self.calibration],
-            "months": self.months.astype(dict.fromkeys(_SHARES, object)),  # not amounts
-            "notes": list(self.notes),
-        }
+        return {"precision": self.precision, "months": self.months, "notes": list(self.notes)}
 
 
 def backtest(
@@ -439,8 +327,8 @@ def backtest(
 ) -> Backtest:
     """Calculate what :func:`suggest` would have suggested for each past month, and compare it with the categories.
 
-    For each month only earlier transactions are used: for the votes, for the threshold and for the confidence. The
-    categories that the books have now count as right, so a mistake in the books is a mistake of the suggestion.
+    For each month only earlier transactions are used. The categories that the books have now count as right, so a
+    mistake in the books is a mistake of the suggestion.
 
     Parameters
     ----------
@@ -454,9 +342,8 @@ def backtest(
     Returns
     -------
     Backtest
-        ``frame`` has for each month how many transactions and how much money suggestions cover, how many were right,
-        with the one-sided bounds of 95 % confidence, and the same for the last category of the payee, which has no
-        threshold.
+        ``frame`` has for each month how many transactions and how much money there are, how much of both would have
+        had a suggestion, and how many of these were right.
 
     Raises
     ------
@@ -474,97 +361,28 @@ def backtest(
     lines, chart = lines_of(history), ledgers_of(history, ledgers)
     require_type(chart, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     check_precision(precision)
-    past = read_past(lines, Ledgers.checked(chart))
-    votes = past.vote(past.compared, before_month=True)
-    months = [_TestedMonth(past, votes, month, precision) for month in np.unique(past.compared["month"])[1:]]
-    rows = [month.row() for month in months]
+    past = _read_past(lines, Ledgers.checked(chart))
+    tried = _tried(past)
+    rows, notes = [], []
+    for month in tried["month"].drop_duplicates().iloc[1:]:
+        of_month = tried[tried["month"] == month]
+        before = tried[(tried["month"] < month) & (tried["month"] >= month - MONTHS)]
+        threshold = _choose_threshold(before, precision)
+        suggested = of_month[of_month["evidence"] >= threshold.evidence]
+        name = f"{month:%Y-%m}"
+        rows.append(
+            {
+                "month": name,
+                "transaction_count": len(of_month),
+                "suggested_count": len(suggested),
+                "right_count": int(suggested["right"].sum()),
+                "amount": total(of_month["amount"].abs()),
+                "suggested_amount": total(suggested["amount"].abs()),
+            }
+        )
+        if threshold.evidence > LATEST:
+            notes.append(f"{name}: {threshold.sentence}")
     columns = {name: [row[name] for row in rows] for name in BacktestMonths.dtypes()}
-    scale = decimal_scale(past.rows["transaction_amount"]) or 0
+    scale = decimal_scale(past["amount"]) or 0
     frame = BacktestMonths.from_columns(columns, scale, as_decimals=is_decimal(lines["signed_amount"].dtype))
-    confidence = np.concatenate([np.empty(0), *(month.confidence for month in months)])
-    right = np.concatenate([np.empty(0), *(month.right for month in months)])
-    return Backtest(precision, frame, tuple(_calibration(confidence, right)), tuple(_silent(months)))
-
-
-class _TestedMonth:
-    """A month of the past, and what would have been suggested for it."""
-
-    def __init__(self, past: PastTransactions, votes: Votes, month: int, precision: float) -> None:
-        trials = Trials.of(past, votes).before(month)
-        self.name = month_name(month)
-        self.threshold = choose_threshold(trials, precision)
-        self._precision = precision
-        is_month = past.compared["month"].to_numpy() == month
-        share = np.inf if self.threshold.share is None else self.threshold.share
-        suggested = is_month & can_be_suggested(votes) & (votes.shares >= share)
-        self.right = (votes.categories == past.codes)[suggested]
-        self.confidence = Confidence(trials).of(votes.shares[suggested])
-        self._has_last = is_month & (votes.last >= 0)
-        self._last_right = self._has_last & (votes.last == past.codes)
-        self._amount = _sum(past.rows["transaction_amount"][is_month])
-        self._suggested_amount = _sum(past.rows["transaction_amount"][suggested])
-        self._count = int(is_month.sum())
-
-    def row(self) -> dict[str, Any]:
-        """Row of the table of months."""
-        count, right = len(self.right), int(self.right.sum())
-        most = upper_bound(right, count)
-        return {
-            "month": self.name,
-            "transaction_count": self._count,
-            "suggested_count": count,
-            "right_count": right,
-            "coverage": count / self._count,
-            "amount": self._amount,
-            "suggested_amount": self._suggested_amount,
-            "amount_coverage": _share_of(self._suggested_amount, self._amount),
-            "precision": right / count if count else None,
-            "precision_low": lower_bound(right, count) if count else None,
-            "precision_high": most if count else None,
-            "kept": most >= self._precision,
-            "mean_confidence": float(self.confidence.mean()) if count else None,
-            "last_count": int(self._has_last.sum()),
-            "last_right_count": int(self._last_right.sum()),
-        }
-
-
-def _sum(amounts: pd.Series[Any]) -> Decimal:
-    """Sum of amounts without their signs."""
-    with localcontext(EXACT):
-        return sum((amount.copy_abs() for amount in amounts), Decimal(0))
-
-
-def _share_of(part: Decimal, whole: Decimal) -> float:
-    return float(part / whole) if whole else 0.0
-
-
-def _calibration(confidence: Numbers, right: Numbers) -> Iterator[CalibrationBin]:
-    order = np.argsort(confidence, kind="stable")
-    for one in np.array_split(order, _BINS):
-        if len(one):
-            yield CalibrationBin(float(confidence[one].mean()), float(right[one].mean()), len(one))
-
-
-def _silent(months: Iterable[_TestedMonth]) -> Iterator[str]:
-    """Yield a sentence for each month without suggestions."""
-    for month in months:
-        if month.threshold.share is None:
-            yield f"{month.name}: {month.threshold.sentence}"
-
-
-def _shown(row: Mapping[Any, Any]) -> dict[str, str]:
-    """Format a month as people read it."""
-    has = bool(row["suggested_count"])
-    return {
-        "month": row["month"],
-        "suggested": f"{row['suggested_count']:,} of {row['transaction_count']:,}",
-        "of money": f"{row['amount_coverage']:.1%}",
-        "right": f"{row['precision']:.1%}" if has else "-",
-        "95 % bounds": f"{row['precision_low']:.1%} to {row['precision_high']:.1%}" if has else "-",
-        "last category": f"{row['last_right_count']:,} of {row['last_count']:,}",
-    }
-
-
-def _line(row: Mapping[Any, Any]) -> str:
-    month, suggested, money, right, bounds, last = _shown(row).values()
-    return f"{month:7}  {suggested:>15}  {money:>8}  {right:>7}  {bounds:>15}  {last:>14}"
+    return Backtest(precision, frame, tuple(notes))

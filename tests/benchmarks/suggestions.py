@@ -23,7 +23,7 @@ import pandas as pd
 import accounting_analytics as aa
 from accounting_analytics.categorization.merchants import merchants
 from accounting_analytics.categorization.queue import categorized_transactions
-from accounting_analytics.categorization.suggestions import upper_bound
+from accounting_analytics.categorization.suggestions import lower_bound
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.bookkeeping.instances import create_instance
 from accounting_analytics.service.imports.import_books import import_books
@@ -231,7 +231,7 @@ class Measurement(NamedTuple):
 
 def measure(found):
     """Count the folds that kept the precision, and what suggestions cover."""
-    kept = [upper_bound(right, count) >= PRECISION for right, count in pooled(found)]
+    kept = [1 - lower_bound(count - right, count) >= PRECISION for right, count in pooled(found)]
     count, rows = sum(one.count for one in found), sum(one.rows for one in found)
     return Measurement(
         sum(kept),

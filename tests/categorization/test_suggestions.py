@@ -1,6 +1,7 @@
 """Suggestions from each payee's own past, and when there are none."""
 
 import datetime as dt
+import re
 from decimal import Decimal
 
 import pytest
@@ -61,11 +62,9 @@ def test_payees_with_a_clear_history_have_suggestions(suggest, clear):
     assert set(suggestions["rule"]) == {SUGGESTED}
     assert suggestions["confidence"].between(0.98, 1).all()
     row = suggestions[(suggestions["description"] == "PAYEE A SHOP") & (suggestions["amount"] == -34)].iloc[0]
-    assert row["reason"] == (
-        "46 of 46 past transactions in Meals: 2024-11-14 -34.00 Meals, 2024-10-14 -34.00 Meals, 2024-09-14 -34.00 Meals"
-    )
+    assert row["reason"] == "all of 46 past transactions in Meals, the latest on 2024-11-14 of -34.00"
     assert aa.notes(suggestions)[:2] == (
-        "Of 440 suggestions for the past 440 would have been right: 100.0%, at least 99.3% with 95 % confidence.",
+        "Of 440 suggestions for the past 440 would have been right: 100.0%, at least 99.4% with 95 % confidence.",
         "20 of 20 transactions got a suggestion.",
     )
 
@@ -84,7 +83,7 @@ def test_results_older_than_24_months_do_not_count(suggest, clear, pay):
 
 
 def test_payees_without_a_history_have_none(suggest, clear, pay):
-    """A payee that is new has no suggestion, and neither has a text that is the beginning of one word only."""
+    """A payee that is new has no suggestion, and neither has a transaction without a text."""
     suggestions = suggest(
         [*clear, pay(dt.date(2024, 12, 5), "PAYEE Z SHOP", "Fuel"), pay(dt.date(2024, 12, 6), "", "Fuel")]
     )
@@ -92,24 +91,14 @@ def test_payees_without_a_history_have_none(suggest, clear, pay):
     assert "20 of 22 transactions got a suggestion; 2 are of payees without a history." in aa.notes(suggestions)
 
 
-def test_a_name_that_continues_another_has_its_history(suggest, clear, pay):
-    """A payee whose name has one word more is taken for the same, as long as it has no history of its own."""
-    suggestions = suggest([*clear, pay(dt.date(2024, 12, 5), "PAYEE B SHOP PAYMENT", "Fuel")])
-    assert by_text(suggestions)["PAYEE B SHOP PAYMENT"] == "Fuel"
-    reason = suggestions.set_index("description").loc["PAYEE B SHOP PAYMENT", "reason"]
-    assert reason.startswith("46 of 46 past transactions of PAYEE B SHOP in Fuel: ")
-    own = [pay(dt.date(2024, month, 3), "PAYEE B SHOP PAYMENT", "Rent") for month in range(6, 13)]
-    assert by_text(suggest([*clear, *own]))["PAYEE B SHOP PAYMENT"] == "Rent"
-
-
-def test_the_amount_tells_categories_apart(suggest, clear, pay):
-    """A payee with two categories gets that of its payments of a similar amount, and none between them."""
-    small = [pay(dt.date(2024, month, 3), "TWO THINGS", "Meals", "-9.50") for month in range(1, 13)]
-    large = [pay(dt.date(2024, month, 4), "TWO THINGS", "Rent", "-900.00") for month in range(1, 13)]
-    between = pay(dt.date(2024, 12, 9), "TWO THINGS", "Rent", "-92.00")
-    suggestions = suggest([*clear, *small, *large, between])
+def test_the_account_tells_categories_apart(suggest, clear, pay):
+    """A payee with one category on each account gets that of the account; on one account it would have none."""
+    card = [pay(dt.date(2024, month, 3), "TWO THINGS", "Meals") for month in range(1, 13)]
+    bank = [pay(dt.date(2024, month, 4), "TWO THINGS", "Rent") for month in range(1, 13)]
+    assert "TWO THINGS" not in by_text(suggest([*clear, *card, *bank]))
+    suggestions = suggest([*clear, *card, *(one._replace(account="checking") for one in bank)])
     two = suggestions[suggestions["description"] == "TWO THINGS"]
-    assert dict(zip(two["amount"], two["updated_category_ledger_name"], strict=True)) == {-9.5: "Meals", -900: "Rent"}
+    assert sorted(two["updated_category_ledger_name"]) == ["Meals", "Rent"]
 
 
 def test_the_direction_tells_categories_apart(suggest, clear, pay):
@@ -121,17 +110,17 @@ def test_the_direction_tells_categories_apart(suggest, clear, pay):
     assert set(suggestions[suggestions["direction"] == "inflow"]["updated_category_ledger_name"]) == {"Interest"}
 
 
-@pytest.mark.parametrize("since", [11, 10, 8])
-def test_a_payee_that_changed_its_category_has_none(suggest, clear, pay, since):
-    """One or some payments of another category make a payee unclear; the others keep their suggestions."""
+@pytest.mark.parametrize(("since", "category"), [(11, None), (10, None), (9, "Meals")])
+def test_a_payee_that_changed_its_category(suggest, clear, pay, since, category):
+    """It has no suggestion until its five latest payments have the new one; others keep their suggestions."""
     changed = [
         pay(dt.date(2024, month, day), "TURNED COAT", "Fuel" if month < since else "Meals")
         for month in range(1, 13)
         for day in (2, 18)
     ]
     suggestions = suggest([*clear, *changed])
-    assert len(suggestions) == 20
-    assert "TURNED COAT" not in by_text(suggestions)
+    assert len(suggestions) == (20 if category is None else 22)
+    assert by_text(suggestions).get("TURNED COAT") == category
 
 
 def test_two_categories_without_a_pattern_have_none(suggest, clear, pay):
@@ -150,7 +139,7 @@ def test_a_short_history_is_not_enough(suggest, clear):
     suggestions = suggest(few)
     assert suggestions.empty
     assert aa.notes(suggestions)[0] == (
-        "There are no suggestions: a precision of 98.0% can be checked from 149 past transactions on whose payee had "
+        "There are no suggestions: a precision of 98.0% can be checked from 133 past transactions on whose payee had "
         "others before, and there are 60."
     )
     assert len(suggest(few, precision=0.95)) == 20
@@ -171,19 +160,11 @@ def test_random_labels_and_shuffled_history_are_silent(suggest, noisy_books):
     for silent in (random, noisy_books.with_shuffled_history(payments, day, 1)):
         suggestions = suggest(silent, queue_from=day)
         assert suggestions.empty
-        assert aa.notes(suggestions)[0].startswith("There are no suggestions: of the 149 surest past ones ")
+        assert re.match(
+            r"There are no suggestions: of \S+ for the past \S+ would have been right: .* and 98\.0% is wanted",
+            aa.notes(suggestions)[0],
+        )
     assert len(suggest(payments, queue_from=day)) > 50
-
-
-def test_suggestions_withdraw_after_a_bad_month(suggest, clear):
-    """Where the latest month would have been wrong too often, there are no suggestions, and a note says so."""
-    wrong = [one for one in clear if (one.day.year, one.day.month) == (2024, 11)][:3]
-    suggestions = suggest([one._replace(label="Parking") if one in wrong else one for one in clear])
-    assert suggestions.empty
-    assert aa.notes(suggestions)[0] == (
-        "There are no suggestions: those of 2024-11 would have been right in 17 of 20 cases, which is at most 95.8% "
-        "with 95 % confidence, and 98.0% is wanted."
-    )
 
 
 def test_nothing_is_learned_from_what_was_not_checked(suggest, clear, pay):
