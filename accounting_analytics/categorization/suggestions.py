@@ -115,19 +115,19 @@ def suggest(
     asked = _compared(rows[rows["kind"] == "merchant"])
     asked["month"] = _AFTER_ALL
     known = _histories(asked.astype({"month": past["month"].dtype}), past)
-    found = known[known["basis"] >= threshold.basis]
+    found = known[known["past_count"] >= threshold.past_count]
     chosen = {
         row: Choice(
             rows["transaction_id"][row],
             history["category"],
             SUGGESTED,
             _reason(history, chart.names.name(history["category"])),
-            threshold.right_shares[history["basis"]],
+            threshold.right_shares[history["past_count"]],
         )
         for row, history in zip(found.index, found.to_dict("records"), strict=True)
     }
     proposals, doubts = proposals_of(exact.frame, chosen, chart, exact)
-    notes = [*exact.notes, threshold.sentence, *_notes(known, len(found), is_silent=threshold.basis > LATEST)]
+    notes = [*exact.notes, threshold.sentence, *_notes(known, len(found), is_silent=threshold.past_count > LATEST)]
     attach_notes(proposals, [*notes, *doubts], queue, lines)
     return proposals
 
@@ -173,12 +173,12 @@ def _compared(rows: pd.DataFrame) -> pd.DataFrame:
 def _histories(asked: pd.DataFrame, past: pd.DataFrame) -> pd.DataFrame:
     """Find the history of the payee of each asked transaction in the months before its own.
 
-    ``category``, ``day`` and ``amount`` are those of its latest transaction, ``agreeing`` the number of the latest ones
-    that have this category, and ``count`` that of all. ``basis`` is the number of the latest five that are known, if
-    they agree, and else 0.
+    ``category``, ``day`` and ``amount`` are those of its latest transaction, ``agreeing`` the number of the
+    latest ones that have this category, and ``count`` that of all. ``past_count`` is the number of the latest five that
+    are known, if they agree, and else 0.
     """
     by_payee, by_account = (_latest(asked, past, key) for key in (_PAYEE, [*_PAYEE, "account"]))
-    return by_payee.where(by_payee["basis"] > 0, by_account)
+    return by_payee.where(by_payee["past_count"] > 0, by_account)
 
 
 def _latest(asked: pd.DataFrame, past: pd.DataFrame, key: list[str]) -> pd.DataFrame:
@@ -189,45 +189,47 @@ def _latest(asked: pd.DataFrame, past: pd.DataFrame, key: list[str]) -> pd.DataF
     known = past.assign(count=groups.cumcount() + 1)
     known["agreeing"] = known.groupby([*key, blocks.rename("block")], sort=False).cumcount() + 1
     latest = known["count"].clip(upper=LATEST)
-    known["basis"] = latest.where((known["agreeing"] >= latest) & (known["payee"] != ""), 0)
+    known["past_count"] = latest.where((known["agreeing"] >= latest) & (known["payee"] != ""), 0)
     ordered = asked.sort_values("month", kind="stable")
     found = pd.merge_asof(
         ordered[[*key, "month"]], known.drop(columns="transaction_id"), on="month", by=key, allow_exact_matches=False
     )
-    columns = ["category", "day", "amount", "count", "agreeing", "basis"]
-    return found[columns].set_axis(ordered.index).reindex(asked.index).fillna({"count": 0, "agreeing": 0, "basis": 0})
+    columns = ["category", "day", "amount", "count", "agreeing", "past_count"]
+    return (
+        found[columns].set_axis(ordered.index).reindex(asked.index).fillna({"count": 0, "agreeing": 0, "past_count": 0})
+    )
 
 
 def _tried(past: pd.DataFrame) -> pd.DataFrame:
-    """Judge what would have been suggested for each past transaction: its ``basis``, and whether it is ``right``."""
+    """Judge what would have been suggested for each past transaction: its ``past_count``, and if it is ``right``."""
     histories = _histories(past, past)
     right = histories["category"] == past["category"]
-    return past[["month", "amount"]].assign(basis=histories["basis"], right=right)
+    return past[["month", "amount"]].assign(past_count=histories["past_count"], right=right)
 
 
 class _Threshold(NamedTuple):
-    """Evidence that a suggestion needs, more than there can be where there are none, and the sentence that says why.
+    """How many past transactions a suggestion needs, six where there are none, and the sentence that says why.
 
-    `right_shares` are the shares of past suggestions that were right, by their basis; of all, where none had it.
+    `right_shares` are the shares of past suggestions that were right, by their past_count; of all, where none had it.
     """
 
-    basis: int
+    past_count: int
     right_shares: Mapping[Any, float]
     sentence: str
 
 
 def _choose_threshold(tried: pd.DataFrame, precision: float) -> _Threshold:
-    """Choose the least basis from which on past suggestions kept a precision."""
-    suggested = tried[tried["basis"] > 0]
-    by_basis = suggested.groupby("basis")["right"].mean().reindex(range(1, LATEST + 1))
-    shares = by_basis.fillna(suggested["right"].mean()).to_dict()
+    """Choose the least past_count from which on past suggestions kept a precision."""
+    suggested = tried[tried["past_count"] > 0]
+    by_past_count = suggested.groupby("past_count")["right"].mean().reindex(range(1, LATEST + 1))
+    shares = by_past_count.fillna(suggested["right"].mean()).to_dict()
     best, best_text = 0.0, ""
-    for basis in range(1, LATEST + 1):
-        right = suggested.loc[suggested["basis"] >= basis, "right"]
+    for past_count in range(1, LATEST + 1):
+        right = suggested.loc[suggested["past_count"] >= past_count, "right"]
         bound = lower_bound(int(right.sum()), len(right))
         text = f"{right.sum():,} would have been right: {right.mean():.1%}, at least {bound:.1%} with 95 % confidence"
         if bound >= precision:
-            return _Threshold(basis, shares, f"Of {len(right):,} suggestions for the past {text}.")
+            return _Threshold(past_count, shares, f"Of {len(right):,} suggestions for the past {text}.")
         if bound > best:
             best, best_text = bound, f"of {len(right):,} for the past {text}, and {precision:.1%} is wanted"
     needed = _smallest_count(precision)
@@ -366,7 +368,7 @@ def backtest(
         of_month = tried[tried["month"] == month]
         before = tried[(tried["month"] < month) & (tried["month"] >= month - MONTHS)]
         threshold = _choose_threshold(before, precision)
-        suggested = of_month[of_month["basis"] >= threshold.basis]
+        suggested = of_month[of_month["past_count"] >= threshold.past_count]
         name = f"{month:%Y-%m}"
         rows.append(
             {
@@ -378,7 +380,7 @@ def backtest(
                 "suggested_amount": total(suggested["amount"].abs()),
             }
         )
-        if threshold.basis > LATEST:
+        if threshold.past_count > LATEST:
             notes.append(f"{name}: {threshold.sentence}")
     columns = {name: [row[name] for row in rows] for name in BacktestMonths.dtypes()}
     scale = decimal_scale(past["amount"]) or 0
