@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test soak lint lab benchmarks clean
 
-demo: $(VENV)/ready
+demo: $(VENV)/demo-ready
 	$(BIN)/accounting-analytics demo --output $(OUTPUT)
 
 test: $(VENV)/ready
@@ -27,7 +27,7 @@ lint: $(VENV)/ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports --config pyproject.toml
 
-lab: $(VENV)/ready
+lab: $(VENV)/demo-ready
 	$(BIN)/accounting-analytics demo --lab
 
 # The page benchmarks-output/growth.html; an hour on two cores. dlt, a peer, has an environment of its own.
@@ -37,13 +37,18 @@ benchmarks: $(VENV)/ready $(DLT)/ready
 clean:
 	rm -rf $(VENV) $(DLT) $(OUTPUT) benchmarks-output
 
-# Install exactly the pinned packages, all and no others, each verified by its hash, then this project, editable;
-# modules are compiled when they are first imported.
-$(VENV)/ready: .ci/requirements.lock pyproject.toml
+# Install exactly the pinned packages, each verified by its hash, then this project, editable; modules are compiled when
+# they are first imported. The demo and JupyterLab need about half of what the tests need.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
+$(VENV)/demo-ready: .ci/demo.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, not %s; name one: make PYTHON=python3.12" % sys.version.split()[0])'
 	$(PYTHON) -m venv $(VENV) || { echo "cannot make a virtual environment; on Debian: apt-get install python3-venv"; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r .ci/requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(INSTALL) --no-compile --require-hashes -r .ci/demo.lock
+	$(INSTALL) --no-build-isolation --editable .
+	touch $@
+
+$(VENV)/ready: $(VENV)/demo-ready .ci/requirements.lock
+	$(INSTALL) --no-compile --require-hashes -r .ci/requirements.lock
 	touch $@
 
 $(DLT)/ready: .ci/dlt.lock

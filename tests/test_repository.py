@@ -65,7 +65,15 @@ def test_notebooks_carry_no_outputs():
         assert [cell for cell in code if cell["outputs"] or cell["execution_count"] is not None] == [], path.name
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "dlt.lock"])
+def test_the_demo_installs_a_part_of_the_pins():
+    """The lock of the demo is what its script makes of the pins, and has no test tools."""
+    command = [sys.executable, PROJECT / ".ci" / "demo_lock.py"]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603 (our own)
+    assert (PROJECT / ".ci" / "demo.lock").read_text(encoding="utf-8") == printed
+    assert not re.findall(r"^(?:pytest|pyspark|mypy|hypothesis|playwright)==", printed, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "demo.lock", "dlt.lock"])
 def test_every_pin_has_a_hash(name):
     """Every requirement of a lock file is an exact version with hashes."""
     text = (PROJECT / ".ci" / name).read_text(encoding="utf-8")
