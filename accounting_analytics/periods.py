@@ -53,12 +53,35 @@ UTC = "UTC"
 _NOT_IN_INTERFACE = frozenset({"Factory"})
 _DAY = dt.timedelta(days=1)
 _MONTH_NAMES = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+_LONG_MONTH_NAMES = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
 _HOUR = dt.timedelta(hours=1)
 _SECOND = dt.timedelta(seconds=1)
-_MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
+_MONTHS_IN = {"month": 1, "quarter": 3, "half": 6, "year": 12}
+_ABBREVIATIONS = {"ytd": "year-to-date", "qtd": "quarter-to-date", "mtd": "month-to-date"}
 _JANUARY, _JULY = dt.datetime(2025, 1, 1, tzinfo=dt.UTC), dt.datetime(2025, 7, 1, tzinfo=dt.UTC)
 _SIMILARITY = 0.8
-_CALENDAR_PERIOD = re.compile("([0-9]{4})(?:-Q([1-4])|-([0-9]{2})(?:-([0-9]{2}))?)?")
+_DAYS_IN_NUMBERS = re.compile("([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
+_YEAR_AND_PART = re.compile("([0-9]{4})[ -]?([A-Z][A-Z0-9]+)|([A-Z][A-Z0-9]+)[ -]([0-9]{4})")
+_PARTS_OF_YEAR = {
+    **{f"Q{number}": (3 * number - 2, "quarter") for number in range(1, 5)},
+    **{f"H{number}": (6 * number - 5, "half") for number in (1, 2)},
+    **{name.upper(): (number, "month") for number, name in enumerate(_MONTH_NAMES, start=1)},
+    **{name.upper(): (number, "month") for number, name in enumerate(_LONG_MONTH_NAMES, start=1)},
+}
+"""Month of the year that a part of it begins with, and its length, by name."""
 _CITIES_WITH_SUMMER_TIME = {"EST": "America/New_York", "MST": "America/Denver"}
 # zoneinfo cannot convert instants this close to the ends of the calendar
 _FIRST = dt.datetime.min + 2 * _DAY
@@ -266,7 +289,8 @@ class Period:
         ----------
         name : str
             ``today``, ``yesterday``; ``this-``, ``last-`` with ``month``, ``quarter`` or ``year`` for all days of it;
-            ``month-to-date``, ``quarter-to-date`` or ``year-to-date`` for those up to and including the day.
+            ``month-to-date``, ``quarter-to-date`` or ``year-to-date`` (``mtd``, ``qtd``, ``ytd``) for those up to and
+            including the day.
         as_of : date-like, optional
             The day; by default today in `time_zone`.
         time_zone : str or ZoneInfo
@@ -277,6 +301,7 @@ class Period:
         PeriodError
             The name, the day or the time zone is unknown, or the period is before the calendar.
         """
+        name = _ABBREVIATIONS.get(name, name)
         if name not in RELATIVE_PERIODS:
             raise PeriodError(_unknown_period_message(name))
         day = dt.datetime.now(zone(time_zone)).date() if as_of is None else parse_date(as_of, "as_of")
@@ -292,8 +317,9 @@ class Period:
         Parameters
         ----------
         text : str
-            A year, quarter, month or day of the calendar (``2026``, ``2026-Q1``, ``2026-03``, ``2026-03-15``), two of
-            them for the first to the last (``2026-03-01/2026-03-15``), or a name of :meth:`relative`.
+            A year, half, quarter, month or day of the calendar (``2026``, ``2026-H1``, ``2026-Q1`` or ``Q1 2026``,
+            ``2026-03`` or ``March 2026``, ``2026-03-15``), two of them for the first to the last
+            (``2026-03-01/2026-03-15``), or a name of :meth:`relative`.
         as_of : date-like, optional
             The day that a name is relative to; by default today in `time_zone`.
         time_zone : str or ZoneInfo
@@ -304,7 +330,7 @@ class Period:
         PeriodError
             The text is not a period, its end is before its start, or the time zone is unknown.
         """
-        if text in RELATIVE_PERIODS:
+        if text in RELATIVE_PERIODS or text in _ABBREVIATIONS:
             return cls.relative(text, as_of=as_of, time_zone=time_zone)
         first, slash, last = text.partition("/") if isinstance(text, str) else ("", "", "")
         days = _calendar_days(first)
@@ -486,25 +512,29 @@ def _relative_days(name: str, day: dt.date) -> tuple[dt.date, dt.date]:
 
 
 def _calendar_days(text: str) -> tuple[dt.date, dt.date] | None:
-    """First and last day of a year, quarter, month or day of the calendar; None for any other text."""
-    match = _CALENDAR_PERIOD.fullmatch(text)
-    if match is None:
+    """First and last day of a year, half, quarter, month or day of the calendar; None for any other text."""
+    if in_numbers := _DAYS_IN_NUMBERS.fullmatch(text):
+        year, month, day = in_numbers.groups()
+        first = _date_of_text(f"{year}-{month or '01'}-{day or '01'}")
+        unit = "day" if day else "month" if month else "year"
+    elif (named := _YEAR_AND_PART.fullmatch(text.upper())) and (named[2] or named[3]) in _PARTS_OF_YEAR:
+        month, unit = _PARTS_OF_YEAR[named[2] or named[3]]
+        first = _date_of_text(f"{named[1] or named[4]}-{month:02}-01")
+    else:
         return None
-    year, quarter, month, day = match.groups()
-    first = _date_of_text(f"{year}-{3 * int(quarter) - 2 if quarter else month or '01':0>2}-{day or '01'}")
     if first is None:
         return None
-    return first, first if day else _last_day(first, "quarter" if quarter else "month" if month else "year")
+    return first, first if unit == "day" else _last_day(first, unit)
 
 
 def _first_day(day: dt.date, unit: str) -> dt.date:
-    """First day of the month, quarter or year of a day."""
+    """First day of the month, quarter, half or year of a day."""
     months = _MONTHS_IN[unit]
     return dt.date(day.year, (day.month - 1) // months * months + 1, 1)
 
 
 def _last_day(day: dt.date, unit: str) -> dt.date:
-    """Last day of the month, quarter or year of a day."""
+    """Last day of the month, quarter, half or year of a day."""
     last_month = _first_day(day, unit).month + _MONTHS_IN[unit] - 1
     following = _next_month(dt.date(day.year, last_month, 1))
     return dt.date.max if following is None else following - _DAY
@@ -516,7 +546,9 @@ def _unknown_period_message(name: object) -> str:
 
 
 def _not_a_period_message(text: object) -> str:
-    hint = "write it like 2026, 2026-Q1, 2026-03, 2026-03-01/2026-03-15 or last-month"
+    hint = (
+        "write it like 2026, 2026-H1, 2026-Q1, Q1 2026, 2026-03, March 2026, 2026-03-01/2026-03-15, ytd or last-month"
+    )
     return f"{quote(text)} is not a period; {_similar_period_name(text) or hint}"
 
 

@@ -515,6 +515,25 @@ def test_two_days_are_a_period(one, other):
             aa.Period.parse(f"{last}/{first}")
 
 
+@pytest.mark.parametrize(
+    ("texts", "same"),
+    [
+        (("2026-H1", "2026H1", "H1 2026", "h1-2026"), "2026-01/2026-06"),
+        (("H2 2026",), "2026-07/2026-12"),
+        (("2026Q2", "Q2 2026", "2026 Q2", "q2-2026"), "2026-Q2"),
+        (("June 2026", "Jun 2026", "2026-june", "JUN-2026"), "2026-06"),
+        (("ytd",), "year-to-date"),
+        (("qtd",), "quarter-to-date"),
+        (("mtd",), "month-to-date"),
+        (("Jan 2026/Q2 2026",), "2026-01/2026-06"),
+    ],
+)
+def test_periods_as_finance_people_write_them(texts, same):
+    """Halves, quarters and months by name, in either order and any case, and what to-date is abbreviated to."""
+    expected = aa.Period.parse(same, as_of="2026-05-14")
+    assert {aa.Period.parse(text, as_of="2026-05-14") for text in texts} == {expected}
+
+
 @given(DATES)
 def test_each_part_of_the_calendar_contains_its_days(day):
     """The year, quarter and month of a day are those that are relative to it."""
@@ -526,11 +545,27 @@ def test_each_part_of_the_calendar_contains_its_days(day):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "2026-Q5", "2026-q1", "2026-13", "2026-00", "0000", "2026-02-30", "2026-3", "2026/", "/2026", "٢٠٢٦"],
+    [
+        "",
+        "2026-Q5",
+        "2026-H3",
+        "Q2",
+        "Junius 2026",
+        "June2026",
+        "Q1 0000",
+        "2026-13",
+        "2026-00",
+        "0000",
+        "2026-02-30",
+        "2026-3",
+        "2026/",
+        "/2026",
+        "٢٠٢٦",
+    ],
 )
 def test_texts_that_are_not_periods(text):
     """The message shows how periods are written."""
-    with pytest.raises(PeriodError, match=r"is not a period; write it like 2026, 2026-Q1, 2026-03, 2026-03-01/2026"):
+    with pytest.raises(PeriodError, match=r"is not a period; write it like 2026, 2026-H1, 2026-Q1, Q1 2026, 2026-03"):
         aa.Period.parse(text)
 
 

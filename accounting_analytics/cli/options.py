@@ -46,7 +46,8 @@ class GivenDays:
     end_date
         Last day, inclusive, YYYY-MM-DD.
     period
-        Instead of both dates: last-month, this-quarter, year-to-date, 2026, 2026-Q1, 2026-03 or 2026-03-01/2026-03-15.
+        Instead of both dates: last-month, this-quarter, ytd, 2026, 2026-H1, "Q1 2026", 2026-03, "March 2026" or
+        2026-03-01/2026-03-15.
     """
 
     start_date: Date = None

@@ -32,7 +32,7 @@ def test_both_dates_or_a_period():
         (GivenDays("2026-01-01", period="2026"), "--period and --start-date are both given: leave one of them out"),
         (GivenDays(None, "2026-01-01", "2026"), "--period and --end-date are both given"),
         (GivenDays(period="lastmonth"), "--period: 'lastmonth' is not a period; did you mean 'last-month'"),
-        (GivenDays(period=""), "--period: '' is not a period; write it like 2026, 2026-Q1"),
+        (GivenDays(period=""), "--period: '' is not a period; write it like 2026, 2026-H1"),
     ],
 )
 def test_days_that_cannot_be_used(given, message):
