@@ -39,6 +39,7 @@ from .pack_verification import PackVerification, verify_pack
 from .periods import Period
 from .recategorization import Effect, Plan, apply_plan, plan_recategorization, undo_plan, verify_plan
 from .reconciliation import Reconciliation, reconcile
+from .recurring_payments import RecurringPayments, recurring_payments
 from .review_grid import Review, review
 from .statements import (
     Statement,
@@ -65,6 +66,7 @@ __all__ = [
     "Period",
     "Plan",
     "Reconciliation",
+    "RecurringPayments",
     "Review",
     "Statement",
     "TokenFile",
@@ -101,6 +103,7 @@ __all__ = [
     "recompute_cash_flow",
     "reconcile",
     "reconcile_months",
+    "recurring_payments",
     "register",
     "report_rules",
     "review",

@@ -441,6 +441,36 @@ class BacktestMonths(Table):
     suggested_amount: Series[Any]
 
 
+class PaymentRhythms(Table):
+    """Payees with a rhythm, one row each; cash that comes in is positive.
+
+    `rhythm` and `usual_day` say how often and on which day; `status` is ``expected``, ``late`` or ``stopped``.
+    `next_date` is due from `earliest_date` to `latest_date`, with `next_amount`; `smallest_amount` and
+    `largest_amount` are those of the latest six, by size, and `dearer_by` is by how much the latest is more than each
+    of those before. `met_count` of `tried_count` past days were as the rhythm says.
+    """
+
+    key: Series[Text] = pandera.Field(unique=True)
+    payee: Series[Text]
+    category: Series[Text]
+    direction: Series[Text] = pandera.Field(isin=["inflow", "outflow"])
+    rhythm: Series[Text]
+    usual_day: Series[Text]
+    status: Series[Text] = pandera.Field(isin=["expected", "late", "stopped"])
+    last_date: Series[pd.Timestamp]
+    last_amount: Series[Any]
+    next_date: Series[pd.Timestamp]
+    earliest_date: Series[pd.Timestamp]
+    latest_date: Series[pd.Timestamp]
+    next_amount: Series[Any]
+    smallest_amount: Series[Any]
+    largest_amount: Series[Any]
+    dearer_by: Series[Any]
+    occurrence_count: Series[int]
+    met_count: Series[int]
+    tried_count: Series[int]
+
+
 class PlanItems(Table):
     """Items of a recategorization plan: the expected current category and the new one.
 

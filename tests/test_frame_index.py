@@ -240,6 +240,10 @@ CASES = {
         ledgers=None,  # as they were given
         line_entries=None,
     ),
+    "recurring_payments": lambda books, _: [
+        (result := aa.recurring_payments(books.lines, books.ledgers)).frame,
+        *(result[one.key].entries for one in result.payments),
+    ],
     "register": lambda books, _: aa.register(books.lines, "Operating Account", ledgers=books.ledgers),
     "report_rules": lambda books, _: aa.report_rules(books.queue, books.rules, books.ledgers, books.lines),
     "review": lambda books, _: reviewed(books),

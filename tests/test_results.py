@@ -28,6 +28,7 @@ from accounting_analytics.notebook_jobs import NotebookRun
 from accounting_analytics.pack_verification import PackFault
 from accounting_analytics.reconciliation import Comparison, Difference
 from accounting_analytics.reconciliation.differences import KINDS
+from accounting_analytics.recurring_payments import Occurrence, RecurringPayment
 from accounting_analytics.results import to_json_text
 from accounting_analytics.schemas import (
     BacktestMonths,
@@ -59,6 +60,7 @@ COMPLETE = (
     aa.MonthlyPack,
     aa.PackVerification,
     aa.Backtest,
+    aa.RecurringPayments,
 )
 # members that a class leaves out, and why
 PARTLY = {
@@ -98,6 +100,27 @@ PERIOD = aa.Period("2025-01-01", "2026-06-30", "America/Argentina/ComodRivadavia
 NOTE = "Starting balances were supplied, not summed from history: their agreement proves nothing."
 AMOUNT = Decimal("-1234567890.12")
 IDS = [f"ledger-{number:032}" for number in range(MANY)]
+
+
+def make_recurring_payments():
+    """Return many payees with a rhythm."""
+    day = PERIOD.end_date
+    payment = RecurringPayment(
+        key=NAME,
+        payee=NAME,
+        category=NAME,
+        rhythm="every second month",
+        usual_day="on day 15 and the last day",
+        occurrences=(Occurrence(day, -123456789012, NAME, (IDS[0],)),) * 4,
+        met=3,
+        tried=3,
+        due=day,
+        earliest=day,
+        latest=day,
+        status="late",
+    )
+    payments = tuple(payment._replace(key=f"{number} {NAME}") for number in range(MANY))
+    return aa.RecurringPayments(day, payments, 2, (NOTE,), pd.DataFrame(), _as_decimals=False)
 
 
 def make_report():
@@ -299,6 +322,7 @@ def make_results():
             unchecked=(NAME,) * MANY,
             differences=(PackFault("figure", NAME, "1.00", "2.00"),) * MANY,
         ),
+        make_recurring_payments(),
         aa.Backtest(0.98, BacktestMonths.without_rows(), tuple(f"2026-05: {NAME}" for _ in range(MANY))),
     ]
 

@@ -1,0 +1,172 @@
+"""Recurring payments: rhythms, what is due next, and what has none."""
+
+import datetime as dt
+import json
+import runpy
+from decimal import Decimal
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+import accounting_analytics as aa
+
+BENCHMARKS = Path(__file__).parent / "benchmarks"
+PLANTED = SimpleNamespace(**runpy.run_path(str(BENCHMARKS / "planted_rhythms.py")))
+LAST = dt.date(2026, 6, 30)
+
+
+def pay(day, payee="LANDLORD", amount="-4500.00", category="Rent", account="checking"):
+    """Return a payment."""
+    return PLANTED.PAYMENT(
+        dt.date.fromisoformat(day), account, Decimal(amount), payee, payee, "plain", category, category
+    )
+
+
+def recurring(payments, end_date=LAST, **options):
+    """Return what recurs in books of payments."""
+    books = PLANTED.FRAMES["frames"](payments, dt.date.max)
+    return aa.recurring_payments(books.line_entries, books.ledgers, end_date, **options)
+
+
+def monthly(day, months=range(1, 7), **values):
+    """Return a payment on a day of months of 2026."""
+    return [pay(f"2026-{month:02}-{day}", **values) for month in months]
+
+
+def test_a_monthly_payment():
+    """Its day, range, amount, past days, sentence and entries."""
+    result = recurring([*monthly("03"), pay("2026-05-09", "BOOKSHOP", "-30.00", "Postage")])
+    (one,) = result.frame.to_dict("records")
+    assert (one["payee"], one["category"], one["rhythm"], one["usual_day"]) == (
+        "LANDLORD",
+        "Rent",
+        "monthly",
+        "on day 3",
+    )
+    assert (one["next_date"], one["next_amount"], one["status"]) == (pd.Timestamp("2026-07-03"), -4500.0, "expected")
+    assert (one["occurrence_count"], one["met_count"], one["tried_count"]) == (6, 5, 5)
+    assert one["earliest_date"] <= one["next_date"] <= one["latest_date"]
+    assert result.summary() == "1 recurring payment as of 30 Jun 2026: 1 paid, 0 received."
+    (sentence,) = result.sentences()
+    assert sentence == (
+        "LANDLORD, Rent: paid monthly on day 3, last 4,500.00 on 3 Jun 2026; next 4,500.00 on 3 Jul 2026 (from 1 Jul "
+        "2026 to 5 Jul 2026); met 5 of 5 past days."
+    )
+    figure = result["LANDLORD"]
+    assert (figure.amount, len(figure.entries)) == (-27000.0, 6)
+    content = json.loads(result.to_json())
+    assert content["payments"][0]["next_amount"] == "-4500.00"
+
+
+@pytest.mark.parametrize(
+    ("days", "rhythm", "usual_day", "next_day"),
+    [
+        (["2026-05-29", "2026-06-05", "2026-06-12", "2026-06-19"], "weekly", "on Fridays", "2026-06-26"),
+        (["2026-05-08", "2026-05-22", "2026-06-05", "2026-06-19"], "fortnightly", "on Fridays", "2026-07-03"),
+        (
+            ["2026-01-31", "2026-02-28", "2026-03-31", "2026-04-30", "2026-05-31"],
+            "monthly",
+            "on the last day",
+            "2026-06-30",
+        ),
+        (["2025-12-01", "2026-02-02", "2026-04-01", "2026-06-01"], "every second month", "on day 1", "2026-08-01"),
+        (["2025-08-15", "2025-11-17", "2026-02-16", "2026-05-15"], "quarterly", "on day 15", "2026-08-15"),
+        (["2023-03-04", "2024-03-04", "2025-03-04", "2026-03-06"], "yearly", "on day 4", "2027-03-04"),
+    ],
+)
+def test_each_rhythm(days, rhythm, usual_day, next_day):
+    """The usual day survives weekends and short months."""
+    (one,) = recurring([pay(day) for day in days]).payments
+    assert (one.rhythm, one.usual_day, one.due) == (rhythm, usual_day, dt.date.fromisoformat(next_day))
+
+
+def test_two_days_of_each_month():
+    """Paydays on the 15th and the last day are not fortnightly, also where one was left out."""
+    days = [f"2026-{month:02}-15" for month in range(1, 7)] + ["2026-01-31", "2026-02-28", "2026-04-30", "2026-05-31"]
+    (one,) = recurring([pay(day) for day in sorted(days)]).payments
+    assert (one.rhythm, one.usual_day, one.due) == ("twice a month", "on day 15 and the last day", LAST)
+
+
+def test_late_and_stopped():
+    """After the range of the next payment it is late, after that of the one after it stopped, and later forgotten."""
+    payments = monthly("03", range(1, 5))
+    last_days = {"2026-05-05": "expected", "2026-05-06": "late", "2026-06-04": "late", "2026-06-30": "stopped"}
+    for day, status in last_days.items():
+        result = recurring(payments, day)
+        assert [one.status for one in result.payments] == [status], day
+    assert result.sentences()[0].startswith(
+        "LANDLORD, Rent: paid monthly on day 3, last 4,500.00 on 3 Apr 2026; stopped: 4,500.00 was due on 3 May 2026"
+    )
+    assert result.summary().endswith("1 paid, 0 received, 1 stopped.")
+    assert not recurring(payments, "2027-06-30").payments
+
+
+def test_amounts():
+    """The next amount is the latest one that repeats, else a usual one; a dearer payment says by how much."""
+    rises = [
+        pay(f"2026-{month:02}-03", amount=amount) for month, amount in enumerate(["-50.00"] * 4 + ["-60.00"], start=1)
+    ]
+    (one,) = recurring(rises).frame.to_dict("records")
+    assert (one["last_amount"], one["next_amount"], one["dearer_by"]) == (-60.0, -50.0, 10.0)
+    (one,) = recurring([*rises, pay("2026-06-03", amount="-60.00")]).frame.to_dict("records")
+    assert (one["next_amount"], one["smallest_amount"], one["largest_amount"], one["dearer_by"]) == (
+        -60.0,
+        -50.0,
+        -60.0,
+        0,
+    )
+
+
+def test_nothing_is_claimed_of_less():
+    """Three payments, payments without a rhythm, transfers between own accounts: none of them."""
+    assert not recurring(monthly("03", range(4, 7))).payments
+    irregular = ["2026-01-03", "2026-01-29", "2026-03-17", "2026-03-20", "2026-05-02", "2026-06-25"]
+    assert not recurring([pay(day) for day in irregular]).payments
+    assert not recurring(monthly("03", payee="TO SAVINGS", category=PLANTED.FRAMES["COMPANY"].TRANSFER)).payments
+
+
+def test_two_subscriptions_of_a_payee():
+    """Payments whose amounts, or categories, have their own rhythms are told apart; one key finds one of them."""
+    small = monthly("05", payee="APPSTORE", amount="-2.99", category="Software")
+    large = monthly("17", payee="APPSTORE", amount="-9.99", category="Software")
+    result = recurring([*small, *large])
+    assert sorted((one.usual_day, one.next_units) for one in result.payments) == [
+        ("on day 17", -999),
+        ("on day 5", -299),
+    ]
+    with pytest.raises(aa.errors.InputError, match=r"'APPSTORE' is several; the keys are in \.frame"):
+        result["APPSTORE"]
+    assert {result[one.key].amount for one in result.payments} == {-17.94, -59.94}
+    advances = [pay(day, "APPSTORE", "-120.00", "Meals") for day in ("2026-03-18", "2026-04-02")]
+    assert len(recurring([*small, *advances]).payments) == 1
+    (one,) = recurring([*monthly("03", range(1, 5)), pay("2026-05-03", amount="-4600.00")]).payments
+    assert (one.key, one.rhythm) == ("LANDLORD|outflow", "monthly")
+
+
+def test_lines_that_were_not_loaded(demo_company):
+    """What is late is not said of days that were not loaded; days are those of the load."""
+    client, days = demo_company.client, ("2026-01-01", "2026-05-31")
+    ledgers = aa.discover_ledgers(client, *days)
+    lines = aa.load_line_entries(client, ledgers["id"], *days)
+    with pytest.raises(
+        aa.errors.IncompleteLoadError, match="what recurs until 2026-06-30 is not known: the load covers"
+    ):
+        aa.recurring_payments(lines, ledgers, "2026-06-30")
+    result = aa.recurring_payments(lines, ledgers)
+    assert result.end_date == dt.date(2026, 5, 31)
+    assert result["KENT AVE PROPERTIES"].entries["local_date"].dt.day.unique().tolist() == [1]
+    assert aa.notes(result)[-1].endswith("America/New_York.")
+
+
+PRECISION, RECALL, WITHIN = 0.98, 0.9, 0.95
+
+
+@pytest.mark.parametrize("seeds", [[1], pytest.param(range(2, 11), marks=pytest.mark.long)], ids=["one", "nine"])
+def test_planted_rhythms_are_found(seeds):
+    """In books of planted rhythms almost all are found, nothing else is, and the next day is within its range."""
+    total = sum((PLANTED.score(seed)[0] for seed in seeds), PLANTED.Score(0, 0, 0, 0, 0, 0))
+    assert total.right >= PRECISION * total.claimed
+    assert total.found >= RECALL * total.planted
+    assert total.within >= WITHIN * total.expected > 0
