@@ -1,4 +1,5 @@
 from . import charts, errors, schemas
+from .analysis_frame import analysis_frame
 from .books import Books, connect
 from .bridges import Bridge, bridge
 from .cash_flow import recompute_cash_flow
@@ -71,6 +72,7 @@ __all__ = [
     "Statement",
     "TokenFile",
     "__version__",
+    "analysis_frame",
     "apply_plan",
     "backtest",
     "balance_sheet",
