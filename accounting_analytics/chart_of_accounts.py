@@ -169,6 +169,10 @@ class Hierarchy:
             yield parent
             parent = self.parent(parent)
 
+    def with_descendants(self, ledger_id: str) -> set[str]:
+        """Return a ledger and all ledgers below it."""
+        return {ledger_id, *(one for one in self._parents if ledger_id in self.ancestors(one))}
+
     def root(self, ledger_id: str) -> str:
         """Topmost ancestor of a ledger; the ledger itself if it has no parent."""
         root = ledger_id

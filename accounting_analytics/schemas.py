@@ -313,7 +313,7 @@ class CashBalances(Table):
 
 
 class Register(Table):
-    """Line entries of one ledger, ordered by (datetime, id); debits are positive.
+    """Line entries of a ledger and those below it, ordered by (datetime, id); debits are positive.
 
     `opposing_ledgers` has the names of the other ledgers of the entry that were loaded, separated by commas.
     """
@@ -323,6 +323,7 @@ class Register(Table):
     local_date: Series[pd.Timestamp]
     journal_entry_id: Series[Text]
     journal_entry_description: Series[Text] = pandera.Field(nullable=True)
+    ledger_name: Series[Text]
     opposing_ledgers: Series[Text]
     amount: Series[Any]
     running_total: Series[Any]

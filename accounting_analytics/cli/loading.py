@@ -208,7 +208,7 @@ def load_books(
     is_cashflow: bool | None = None,
     report_count: int = 0,
 ) -> LedgersAndLines:
-    """Chart of accounts, and the lines of all its ledgers or of one, from `first_day` to the end of the days.
+    """Chart of accounts, and the lines of all its ledgers, or of one and those below it, from `first_day` on.
 
     The lines of the days are those of one moment; in the history before, a change shows in the starting balances.
     """
@@ -218,7 +218,10 @@ def load_books(
     zone(days.time_zone)  # calculations need a zone with a name: refuse "localtime" before the load
     loaded = Period(first_day or days.start_date, days.end_date, days.time_zone)
     ledgers = load_ledgers(client, loaded, getattr(load, "parents", None))
-    ids = ledgers["id"] if ledger is None else [LedgerNames.from_frame(ledgers).find(ledger)]
+    ids = ledgers["id"]
+    if ledger is not None:
+        names = LedgerNames.from_frame(ledgers)
+        ids = ids[ids.isin(names.hierarchy.with_descendants(names.find(ledger)))]
     options: dict[str, Any] = {"consistency": days, "is_cashflow": is_cashflow, "report_count": report_count}
     lines = load_lines(client, ids, loaded, load, **options)
     print_notes(lines)

@@ -48,7 +48,7 @@ from accounting_analytics.cli.output import (
 )
 from accounting_analytics.cli.sections import DELIVER, READ, command, commands
 from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError, InputError
-from accounting_analytics.messages import join_ids, printable, shorten
+from accounting_analytics.messages import printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -237,7 +237,7 @@ def register(
     load: Load = Load(),
     source: BooksOrService = BooksOrService(),
 ) -> None:
-    """Print the entries of one account.
+    """Print the entries of an account and those below it.
 
     Each has its opposing accounts and a running total, which is the balance if the lines are loaded since the books
     began (--books-start). Debits are positive. Exit code 3 if lines are missing.
@@ -272,17 +272,15 @@ def _print_register(
     names = books.ledgers.set_index("id")["name"]
     moved = format_amount(exact_sum(exact_floats(entries)["amount"]))
     print(printable(f"{names[ledger_id]}, {days}: {len(entries):,} entries, debits less credits {moved}"))
-    below = books.ledgers.loc[books.ledgers["parent_id"] == ledger_id, "name"]
-    if entries.empty and len(below):
-        print_message(
-            f"a register has the entries of one account, without those of accounts below it: {join_ids(below)}"
-        )
     width = console().width // 4
     shown = entries.assign(
         local_date=entries["local_date"].dt.date,
         opposing_ledgers=entries["opposing_ledgers"].map(lambda names: shorten(names, limit=width)),
     )
-    print_table(shown, {**_REGISTER, "running_total": "balance" if books_start else f"since {days.start_date}"})
+    of_account = {} if (entries["ledger_name"] == names[ledger_id]).all() else {"ledger_name": "account"}
+    print_table(
+        shown, {**of_account, **_REGISTER, "running_total": "balance" if books_start else f"since {days.start_date}"}
+    )
 
 
 @command(READ)

@@ -1,15 +1,15 @@
-"""The register of a ledger: its entries with their opposing ledgers, and a running total."""
+"""The register of a ledger and those below it: its entries with their opposing ledgers, and a running total."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
 from accounting_analytics.errors import IncompleteLoadError
-from accounting_analytics.exact_sums import collect, lines_of_entries
+from accounting_analytics.exact_sums import collect, is_on, lines_of_entries
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.ledger_tree import LedgerTree
 from accounting_analytics.load_metadata import attach_notes, native_frame, stated_books_start, zone_of_frame
@@ -20,6 +20,9 @@ from accounting_analytics.schemas import Register
 from accounting_analytics.selections import Span
 from accounting_analytics.statements.line_sums import LineSource
 
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 
 def register(
     lines: Any,  # noqa: ANN401 (any frame narwhals knows)
@@ -28,14 +31,14 @@ def register(
     ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
     period: Period | str | None = None,
 ) -> pd.DataFrame:
-    """Entries of one ledger, with their opposing ledgers and a running total.
+    """Entries of a ledger and those below it, with their opposing ledgers and a running total.
 
     Parameters
     ----------
     lines : frame or Books
         Line entries of any engine, as :func:`~accounting_analytics.cash_flow_statement` takes them, or local books.
     ledger : str
-        Id, unique name or path of the ledger; its descendants are not included.
+        Id, unique name or path of the ledger.
     ledgers : frame, optional
         The chart of accounts; local books have their own.
     period : Period or str, optional
@@ -63,13 +66,14 @@ def register(
         period = Period.parse(period, time_zone=day_zone.name)
     elif period is not None:
         require_type(period, Period, "period", 'pass Period("2026-05-01", "2026-05-31") or "2026-05"')
-    source = LineSource(lines, tree.cash, {ledger_id}, day_zone.name)
-    if source.is_tagged or ledger_id not in tree.cash:
+    ledger_ids = tree.hierarchy.with_descendants(ledger_id)
+    source = LineSource(lines, tree.cash, ledger_ids, day_zone.name)
+    if source.is_tagged or not ledger_ids <= set(tree.cash):
         source.require_all_entries()
     shown = source.loaded if period is None else period
     if why := source.missing(Span(shown.start_date, shown.end_date)):
         raise IncompleteLoadError(f"the register of {tree.names[ledger_id]!r} is not known: {why}")
-    rows = _rows(source, ledger_id)
+    rows = _rows(source, ledger_ids)
     days = zone(day_zone.name)
     columns: dict[str, list[Any]] = {name: [] for name in Register.dtypes()}
     total = 0
@@ -84,6 +88,7 @@ def register(
                 pd.Timestamp(day),
                 row["journal_entry_id"],
                 row["journal_entry_description"],
+                tree.names.get(row["ledger_id"], row["ledger_id"]),
                 ", ".join(dict.fromkeys(opposing)),
                 from_minor_units(row["units"], source.scale),
                 from_minor_units(total, source.scale),
@@ -106,16 +111,16 @@ def _describe_start(source: LineSource) -> str:
     return ", the first day of the books, so it is the balance" if first and source.loaded.start_date <= first else ""
 
 
-def _rows(source: LineSource, ledger_id: str) -> list[dict[str, Any]]:
-    """Lines of a ledger in order, with units, and the ids of the other ledgers of their entries."""
-    exact, on_ledger = source.exact, nw.col("ledger_id") == ledger_id
+def _rows(source: LineSource, ledger_ids: Collection[str]) -> list[dict[str, Any]]:
+    """Lines of some ledgers in order, with units, and the ids of the other ledgers of their entries."""
+    exact, on_ledger = source.exact, is_on(ledger_ids)
     own = collect(exact.lines.filter(on_ledger)).to_pylist()
     own.sort(key=lambda row: (row["datetime"], row["id"]))
     others = lines_of_entries(exact.lines, ~on_ledger, on_ledger, "id", "ledger_id")
     opposing: dict[str, list[str]] = {}
     for row in collect(others).sort_by("id").to_pylist():
         opposing.setdefault(row["journal_entry_id"], []).append(row["ledger_id"])
-    stated = _stated_opposing(source.frame, ledger_id)
+    stated = _stated_opposing(source.frame, on_ledger)
     return [
         row
         | {
@@ -126,10 +131,10 @@ def _rows(source: LineSource, ledger_id: str) -> list[dict[str, Any]]:
     ]
 
 
-def _stated_opposing(frame: Any, ledger_id: str) -> dict[str, list[str]]:  # noqa: ANN401 (any frame narwhals knows)
+def _stated_opposing(frame: Any, on_ledger: nw.Expr) -> dict[str, list[str]]:  # noqa: ANN401 (any frame narwhals knows)
     """Opposing ledgers that lines name themselves, by line id: those of entries whose other lines were not loaded."""
     lines = nw.from_native(native_frame(frame)).lazy()
     if "opposing_ledger_ids" not in lines.collect_schema():
         return {}
-    own = lines.filter(nw.col("ledger_id") == ledger_id).select("id", "opposing_ledger_ids")
+    own = lines.filter(on_ledger).select("id", "opposing_ledger_ids")
     return {row["id"]: (row["opposing_ledger_ids"] or "").split("|") for row in collect(own).to_pylist()}

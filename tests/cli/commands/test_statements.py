@@ -178,15 +178,20 @@ def test_the_register_of_an_account(run, demo_company, books):
 
 
 @pytest.mark.long
-def test_an_account_without_entries(run, demo_company):
-    """A register of a parent says that accounts below it are not in it."""
-    finished = run("register", "Assets", *MAY, **demo_company.environment())
-    assert finished.stdout.endswith(": 0 entries, debits less credits 0\n")
-    assert "without those of accounts below it: Cash and Banks" in finished.stderr
+def test_the_register_of_a_parent(run, demo_company, books):
+    """It has the entries of the accounts below it, each with its account; an account without entries has none."""
+    ledgers, lines = books
+    below = ledgers.loc[ledgers["parent_id"] == ledgers.set_index("name").loc["Premises", "id"], "id"]
+    of_may = lines[lines["ledger_id"].isin(below) & lines["local_date"].between("2026-05-01", "2026-05-31")]
+    finished = run("register", "Premises", *MAY, "--json", **demo_company.environment())
+    entries = json.loads(finished.stdout)
+    assert {entry["id"] for entry in entries} == set(of_may["id"]) != set()
+    assert sum(Decimal(entry["amount"]) for entry in entries) == Decimal(str(round(of_may["signed_amount"].sum(), 2)))
+    assert {"Rent", "Utilities"} <= {entry["ledger_name"] for entry in entries}
+    assert "account" in run("register", "Premises", *MAY, **demo_company.environment()).stdout.splitlines()[2]
     empty = run("register", "Rent", "--period", "2027-01", **demo_company.environment())
     assert empty.returncode == 0, empty.stderr
     assert "Rent, 2027-01-01 to 2027-01-31 (America/New_York): 0 entries" in empty.stdout
-    assert "accounts below" not in empty.stderr
 
 
 def test_an_account_that_is_misspelt(run, assert_refused, demo_company):
