@@ -15,13 +15,14 @@ from cyclopts.types import PositiveInt
 import accounting_analytics as aa
 from accounting_analytics.cli.loading import (
     books_start_of,
+    configured_zone,
     connect_source,
     load_books,
     presentation_of,
     require_one_source,
     require_options_of,
 )
-from accounting_analytics.cli.options import BooksOrService, BooksStart, Json, Load, Output, ZonedDays
+from accounting_analytics.cli.options import BooksOrService, BooksStart, GivenDays, Json, Load, Output, ZonedDays
 from accounting_analytics.cli.output import print_json, print_mapping, print_message, print_result
 from accounting_analytics.cli.sections import DELIVER, READ, command, commands
 from accounting_analytics.errors import (
@@ -34,7 +35,7 @@ from accounting_analytics.errors import (
 from accounting_analytics.exports.formats import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.pack.written_pack import PackFormats
@@ -273,13 +274,18 @@ def run(
     /,
     *,
     output: Output,
+    days: GivenDays = GivenDays(),
     parameters: Annotated[tuple[str, ...], Parameter(name=["--parameter", "-p"], metavar="NAME=VALUE")] = (),
     timeout: float | None = None,
     allow_empty: bool = False,
+    code: bool = False,
     source: BooksOrService = BooksOrService(),
     as_json: Json = False,
 ) -> None:
     """Execute a notebook with parameters.
+
+    A period sets the parameters start_date and end_date; its days are those of the notebook's parameter time_zone, or
+    else of the configuration. The page has company and period as its heading, and shows no code unless --code is given.
 
     Parameters have the types that the notebook declares: for strict = True, -p strict=false is False, and 'maybe' is
     refused; for a text, 00123 stays 00123.
@@ -299,16 +305,44 @@ def run(
         Time limit of the whole run, in seconds.
     allow_empty
         Accept a period without line entries: sets the parameter allow_empty.
+    code
+        Show the code of the notebook in the page.
     """
     from accounting_analytics.notebook_jobs.notebook_parameters import parse_parameters
+    from accounting_analytics.statements.columns import label as period_label
 
     texts = dict(_split_parameter(text) for text in parameters)
     if allow_empty:
         texts["allow_empty"] = "true"
+    title = ""
+    if days.given:
+        period = days.in_zone(_zone_of_notebook(notebook, texts, source))
+        _set_days(texts, period)
+        shown = presentation_of(source)
+        title = ", ".join(filter(None, [shown.company, period_label(period, shown.fiscal_year_start_month)]))
     with _notebook_environment(source) as environment:
         values = parse_parameters(notebook, texts, {**os.environ, **environment})
-        finished = aa.run_notebook(notebook, output, parameters=values, timeout=timeout, environment=environment)
+        finished = aa.run_notebook(
+            notebook, output, parameters=values, timeout=timeout, environment=environment, title=title, code=code
+        )
     print_mapping({"notebook": str(finished.notebook), "html": str(finished.html)}, as_json=as_json)
+
+
+def _zone_of_notebook(notebook: Path, texts: Mapping[str, str], source: BooksOrService) -> str:
+    """Zone of the parameter time_zone, given or declared, else the configured one."""
+    from accounting_analytics.notebook_jobs.notebook_parameters import declared_parameters, read_notebook
+
+    declared = declared_parameters(read_notebook(notebook)).get("time_zone")
+    stated = texts.get("time_zone", declared and declared.default)
+    return stated if isinstance(stated, str) else configured_zone(None, source.profile)
+
+
+def _set_days(texts: dict[str, str], period: Period) -> None:
+    """Set the parameters of the days, which may not be given twice."""
+    for name, day in (("start_date", period.start_date), ("end_date", period.end_date)):
+        if name in texts:
+            raise InputError(f"-p {name} and the days of the command are both given: leave one of them out")
+        texts[name] = day.isoformat()
 
 
 def _split_parameter(text: str) -> tuple[str, str]:

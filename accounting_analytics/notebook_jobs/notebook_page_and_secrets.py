@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.io
 from nbconvert import HTMLExporter
+from nbformat.v4 import new_markdown_cell
 from plotly.offline import get_plotlyjs
 
 from accounting_analytics.client.secret import masked
@@ -31,9 +32,17 @@ _FORMAT_FIELDS = frozenset({"cell_type", "id", "output_type"})
 _BASE64_TYPES = re.compile(r"image/(?!svg)|application/pdf")
 
 
-def notebook_html(notebook: Any, *, title: str) -> str:  # noqa: ANN401 (nbformat's NotebookNode)
-    """HTML page of an executed notebook; it loads nothing from the network."""
+def notebook_html(
+    notebook: Any,  # noqa: ANN401 (nbformat's NotebookNode)
+    *,
+    title: str,
+    heading: str = "",
+    has_code: bool = False,
+) -> str:
+    """HTML page of an executed notebook; it loads nothing from the network, and shows code only if asked."""
     converted = copy.deepcopy(notebook)
+    if heading:
+        converted.cells.insert(0, new_markdown_cell(f"# {heading}"))
     charts = 0
     for bundle in _output_bundles(converted):
         figure = bundle.pop(PLOTLY_MIME, None)
@@ -41,6 +50,7 @@ def notebook_html(notebook: Any, *, title: str) -> str:  # noqa: ANN401 (nbforma
             bundle["text/html"] = _figure_html(figure)
             charts += 1
     exporter: Any = HTMLExporter(template_name="accounting_analytics", extra_template_basedirs=[str(_TEMPLATES)])
+    exporter.exclude_input, exporter.exclude_output_prompt = not has_code, not has_code
     resources = {"plotly_js": get_plotlyjs() if charts else "", "metadata": {"name": title}}
     page, _ = exporter.from_notebook_node(converted, resources=resources)
     return str(page)

@@ -12,6 +12,7 @@ import tempfile
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,7 @@ from accounting_analytics.notebook_jobs.notebook_parameters import (
 from accounting_analytics.progress import BATCH_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from accounting_analytics.client.secret import Secret
     from accounting_analytics.notebook_jobs.notebook_parameters import Parameter
@@ -89,6 +90,8 @@ def run_notebook(
     parameters: Mapping[str, Any] | None = None,
     timeout: float | None = None,
     environment: Mapping[str, str] | None = None,
+    title: str = "",
+    code: bool = False,
 ) -> NotebookRun:
     """Execute a notebook from top to bottom, and save it together with an HTML page of it.
 
@@ -109,6 +112,10 @@ def run_notebook(
     environment : mapping, optional
         Environment variables of the run, in addition to those of this process. Tokens belong here: in what is
         saved or raised, they are masked.
+    title : str, optional
+        Heading of the page, such as company and period.
+    code : bool, default False
+        Show the code of the cells in the page; the executed notebook has it always.
 
     Raises
     ------
@@ -138,15 +145,16 @@ def run_notebook(
         folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="notebook-run-") as temporary:
         executed = Path(temporary) / "executed.ipynb"
-        code, stderr = _execute(source, executed, values, variables, Path(temporary), timeout=timeout)
+        status, stderr = _execute(source, executed, values, variables, Path(temporary), timeout=timeout)
         finished = read_notebook(executed if executed.exists() else source)
-    failure = _find_failure(source, finished, code, stderr, secrets)
+    failure = _find_failure(source, finished, status, stderr, secrets)
     mask_notebook(finished, secrets)
+    save = partial(_save, finished, title=masked(title, secrets), has_code=code)
     if failure is not None:
-        failed = _save(finished, _marked(files, "failed"), aside=(files, earlier))
+        failed = save(_marked(files, "failed"), aside=(files, earlier))
         remaining = f"; the page of the run before is now {earlier.html}" if earlier.html.exists() else ""
         raise with_context(failure, f"the notebook with all outputs so far is {failed.notebook}{remaining}")
-    _save(finished, files)
+    save(files)
     for path in (earlier.notebook, earlier.html):
         path.unlink(missing_ok=True)
     return files
@@ -257,10 +265,11 @@ def _find_failure(
     """Return the error of a failed run, if it failed; a notebook that ended early has failed too."""
     if code == -signal.SIGKILL:
         return JobTimedOutError(f"{notebook}: {stderr}")
-    for cell in finished.cells:
+    for number, cell in enumerate(finished.cells):
         for output in cell.get("outputs", ()):
             if output.output_type == "error":
                 where = f"In [{cell.execution_count or ' '}] ({_first_line(cell, secrets)})"
+                where += _under_heading(finished.cells[:number], secrets)
                 raised = masked(": ".join(filter(None, (output.ename, output.evalue))), secrets)[:_MAX_MESSAGE_LENGTH]
                 return NotebookFailedError(f"{notebook}: {where} raised {raised}", exit_code=_exit_code(output.ename))
     if code:
@@ -278,6 +287,13 @@ def _first_line(cell: Any, secrets: list[Secret]) -> str:  # noqa: ANN401 (nbfor
     return quote(masked(cell.source.strip().partition("\n")[0], secrets))
 
 
+def _under_heading(cells: Sequence[Any], secrets: list[Secret]) -> str:
+    """Name the last heading of some cells, which a reader sees above the next one."""
+    lines = [line for cell in cells if cell.cell_type == "markdown" for line in cell.source.splitlines()]
+    headings = [line.lstrip("#").strip() for line in lines if re.match("#{1,6} ", line)]
+    return f" under the heading {quote(masked(headings[-1], secrets))}" if headings else ""
+
+
 def _exit_code(error_name: str) -> int:
     """Exit code of an error by its name; 1 for an error of another package."""
     kind = getattr(errors, error_name, None)
@@ -288,6 +304,8 @@ def _save(
     notebook: Any,  # noqa: ANN401 (nbformat's NotebookNode)
     run: NotebookRun,
     *,
+    title: str,
+    has_code: bool,
     aside: tuple[NotebookRun, NotebookRun] | None = None,
 ) -> NotebookRun:
     """Write notebook and page, each completely or not at all, as soon as both are made.
@@ -296,7 +314,7 @@ def _save(
     name of a new one.
     """
     remove_upload_buttons(notebook)
-    page = notebook_html(notebook, title=run.html.stem)
+    page = notebook_html(notebook, title=title or run.html.stem, heading=title, has_code=has_code)
     if aside is not None:
         _rename(*aside)
     write_text(run.notebook, nbformat.writes(notebook), private=True)

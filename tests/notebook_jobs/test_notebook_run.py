@@ -136,6 +136,34 @@ def test_failed_runs_raise_and_are_saved(notebook, tmp_path, cell, exit_code, me
     assert "job.failed.ipynb" in str(caught.value)
 
 
+def test_a_failure_names_the_heading_above_it(notebook, tmp_path):
+    """Where a cell fails, its reader finds it by the last heading before it."""
+    notebook("x = 1", "1 / 0")
+    file = tmp_path / "job.ipynb"
+    content = nbformat.read(file, as_version=4)
+    content.cells.insert(1, nbformat.v4.new_markdown_cell("# Report\n\n## Totals\n\nSums."))
+    nbformat.write(content, file)
+    with pytest.raises(
+        NotebookFailedError, match=re.escape("('1 / 0') under the heading 'Totals' raised ZeroDivision")
+    ):
+        aa.run_notebook(file, tmp_path / "out")
+
+
+def test_the_page_has_a_title_and_no_code_unless_asked(notebook, tmp_path):
+    """The executed notebook has the code always; the title is the heading of the page and its name in a browser."""
+    file = notebook("x = 1", "print(6 * 7)")
+    run = aa.run_notebook(file, tmp_path / "out", title="Harbor & Lane, May 2026")
+    page = run.html.read_text(encoding="utf-8")
+    assert "<title>Harbor &amp; Lane, May 2026</title>" in page
+    assert re.search(r"<h1[^>]*>Harbor &amp; Lane, May 2026", page)
+    assert "42" in page
+    assert "print" not in re.sub("<(style|script).*?</(style|script)>", "", page, flags=re.DOTALL)
+    assert "print(6 * 7)" in run.notebook.read_text(encoding="utf-8")
+    with_code = aa.run_notebook(file, tmp_path / "out", code=True).html.read_text(encoding="utf-8")
+    assert "print" in re.sub("<(style|script).*?</(style|script)>", "", with_code, flags=re.DOTALL)
+    assert "<title>job</title>" in with_code
+
+
 def test_long_runs_time_out(notebook, tmp_path):
     """A run that exceeds its timeout is killed with JobTimedOutError."""
     with pytest.raises(JobTimedOutError, match="longer than 5 seconds"):
