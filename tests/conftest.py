@@ -254,7 +254,7 @@ def answering_once():
     """Let services at the ports that are added calculate each page and report once: hundreds of tests load the same."""
     from starlette.responses import Response  # noqa: PLC0415
 
-    from accounting_analytics.service.web.app import LedgerService  # noqa: PLC0415
+    from accounting_analytics.service.app import LedgerService  # noqa: PLC0415
 
     answers, ports = {}, set()
 

@@ -15,7 +15,7 @@ PROJECT = Path(__file__).parent.parent
 PACKAGE = PROJECT / "accounting_analytics"
 ARCHITECTURE = (PROJECT / ".github" / "ARCHITECTURE.md").read_text(encoding="utf-8")
 
-WIRE, RECORDS = "service/wire/response_models.py", "client/records.py"
+WIRE, RECORDS = "service/interface.py", "client/records.py"
 SECTION = re.compile(r"^(Parameters|Returns|Raises|Yields)\n-{3,}$", re.MULTILINE)
 
 

@@ -38,7 +38,7 @@ from accounting_analytics.schemas import (
     PlanItems,
     Queue,
 )
-from accounting_analytics.service.imports.import_books import ImportSummary
+from accounting_analytics.service.imports import ImportSummary
 
 MEMBERS = ("frame", "summary", "explain", "to_json", "_repr_html_")
 COMPLETE = (

@@ -35,8 +35,8 @@ from accounting_analytics.messages import count_of, quote
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from accounting_analytics.service.imports.import_books import ImportSummary
-    from accounting_analytics.service.storage.store import Store
+    from accounting_analytics.service.imports import ImportSummary
+    from accounting_analytics.service.store import Store
 
 _PROBLEM = ("file", "line", "date", "description", "problem")
 _IN_MESSAGES = ("known", "changed", "missing", "notes")
@@ -86,9 +86,8 @@ def serve(
         raise InputError("--json requires --check")
     import logging
 
-    from accounting_analytics.service.web.access_log import show_access_log
-    from accounting_analytics.service.web.app import ServiceOptions
-    from accounting_analytics.service.web.server import serve as serve_books
+    from accounting_analytics.service.app import ServiceOptions, show_access_log
+    from accounting_analytics.service.server import serve as serve_books
 
     logging.raiseExceptions = False  # a log on a full disk loses lines, and gets no traceback when there is space again
     if access_log:
@@ -130,7 +129,7 @@ def _check_database(database: str, *, as_json: bool) -> None:
 @contextmanager
 def _open(database: str) -> Iterator[Store]:
     """Open the existing database of an embedded service."""
-    from accounting_analytics.service.storage.store import Store
+    from accounting_analytics.service.store import Store
 
     with Store.open(database, create=False) as store:
         yield store
@@ -139,7 +138,7 @@ def _open(database: str) -> Iterator[Store]:
 @contextmanager
 def _instance(given: InstanceOption) -> Iterator[tuple[Store, str]]:
     """Open a database, and choose its instance."""
-    from accounting_analytics.service.bookkeeping.instances import choose_instance
+    from accounting_analytics.service.instances import choose_instance
 
     with _open(given.database) as store:
         yield store, choose_instance(store, given.instance)
@@ -223,9 +222,9 @@ def import_books(
         Import nothing: print the accounts, entries and sums, or every problem.
     """
     from accounting_analytics.client.settings import load_settings
-    from accounting_analytics.service.bookkeeping.instances import instance_to_fill
-    from accounting_analytics.service.imports import import_books as imports
-    from accounting_analytics.service.storage.store import Store
+    from accounting_analytics.service import imports
+    from accounting_analytics.service.instances import instance_to_fill
+    from accounting_analytics.service.store import Store
 
     def import_into(store: Store, target: str) -> ImportSummary:
         return imports.import_books(
@@ -333,9 +332,9 @@ def create_instance(
     """
     from accounting_analytics.periods import parse_date
     from accounting_analytics.service.auth import check_new_file, save_new_token
-    from accounting_analytics.service.bookkeeping.instances import NewInstance
-    from accounting_analytics.service.bookkeeping.instances import create_instance as create
-    from accounting_analytics.service.storage.store import Store
+    from accounting_analytics.service.instances import NewInstance
+    from accounting_analytics.service.instances import create_instance as create
+    from accounting_analytics.service.store import Store
 
     start = parse_date(entries_start, "--entries-start") if entries_start else None
     if token_file:
@@ -371,7 +370,7 @@ def set_tier(*, database: DatabaseOption, instance: str, tier: int) -> None:
     tier
         Subscription tier, 1 to 3.
     """
-    from accounting_analytics.service.bookkeeping import instances as existing
+    from accounting_analytics.service import instances as existing
 
     with _open(database.database) as store:
         existing.set_tier(store, instance, tier)
@@ -384,7 +383,7 @@ ledgers = commands(SERVICE, "ledgers", "Ledgers in a database of the embedded se
 @ledgers.command(name="list")
 def list_ledgers(*, of: InstanceOption, as_json: Json = False) -> None:
     """List the ledgers of an instance with their ids and paths."""
-    from accounting_analytics.service.bookkeeping import ledgers as books
+    from accounting_analytics.service import ledgers as books
 
     with _instance(of) as chosen:
         listed = books.list_ledgers(*chosen)
@@ -407,7 +406,7 @@ def rename_ledger(ledger: str, name: str, /, *, of: InstanceOption, modified_by:
     modified_by
         Your name, for the audit log.
     """
-    from accounting_analytics.service.bookkeeping import ledgers as books
+    from accounting_analytics.service import ledgers as books
 
     with _instance(of) as (store, instance):
         before = books.rename_ledger(store, instance, ledger, name, modified_by=modified_by)
@@ -490,7 +489,7 @@ def list_changes(
     limit
         Largest number of changes, 50 by default; the newest are listed.
     """
-    from accounting_analytics.service.bookkeeping import audit_log
+    from accounting_analytics.service import audit_log
 
     zone = configured_zone(days.time_zone)
     first, last = days.optional_dates(zone)

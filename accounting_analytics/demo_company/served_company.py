@@ -19,11 +19,11 @@ from accounting_analytics.client import LedgerClient
 from accounting_analytics.errors import ConfigurationError
 from accounting_analytics.messages import fit_terminal
 from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
-from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.imports.import_books import import_books
-from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.server import running
+from accounting_analytics.service.imports import import_books
+from accounting_analytics.service.instances import NewInstance, create_instance
+from accounting_analytics.service.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.server import running
+from accounting_analytics.service.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,9 +18,9 @@ from sqlalchemy import Connection, insert, or_, select, update
 
 from accounting_analytics.atomic_files import remove_temporary_files, replace_file
 from accounting_analytics.errors import ConfigurationError, InputError
-from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.store import Store, read_instance, select_instances
-from accounting_analytics.service.wire.stored_values import Instance, check_text, is_valid_id, now
+from accounting_analytics.service import tables
+from accounting_analytics.service.store import Store, read_instance, select_instances
+from accounting_analytics.service.values import Instance, check_text, is_valid_id, now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,8 +11,8 @@ from sqlalchemy.exc import DatabaseError
 
 from accounting_analytics.atomic_files import replace_file, sync_folder
 from accounting_analytics.errors import ConfigurationError, InputError
-from accounting_analytics.service.storage.connections import SERVER_SCHEMES, beside, connect_file, unusable_file
-from accounting_analytics.service.storage.store import LOCK_SECONDS, has_books
+from accounting_analytics.service.connections import SERVER_SCHEMES, beside, connect_file, unusable_file
+from accounting_analytics.service.store import LOCK_SECONDS, has_books
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,14 +23,14 @@ from sqlalchemy import (
 )
 
 from accounting_analytics.chart_of_accounts import TYPE_OF_SUB_TYPE, SubType
-from accounting_analytics.service.bookkeeping.audit_log import find_changed_rows
-from accounting_analytics.service.bookkeeping.ledgers import REQUIRED_LEDGERS
-from accounting_analytics.service.bookkeeping.post_entries import moved_cash_ledger
+from accounting_analytics.service import tables
+from accounting_analytics.service.audit_log import find_changed_rows
+from accounting_analytics.service.connections import find_damage, find_dangling_rows
+from accounting_analytics.service.ledgers import REQUIRED_LEDGERS
 from accounting_analytics.service.operations.recategorize_transaction import BY_USER
-from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.connections import find_damage, find_dangling_rows
-from accounting_analytics.service.storage.store import Store, id_batches, read_ledgers
-from accounting_analytics.service.wire.stored_values import (
+from accounting_analytics.service.post_entries import moved_cash_ledger
+from accounting_analytics.service.store import Store, id_batches, read_ledgers
+from accounting_analytics.service.values import (
     CHANGES,
     RECATEGORIZE_TRANSACTION,
     SUMMED_APART,

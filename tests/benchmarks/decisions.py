@@ -21,7 +21,7 @@ import pandas as pd
 import accounting_analytics as aa
 from accounting_analytics.categorization.queue import with_groups
 from accounting_analytics.schemas import Queue
-from accounting_analytics.service.web.server import running
+from accounting_analytics.service.server import running
 
 SHARES = (Decimal("0.8"), Decimal("0.95"))
 DAYS = ("2025-01-01", "2025-12-31")

@@ -25,10 +25,10 @@ from accounting_analytics.categorization.merchants import merchants
 from accounting_analytics.categorization.queue import categorized_transactions
 from accounting_analytics.categorization.suggestions import lower_bound
 from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.bookkeeping.instances import create_instance
-from accounting_analytics.service.imports.import_books import import_books
-from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.server import running
+from accounting_analytics.service.imports import import_books
+from accounting_analytics.service.instances import create_instance
+from accounting_analytics.service.server import running
+from accounting_analytics.service.store import Store
 
 FOLDER = Path(__file__).parent
 NOISY = runpy.run_path(str(FOLDER / "noisy_books.py"))

@@ -20,10 +20,10 @@ from typing import NamedTuple
 from accounting_analytics.chart_of_accounts import RequiredLedger
 from accounting_analytics.money import to_minor_units
 from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
-from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTransaction, post_entries
-from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.instances import NewInstance, create_instance
+from accounting_analytics.service.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTransaction, post_entries
+from accounting_analytics.service.store import Store
 
 YEAR = 2025
 END = dt.date(YEAR, 12, 31)

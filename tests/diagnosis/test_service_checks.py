@@ -10,8 +10,8 @@ import accounting_analytics as aa
 from accounting_analytics.diagnosis import Diagnosis
 from accounting_analytics.diagnosis.books_checks import BooksReader, find_last_months
 from accounting_analytics.diagnosis.doctor import FirstResponse, check_reachable, check_service_and_books
-from accounting_analytics.service.web.app import ServiceOptions
-from accounting_analytics.service.web.server import running
+from accounting_analytics.service.app import ServiceOptions
+from accounting_analytics.service.server import running
 
 PERIOD = aa.Period.of("2025-01-01", "2025-02-10")
 

@@ -20,18 +20,18 @@ import psycopg
 import pytest
 
 from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.bookkeeping.instances import NewInstance, create_instance
-from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import (
+from accounting_analytics.service.instances import NewInstance, create_instance
+from accounting_analytics.service.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.post_entries import (
     NewJournalEntry,
     NewLine,
     NewTag,
     NewTransaction,
     post_entries,
 )
-from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.server import running
-from accounting_analytics.service.wire.stored_values import CHANGES, to_units
+from accounting_analytics.service.server import running
+from accounting_analytics.service.store import Store
+from accounting_analytics.service.values import CHANGES, to_units
 
 FULL_EXPANSION = "ledger,transaction,journal_entry,opposing_ledger_ids"
 

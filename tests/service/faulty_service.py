@@ -20,13 +20,13 @@ from sqlalchemy.exc import DBAPIError
 from starlette.requests import Request
 
 from accounting_analytics.errors import InputError, OperationRefusedError
-from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
+from accounting_analytics.service.app import ServiceOptions, create_app, error_response, json_response, unauthorized
+from accounting_analytics.service.interface import Error, ListLineEntriesQuery
 from accounting_analytics.service.operations.list_line_entries import Cursor, page_tokens
-from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.app import ServiceOptions, create_app
-from accounting_analytics.service.web.server import RunningService
-from accounting_analytics.service.wire.requests import ListLineEntriesQuery, parse_query
-from accounting_analytics.service.wire.response_models import Error, error_response, json_response, unauthorized
+from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, post_entries
+from accounting_analytics.service.requests import parse_query
+from accounting_analytics.service.server import RunningService
+from accounting_analytics.service.store import Store
 
 LISTING = {"list_line_entries"}
 CHANGES = {"create_ledger", "recategorize_transaction"}

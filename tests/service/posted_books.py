@@ -7,19 +7,19 @@ from zoneinfo import ZoneInfo
 
 import accounting_analytics as aa
 from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.bookkeeping.instances import REQUIRED_LEDGERS, NewInstance, create_instance
-from accounting_analytics.service.bookkeeping.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.bookkeeping.post_entries import (
+from accounting_analytics.service.imports import import_books
+from accounting_analytics.service.instances import REQUIRED_LEDGERS, NewInstance, create_instance
+from accounting_analytics.service.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.post_entries import (
     NewJournalEntry,
     NewLine,
     NewTag,
     NewTransaction,
     post_entries,
 )
-from accounting_analytics.service.imports.import_books import import_books
-from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.server import running
-from accounting_analytics.service.wire.stored_values import to_units
+from accounting_analytics.service.server import running
+from accounting_analytics.service.store import Store
+from accounting_analytics.service.values import to_units
 
 REQUIRED = {role: str(role) for role in REQUIRED_LEDGERS}
 """Ids of the required ledgers in books that are posted."""

@@ -12,9 +12,9 @@ from pathlib import Path
 from sqlalchemy.exc import DBAPIError
 
 from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, post_entries
-from accounting_analytics.service.imports.import_books import import_books
-from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.imports import import_books
+from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, post_entries
+from accounting_analytics.service.store import Store
 
 FILE = 10
 """Entries of a file."""

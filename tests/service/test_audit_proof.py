@@ -10,15 +10,15 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from accounting_analytics.errors import PostingRefusedError
-from accounting_analytics.service.bookkeeping import audit_log
-from accounting_analytics.service.bookkeeping.audit_log import list_changes
-from accounting_analytics.service.bookkeeping.instances import create_instance
-from accounting_analytics.service.bookkeeping.ledgers import rename_ledger
-from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
+from accounting_analytics.service import audit_log
+from accounting_analytics.service.audit_log import list_changes
 from accounting_analytics.service.check import check_books
-from accounting_analytics.service.imports.import_books import import_books
-from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.web.server import running
+from accounting_analytics.service.imports import import_books
+from accounting_analytics.service.instances import create_instance
+from accounting_analytics.service.ledgers import rename_ledger
+from accounting_analytics.service.post_entries import NewTransaction
+from accounting_analytics.service.server import running
+from accounting_analytics.service.store import Store
 
 ROWS = """entry_id,datetime,entry_description,ledger,debit_credit,amount
 I1,2025-03-07T12:00:00Z,imported,expenses:food,debit,2

@@ -11,12 +11,12 @@ from decimal import Decimal
 import pytest
 from sqlalchemy import select
 
-from accounting_analytics.service.bookkeeping.instances import create_instance
-from accounting_analytics.service.bookkeeping.post_entries import NewJournalEntry, NewLine, NewTransaction, post_entries
+from accounting_analytics.service import tables
 from accounting_analytics.service.check import check_books
-from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.wire.stored_values import join_sums
+from accounting_analytics.service.instances import create_instance
+from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTransaction, post_entries
+from accounting_analytics.service.store import Store
+from accounting_analytics.service.values import join_sums
 
 THREADS = 64
 CATEGORIES = ["food", "rent", "tax", "travel"]

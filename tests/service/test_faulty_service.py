@@ -11,8 +11,8 @@ import pytest
 from faulty_service import FAULTS, STATUSES, running_with_faults
 
 from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
-from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.post_entries import NewTransaction
+from accounting_analytics.service.store import Store
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
 LINES = 23

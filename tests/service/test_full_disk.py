@@ -10,9 +10,9 @@ import psycopg
 import pytest
 
 from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
 from accounting_analytics.service.check import check_books
-from accounting_analytics.service.web.server import running
+from accounting_analytics.service.post_entries import NewTransaction
+from accounting_analytics.service.server import running
 
 LEDGER = {"name": "Loan", "editable": True, "financial_account_type": "loan"}
 DAY = ("2025-03-01", "2025-03-01")

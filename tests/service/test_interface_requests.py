@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting_analytics.service.bookkeeping.post_entries import NewTag, NewTransaction
+from accounting_analytics.service.post_entries import NewTag, NewTransaction
 
 TABLE = tomllib.loads((Path(__file__).parent / "interface_table.toml").read_text(encoding="utf-8"))
 ENUM, REQUESTS = TABLE["enum"], TABLE["request"]

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
-from accounting_analytics.service.bookkeeping.post_entries import NewTag, NewTransaction
-from accounting_analytics.service.wire.response_models import CashFlowReport, LineEntryPage, encode
+from accounting_analytics.service.interface import CashFlowReport, LineEntryPage, encode
+from accounting_analytics.service.post_entries import NewTag, NewTransaction
 
 TABLE = tomllib.loads((Path(__file__).parent / "interface_table.toml").read_text(encoding="utf-8"))
 ENUM, OBJECTS = TABLE["enum"], TABLE["object"]

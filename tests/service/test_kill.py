@@ -13,12 +13,12 @@ import httpx
 import pytest
 from sqlalchemy import func, select
 
-from accounting_analytics.service.bookkeeping.instances import create_instance
-from accounting_analytics.service.bookkeeping.post_entries import NewTransaction
+from accounting_analytics.service import tables
 from accounting_analytics.service.check import check_books
-from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.store import Store
-from accounting_analytics.service.wire.stored_values import RECATEGORIZE_TRANSACTION
+from accounting_analytics.service.instances import create_instance
+from accounting_analytics.service.post_entries import NewTransaction
+from accounting_analytics.service.store import Store
+from accounting_analytics.service.values import RECATEGORIZE_TRANSACTION
 
 CATEGORIES = ["food", "rent", "tax", "travel", "fun"]
 RECATEGORIZING, CREATING, OF_A_CLIENT = 4, 2, 5

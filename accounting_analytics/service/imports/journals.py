@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 from accounting_analytics.installed_programs import find_program, run_program
 from accounting_analytics.messages import printable, shorten
 from accounting_analytics.money import EXACT
-from accounting_analytics.service.imports.postings import JournalEntry, PricedPosting, build_from_journal
+from accounting_analytics.service.imports.postings import JournalEntry, PricedPosting, add_journal
 
 if TYPE_CHECKING:
-    from accounting_analytics.service.imports.import_errors import ImportErrors
-    from accounting_analytics.service.imports.parsed_books import ImportOptions, ParsedBooks
+    from accounting_analytics.service.imports.file_books import FileBooks, ImportErrors
 
 HLEDGER_SUFFIXES = frozenset({".journal", ".j", ".hledger", ".ledger", ".dat"})
 BEANCOUNT_SUFFIXES = frozenset({".beancount", ".bean"})
@@ -45,9 +44,9 @@ _QUERY = (
 _BEANCOUNT_PROBLEM = re.compile(r"(.+?):(\d+):\s+(.*)")
 
 
-def read_hledger_journal(path: Path, options: ImportOptions, errors: ImportErrors) -> ParsedBooks:
+def read_hledger_journal(path: Path, books: FileBooks) -> None:
     """Read a journal with ``hledger print``, which resolves includes, inferred amounts and prices."""
-    program = find_program("hledger")
+    errors, program = books.errors, find_program("hledger")
     if program is None:
         errors.fail(f"a journal is read with hledger, and it is not installed; {_INSTALL_HLEDGER}")
     file = str(path.absolute())
@@ -57,7 +56,8 @@ def read_hledger_journal(path: Path, options: ImportOptions, errors: ImportError
     if not entries:
         errors.fail("it has no transactions")
     types = _types(_run_hledger([program, "accounts", "-f", file, "--types"], path, errors))
-    return build_from_journal(entries, options, errors, types=types, notes=_notes(transactions))
+    books.notes += _notes(transactions)
+    add_journal(books, entries, types)
 
 
 def _run_hledger(command: list[str], path: Path, errors: ImportErrors) -> str:
@@ -133,8 +133,9 @@ def _quantity(amount: dict[str, Any]) -> Decimal:
     return EXACT.scaleb(Decimal(quantity["decimalMantissa"]), -quantity["decimalPlaces"])
 
 
-def read_beancount(path: Path, options: ImportOptions, errors: ImportErrors) -> ParsedBooks:
+def read_beancount(path: Path, books: FileBooks) -> None:
     """Read the postings of a file that bean-check accepts, with their weights: values at cost or price."""
+    errors = books.errors
     _run_beancount("bean-check", [], path, errors)
     printed = _run_beancount("bean-query", ["--format", "csv"], path, errors, _QUERY)
     entries: dict[str, JournalEntry] = {}
@@ -147,7 +148,7 @@ def read_beancount(path: Path, options: ImportOptions, errors: ImportErrors) -> 
         entries.setdefault(row["id"], new).postings.append(_beancount_posting(row, location))
     if not entries:
         errors.fail("it has no transactions")
-    return build_from_journal(list(entries.values()), options, errors, types={})
+    add_journal(books, list(entries.values()), {})
 
 
 def _beancount_posting(row: dict[str, str], location: str) -> PricedPosting:

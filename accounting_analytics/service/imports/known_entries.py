@@ -15,186 +15,159 @@ from sqlalchemy import Connection, select
 from accounting_analytics.messages import quote
 from accounting_analytics.money import format_amount, from_minor_units
 from accounting_analytics.periods import local_date
-from accounting_analytics.service.bookkeeping.post_entries import AS_POSTED, NewJournalEntry
-from accounting_analytics.service.imports.account_paths import path_id
-from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.store import id_batches
-from accounting_analytics.service.wire.stored_values import (
-    IMPORT_BOOKS,
-    Instance,
-    instance_suffix,
-)
+from accounting_analytics.service import tables
+from accounting_analytics.service.imports.accounts import path_id
+from accounting_analytics.service.post_entries import AS_POSTED, NewJournalEntry
+from accounting_analytics.service.store import id_batches
+from accounting_analytics.service.values import IMPORT_BOOKS, AnyRow, Instance
 
 if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from zoneinfo import ZoneInfo
 
-    from accounting_analytics.service.imports.parsed_books import ParsedBooks
+    from accounting_analytics.service.imports.accounts import AccountMapping
+    from accounting_analytics.service.imports.file_books import FileBooks
 
 SERIES = "series"
 """Name of the series in the audit row of an import; the first import of one has none."""
 
-_Lines = Counter[tuple[str, int]]
-"""Signed units by ledger, of each line of an entry."""
+_ENTRIES = tables.journal_entries.c
 
 
 class KnownEntries(NamedTuple):
-    """Ids of the entries of a file that are not in the books, and what differs between both.
+    """Ids of the entries of a file that are in the books already, and what differs between both.
 
     `changed` are entries with the same id and other content. `missing` are those of the same days that were imported
     from the same `series` of files, each of which has an entry in common with an earlier one, and are not in this file
     any more. The books keep both as they are.
     """
 
-    new: frozenset[str]
-    known: int
-    changed: tuple[str, ...]
-    missing: tuple[str, ...]
+    ids: frozenset[str] = frozenset()
+    changed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     series: str | None = None
 
 
-class _Stored(NamedTuple):
-    key: int
-    id: str
-    moment: dt.datetime
-    description: str
-
-
 def compare_with_books(
-    connection: Connection, instance: Instance, books: ParsedBooks, local: ZoneInfo, paths: Mapping[str, str]
+    connection: Connection,
+    instance: Instance,
+    books: FileBooks,
+    mapping: AccountMapping,
+    *,
+    local: ZoneInfo,
+    paths: Mapping[str, str],
 ) -> KnownEntries:
     """Compare the entries of a file with those in the books, whose ledgers have the given paths by id."""
-    suffix = instance_suffix(instance.id)
-    file_ids = {f"{entry_id}{suffix}": entry_id for entry_id in books.locations}
-    stored = {file_ids[entry.id]: entry for entry in _entries_by_id(connection, instance, list(file_ids))}
-    if not stored:
-        return KnownEntries(frozenset(books.locations), 0, (), ())
-    entries = dict(zip(books.locations, books.entries, strict=True))
-    names = {ledger_id: account for account, ledger_id in books.ledger_ids.items()}
-    created = {ledger.id: path_id(names[ledger.id], suffix) for ledger in books.ledgers if ledger.id in names}
-    lines, recategorized = _lines_of(connection, [entry.key for entry in stored.values()])
-    texts = _EntryTexts(instance.scale, local, {**paths, **names})
-    changed = []
-    for entry_id, before in stored.items():
-        after = entries[entry_id]
-        books_lines = lines[before.key]
-        file_lines = Counter((created.get(line.ledger_id, line.ledger_id), line.units) for line in after.lines)
-        if before.key in recategorized:
-            books_lines, file_lines = (_only(recategorized[before.key], one) for one in (books_lines, file_lines))
-        if differences := texts.differences(before, after, books_lines, file_lines):
-            changed.append(
-                f"{books.locations[entry_id]}: {texts.entry(before.moment, before.description)}: {differences}"
-            )
-    days = [local_date(entry.datetime, local) for entry in books.entries]
-    keys = {entry.key for entry in stored.values()}
-    runs = _runs(connection, instance)
-    series = {run.series for run in runs if any(run.first_key <= key <= run.last_key for key in keys)}
-    missing = [
-        texts.entry(entry.moment, entry.description)
-        for entry in _others_of_imports(connection, instance, [run for run in runs if run.series in series], keys)
-        if min(days) <= local_date(entry.moment, local) <= max(days)
+    file_ids = {str(entry.id): entry_id for entry_id, entry in books.entries.items()}
+    days = [local_date(entry.datetime, local) for entry in books.entries.values()]
+    first_day, last_day = min(days), max(days)
+    query = select(_ENTRIES.pk, _ENTRIES.id, _ENTRIES.datetime, _ENTRIES.description)
+    query = query.where(_ENTRIES.instance_pk == instance.pk).order_by(_ENTRIES.datetime, _ENTRIES.id)
+    known, others = dict[str, AnyRow](), list[AnyRow]()
+    for row in connection.execute(query, execution_options={"yield_per": 2000}):
+        if row.id in file_ids:
+            known[file_ids[row.id]] = row
+        elif first_day <= local_date(row.datetime, local) <= last_day:
+            others.append(row)
+    if not known:
+        return KnownEntries()
+    runs = _earlier_imports(connection, instance)
+    series = {run.series for run in runs if any(row.pk in run.keys for row in known.values())}
+    from_series = [run.keys for run in runs if run.series in series]
+    ledger_ids = _ledger_ids(mapping, books.options.id_suffix)
+    names = {**paths, **{ledger_id: account for account, ledger_id in ledger_ids.items()}}
+    comparison = _Comparison(ledger_ids, names, local, instance.scale)
+    lines = _stored_lines(connection, [row.pk for row in known.values()])
+    changed = [
+        f"{books.locations[entry_id]}: {_text(before, local)}: {differences}"
+        for entry_id, before in known.items()
+        if (differences := comparison.differences(before, books.entries[entry_id], lines[before.pk]))
     ]
-    new = frozenset(books.locations.keys() - stored.keys())
-    return KnownEntries(new, len(stored), tuple(changed), tuple(missing), min(series, default=None))
+    return KnownEntries(
+        frozenset(known),
+        tuple(changed),
+        tuple(_text(row, local) for row in others if any(row.pk in keys for keys in from_series)),
+        min(series, default=None),
+    )
 
 
-class _EntryTexts(NamedTuple):
-    """Writes entries and lines for people."""
+class _Import(NamedTuple):
+    """An earlier import: the keys of its entries, and the series of files that it belongs to."""
 
-    scale: int
+    keys: range
+    series: str
+
+
+def _earlier_imports(connection: Connection, instance: Instance) -> list[_Import]:
+    audit = tables.audit.c
+    query = select(audit.after).where(audit.instance_pk == instance.pk, audit.operation == IMPORT_BOOKS)
+    return [
+        _Import(range(int(row["first_key"]), int(row["last_key"]) + 1), row.get(SERIES, row["first_key"]))
+        for row in connection.execute(query).scalars()
+    ]
+
+
+class _Comparison(NamedTuple):
+    """Compares entries of a file with those of the books, whose accounts are the given ledgers and have these names."""
+
+    ledger_ids: Mapping[str, str]
+    names: Mapping[str, str]
     local: ZoneInfo
-    paths: Mapping[str, str]
+    scale: int
 
-    def entry(self, moment: dt.datetime, description: str) -> str:
-        return f"{local_date(moment, self.local)} {quote(description)}"
+    def differences(self, before: AnyRow, after: NewJournalEntry, stored: list[AnyRow]) -> str:
+        """Describe what is different in the file; empty if nothing is.
 
-    def differences(self, before: _Stored, after: NewJournalEntry, books: _Lines, file: _Lines) -> str:
-        """Describe what is different in the file; empty if nothing is."""
+        Of an entry that was recategorized, only the accounts with transactions are those of the file.
+        """
         texts = []
-        if before.moment != after.datetime:
-            days = [local_date(one, self.local) for one in (before.moment, after.datetime)]
+        if before.datetime != after.datetime:
+            days = [local_date(one, self.local) for one in (before.datetime, after.datetime)]
             texts.append(f"the file has {after.datetime if days[0] == days[1] else days[1]}")
         if before.description != after.description:
             texts.append(f"the file has the text {quote(after.description)}")
+        books = Counter((line.ledger_id, line.units) for line in stored)
+        file = Counter((self.ledger_ids[line.ledger_id], line.units) for line in after.lines)
+        if not {line.categorization_method for line in stored} <= {None, AS_POSTED}:
+            fixed = {line.ledger_id for line in stored if line.categorization_method is not None}
+            books, file = (Counter({line: one[line] for line in one if line[0] in fixed}) for one in (books, file))
         if books != file:
-            texts.append(f"the file has {self.lines(file - books)} instead of {self.lines(books - file)}")
+            texts.append(f"the file has {self._lines(file - books)} instead of {self._lines(books - file)}")
         return ", ".join(texts)
 
-    def lines(self, lines: _Lines) -> str:
+    def _lines(self, lines: Counter[tuple[str, int]]) -> str:
         named = [
-            f"{format_amount(from_minor_units(units, self.scale))} on {self.paths.get(ledger, ledger)}"
+            f"{format_amount(from_minor_units(units, self.scale))} on {self.names.get(ledger, ledger)}"
             for ledger, units in lines.elements()
         ]
         return " and ".join(named) or "no such line"
 
 
-def _only(accounts: set[str], lines: _Lines) -> _Lines:
-    return Counter({line: count for line, count in lines.items() if line[0] in accounts})
+def _ledger_ids(mapping: AccountMapping, id_suffix: str) -> dict[str, str]:
+    """Ledger of each account, also one that an earlier import created and that has another name or parent now."""
+    new = {ledger.id for ledger in mapping.new_ledgers}
+    return {
+        account: path_id(account, id_suffix) if ledger.id in new else str(ledger.id)
+        for account, ledger in mapping.ledgers.items()
+    }
 
 
-def _entries_by_id(connection: Connection, instance: Instance, entry_ids: list[str]) -> Iterable[_Stored]:
-    entries = tables.journal_entries.c
-    for chunk in id_batches(entry_ids):
-        query = select(entries.pk, entries.id, entries.datetime, entries.description)
-        rows = connection.execute(query.where(entries.instance_pk == instance.pk, entries.id.in_(chunk)))
-        yield from (_Stored(*row) for row in rows)
-
-
-def _lines_of(connection: Connection, keys: list[int]) -> tuple[dict[int, _Lines], dict[int, set[str]]]:
-    """Lines of entries as they are; and, of entries with a category that was changed here, the accounts to compare.
-
-    The categories of such an entry are no longer those of the file, but its accounts with transactions are.
-    """
+def _stored_lines(connection: Connection, keys: list[int]) -> dict[int, list[AnyRow]]:
+    """Lines of entries by their key, with their ledgers and how their transactions were categorized."""
     lines, transactions, ledgers = tables.line_entries, tables.transactions, tables.ledgers
-    found: defaultdict[int, _Lines] = defaultdict(Counter)
-    accounts: defaultdict[int, set[str]] = defaultdict(set)
-    changed = set()
+    found = defaultdict[int, list[AnyRow]](list)
     for chunk in id_batches(keys):
         query = (
-            select(lines.c.journal_entry_pk, ledgers.c.id, lines.c.units, transactions.c.categorization_method)
+            select(lines.c.journal_entry_pk, ledgers.c.id.label("ledger_id"), lines.c.units)
+            .add_columns(transactions.c.categorization_method)
             .join_from(lines, ledgers, lines.c.ledger_pk == ledgers.c.pk)
             .outerjoin(transactions, transactions.c.line_entry_pk == lines.c.pk)
             .where(lines.c.journal_entry_pk.in_(chunk))
         )
-        for key, ledger, units, method in connection.execute(query):
-            found[key][ledger, units] += 1
-            if method is not None:
-                accounts[key].add(ledger)
-                if method != AS_POSTED:
-                    changed.add(key)
-    return dict(found), {key: accounts[key] for key in changed}
+        for row in connection.execute(query):
+            found[row.journal_entry_pk].append(row)
+    return found
 
 
-class _Run(NamedTuple):
-    """An earlier import: the range of the keys of its entries, and the series of files that it belongs to."""
-
-    first_key: int
-    last_key: int
-    series: str
-
-
-def _runs(connection: Connection, instance: Instance) -> list[_Run]:
-    audit = tables.audit.c
-    query = select(audit.after).where(audit.instance_pk == instance.pk, audit.operation == IMPORT_BOOKS)
-    rows = connection.execute(query).scalars()
-    return [
-        _Run(int(row["first_key"]), int(row["last_key"]), row.get(SERIES, row["first_key"]))
-        for row in rows
-        if "first_key" in row
-    ]
-
-
-def _others_of_imports(connection: Connection, instance: Instance, runs: list[_Run], keys: set[int]) -> list[_Stored]:
-    """Entries of imports, without those of the given keys."""
-    entries = tables.journal_entries.c
-    others: list[_Stored] = []
-    for run in runs:
-        rows = connection.execute(
-            select(entries.pk, entries.id, entries.datetime, entries.description)
-            .where(entries.instance_pk == instance.pk)
-            .where(entries.pk.between(run.first_key, run.last_key))
-            .order_by(entries.datetime, entries.id)
-        )
-        others.extend(entry for entry in map(_Stored._make, rows) if entry.key not in keys)
-    return others
+def _text(entry: AnyRow, local: ZoneInfo) -> str:
+    return f"{local_date(entry.datetime, local)} {quote(entry.description)}"

@@ -16,7 +16,6 @@ review_status (reviewed or unreviewed), source_account_id; tags (``group=name``,
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,21 +27,14 @@ from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import AmountError
 from accounting_analytics.messages import shorten
 from accounting_analytics.money import parse_amount
-from accounting_analytics.service.bookkeeping.post_entries import REVIEW_STATUSES, NewTag, NewTransaction
-from accounting_analytics.service.imports.parsed_books import (
-    FileLine,
-    ImportOptions,
-    InstantParser,
-    ParsedBooks,
-    build_books,
-)
-from accounting_analytics.service.wire.stored_values import to_units
+from accounting_analytics.service.post_entries import REVIEW_STATUSES, NewLine, NewTag, NewTransaction
+from accounting_analytics.service.values import to_units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from accounting_analytics.service.imports.import_errors import ImportErrors
+    from accounting_analytics.service.imports.file_books import FileBooks, ImportErrors
 
 REQUIRED_COLUMNS = ("entry_id", "datetime", "entry_description", "ledger", "debit_credit", "amount")
 TRANSACTION_COLUMNS = ("transaction_id", "transaction_description", "personal", "review_status", "source_account_id")
@@ -59,13 +51,17 @@ class _Table(NamedTuple):
     rows: Iterator[tuple[str, Sequence[Any]]]
 
 
-def read_line_table(path: Path, options: ImportOptions, errors: ImportErrors) -> ParsedBooks:
-    """Read the rows of a line table into ledgers and balanced entries; what is wrong with a row is an error."""
-    table = _parquet_table(path, errors) if _is_parquet(path, errors) else _csv_table(path, errors)
+def read_line_table(path: Path, books: FileBooks) -> None:
+    """Read the rows of a line table; what is wrong with a row is an error, too many or too few fields too."""
+    errors = books.errors
+    table = _parquet_table(path, errors) if _is_parquet(path) else _csv_table(path, errors)
     _check_columns(table.columns, errors)
-    reader = _RowReader(table.columns, options)
-    books = build_books(reader.lines(table.rows, errors), options, errors)
-    return replace(books, local_count=reader.instants.local_count)
+    reader, width = _RowReader(table.columns, books), len(table.columns)
+    for location, row in table.rows:
+        if len(row) == width:
+            reader.read(location, row)
+        else:
+            books.add_unread(location, f"has {len(row)} fields, the header has {width}")
 
 
 def _check_columns(columns: tuple[str, ...], errors: ImportErrors) -> None:
@@ -92,80 +88,73 @@ def _check_columns(columns: tuple[str, ...], errors: ImportErrors) -> None:
 
 
 class _RowReader:
-    """Reads rows with given columns into lines; each distinct amount and instant is parsed once."""
+    """Reads rows with given columns into books; each distinct amount is parsed once."""
 
-    def __init__(self, columns: tuple[str, ...], options: ImportOptions) -> None:
-        self.instants = InstantParser(options.time_zone)
-        self._scale, self._width = options.scale, len(columns)
-        self._units: dict[object, int] = {}
+    def __init__(self, columns: tuple[str, ...], books: FileBooks) -> None:
+        self._books, self._units = books, dict[object, int]()
         at = {name: position for position, name in enumerate(columns)}
         self._required = itemgetter(*(at[name] for name in REQUIRED_COLUMNS))
         self._description, self._tags = at.get("description"), at.get("tags")
         self._transaction = {name: at[name] for name in TRANSACTION_COLUMNS if name in at}
 
-    def lines(self, rows: Iterable[tuple[str, Sequence[Any]]], errors: ImportErrors) -> Iterator[FileLine]:
-        """Lines of the rows; what is wrong with a row is an error, too many or too few fields too."""
-        for location, row in rows:
-            if len(row) != self._width:
-                errors.add_line(location, f"has {len(row)} fields, the header has {self._width}", None)
-                continue
-            try:
-                yield self._line(location, row)
-            except (ValueError, AmountError) as error:
-                entry_id, moment, text, *_ = map(str, self._required(row))
-                errors.add_line(location, str(error), entry_id.strip() or None, date=moment[:10], description=text)
-
-    def _line(self, location: str, row: Sequence[Any]) -> FileLine:
+    def read(self, location: str, row: Sequence[Any]) -> None:
+        """Add the line of a row to the books, or what is wrong with it to their errors."""
         entry_id, moment, entry_description, account, side, amount = self._required(row)
-        if not entry_id.strip() or not account.strip():
-            raise ValueError(f"{'ledger' if entry_id.strip() else 'entry_id'} is empty")
+        try:
+            _check_given(entry_id=entry_id, ledger=account)
+            units = self._signed_units(amount, side)
+            description = "" if self._description is None else row[self._description]
+            transaction = NewTransaction(description or entry_description)
+            given = {name: row[position] for name, position in self._transaction.items() if row[position] != ""}
+            if given:
+                transaction = self._read_transaction(given, transaction.description)
+                self._books.transactions[account].append(location)
+            tags = () if self._tags is None else _tags(row[self._tags])
+            line = NewLine(account, units, description, transaction, tags)
+            self._books.add(location, entry_id, moment, entry_description, line)
+        except (ValueError, AmountError) as error:
+            self._books.add_unread(location, str(error), entry_id, date=str(moment)[:10], description=entry_description)
+
+    def _signed_units(self, amount: object, side: str) -> int:
         units = self._units.get(amount)
         if units is None:
             units = self._units[amount] = self._parse_amount(amount)
+        if side == _DEBIT:
+            return units
         if side == _CREDIT:
-            units = -units
-        elif side != _DEBIT:
-            raise ValueError(f"debit_credit must be 'debit' or 'credit', not {side!r}")
-        description = "" if self._description is None else row[self._description]
-        transaction = self._read_transaction(row, description or entry_description) if self._transaction else None
-        return FileLine(
-            location,
-            entry_id,
-            self.instants.parse(moment),
-            entry_description,
-            account,
-            units,
-            description,
-            transaction,
-            () if self._tags is None else _tags(row[self._tags]),
-            transaction is not None,
-        )
+            return -units
+        raise ValueError(f"debit_credit must be 'debit' or 'credit', not {side!r}")
 
     def _parse_amount(self, value: object) -> int:
         """Exact minor units of an amount; float rounding noise is refused too: files contain decimal text."""
-        parsed = parse_amount(value, self._scale)
+        scale = self._books.options.scale
+        parsed = parse_amount(value, scale)
         if parsed.rounding_noise_removed:
-            raise AmountError(f"amount {value} does not fit {self._scale} fraction digits")
-        return to_units(parsed.amount, self._scale)
+            raise AmountError(f"amount {value} does not fit {scale} fraction digits")
+        return to_units(parsed.amount, scale)
 
-    def _read_transaction(self, row: Sequence[Any], description: str) -> NewTransaction | None:
-        """Transaction of a line, or None if all its columns are empty."""
-        given = {name: row[position] for name, position in self._transaction.items() if row[position] != ""}
-        if not given:
-            return None
+    def _read_transaction(self, given: dict[str, Any], description: str) -> NewTransaction:
+        """Transaction of a line of which some columns are not empty."""
         status = given.get("review_status", "unreviewed")
         if status not in REVIEW_STATUSES:
             raise ValueError(f"review_status must be 'reviewed' or 'unreviewed', not {status!r}")
-        personal = given.get("personal", False)
-        if str(personal).lower() not in {"true", "false"}:
-            raise ValueError(f"personal must be true or false, not {personal!r}")
+        personal = str(given.get("personal", False)).lower()
+        if personal not in {"true", "false"}:
+            raise ValueError(f"personal must be true or false, not {given['personal']!r}")
+        given_id = given.get("transaction_id")
         return NewTransaction(
             description=given.get("transaction_description", description),
-            personal=str(personal).lower() == "true",
+            personal=personal == "true",
             review_status=status,
             source_account_id=given.get("source_account_id"),
-            id=given.get("transaction_id"),
+            id=given_id and f"{given_id}{self._books.options.id_suffix}",
         )
+
+
+def _check_given(**texts: str) -> None:
+    for name, text in texts.items():
+        if not text.strip():
+            raise ValueError(f"{name} is empty")
 
 
 @lru_cache(maxsize=4096)
@@ -181,13 +170,10 @@ def _parse_tag(text: str) -> NewTag:
     return NewTag(group, name)
 
 
-def _is_parquet(path: Path, errors: ImportErrors) -> bool:
+def _is_parquet(path: Path) -> bool:
     """Whether a file is Parquet, by its first bytes."""
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
-    except OSError as error:
-        errors.fail(f"it cannot be read ({error.strerror})")
+    with path.open("rb") as file:
+        return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
 
 
 def _csv_table(path: Path, errors: ImportErrors) -> _Table:
@@ -209,8 +195,6 @@ def _read_csv(path: Path, errors: ImportErrors) -> Iterator[tuple[str, Sequence[
                 if fields:
                     yield f"line {line}", fields
                 line = reader.line_num + 1
-    except OSError as error:
-        errors.fail(f"it cannot be read ({error.strerror})")
     except UnicodeDecodeError as error:
         errors.fail(f"it is not UTF-8 text (byte {error.start})")
     except csv.Error as error:

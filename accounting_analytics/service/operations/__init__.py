@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from accounting_analytics.service.interface import (
+    CashFlowReport,
+    CashFlowReportQuery,
+    CreateLedgerBody,
+    CreateLedgerQuery,
+    Ledger,
+    LineEntryPage,
+    ListLineEntriesQuery,
+    Query,
+    RecategorizedTransaction,
+    RecategorizeTransactionBody,
+)
 from accounting_analytics.service.operations.create_ledger import create_ledger
 from accounting_analytics.service.operations.list_line_entries import list_line_entries
 from accounting_analytics.service.operations.recategorize_transaction import recategorize_transaction
 from accounting_analytics.service.operations.retrieve_cash_flow_report import retrieve_cash_flow_report
-from accounting_analytics.service.wire.requests import (
-    CashFlowReportQuery,
-    CreateLedgerBody,
-    CreateLedgerQuery,
-    ListLineEntriesQuery,
-    Query,
-    RecategorizeTransactionBody,
-)
-from accounting_analytics.service.wire.response_models import (
-    CashFlowReport,
-    Ledger,
-    LineEntryPage,
-    RecategorizedTransaction,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

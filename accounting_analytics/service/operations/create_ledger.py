@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
-from accounting_analytics.service.bookkeeping.ledgers import NewLedger, add_ledgers
+from accounting_analytics.service.interface import Ledger
+from accounting_analytics.service.ledgers import NewLedger, add_ledgers
 from accounting_analytics.service.operations.resource_lookup import expand_parent
-from accounting_analytics.service.wire.response_models import Ledger
 
 if TYPE_CHECKING:
+    from accounting_analytics.service.interface import CreateLedgerBody, CreateLedgerQuery
     from accounting_analytics.service.operations.resource_lookup import Call
-    from accounting_analytics.service.wire.requests import CreateLedgerBody, CreateLedgerQuery
 
 
 def create_ledger(call: Call, query: CreateLedgerQuery, body: CreateLedgerBody) -> Ledger:

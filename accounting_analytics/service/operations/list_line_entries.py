@@ -15,6 +15,8 @@ from sqlalchemy import ColumnElement, Connection, Select, Subquery, literal, sel
 
 from accounting_analytics.chart_of_accounts import DebitCredit
 from accounting_analytics.errors import OperationRefusedError
+from accounting_analytics.service import tables
+from accounting_analytics.service.interface import JournalEntry, LineEntry, LineEntryPage, NestedLedger, Tag, number
 from accounting_analytics.service.operations.resource_lookup import (
     LineRow,
     expand_parent,
@@ -24,23 +26,14 @@ from accounting_analytics.service.operations.resource_lookup import (
     select_lines,
     transaction_of_line,
 )
-from accounting_analytics.service.storage import tables
-from accounting_analytics.service.wire.response_models import (
-    JournalEntry,
-    LineEntry,
-    LineEntryPage,
-    NestedLedger,
-    Tag,
-    number,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from accounting_analytics.periods import Interval
+    from accounting_analytics.service.interface import ListLineEntriesQuery
     from accounting_analytics.service.operations.resource_lookup import Call
-    from accounting_analytics.service.wire.requests import ListLineEntriesQuery
-    from accounting_analytics.service.wire.stored_values import AnyRow, Instance, StoredLedger
+    from accounting_analytics.service.values import AnyRow, Instance, StoredLedger
 
 _SIGNING = {"digest_method": sha256, "key_derivation": "hmac"}
 _LINES = tables.line_entries.c

@@ -8,7 +8,15 @@ from msgspec.structs import asdict
 from sqlalchemy import Connection, select, update
 
 from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.service.bookkeeping.audit_log import record
+from accounting_analytics.service import tables
+from accounting_analytics.service.audit_log import record
+from accounting_analytics.service.interface import (
+    CategorizedTransaction,
+    Category,
+    NestedLedger,
+    RecategorizedTransaction,
+    RecategorizeTransactionBody,
+)
 from accounting_analytics.service.operations.resource_lookup import (
     Call,
     LineRow,
@@ -17,15 +25,8 @@ from accounting_analytics.service.operations.resource_lookup import (
     select_lines,
     transaction_of_line,
 )
-from accounting_analytics.service.storage import tables
-from accounting_analytics.service.wire.requests import RecategorizeTransactionBody, refuse_value
-from accounting_analytics.service.wire.response_models import (
-    CategorizedTransaction,
-    Category,
-    NestedLedger,
-    RecategorizedTransaction,
-)
-from accounting_analytics.service.wire.stored_values import (
+from accounting_analytics.service.requests import refuse_value
+from accounting_analytics.service.values import (
     RECATEGORIZE_TRANSACTION,
     AnyRow,
     Instance,

@@ -10,11 +10,11 @@ from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.periods import LOCALTIME, Period
-from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.store import select_ledgers
-from accounting_analytics.service.wire.requests import PeriodQuery, refuse_value
-from accounting_analytics.service.wire.response_models import NestedLedger, Transaction, number
-from accounting_analytics.service.wire.stored_values import Instance, StoredLedger, is_valid_id
+from accounting_analytics.service import tables
+from accounting_analytics.service.interface import NestedLedger, PeriodQuery, Transaction, number
+from accounting_analytics.service.requests import refuse_value
+from accounting_analytics.service.store import select_ledgers
+from accounting_analytics.service.values import Instance, StoredLedger, is_valid_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -58,7 +58,7 @@ def has_all_tags(connection: Connection, instance: Instance, tag_ids: Sequence[s
 class LineRow(Struct, frozen=True, gc=False):
     """A line, its journal entry and its transaction, the fields of which are None if it has none; debits are positive.
 
-    Its texts are those of :data:`~accounting_analytics.service.storage.tables.LINE_TEXTS`.
+    Its texts are those of :data:`~accounting_analytics.service.tables.LINE_TEXTS`.
     """
 
     pk: int

@@ -10,24 +10,24 @@ from sqlalchemy import ColumnElement, Connection, select
 
 from accounting_analytics.errors import OperationRefusedError
 from accounting_analytics.periods import Period
-from accounting_analytics.service.operations.resource_lookup import has_all_tags, requested_period
-from accounting_analytics.service.storage import tables
-from accounting_analytics.service.storage.store import read_ledgers
-from accounting_analytics.service.wire.response_models import (
+from accounting_analytics.service import tables
+from accounting_analytics.service.interface import (
     CashFlowLedger,
     CashFlowLine,
     CashFlowReport,
     CashLedgerBalance,
     number,
 )
-from accounting_analytics.service.wire.stored_values import Instance, StoredLedger, join_sums
+from accounting_analytics.service.operations.resource_lookup import has_all_tags, requested_period
+from accounting_analytics.service.store import read_ledgers
+from accounting_analytics.service.values import Instance, StoredLedger, join_sums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from accounting_analytics.periods import Interval
+    from accounting_analytics.service.interface import CashFlowReportQuery
     from accounting_analytics.service.operations.resource_lookup import Call
-    from accounting_analytics.service.wire.requests import CashFlowReportQuery
 
 TIER_FOR_TAGS = 3
 _LINES = tables.line_entries.c

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from accounting_analytics.service.check import check_books
-from accounting_analytics.service.storage.store import Store
+from accounting_analytics.service.store import Store
 
 PROJECT = Path(__file__).parents[3]
 HEADER = "entry_id,datetime,entry_description,ledger,debit_credit,amount\n"

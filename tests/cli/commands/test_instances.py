@@ -2,7 +2,7 @@
 
 import json
 
-from accounting_analytics.service.web.server import running
+from accounting_analytics.service.server import running
 
 
 def test_create_and_list(tmp_path, run_on_books, read_secret, request_report):

@@ -1,0 +1,163 @@
+"""The audit log of an instance: who changed what, when, from which ledger to which."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import asdict, dataclass, fields
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, func, insert, select
+
+from accounting_analytics.periods import Period
+from accounting_analytics.service import tables
+from accounting_analytics.service.interface import encode
+from accounting_analytics.service.store import Store, read_instance, read_ledgers
+from accounting_analytics.service.values import (
+    CREATE_LEDGER,
+    RECATEGORIZE_TRANSACTION,
+    RENAME_LEDGER,
+    AuditRow,
+    Instance,
+    now,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+LOCAL = "local"
+"""Actor of a change that a program made in the database itself, without an access token."""
+
+_AUDIT = tables.audit.c
+_COLUMNS = [_AUDIT[field.name] for field in fields(AuditRow)]
+_OF_LEDGERS = (RENAME_LEDGER, CREATE_LEDGER)
+_MOST_NAMES = 3
+_join = "|".join
+
+
+def record(
+    connection: Connection,
+    instance: Instance,
+    operation: str,
+    before: dict[str, str],
+    after: dict[str, str],
+    *,
+    actor: str = LOCAL,
+    transaction_id: str | None = None,
+    modified_by: str | None = None,
+) -> None:
+    """Write the next row of an audit log; its time is never before that of the row above.
+
+    The actor is the key of an access token or :data:`LOCAL`; the user is as the client states it.
+    """
+    rows = select(_AUDIT.number, _AUDIT.at, _AUDIT.digest).where(_AUDIT.instance_pk == instance.pk)
+    last = connection.execute(rows.order_by(_AUDIT.number.desc()).limit(1)).one_or_none()
+    number, at, previous = last or (0, now(), b"")
+    row = AuditRow(number + 1, max(at, now()), actor, modified_by, operation, transaction_id, before, after)
+    new = {**asdict(row), "instance_pk": instance.pk, "digest": _digest(previous, row)}
+    connection.execute(insert(tables.audit), new)
+
+
+def find_changed_rows(connection: Connection, instance: Instance) -> Iterator[str]:
+    """Rows whose number or digest does not follow from themselves and the row above."""
+    number, previous = 0, b""
+    rows = select(*_COLUMNS, _AUDIT.digest).where(_AUDIT.instance_pk == instance.pk).order_by(_AUDIT.number)
+    for *values, digest in connection.execute(rows):
+        row = AuditRow(*values)
+        if row.number != number + 1 or digest != _digest(previous, row):
+            yield f"audit row {row.number}"
+        number, previous = row.number, digest
+
+
+def _digest(previous: bytes, row: AuditRow) -> bytes:
+    """SHA-256 of the digest of the row above and of a row."""
+    return sha256(previous + encode(row)).digest()
+
+
+@dataclass(frozen=True)
+class AuditedChange:
+    """One change of the books: a row of the audit log with the present names of its ledgers, joined by ``|``.
+
+    Of more than three new ledgers only their number is shown; of an import its file, entries and SHA-256.
+    """
+
+    datetime: dt.datetime
+    modified_by: str | None
+    actor: str
+    operation: str
+    transaction_id: str | None
+    before_names: str
+    before_ids: str
+    after_names: str
+    after_ids: str
+    number: int
+
+
+class ChangeFilter(NamedTuple):
+    """Which changes to list: of a transaction, by a user, from the first to the last day; all if nothing is given."""
+
+    transaction_id: str | None = None
+    modified_by: str | None = None
+    start_date: str | None = None
+    end_date: str | None = None
+    time_zone: str = "UTC"
+
+    def conditions(self) -> Iterator[ColumnElement[bool]]:
+        """Yield the SQL conditions on audit rows."""
+        if self.transaction_id is not None:
+            yield _AUDIT.transaction_id == self.transaction_id
+        if self.modified_by is not None:
+            yield _AUDIT.modified_by == self.modified_by
+        period = Period(self.start_date or dt.date.min, self.end_date or dt.date.max, self.time_zone)
+        yield tables.is_within(period.instants(), _AUDIT.at)
+
+
+class ChangeList(NamedTuple):
+    """The newest changes, newest first, and how many there are in all."""
+
+    changes: list[AuditedChange]
+    total: int
+
+
+def list_changes(
+    store: Store, instance_id: str, chosen: ChangeFilter | None = None, *, limit: int | None = None
+) -> ChangeList:
+    """Newest changes of an instance, at most `limit` of them."""
+    conditions = list((chosen or ChangeFilter()).conditions())
+    with store.reading() as connection:
+        instance = read_instance(connection, instance_id)
+        query = select(*_COLUMNS).where(_AUDIT.instance_pk == instance.pk, *conditions)
+        total = connection.execute(select(func.count()).select_from(query.subquery())).scalar_one()
+        rows = [AuditRow(*row) for row in connection.execute(query.order_by(_AUDIT.number.desc()).limit(limit))]
+        names = {ledger.id: ledger.name for ledger in read_ledgers(connection, instance)}
+    return ChangeList([_change(row, names) for row in rows], total)
+
+
+def _change(row: AuditRow, names: Mapping[str, str]) -> AuditedChange:
+    before_names, before_ids = _names_and_ids(row.operation, row.before, names)
+    after_names, after_ids = _names_and_ids(row.operation, row.after, names)
+    return AuditedChange(
+        datetime=row.at,
+        modified_by=row.modified_by,
+        actor=row.actor,
+        operation=row.operation,
+        transaction_id=row.transaction_id,
+        before_names=before_names,
+        before_ids=before_ids,
+        after_names=after_names,
+        after_ids=after_ids,
+        number=row.number,
+    )
+
+
+def _names_and_ids(operation: str, ledgers: Mapping[str, str], names: Mapping[str, str]) -> tuple[str, str]:
+    """Ledgers before or after a change; of entries that were posted, their file and number, and its digest."""
+    if operation in _OF_LEDGERS:
+        names_or_count = ledgers.values() if len(ledgers) <= _MOST_NAMES else [f"{len(ledgers)} ledgers"]
+        return _join(names_or_count), _join(ledgers)
+    if operation != RECATEGORIZE_TRANSACTION:
+        entries = [f"{ledgers['entries']} entries"] if "entries" in ledgers else []
+        return _join([*filter(None, [ledgers.get("file")]), *entries]), ledgers.get("sha256", "")
+    ids = dict.fromkeys(ledgers.values())
+    return _join(names.get(ledger_id, ledger_id) for ledger_id in ids), _join(ids)

@@ -1,1 +1,0 @@
-"""New ledgers and posted journal entries: defaults, checks, sort codes."""

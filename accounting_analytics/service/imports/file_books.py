@@ -1,0 +1,234 @@
+"""Journal entries of a file, read line by line and checked, ready to post; and what is wrong with the file."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections import defaultdict
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+from accounting_analytics.errors import ImportRefusedError, PostingRefusedError
+from accounting_analytics.messages import join_ids, quote
+from accounting_analytics.money import DEFAULT_SCALE, format_amount, from_minor_units
+from accounting_analytics.periods import as_utc, local_date, zone
+from accounting_analytics.service.post_entries import NewJournalEntry, NewLine
+from accounting_analytics.service.values import check_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+_MAX_PROBLEMS = 5
+_MAX_IDS = 3
+_NOON = dt.time(12)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?")
+
+
+class ImportOptions(NamedTuple):
+    """How a file of books is read, as :func:`~..import_books` describes it.
+
+    The suffix ends the ids of what is created, so that they differ between instances.
+    """
+
+    time_zone: str = "UTC"
+    scale: int = DEFAULT_SCALE
+    id_suffix: str = ""
+    commodity: str | None = None
+    virtual: bool = False
+    use_entry_dates: bool = False
+    roots: Sequence[tuple[str, str]] = ()
+
+
+class Problem(NamedTuple):
+    """Why a file cannot be imported: the file, its line, the date and description of the entry, and what is wrong."""
+
+    file: str
+    line: str
+    date: str
+    description: str
+    problem: str
+
+    def __str__(self) -> str:
+        """Place, problem and entry in one line."""
+        entry = " ".join(filter(None, [self.date, quote(self.description) if self.description else ""]))
+        return f"{self.line and f'{self.line}: '}{self.problem}{entry and f' ({entry})'}"
+
+
+class ImportErrors:
+    """Collects the problems of a file; the first few are named in the message, the others counted."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._problems: list[Problem] = []
+
+    def add(self, location: str, problem: str, *, date: str = "", description: str = "") -> None:
+        """Add a problem, the line it was found on (empty: the whole file), and what is known of the entry."""
+        self._problems.append(Problem(self._path.name, location, date, description, problem))
+
+    def fail(self, problem: str, location: str = "") -> NoReturn:
+        """Refuse a file that cannot be read any further."""
+        self.add(location, problem)
+        raise self._exception()
+
+    def raise_if_any(self) -> None:
+        """Raise the exception if there is a problem."""
+        if self._problems:
+            raise self._exception()
+
+    def _exception(self) -> ImportRefusedError:
+        named = "; ".join(map(str, self._problems[:_MAX_PROBLEMS]))
+        hidden = len(self._problems) - _MAX_PROBLEMS
+        more = f"; and {hidden} more (--dry-run names each)" if hidden > 0 else ""
+        return ImportRefusedError(
+            f"{self._path.name}: nothing was imported: {named}{more}", problems=tuple(self._problems)
+        )
+
+
+class FileBooks:
+    """Journal entries of a file, in the order of their first lines, to which its readers add line by line.
+
+    Lines name their ledgers as the file does. Entries and their first lines are found by the id in the file; each
+    account has the line that names it first, and each account with lines that state a transaction has those lines.
+    """
+
+    def __init__(self, path: Path, options: ImportOptions = ImportOptions()) -> None:  # noqa: B008 (immutable)
+        self.options = options
+        self.errors = ImportErrors(path)
+        self.instants = InstantParser(options.time_zone)
+        self.entries: dict[str, NewJournalEntry] = {}
+        self.locations: dict[str, str] = {}
+        self.accounts: dict[str, str] = {}
+        self.transactions: defaultdict[str, list[str]] = defaultdict(list)
+        self.notes: list[str] = []
+        self._last_id = ""
+        self._parts: dict[str, list[tuple[int, str]]] = {}
+        self._unread: set[str] = set()
+
+    def add(self, location: str, entry_id: str, moment: object, description: str, line: NewLine) -> None:
+        """Add the next line of the file to its entry, which begins with it or has the same instant and description."""
+        instant = self.instants.parse(moment)
+        entry = self.entries.get(entry_id)
+        if entry is None:
+            entry = NewJournalEntry(instant, description, [], f"{entry_id}{self.options.id_suffix}")
+            self.entries[entry_id], self.locations[entry_id] = entry, location
+        else:
+            if entry_id != self._last_id:
+                self._parts.setdefault(entry_id, []).append((len(entry.lines), location))
+            if instant != entry.datetime or description != entry.description:
+                column = "datetime" if instant != entry.datetime else "entry_description"
+                text = f"entry {entry_id!r} has a different {column} than on {self.locations[entry_id]}"
+                self._add_problem(location, text, entry)
+        entry.lines.append(line)
+        self._last_id = entry_id
+        if line.ledger_id not in self.accounts:
+            self.accounts[line.ledger_id] = location
+
+    def add_unread(
+        self, location: str, problem: str, entry_id: str = "", *, date: str = "", description: str = ""
+    ) -> None:
+        """Add the problem of a line that cannot be read; it would be missing in its entry, or in any one without id."""
+        self.errors.add(location, problem, date=date, description=description)
+        self._unread.add(entry_id.strip())
+
+    def check(self) -> None:
+        """Refuse a file of which a line could not be read, or an entry cannot be posted."""
+        if not self.entries:
+            self.errors.raise_if_any()
+            self.errors.fail("it has no lines to import")
+        if "" not in self._unread:
+            for entry_id, entry in self.entries.items():
+                if entry_id not in self._unread:
+                    self._check_entry(entry_id, entry)
+        for entry_id, parts in self._parts.items():
+            self._check_parts(entry_id, self.entries[entry_id].lines, parts)
+        self.errors.raise_if_any()
+        if self._parts:
+            ids = join_ids(self._parts, limit=_MAX_IDS)
+            self.notes.append(
+                f"entries with lines in several parts of the file were joined ({len(self._parts)}): {ids}"
+            )
+
+    def _check_entry(self, entry_id: str, entry: NewJournalEntry) -> None:
+        problem = ""
+        try:
+            check_id(entry_id, "entry")
+        except PostingRefusedError as error:
+            problem = str(error)
+        if len(entry.lines) == 1:
+            problem = f"entry {entry_id!r} has only one line; an entry has at least two"
+        elif balance := sum([line.units for line in entry.lines]):
+            excess = format_amount(from_minor_units(balance, self.options.scale))
+            problem = (
+                f"entry {entry_id!r} ({len(entry.lines)} lines) does not balance: debits exceed credits by {excess}"
+            )
+        if problem:
+            self._add_problem(self.locations[entry_id], problem, entry)
+
+    def _check_parts(self, entry_id: str, lines: Sequence[NewLine], parts: list[tuple[int, str]]) -> None:
+        """Refuse an entry whose lines occur twice, as in a file that was concatenated with itself."""
+        starts = [0, *(start for start, _ in parts), len(lines)]
+        first, *others = (lines[start:end] for start, end in pairwise(starts))
+        if all(other == first for other in others) and not sum(line.units for line in first):
+            self.errors.add(
+                parts[0][1],
+                f"entry {entry_id!r} is already in the file with the same lines, on {self.locations[entry_id]}: "
+                "remove one of them, or give the second its own entry_id",
+            )
+
+    def _add_problem(self, location: str, problem: str, entry: NewJournalEntry) -> None:
+        day = local_date(entry.datetime, zone(self.options.time_zone)).isoformat()
+        self.errors.add(location, problem, date=day, description=entry.description)
+
+
+class InstantParser:
+    """Parses dates and times, each distinct value once; `local_count` of them had no offset and got the time zone."""
+
+    def __init__(self, time_zone: str) -> None:
+        self._zone = zone(time_zone)
+        self._name = time_zone
+        self._parsed: dict[object, dt.datetime] = {}
+        self.local_count = 0
+
+    def parse(self, value: object) -> dt.datetime:
+        """UTC instant of ISO 8601 text, a date or a datetime; refuse a local time that is not exactly one instant."""
+        instant = self._parsed.get(value)
+        if instant is None:
+            instant = self._parsed[value] = self._to_utc(value)
+        return instant
+
+    def _to_utc(self, value: object) -> dt.datetime:
+        moment = _read_moment(value)
+        if moment.tzinfo is None:
+            self.local_count += 1
+            moment = self._local(moment, value)
+        try:
+            return as_utc(moment)
+        except OverflowError:
+            raise ValueError(f"datetime {str(value)!r} is outside the calendar") from None
+
+    def _local(self, moment: dt.datetime, value: object) -> dt.datetime:
+        first, second = (moment.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1))
+        if first.utcoffset() == second.utcoffset():
+            return first
+        # the two folds differ if the clock changed: forward past this time, or back so that it occurs twice
+        exists = as_utc(first).astimezone(self._zone).replace(tzinfo=None) == moment
+        problem = "occurs twice" if exists else "does not exist"
+        raise ValueError(f"datetime {str(value)!r} {problem} in {self._name}; write it with its offset from UTC")
+
+
+def _read_moment(value: object) -> dt.datetime:
+    if isinstance(value, dt.datetime):
+        return value
+    if isinstance(value, dt.date):
+        return dt.datetime.combine(value, _NOON)
+    text = str(value)
+    try:
+        if _DATE.fullmatch(text):
+            return dt.datetime.combine(dt.date.fromisoformat(text), _NOON)
+        if _DATE_AND_TIME.fullmatch(text):
+            return dt.datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    raise ValueError(f"datetime {text!r} is not a date or time; write it like 2025-01-31 or 2025-01-31T18:30:00-05:00")

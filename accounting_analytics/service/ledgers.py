@@ -1,0 +1,303 @@
+"""Ledgers of an instance: created with their defaults, ids and sort codes; listed and renamed by the operator."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import msgspec
+from sqlalchemy import Connection, insert, update
+
+from accounting_analytics.chart_of_accounts import (
+    DEFAULTS,
+    MAX_SORT_CODE_LENGTH,
+    TYPE_OF_SUB_TYPE,
+    DebitCredit,
+    FinancialAccountType,
+    Hierarchy,
+    LedgerType,
+    RequiredLedger,
+    SubType,
+)
+from accounting_analytics.errors import InputError, OperationRefusedError
+from accounting_analytics.ledger_names import LedgerNames
+from accounting_analytics.messages import quote
+from accounting_analytics.service import tables
+from accounting_analytics.service.audit_log import LOCAL, record
+from accounting_analytics.service.store import Store, read_instance, read_ledgers
+from accounting_analytics.service.values import (
+    CREATE_LEDGER,
+    RENAME_LEDGER,
+    Instance,
+    StoredLedger,
+    check_id,
+    check_text,
+    new_id,
+    now,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class NewLedger(msgspec.Struct, frozen=True, gc=False):
+    """A ledger to create, with the fields of the interface, and the id to use if it is given."""
+
+    name: str
+    editable: bool = True
+    debit_credit: str | None = None
+    type: str | None = None
+    sub_type: str | None = None
+    financial_account_type: str | None = None
+    report_cash_flow: bool | None = None
+    parent_id: str | None = None
+    sort_code: str | None = None
+    id: str | None = None
+
+
+REQUIRED_LEDGERS = {
+    RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: NewLedger(
+        "Transfers Between Accounts",
+        debit_credit=DebitCredit.DEBIT,
+        type=LedgerType.ASSET,
+        sub_type=SubType.TRANSFERS_BETWEEN_ACCOUNTS,
+        report_cash_flow=False,
+        sort_code="10001",
+    ),
+    RequiredLedger.UNCATEGORIZED_INFLOW: NewLedger(
+        "Uncategorized Cash Inflow",
+        debit_credit=DebitCredit.CREDIT,
+        type=LedgerType.ASSET,
+        sub_type=SubType.UNCATEGORIZED_ASSETS,
+        report_cash_flow=False,
+        sort_code="10002",
+    ),
+    RequiredLedger.UNCATEGORIZED_OUTFLOW: NewLedger(
+        "Uncategorized Cash Outflow",
+        debit_credit=DebitCredit.DEBIT,
+        type=LedgerType.ASSET,
+        sub_type=SubType.UNCATEGORIZED_ASSETS,
+        report_cash_flow=False,
+        sort_code="10003",
+    ),
+    RequiredLedger.OPENING_BALANCE: NewLedger(
+        "Opening Balance Retained Earnings",
+        debit_credit=DebitCredit.CREDIT,
+        type=LedgerType.EQUITY,
+        sub_type=SubType.EQUITY,
+        report_cash_flow=False,
+        sort_code="30001",
+    ),
+}
+"""The four ledgers of every instance."""
+
+_WITHOUT_FINANCIAL_ACCOUNT = ("debit_credit", "report_cash_flow", "sort_code", "sub_type", "type")
+
+
+def create_ledger(store: Store, instance_id: str, new: NewLedger) -> StoredLedger:
+    """Create a ledger; refuse fields that are incomplete or do not agree, and an unknown parent."""
+    with store.writing() as connection:
+        return add_ledgers(connection, read_instance(connection, instance_id), [new])[-1]
+
+
+def add_ledgers(
+    connection: Connection,
+    instance: Instance,
+    new_ledgers: Iterable[NewLedger],
+    *,
+    is_required: bool = False,
+    actor: str = LOCAL,
+) -> list[StoredLedger]:
+    """Write new ledgers, parents first, with one audit row; return all ledgers of the instance, the new ones last."""
+    ledgers = read_ledgers(connection, instance)
+    existing = len(ledgers)
+    ids = {ledger.id for ledger in ledgers}
+    for new in new_ledgers:
+        ledger_id = new_id("led") if new.id is None else check_id(new.id, "ledger")
+        if ledger_id in ids:
+            raise InputError(
+                f"there is already a ledger {ledger_id!r} in instance {instance.id!r}; nothing was changed"
+            )
+        ids.add(ledger_id)
+        parent_pk, fields = _complete_fields(new, ledgers)
+        fields |= {"id": ledger_id, "is_required": is_required, "created_at": now()}
+        row = fields | {"instance_pk": instance.pk, "parent_pk": parent_pk}
+        pk = connection.execute(insert(tables.ledgers).returning(tables.ledgers.c.pk), row).scalar_one()
+        ledgers.append(StoredLedger(pk=pk, parent_id=new.parent_id, **fields))
+    if names := {ledger.id: ledger.name for ledger in ledgers[existing:]}:
+        record(connection, instance, CREATE_LEDGER, {}, names, actor=actor)
+    return ledgers
+
+
+def _complete_fields(new: NewLedger, ledgers: Sequence[StoredLedger]) -> tuple[int | None, dict[str, Any]]:
+    """Key of the parent and the fields of a new ledger with their defaults; 404 or 422 if they do not agree."""
+    check_text(new.name, "the name of a ledger")
+    fields = _with_defaults(new)
+    ledger_type = str(fields["type"])
+    if TYPE_OF_SUB_TYPE[SubType(fields["sub_type"])] != ledger_type:
+        default = f" (the default of {new.financial_account_type})"
+        _refuse(
+            "sub_type",
+            message=f"sub_type {fields['sub_type']}{'' if new.sub_type else default} does not belong to type "
+            f"{ledger_type}{'' if new.type else default}",
+        )
+    parent = _find_parent(new.parent_id, ledger_type, ledgers)
+    code = new.sort_code
+    if code is None:
+        siblings = [other for other in ledgers if other.type == ledger_type and other.parent_id == new.parent_id]
+        parent_code = parent.sort_code if parent else None
+        code = next_sort_code([other.sort_code for other in siblings], ledger_type, parent_code)
+    return parent.pk if parent else None, fields | {
+        "name": new.name,
+        "editable": new.editable,
+        "financial_account_type": str(new.financial_account_type) if new.financial_account_type else None,
+        "sort_code": code,
+    }
+
+
+def _with_defaults(new: NewLedger) -> dict[str, Any]:
+    given = {name: getattr(new, name) for name in ("debit_credit", "report_cash_flow", "sub_type", "type")}
+    if new.financial_account_type is None:
+        missing = [name for name in _WITHOUT_FINANCIAL_ACCOUNT if getattr(new, name) is None]
+        if missing:
+            verb = "are" if len(missing) > 1 else "is"
+            message = f"{', '.join(missing)} {verb} required when financial_account_type is not given"
+            _refuse(*missing, message=message, kind="missing")
+        return {name: _plain(value) for name, value in given.items()}
+    defaults = DEFAULTS[FinancialAccountType(new.financial_account_type)]._asdict()
+    return {name: _plain(defaults[name] if value is None else value) for name, value in given.items()}
+
+
+def _plain(value: str | bool) -> str | bool:  # noqa: FBT001 (either kind of field)
+    return value if isinstance(value, bool) else str(value)
+
+
+def _find_parent(parent_id: str | None, ledger_type: str, ledgers: Sequence[StoredLedger]) -> StoredLedger | None:
+    if parent_id is None:
+        return None
+    parent = next((ledger for ledger in ledgers if ledger.id == parent_id), None)
+    if parent is None:
+        raise OperationRefusedError(
+            "the parent ledger does not exist in this instance", status=404, error_code="parent_not_found"
+        )
+    if parent.type != ledger_type:
+        _refuse("parent_id", message=f"the parent is of type {parent.type}, not {ledger_type}")
+    return parent
+
+
+def _refuse(*fields: str, message: str, kind: str = "value_error") -> NoReturn:
+    detail = [{"loc": ["body", field], "msg": message, "type": kind} for field in fields]
+    raise OperationRefusedError(message, status=422, error_code="validation_error", detail=detail)
+
+
+FIRST_DIGIT = {
+    LedgerType.ASSET: "1",
+    LedgerType.LIABILITY: "2",
+    LedgerType.EQUITY: "3",
+    LedgerType.REVENUE: "4",
+    LedgerType.EXPENSE: "5",
+}
+"""First digit of the sort codes of a type."""
+
+_STEP = 10
+_WIDTH = 4
+_NUMBER = re.compile(r"(?<=.)[0-9]+\Z", re.DOTALL)  # the first character says the type and is not counted up
+
+
+def next_sort_code(siblings: Sequence[str], ledger_type: str, parent_code: str | None = None) -> str:
+    """Sort code after those of the siblings; without any, the first one below the parent or of the type."""
+    if siblings:
+        return sort_code_after(max(siblings))
+    if parent_code is None:
+        return f"{FIRST_DIGIT[LedgerType(ledger_type)]}{_first_number(_WIDTH)}"
+    code = f"{parent_code}{_STEP}"
+    return code if len(code) <= MAX_SORT_CODE_LENGTH else sort_code_after(parent_code)
+
+
+def sort_code_after(code: str) -> str:
+    """Sort code that is greater than a code as text; the same code if it has 20 characters and no number left.
+
+    The number at the end is counted up to the next multiple of ten. When its n digits are used up, n more are appended,
+    at least four, which gives 10**n more codes: from 10010, the code has 20 characters after 10**8.
+    """
+    number = _NUMBER.search(code)
+    width = len(number[0]) if number else 0
+    if number:
+        counted = str((int(number[0]) // _STEP + 1) * _STEP).zfill(width)
+        if len(counted) == width:
+            return f"{code[: number.start()]}{counted}"
+    return f"{code}{_first_number(max(_WIDTH, width))}"[:MAX_SORT_CODE_LENGTH]
+
+
+def _first_number(width: int) -> str:
+    return str(_STEP).zfill(width)
+
+
+@dataclass(frozen=True)
+class ListedLedger:
+    """A ledger as its operator sees it; the fields are those of the interface, and its path from the root."""
+
+    name: str
+    id: str
+    path: str
+    type: str
+    sub_type: str
+    debit_credit: str
+    sort_code: str
+    report_cash_flow: bool
+    is_required: bool
+
+
+def list_ledgers(store: Store, instance_id: str) -> list[ListedLedger]:
+    """Ledgers of an instance by (sort_code, id)."""
+    ledgers = store.ledgers(instance_id)
+    names = names_of_ledgers(ledgers)
+    return [
+        ListedLedger(
+            name=ledger.name,
+            id=ledger.id,
+            path=names.path(ledger.id),
+            type=ledger.type,
+            sub_type=ledger.sub_type,
+            debit_credit=ledger.debit_credit,
+            sort_code=ledger.sort_code,
+            report_cash_flow=ledger.report_cash_flow,
+            is_required=ledger.is_required,
+        )
+        for ledger in ledgers
+    ]
+
+
+def rename_ledger(
+    store: Store, instance_id: str, ledger: str, name: str, *, modified_by: str | None = None
+) -> StoredLedger:
+    """Change the name of the ledger with an id, unique name or path, and return the ledger as it was before.
+
+    A required ledger may be renamed too, and other ledgers may have the new name.
+    """
+    if not check_text(name, "the name of a ledger").strip():
+        raise InputError("a ledger needs a name; nothing was changed")
+    with store.writing() as connection:
+        instance = read_instance(connection, instance_id)
+        found = _find(read_ledgers(connection, instance), ledger)
+        if found.name == name:
+            return found
+        connection.execute(update(tables.ledgers).where(tables.ledgers.c.pk == found.pk).values(name=name))
+        record(connection, instance, RENAME_LEDGER, {found.id: found.name}, {found.id: name}, modified_by=modified_by)
+    return found
+
+
+def _find(ledgers: Sequence[StoredLedger], text: str) -> StoredLedger:
+    names = names_of_ledgers(ledgers)
+    if text not in names:
+        suggestion = names.suggestion(text) or "give its id, unique name or path, as shown by: ledgers list"
+        raise InputError(f"no ledger of the instance matches {quote(text)}; {suggestion} (nothing was changed)")
+    ledger_id = names.find(text)
+    return next(ledger for ledger in ledgers if ledger.id == ledger_id)
+
+
+def names_of_ledgers(ledgers: Sequence[StoredLedger]) -> LedgerNames:
+    """Names and paths of the ledgers of an instance."""
+    parents = Hierarchy({ledger.id: ledger.parent_id for ledger in ledgers})
+    return LedgerNames({ledger.id: ledger.name for ledger in ledgers}, parents)

@@ -1,0 +1,311 @@
+"""Journal entries to post, and their posting: they are checked and written in one database transaction.
+
+The entries are plain values without checks: :func:`post_entries` checks them, and creates the ids that are not given.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from itertools import count, islice
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import msgspec
+from sqlalchemy import Connection, Table, func, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from accounting_analytics.chart_of_accounts import DebitCredit
+from accounting_analytics.errors import PostingRefusedError
+from accounting_analytics.money import format_amount, from_minor_units
+from accounting_analytics.service import tables
+from accounting_analytics.service.audit_log import record
+from accounting_analytics.service.store import Store, id_batches, read_instance, read_ledgers
+from accounting_analytics.service.values import (
+    POST_ENTRIES,
+    Instance,
+    StoredLedger,
+    check_id,
+    check_text,
+    derived_id,
+    new_ids,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class NewTransaction(msgspec.Struct, frozen=True, gc=False):
+    """The transaction of a line on a ledger with a financial account type."""
+
+    description: str = ""
+    personal: bool = False
+    review_status: str = "unreviewed"
+    source_account_id: str | None = None
+    id: str | None = None
+
+
+class NewTag(msgspec.Struct, frozen=True, order=True, gc=False):
+    """A tag, identified by the names of its group and itself."""
+
+    group: str
+    name: str
+
+
+class NewLine(msgspec.Struct, frozen=True, gc=False):
+    """One line of a journal entry, in signed minor units: a debit is positive, and zero is a debit.
+
+    Its ledger is named by id, or as the file that it comes from names it. The transaction is that of a ledger with a
+    financial account type, where one is created if none is given; a line of any other ledger has none.
+    """
+
+    ledger_id: str
+    units: int
+    description: str = ""
+    transaction: NewTransaction | None = None
+    tags: tuple[NewTag, ...] = ()
+    id: str | None = None
+
+
+class NewJournalEntry(msgspec.Struct, frozen=True, gc=False):
+    """A journal entry at an aware instant: at least two lines, whose debits equal their credits."""
+
+    datetime: dt.datetime
+    description: str
+    lines: list[NewLine]
+    id: str | None = None
+
+
+def moved_cash_ledger(lines: Iterable[tuple[StoredLedger, int]]) -> StoredLedger | None:
+    """Cash ledger that an entry moves most, ties by sort code and id; None if no line is on a cash ledger."""
+    movements: defaultdict[str, int] = defaultdict(int)
+    ledgers = {}
+    for ledger, units in lines:
+        if ledger.report_cash_flow:
+            movements[ledger.id] += units
+            ledgers[ledger.id] = ledger
+    return min(
+        ledgers.values(), key=lambda ledger: (-abs(movements[ledger.id]), ledger.sort_code, ledger.id), default=None
+    )
+
+
+REVIEW_STATUSES = ("reviewed", "unreviewed")
+_POSTED_STATUS = "posted"
+AS_POSTED = "as_posted"
+"""Categorization method of a transaction with the categories of its journal entry."""
+
+_BATCH_ENTRIES = 2000
+_MIN_LINES = 2
+_MAX_TAG_LENGTH = 500
+# instants that every time zone can convert
+_FIRST = dt.datetime(1, 1, 3, tzinfo=dt.UTC)
+_LAST = dt.datetime(9999, 12, 29, tzinfo=dt.UTC)
+
+
+def post_entries(store: Store, instance_id: str, entries: Iterable[NewJournalEntry]) -> list[str]:
+    """Post journal entries, all of them or none, and return their ids in the order given.
+
+    The error about one that cannot be posted has its position as ``entry_index``.
+    """
+    with store.writing() as connection:
+        instance = read_instance(connection, instance_id)
+        ledgers = {ledger.id: ledger for ledger in read_ledgers(connection, instance)}
+        return PostedJournal(connection, instance, ledgers).post(entries)
+
+
+class _NewRows:
+    """Rows of a table until they are written: values in the order of its columns, as a driver takes them."""
+
+    def __init__(self, connection: Connection, table: Table, name: str) -> None:
+        columns = table.c.keys()
+        marks = ["?" if connection.dialect.paramstyle == "qmark" else "%s"] * len(columns)
+        self._insert = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({', '.join(marks)})"  # noqa: S608 (our own names)
+        self._connection, self._table, self._name = connection, table, name
+        self._given_ids = set[str]()
+        self.rows: list[tuple[Any, ...]] = []
+
+    def choose_id(self, given: str | None, new: str) -> str:
+        """Return the given id, which may be used once, or else the new one."""
+        if given is None:
+            return new
+        if given in self._given_ids:
+            raise PostingRefusedError(f"{self._name} id {given!r} is used twice")
+        self._given_ids.add(check_id(given, self._name))
+        return given
+
+    def write(self) -> None:
+        """Insert the rows; by the driver itself, because SQLAlchemy takes as long again to look at every value."""
+        if self.rows:
+            self._connection.exec_driver_sql(self._insert, self.rows)
+
+    def clear(self) -> None:
+        """Begin the next batch."""
+        self.rows, self._given_ids = [], set()
+
+    def refuse_known_ids(self, instance: Instance) -> None:
+        """Refuse a given id that the books have already."""
+        for chunk in id_batches(sorted(self._given_ids)):
+            known = select(self._table.c.id).where(
+                self._table.c.instance_pk == instance.pk, self._table.c.id.in_(chunk)
+            )
+            if duplicate := self._connection.execute(known.limit(1)).scalar():
+                raise PostingRefusedError(f"{self._name} id {duplicate!r} is already in the books; nothing was posted")
+
+
+class PostedJournal:
+    """The journal of an instance, to which entries are posted; the connection is in a write transaction.
+
+    The ledgers are found by what the lines name them.
+    """
+
+    def __init__(self, connection: Connection, instance: Instance, ledgers: Mapping[str, StoredLedger]) -> None:
+        self._connection = connection
+        self._instance = instance
+        self._ledgers = ledgers
+        self._zone = ZoneInfo(instance.localtime)
+        self._tag_keys: dict[NewTag, int] = {}
+        self._entry_keys = count(_last_key(connection, tables.journal_entries) + 1)
+        self._line_keys = count(_last_key(connection, tables.line_entries) + 1)
+        self._entries = _NewRows(connection, tables.journal_entries, "journal entry")
+        self._lines = _NewRows(connection, tables.line_entries, "line")
+        self._transactions = _NewRows(connection, tables.transactions, "transaction")
+        self._tags = _NewRows(connection, tables.line_entry_tags, "tag")
+        self._entry_ids, self._transaction_ids = new_ids("ent"), new_ids("txn")
+
+    def post(
+        self,
+        entries: Iterable[NewJournalEntry],
+        *,
+        operation: str = POST_ENTRIES,
+        source: Mapping[str, str] = MappingProxyType({}),
+    ) -> list[str]:
+        """Write entries with one audit row, which says where they come from, and return their ids."""
+        numbered = enumerate(entries)
+        posted: list[tuple[Any, ...]] = []
+        while batch := list(islice(numbered, _BATCH_ENTRIES)):
+            posted += self._post_batch(batch)
+        if posted:
+            keys = {"first_key": str(posted[0][0]), "last_key": str(posted[-1][0])}
+            after = {**source, "entries": str(len(posted)), **keys}
+            record(self._connection, self._instance, operation, {}, after)
+        return [entry_id for _, entry_id in posted]
+
+    def _post_batch(self, batch: list[tuple[int, NewJournalEntry]]) -> list[tuple[int, str]]:
+        """Write some entries and return their keys and ids."""
+        all_rows = self._entries, self._lines, self._transactions, self._tags
+        for rows in all_rows:
+            rows.clear()
+        posted = []
+        for number, entry in batch:
+            try:
+                posted.append(self._add(entry))
+            except PostingRefusedError as error:
+                name = f" {entry.id!r}" if entry.id else ""
+                raise PostingRefusedError(
+                    f"journal entry {number + 1}{name}: {error}; nothing was posted", entry_index=number
+                ) from error
+        try:
+            with self._connection.begin_nested():
+                for rows in all_rows:
+                    rows.write()
+        except IntegrityError:
+            for rows in all_rows[:3]:
+                rows.refuse_known_ids(self._instance)
+            raise
+        return posted
+
+    def _add(self, entry: NewJournalEntry) -> tuple[int, str]:
+        """Check an entry and keep its rows; return its key and id."""
+        self._check_instant(entry.datetime)
+        if len(entry.lines) < _MIN_LINES:
+            raise PostingRefusedError(f"an entry has at least {_MIN_LINES} lines, not {len(entry.lines)}")
+        if sum([line.units for line in entry.lines]):
+            raise PostingRefusedError(self._describe_imbalance(entry))
+        ledgers = [self._find_ledger(line.ledger_id) for line in entry.lines]
+        cash = moved_cash_ledger(zip(ledgers, [line.units for line in entry.lines], strict=True))
+        key, entry_id = next(self._entry_keys), self._entries.choose_id(entry.id, next(self._entry_ids))
+        instant = tables.microseconds(entry.datetime)
+        description = check_text(entry.description, "description")
+        self._entries.rows.append((key, self._instance.pk, entry_id, instant, description, cash.pk if cash else None))
+        for number, (line, ledger) in enumerate(zip(entry.lines, ledgers, strict=True), start=1):
+            line_id = self._lines.choose_id(line.id, f"{entry_id}-{number}")
+            self._add_line(key, instant, line_id, line, ledger)
+        return key, entry_id
+
+    def _add_line(self, entry_key: int, instant: int, line_id: str, line: NewLine, ledger: StoredLedger) -> None:
+        key = next(self._line_keys)
+        side = _DEBIT if line.units >= 0 else _CREDIT
+        texts = [check_text(getattr(line, name), f"line {name}") for name in tables.LINE_TEXTS]
+        self._lines.rows.append(
+            (key, self._instance.pk, line_id, entry_key, ledger.pk, instant, side, line.units, *texts)
+        )
+        if ledger.financial_account_type is not None:
+            self._add_transaction(key, line.transaction or NewTransaction(line.description))
+        if line.tags:
+            self._tags.rows += [(key, tag) for tag in dict.fromkeys(map(self._tag_key, line.tags))]
+
+    def _add_transaction(self, line_key: int, transaction: NewTransaction) -> None:
+        if transaction.review_status not in REVIEW_STATUSES:
+            raise PostingRefusedError(f"unknown status {transaction.review_status!r} of a transaction")
+        source = transaction.source_account_id
+        row = (
+            line_key,
+            self._instance.pk,
+            self._transactions.choose_id(transaction.id, next(self._transaction_ids)),
+            check_text(transaction.description, "transaction description"),
+            bool(transaction.personal),
+            _POSTED_STATUS,
+            transaction.review_status,
+            None if source is None else check_text(source, "source_account_id"),
+            AS_POSTED,
+        )
+        self._transactions.rows.append(row)
+
+    def _check_instant(self, moment: dt.datetime) -> None:
+        if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
+            raise PostingRefusedError(f"datetime {moment} has no time zone; give an aware datetime")
+        if not _FIRST <= moment < _LAST:
+            raise PostingRefusedError(f"datetime {moment} is too close to the end of the calendar")
+        start = self._instance.entries_start
+        if start is not None and moment.astimezone(self._zone).date() < start:
+            raise PostingRefusedError(
+                f"datetime {moment} is before {start}, the first day of the books of the instance"
+            )
+
+    def _find_ledger(self, ledger_id: str) -> StoredLedger:
+        if ledger_id not in self._ledgers:
+            raise PostingRefusedError(f"there is no ledger {ledger_id!r} in instance {self._instance.id!r}")
+        return self._ledgers[ledger_id]
+
+    def _describe_imbalance(self, entry: NewJournalEntry) -> str:
+        debits = sum(max(line.units, 0) for line in entry.lines)
+        credits_ = -sum(min(line.units, 0) for line in entry.lines)
+        shown = [format_amount(from_minor_units(units, self._instance.scale)) for units in (debits, credits_)]
+        return f"debits {shown[0]} do not equal credits {shown[1]}"
+
+    def _tag_key(self, tag: NewTag) -> int:
+        if tag not in self._tag_keys:
+            texts = (self._instance.id, tag.group, tag.name)  # books that are posted again have the same tags
+            group_row = {"id": derived_id("tgr", *texts[:2]), "name": tag.group}
+            group = self._find_or_create(tables.tag_groups, group_row, instance_pk=self._instance.pk)
+            row = {"id": derived_id("tag", *texts), "name": tag.name, "instance_pk": self._instance.pk}
+            self._tag_keys[tag] = self._find_or_create(tables.tags, row, tag_group_pk=group)
+        return self._tag_keys[tag]
+
+    def _find_or_create(self, table: Table, row: dict[str, Any], **within: int) -> int:
+        """Key of the row with this name, which is created if there is none."""
+        if not check_text(row["name"], "tag name", most=_MAX_TAG_LENGTH):
+            raise PostingRefusedError("a tag and its group need a name")
+        key = self._connection.execute(select(table.c.pk).filter_by(name=row["name"], **within)).scalar()
+        if key is None:
+            written = insert(table).values(**row, **within)
+            key = self._connection.execute(written.returning(table.c.pk)).scalar_one()
+        return int(key)
+
+
+_DEBIT, _CREDIT = DebitCredit.DEBIT.value, DebitCredit.CREDIT.value
+
+
+def _last_key(connection: Connection, table: Table) -> int:
+    return int(connection.execute(select(func.coalesce(func.max(table.c.pk), 0))).scalar_one())

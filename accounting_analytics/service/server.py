@@ -1,0 +1,181 @@
+"""Running the service: in the background of this process, or in the foreground until stopped."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import socket
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError
+from accounting_analytics.service.app import ServiceOptions, create_app
+from accounting_analytics.service.connections import beside, find_damage
+from accounting_analytics.service.instances import create_first_instance
+from accounting_analytics.service.store import Store
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from starlette.types import ASGIApp
+
+
+_DEFAULTS = ServiceOptions()
+_log = logging.getLogger(__name__)
+_GRACE = 2
+"""Seconds that requests in progress have to finish, and their clients to read the responses, once the service stops."""
+_KEEP_ALIVE = 5
+"""Seconds that a connection stays open after a response."""
+_MAX_CONNECTIONS = 256
+_MAX_HEAD = 64 * 1024
+_BACKLOG = 1024
+_REMOTE = (
+    "other machines can reach this service, which speaks plain HTTP and trusts every client to read its responses: "
+    "put a reverse proxy in front of it, which speaks TLS and limits connections (--public-host)"
+)
+
+
+class RunningService:
+    """A service that runs in a thread of this process, and its URL."""
+
+    def __init__(self, app: ASGIApp, options: ServiceOptions = _DEFAULTS) -> None:
+        listener = _listen(options)
+        self.base_url = _url(listener)
+        self._server = _server(app)
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [listener]}, name="accounting-analytics-service", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the service; requests in progress are finished first. Stopping twice is fine."""
+        self._server.should_exit = True
+        self._thread.join()
+
+
+@contextmanager
+def running(database: str | Path, options: ServiceOptions = _DEFAULTS) -> Iterator[RunningService]:
+    """Serve the books of a database in the background while the block runs; an SQLite file is created if missing."""
+    with Store.open(database) as store:
+        service = RunningService(create_app(store, options), options)
+        try:
+            yield service
+        finally:
+            service.stop()
+
+
+def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Callable[[str], object] = print) -> None:
+    """Serve the books of a database until interrupted; lines for people, never with a token, go to `echo`.
+
+    A database without an instance gets one, and a token in a file beside it that only its owner can read; not if other
+    machines can reach the service.
+    """
+    with Store.open(database) as store:
+        _refuse_damaged(store)
+        created = None if options.is_remote else create_first_instance(store, localtime=options.localtime or "UTC")
+        if not store.instances():
+            raise ConfigurationError(
+                f"{store.name} has no instance, and none is created while other machines can reach the service: create "
+                "one first with 'accounting-analytics instances create', or import books into it"
+            )
+        app = create_app(store, options)
+        with _listen(options) as listener, suppress(KeyboardInterrupt):
+            _announce(store, _url(listener), new=created is not None, echo=echo)
+            if options.is_remote:
+                _log.warning(_REMOTE)
+            _server(app).run(sockets=[listener])
+
+
+def _refuse_damaged(store: Store) -> None:
+    """Refuse to serve a damaged file."""
+    with store.reading() as connection:
+        damage = find_damage(connection, 1, quick=True)
+    if damage:
+        reason = damage[0].splitlines()[-1]
+        raise BooksDoNotTieError(f"{store.name} is damaged: {reason}; it was not served, restore a backup")
+
+
+def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], object]) -> None:
+    token_file = beside(store.path, ".token").absolute() if store.path else None
+    instances = store.instances()
+    created = ", new: an instance and its access token were created" if new else ""
+    echo(f"Serving {store.name} at {base_url} (stop with Ctrl-C{created})")
+    for instance in instances:
+        echo(f"instance {instance.id} ({instance.name}), tier {instance.tier}, scale {instance.scale}")
+    if new:
+        file = shlex.quote(store.name)
+        echo(f"Its books are new and empty; to fill them: accounting-analytics import FILE --database {file}")
+    echo("To use it from another terminal:")
+    echo(f"  export ACCOUNTING_ANALYTICS_BASE_URL={shlex.quote(base_url)}")
+    echo(f"  export ACCOUNTING_ANALYTICS_INSTANCE_ID={shlex.quote(instances[0].id)}")
+    if token_file and token_file.exists():
+        echo(f"  export ACCOUNTING_ANALYTICS_TOKEN_FILE={shlex.quote(str(token_file))}")
+
+
+class _Connection(H11Protocol):
+    """A connection without uvicorn's log line, which has whole paths and queries, whatever handlers are configured."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in H11Protocol
+        """Switch the log line off."""
+        self.access_log = False
+        super().connection_made(transport)
+
+
+class _Server(uvicorn.Server):
+    """A server that cuts the connections that are left when it has stopped."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish the requests in progress, but not for ever."""
+        await super().shutdown(sockets)
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, _Connection):
+                connection.transport.abort()
+
+
+def _server(app: ASGIApp) -> uvicorn.Server:
+    config = uvicorn.Config(
+        app,
+        http=_Connection,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="off",
+        ws="none",
+        limit_concurrency=_MAX_CONNECTIONS,
+        timeout_keep_alive=_KEEP_ALIVE,
+        h11_max_incomplete_event_size=_MAX_HEAD,
+        timeout_graceful_shutdown=_GRACE,
+    )
+    return _Server(config)
+
+
+def _listen(options: ServiceOptions) -> socket.socket:
+    """Listen before the server runs, so that a client can connect immediately."""
+    host, port = options.host, options.port
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise ConfigurationError(f"host {host!r} cannot be used: {error.strerror}") from error
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise ConfigurationError(
+            f"cannot listen on {host} port {port}: {error.strerror}; use another port, or 0 for any free one"
+        ) from error
+    return listener
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

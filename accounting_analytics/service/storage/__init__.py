@@ -1,1 +1,0 @@
-"""The database: its tables, and SQLite or PostgreSQL behind one store."""

@@ -1,0 +1,280 @@
+"""The application: authentication, isolation of instances, errors as JSON, hostile requests."""
+
+import http.client
+import itertools
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from accounting_analytics.errors import ConfigurationError
+from accounting_analytics.service.app import MAX_BODY, ServiceOptions
+from accounting_analytics.service.auth import issue_token
+from accounting_analytics.service.instances import create_instance
+from accounting_analytics.service.post_entries import NewTag, NewTransaction
+from accounting_analytics.service.server import running
+from accounting_analytics.service.store import Store
+
+BEARER = 'Bearer realm="accounting-analytics"'
+ERROR = {"message", "data", "display_message", "error_code"}
+TARGET = {"updated_category_ledger_id": "x"}
+DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
+
+
+def every_operation(ledger="x", transaction="x"):
+    """Return method, path and options of a well-formed request of each operation."""
+    return [
+        ("POST", "/v0/ledgers", {"json": {"name": "x", "editable": True, "financial_account_type": "loan"}}),
+        ("PUT", f"/v0/ledgers/{ledger}/transactions/{transaction}/categories", {"json": TARGET}),
+        ("GET", f"/v0/ledgers/{ledger}/line-entries", {"params": DAYS}),
+        ("GET", "/v0/reports/cash-flow", {"params": DAYS}),
+    ]  # fmt: skip
+
+
+def bad_authorizations(books):
+    """Return Authorization headers that are not valid."""
+    key, secret = books.token.split(".")
+    return [
+        None, "", "Bearer", f"Basic {books.token}", books.token, f"Bearer {books.token}x", f"Bearer {key}",
+        f"Bearer {key}.", f"Bearer .{secret}", f"Bearer {secret}.{key}", f"Bearer {books.token[:-1]}",
+        "Bearer \u00e9\u00fe", f"Bearer {books.token},{books.token}", "Bearer ' OR 1=1 --", f"Bearer {'x' * 20_000}",
+        f"Bearer x {books.token}",
+    ]  # fmt: skip
+
+
+def test_bad_tokens_are_401(books):
+    """No token, a wrong one, and a malformed one are 401 on every operation, with the same body."""
+    bodies = set()
+    for authorization, (method, path, options) in itertools.product(bad_authorizations(books), every_operation()):
+        headers = {"service-instance-id": books.instance_id}
+        if authorization is not None:
+            headers["authorization"] = authorization.encode("latin-1")
+        response = books.http.request(method, path, headers=headers, **options)
+        assert response.status_code == 401, (authorization, response.text)
+        presented = (authorization or "").startswith("Bearer ")
+        assert response.headers["www-authenticate"] == (BEARER + ', error="invalid_token"' if presented else BEARER)
+        bodies.add(response.text)
+    (body,) = bodies
+    assert set(json.loads(body)) == ERROR
+
+
+def test_the_scheme_is_not_case_sensitive(books):
+    """`bearer` is `Bearer`."""
+    headers = books.headers | {"authorization": f"bearer {books.token}"}
+    assert books.http.get("/v0/reports/cash-flow", params=DAYS, headers=headers).status_code == 200
+
+
+def test_a_token_is_valid_for_its_own_instance_only(books, make_books):
+    """A token with another instance, existing or not, is the same 404; without the header it is 422."""
+    other = make_books()
+    bodies = set()
+    for instance, (method, path, options) in itertools.product((other.instance_id, "nothing", ""), every_operation()):
+        response = books.request(method, path, headers={"service-instance-id": instance}, **options)
+        assert response.status_code == 404
+        bodies.add(response.text)
+    assert len(bodies) == 1
+    assert json.loads(*bodies)["error_code"] == "instance_not_found"
+    response = books.http.get("/v0/reports/cash-flow", params=DAYS, headers={"authorization": f"Bearer {books.token}"})
+    assert (response.status_code, response.json()["detail"][0]["loc"]) == (422, ["header", "service-instance-id"])
+
+
+def test_ids_of_another_instance_do_not_exist(books, make_books):
+    """Ledgers, transactions, categories and tags of another instance get exactly the response of unknown ones."""
+    other = make_books()
+    bank, rent = other.bank(), other.category()
+    other.post("2025-03-01T12:00:00Z", (bank, 1, NewTransaction(id="T"), NewTag("g", "n")), (rent, -1))
+    tag = other.lines(bank)["records"][0]["tags"][0]["id"]
+    mine, my_rent = books.bank(), books.category()
+    books.post("2025-03-01T12:00:00Z", (mine, 1, NewTransaction(id="M")), (my_rent, -1))
+    for foreign, unknown in [
+        (lambda: books.lines(bank, status=404), lambda: books.lines("x", status=404)),
+        (lambda: books.lines(mine, status=404, tag_ids=tag), lambda: books.lines(mine, status=404, tag_ids="x")),
+        (lambda: books.report(status=404, tag_ids=tag), lambda: books.report(status=404, tag_ids="x")),
+        (
+            lambda: books.recategorize(bank, "T", my_rent, status=404),
+            lambda: books.recategorize("x", "T", my_rent, status=404),
+        ),
+        (
+            lambda: books.recategorize(mine, "T", my_rent, status=404),
+            lambda: books.recategorize(mine, "x", my_rent, status=404),
+        ),
+        (
+            lambda: books.recategorize(mine, "M", rent, status=404),
+            lambda: books.recategorize(mine, "M", "x", status=404),
+        ),
+        (
+            lambda: books.recategorize(mine, "M", my_rent, rent, status=404),
+            lambda: books.recategorize(mine, "M", my_rent, "x", status=404),
+        ),
+    ]:
+        assert foreign() == unknown()
+    assert (books.audit(), other.audit()) == ([], [])
+    assert [at["ledger_id"] for at in books.report()["ending_balances"]] == [mine]
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/v0", "/v0/ledger", "/v1/ledgers", "/v0/ledgers/", "/docs", "/v0/ledgers/a%2Fb/line-entries"]
+)
+def test_unknown_paths_are_json_404(books, path):
+    """An unknown path is 404 in the form of every error."""
+    response = books.request("GET", path, params=DAYS, follow_redirects=False)
+    assert (response.status_code, set(response.json())) == (404, ERROR)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "FOO"])
+def test_other_methods_are_json_405(books, method):
+    """A method that a path does not have is 405, and `allow` names those it has."""
+    for own, path, options in every_operation():
+        if method == own:
+            continue
+        response = books.request(method, path, params=options.get("params"))
+        assert (response.status_code, set(response.json())) == (405, ERROR)
+        assert own in response.headers["allow"]
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type", "status"),
+    [
+        (b"{", "application/json", 422),
+        (b" " * (MAX_BODY + 1), "application/json", 413),
+        (b"name=x", "application/x-www-form-urlencoded", 415),
+        (b"{}", "text/plain", 415),
+        (b"{}", None, 415),
+        (b"{}", "application/json; charset=utf-8", 422),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_bad_bodies_are_refused(books, content, content_type, status):
+    """A body that is not JSON, too large, too deeply nested or of another type is refused, and nothing is created."""
+    before = books.store.ledgers(books.instance_id)
+    headers = {"content-type": content_type} if content_type else {}
+    response = books.request("POST", "/v0/ledgers", content=content, headers=headers)
+    assert response.status_code == status
+    assert books.store.ledgers(books.instance_id) == before
+
+
+@pytest.mark.parametrize("body", ['{"name": "x", "name": "y", %s}', '{%s, "name": "x", "na\\u006de": "x"}'])
+def test_a_repeated_field_is_refused(books, body):
+    """A body with a field twice is 422, also with the same value, and the field is named."""
+    account = '"editable": true, "financial_account_type": "loan"'
+    headers = {"content-type": "application/json"}
+    response = books.request("POST", "/v0/ledgers", content=body % account, headers=headers)
+    assert response.status_code == 422
+    (wrong,) = response.json()["detail"]
+    assert wrong["loc"] == ["body"]
+    assert 'duplicate key "name"' in wrong["msg"]
+
+
+def test_hostile_ids_are_not_found(books):
+    """Hostile ids in the path are not found; they reach no other path, file or query."""
+    for nasty in (
+        "'",
+        '"',
+        "%00",
+        "%0A",
+        "..%2f..",
+        "%2e%2e",
+        "%E2%82%AC",
+        "*",
+        "' OR '1'='1",
+        "x" * 5000,
+        "null",
+        "%25",
+        "%FF",
+    ):
+        path = f"/v0/ledgers/{nasty}/line-entries?start_date=2025-01-01&end_date=2025-01-01"
+        connection = http.client.HTTPConnection(books.http.base_url.host, books.http.base_url.port, timeout=10)
+        connection.putrequest("GET", path.replace(" ", "%20"))
+        for name, value in books.headers.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        response = connection.getresponse()
+        assert response.status == 404, nasty
+        assert set(json.loads(response.read())) == ERROR
+        connection.close()
+
+
+@pytest.mark.long
+def test_readers_and_writers_in_parallel(books):
+    """While lines move between categories, every report balances and paging returns each line once."""
+    bank, *targets = books.bank(), books.category(), books.category("Food"), books.category("Fuel")
+    ids = [f"T{number}" for number in range(40)]
+    for number, transaction in enumerate(ids):
+        books.post(
+            "2025-03-01T12:00:00Z", (bank, -number - 1, NewTransaction(id=transaction)), (targets[0], number + 1)
+        )
+
+    def move(number):
+        books.recategorize(bank, ids[number % len(ids)], targets[number % 3])
+
+    def report(_):
+        read = books.report()
+        net = sum(ledger["net_cash_flow"] for ledger in read["cash_flow_ledgers"])
+        assert net == read["ending_cash_balance"] == -sum(range(1, 41))
+
+    def page_through(_):
+        seen, token = [], {}
+        while token is not None:
+            page = books.lines(bank, limit=7, **token)
+            seen += [line["id"] for line in page["records"]]
+            token = {"page_token": page["next_page_token"]} if page["next_page_token"] else None
+        assert len(seen) == len(set(seen)) == 40
+
+    with ThreadPoolExecutor(12) as pool:
+        jobs = [pool.submit(work, number) for number in range(60) for work in (move, move, report, page_through)]
+        for job in jobs:
+            job.result()
+    changed = sum(len(row.before) for row in books.audit())
+    assert changed == len(books.audit()) > 0
+    placed = {ledger: {line["id"] for line in books.lines(ledger, limit=1000)["records"]} for ledger in targets}
+    assert sum(map(len, placed.values())) == 40
+    for row in books.audit():
+        assert row.before.keys() == row.after.keys()
+        assert row.before != row.after
+
+
+def test_a_failure_hides_its_cause(tmp_path, caplog):
+    """If the database fails, the response is a plain 500 without path, query or trace, and the log has the cause."""
+    path = tmp_path / "broken.db"
+    with Store.open(path) as store:
+        instance = create_instance(store)
+        headers = {"authorization": f"Bearer {issue_token(store, instance)}", "service-instance-id": instance}
+        with store.writing() as connection:
+            connection.exec_driver_sql("ALTER TABLE line_entries RENAME TO gone")
+    with running(path) as service:
+        response = httpx.get(f"{service.base_url}/v0/reports/cash-flow", params=DAYS, headers=headers)
+    assert (response.status_code, set(response.json())) == (500, ERROR)
+    assert not re.search("gone|line_entries|select|sqlite|traceback|broken", response.text, re.IGNORECASE)
+    assert "no such table" in caplog.text
+    assert f"request {response.headers['x-request-id']} failed" in caplog.text
+    assert response.headers["x-content-type-options"] == "nosniff"
+
+
+def test_health(tmp_path):
+    """Health needs no token, says only ok, and counts for no rate limit; 503 without a database."""
+    path = tmp_path / "books.db"
+    options = ServiceOptions(requests_per_minute=1)
+    with running(path, options) as service, Store.open(path) as store, httpx.Client(base_url=service.base_url) as http:
+        for _ in range(3):
+            response = http.get("/health")
+            assert (response.status_code, response.json()) == (200, {"status": "ok"})
+            assert "x-ratelimit-limit" not in response.headers
+        assert http.post("/health").status_code == 405
+        with store.writing() as connection:
+            connection.exec_driver_sql("ALTER TABLE settings RENAME TO gone")
+        response = http.get("/health")
+        assert (response.status_code, response.json()) == (503, {"status": "unavailable"})
+        with store.writing() as connection:
+            connection.exec_driver_sql("ALTER TABLE gone RENAME TO settings")
+        assert http.get("/health").status_code == 200
+
+
+def test_a_rate_limit_of_zero_is_refused(tmp_path):
+    """Zero requests per minute is not the same as no limit."""
+    with (
+        pytest.raises(ConfigurationError, match="requests"),
+        running(tmp_path / "books.db", ServiceOptions(requests_per_minute=0)),
+    ):
+        pass

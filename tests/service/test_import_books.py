@@ -1,0 +1,340 @@
+"""Import of books: the chart of accounts, the entries, and that a refused file changes nothing."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from accounting_analytics.errors import ImportRefusedError, InputError
+from accounting_analytics.service import tables
+from accounting_analytics.service.imports import import_books
+from accounting_analytics.service.instances import NewInstance, create_instance
+from accounting_analytics.service.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.store import Store
+from accounting_analytics.service.values import instance_suffix
+
+DATA = Path(__file__).parents[2] / "data"
+HEADER = "entry_id,datetime,entry_description,ledger,debit_credit,amount"
+RENT = "rent,2025-01-02,Rent,expenses:premises:rent,debit,1450.00\nrent,2025-01-02,Rent,assets:bank,credit,1450.00\n"
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Return an open store in an empty folder."""
+    with Store.open(tmp_path / "books.db") as new_store:
+        yield new_store
+
+
+@pytest.fixture
+def books(store):
+    """Return the id of an empty instance."""
+    return create_instance(store)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Return a function that writes a line table with the given rows."""
+
+    def write(rows, *, more="", name="lines.csv"):
+        path = tmp_path / name
+        path.write_text(f"{HEADER}{more}\n{rows}", encoding="utf-8")
+        return path
+
+    return write
+
+
+def paths(store, instance_id):
+    """Ledgers of an instance by the path of their names."""
+    by_id = {ledger.id: ledger for ledger in store.ledgers(instance_id)}
+
+    def path(ledger):
+        return f"{path(by_id[ledger.parent_id])}:{ledger.name}" if ledger.parent_id else ledger.name
+
+    return {path(ledger): ledger for ledger in by_id.values()}
+
+
+def rows_of(store, table):
+    """Every row of a database table."""
+    with store.reading() as connection:
+        return connection.exec_driver_sql(f"select * from {table}").mappings().all()  # noqa: S608 (our own table names)
+
+
+def test_a_line_table_becomes_ledgers_and_entries(store, books):
+    """The sample line table is imported completely: chart, types, cash accounts, transactions and tags."""
+    cash = ["assets:bank:*", "LIABILITIES:Card"]
+    summary = import_books(store, books, DATA / "sample_lines.csv", cash=cash, time_zone="America/New_York")
+    assert (summary.entries, summary.lines) == (8, 19)
+    assert summary.cash == ("assets:bank:checking", "assets:bank:savings", "liabilities:card")
+    assert summary.frame.loc[0, "entries"] == 8
+    ledgers = paths(store, books)
+    assert len(ledgers) == 4 + summary.ledgers
+    assert ledgers["assets:bank"].type == "asset"
+    assert not ledgers["assets:bank"].report_cash_flow
+    assert ledgers["assets:bank:savings"].financial_account_type == "bank_account"
+    assert ledgers["assets:bank:savings"].report_cash_flow
+    assert ledgers["liabilities:card"].financial_account_type == "credit_card"
+    assert ledgers["expenses:office:postage"].parent_id == ledgers["expenses:office"].id
+    assert ledgers["revenue:consulting"].debit_credit == "credit"
+    transactions = {row["id"]: row for row in rows_of(store, "transactions")}
+    assert len(transactions) == 11
+    card = transactions[f"txn-card-1{instance_suffix(books)}"]
+    assert card["description"] == "SQ *BLUE BTTL 0423 SF CA"
+    assert card["source_account_id"] == "ext-card"
+    assert {row["name"] for row in rows_of(store, "tags")} == {"wholesale", "move", "front office"}
+
+
+def test_required_ledgers_are_found_by_name_or_id(store, books, table):
+    """The path or id of an existing ledger is that ledger, also for the required ones."""
+    by_name = {ledger.name: ledger for ledger in store.ledgers(books)}
+    waiting, opening = by_name["Uncategorized Cash Outflow"], by_name["Opening Balance Retained Earnings"]
+    rows = (
+        f"a,2025-01-02,Opening,assets:bank,debit,10\na,2025-01-02,Opening,{opening.id},credit,10\n"
+        f"b,2025-01-03,SQ,{waiting.name},debit,4\nb,2025-01-03,SQ,assets:bank,credit,4\n"
+    )
+    summary = import_books(store, books, table(rows), cash=["assets:bank"])
+    assert summary.ledgers == 2
+    assert len(store.ledgers(books)) == 6
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "sub_type"),
+    [
+        ("Assets:Bank", "asset", "current_assets"),
+        ("ASSETS:Fixed:Van", "asset", "non-current_assets"),
+        ("liabilities:mortgage", "liability", "non-current_liabilities"),
+        ("liabilities:card", "liability", "current_liabilities"),
+        ("Equity:Opening", "equity", "equity"),
+        ("Income:Salary", "revenue", "operating_revenues"),
+        ("revenue:interest", "revenue", "other_income"),
+        ("revenues:sales", "revenue", "operating_revenues"),
+        ("Expenses:COGS", "expense", "cost_of_goods_sold"),
+        ("expense:rent", "expense", "operating_expenses"),
+    ],
+)
+def test_the_first_segment_is_the_type(store, books, table, *, path, kind, sub_type):
+    """The first segment is the type in any case, singular or plural; words in the path refine the sub_type."""
+    import_books(store, books, table(f"e,2025-01-02,x,{path},debit,1\ne,2025-01-02,x,equity:other,credit,1\n"))
+    ledger = paths(store, books)[path]
+    assert (ledger.type, ledger.sub_type) == (kind, sub_type)
+    assert ledger.sort_code[0] == {"asset": "1", "liability": "2", "equity": "3", "revenue": "4", "expense": "5"}[kind]
+
+
+def test_sort_codes_follow_the_paths(store, books, table):
+    """Sorted by code, a parent comes before its children and siblings are in order of name, also 120 of them."""
+    names = [f"expenses:area:place {number:03d}" for number in range(120)]
+    rows = "".join(
+        f"e{name},2025-01-02,x,{name},debit,1\ne{name},2025-01-02,x,assets:bank,credit,1\n" for name in names
+    )
+    import_books(store, books, table(rows))
+    ordered = [path for path, ledger in paths(store, books).items() if path.startswith("expenses")]
+    assert ordered == ["expenses", "expenses:area", *names]
+
+
+def test_sort_codes_of_deep_paths_are_not_too_long(store, books, table):
+    """A path of fifteen segments is imported; its deepest ledgers share their parent's sort code."""
+    deep = ":".join(["expenses", *"abcdefghijklmn"])
+    import_books(store, books, table(f"e,2025-01-02,x,{deep},debit,1\ne,2025-01-02,x,assets:bank,credit,1\n"))
+    assert max(len(ledger.sort_code) for ledger in store.ledgers(books)) <= 20
+    assert deep in paths(store, books)
+
+
+def test_a_second_file_uses_the_ledgers_of_the_first(store, books, table):
+    """Existing accounts are used with their cash setting, and new ones are created under their parents."""
+    import_books(store, books, table(RENT), cash=["assets:bank"])
+    before = paths(store, books)
+    more = "heat,2025-01-09,Heat,expenses:premises:heating,debit,9\nheat,2025-01-09,Heat,assets:bank,credit,9\n"
+    summary = import_books(store, books, table(more, name="more.csv"))
+    after = paths(store, books)
+    assert summary.ledgers == 1
+    assert summary.cash == ("assets:bank",)
+    assert {path: ledger.id for path, ledger in after.items() if path in before} == {
+        path: ledger.id for path, ledger in before.items()
+    }
+    assert after["expenses:premises:heating"].parent_id == before["expenses:premises"].id
+    assert after["expenses:premises:heating"].sort_code > after["expenses:premises:rent"].sort_code
+    assert len(rows_of(store, "transactions")) == 2
+
+
+def test_only_new_entries_are_added(store, books, table):
+    """An entry that is in the books is not posted again; the same file adds nothing; another instance takes it all."""
+    import_books(store, books, table(RENT))
+    again = "new,2025-02-02,New,expenses:rent,debit,1\nnew,2025-02-02,New,assets:bank,credit,1\n" + RENT
+    summary = import_books(store, books, table(again))
+    assert (summary.entries, summary.known, summary.changed, summary.missing) == (1, 1, (), ())
+    assert len(rows_of(store, "journal_entries")) == 2
+    summary = import_books(store, books, table(again))
+    assert (summary.entries, summary.known, summary.lines, summary.ledgers) == (0, 2, 0, 0)
+    assert len(rows_of(store, "journal_entries")) == 2
+    other = create_instance(store)
+    assert import_books(store, other, table(RENT)).entries == 1
+
+
+def ledger_ids(store, instance_id):
+    """Return the ids of the ledgers of an instance that were imported, by path."""
+    return {path: ledger.id for path, ledger in paths(store, instance_id).items() if not ledger.is_required}
+
+
+@pytest.mark.parametrize(
+    ("sample", "cash"),
+    [
+        ("sample_lines.csv", ["assets:bank*", "liabilities:card"]),
+        pytest.param("sample.journal", ["assets:bank*"], marks=pytest.mark.hledger),
+    ],
+)
+def test_instances_have_no_id_in_common(store, tmp_path, sample, cash):
+    """The same file has other ids in another instance, and the same ids in a new database."""
+    with Store.open(tmp_path / "again.db") as again:
+        for place, name in ((store, "first"), (store, "second"), (again, "first")):
+            import_books(place, create_instance(place, NewInstance(id=name)), DATA / sample, cash=cash)
+        for name in ("ledgers", "journal_entries", "line_entries", "transactions", "tags", "tag_groups"):
+            ids = [row["id"] for row in rows_of(store, name)]
+            assert len(set(ids)) == len(ids)
+        for name in ("journal_entries", "line_entries"):
+            assert {row["id"] for row in rows_of(again, name)} < {row["id"] for row in rows_of(store, name)}
+        assert ledger_ids(again, "first") == ledger_ids(store, "first")
+
+
+def test_a_renamed_ledger_does_not_prevent_a_new_one(store, books, table):
+    """If an imported ledger was renamed, its former path is another ledger."""
+    import_books(store, books, table(RENT))
+    renamed = paths(store, books)["expenses:premises:rent"].id
+    with store.writing() as connection:
+        connection.execute(update(tables.ledgers).where(tables.ledgers.c.id == renamed).values(name="Rents"))
+    import_books(store, books, table(RENT.replace("rent,2025", "rent2,2025"), name="more.csv"))
+    assert paths(store, books)["expenses:premises:Rents"].id == renamed
+    assert paths(store, books)["expenses:premises:rent"].id != renamed
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("a,2025-01-02,x,assets:bank,debit,1\na,2025-01-02,x,expenses:rent,credit,2\n", "line 2: .*does not balance"),
+        ("a,2025-01-02,x,assets:bank,debit,1\n", "line 2: .*only one line"),
+        ("a/b,2025-01-02,x,assets:bank,debit,1\na/b,2025-01-02,x,expenses:rent,credit,1\n", "line 2: entry id 'a/b'"),
+        (
+            RENT + "a,2025-01-02,x,bank,debit,1\na,2025-01-02,x,expenses:rent,credit,1\n",
+            "line 4: account 'bank' .*--root gives",
+        ),
+        (RENT + "a,2025-01-02,x,assets::b,debit,1\na,2025-01-02,x,assets:c,credit,1\n", "line 4: .*empty segment"),
+    ],
+)
+def test_entries_that_cannot_be_posted(store, books, table, rows, message):
+    """An entry that does not balance or has an invalid account is refused with its line, and nothing is changed."""
+    with pytest.raises(ImportRefusedError, match=rf"^lines.csv: nothing was imported: {message}"):
+        import_books(store, books, table(rows))
+    assert len(store.ledgers(books)) == 4
+    assert rows_of(store, "journal_entries") == []
+
+
+def test_errors_while_posting_change_nothing(store, books, table):
+    """A transaction id that exists is found while posting: the ledgers of the file are rolled back too."""
+    more = ",transaction_id"
+    first = "a,2025-01-02,x,assets:bank,debit,1,t1\na,2025-01-02,x,equity:own,credit,1,\n"
+    import_books(store, books, table(first, more=more), cash=["assets:bank"])
+    second = "b,2025-01-02,x,assets:bank,debit,1,t1\nb,2025-01-02,x,expenses:new,credit,1,\n"
+    with pytest.raises(ImportRefusedError, match=r"nothing was imported: .*transaction id 't1-\w+'"):
+        import_books(store, books, table(second, more=more))
+    assert "expenses:new" not in paths(store, books)
+    assert len(rows_of(store, "journal_entries")) == 1
+
+
+@pytest.mark.parametrize(
+    ("cash", "message"),
+    [
+        (
+            ["assets:cash"],
+            "cash pattern 'assets:cash' matches no account; the accounts are assets:bank, expenses:premises:rent",
+        ),
+        (["*"], "a cash pattern matches 'expenses:premises:rent': only assets and liabilities can be cash"),
+        (["assets"], "matches no account"),
+    ],
+)
+def test_invalid_cash_patterns(store, books, table, cash, message):
+    """A pattern must match the whole path of an account with lines, and only assets and liabilities."""
+    with pytest.raises(
+        ImportRefusedError, match=message.replace("*", r"\*") if "matches '" not in message else "only assets"
+    ):
+        import_books(store, books, table(RENT), cash=cash)
+
+
+@pytest.mark.parametrize(("column", "value"), [("transaction_id", "t1"), ("personal", "false")])
+def test_transactions_outside_cash_accounts_are_refused(store, books, table, column, value):
+    """Transaction columns on lines of any other account are one problem, with the first line and their number."""
+    rows = "".join(
+        f"e{n},2025-01-02,x,assets:bank,debit,1,{value}\ne{n},2025-01-02,x,equity:own,credit,1,\n" for n in range(9)
+    )
+    with pytest.raises(ImportRefusedError, match=r"line 2: account 'assets:bank' is .* its lines \(9\)") as refused:
+        import_books(store, books, table(rows, more=f",{column}"))
+    assert str(refused.value).count("assets:bank") == 1
+
+
+def test_an_existing_ledger_cannot_become_cash(store, books, table):
+    """A ledger that was imported without reporting cash flow is not changed by a second file."""
+    import_books(store, books, table(RENT))
+    more = table(RENT.replace("rent,2025", "rent2,2025"), name="more.csv")
+    with pytest.raises(ImportRefusedError, match="line 3: ledger 'assets:bank' exists and does not report cash flow"):
+        import_books(store, books, more, cash=["assets:bank"])
+
+
+def test_a_path_of_two_ledgers_is_ambiguous(store, books, table):
+    """If two ledgers have the same path, the file must use the id."""
+    first = next(ledger for ledger in store.ledgers(books) if ledger.name == "Transfers Between Accounts")
+    import_books(store, books, table(RENT))
+    twin = create_ledger(store, books, NewLedger(first.name, financial_account_type="bank_account"))
+    rows = f"t,2025-01-02,x,{first.name},debit,1\nt,2025-01-02,x,assets:bank,credit,1\n"
+    with pytest.raises(ImportRefusedError, match=r"could be any of the ledgers .*use the id"):
+        import_books(store, books, table(rows))
+    assert import_books(store, books, table(rows.replace(first.name, twin.id))).entries == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "it is empty"),
+        (b"date,payee,amount\n2025-01-01,x,1\n", "line 1: its columns .* are not those of a line table"),
+        (f"{HEADER}\n".encode(), "no lines to import"),
+        (f"{HEADER},amount\n{RENT}".encode(), "more than once: amount"),
+        (f"{HEADER},tag\n{RENT}".encode(), "line 1: these columns are unknown: 'tag'"),
+        (HEADER.replace(",amount", "").encode() + b"\n", "line 1: these columns are missing: amount"),
+        (f"{HEADER}\n{RENT}".encode("utf-16"), "not UTF-8"),
+        (f"{HEADER}\n".encode() + b'a,"b"c,d,e,f,g\n', "line 2: it is not valid CSV"),
+        (f"{HEADER}\na,2025-01-01,x\n{RENT}".encode(), "line 2: has 3 fields, the header has 6"),
+        (b"PAR1 but not really", "cannot be read as Parquet"),
+    ],
+)
+def test_invalid_files(store, books, tmp_path, content, message):
+    """A file of another layout, or malformed, is refused with a message of one line."""
+    path = tmp_path / "invalid.csv"
+    path.write_bytes(content)
+    with pytest.raises(ImportRefusedError, match=message) as refused:
+        import_books(store, books, path)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_missing_file_and_an_unknown_instance(store, books, tmp_path):
+    """The message names a missing file or an unknown instance."""
+    with pytest.raises(ImportRefusedError, match=r"missing.csv: nothing was imported: it cannot be read"):
+        import_books(store, books, tmp_path / "missing.csv")
+    with pytest.raises(InputError, match="no instance 'unknown'"):
+        import_books(store, "unknown", DATA / "sample_lines.csv")
+
+
+def test_the_first_problems_are_named_and_the_rest_counted(store, books, table):
+    """The first five problems are named with their lines; the others are counted."""
+    rows = "".join(f"e{number},2025-01-02,x,assets:bank,debit,1.2{number}5\n" for number in range(8))
+    with pytest.raises(ImportRefusedError) as refused:
+        import_books(store, books, table(rows))
+    message = str(refused.value)
+    assert "line 2: amount '1.205' does not fit 2 fraction digits" in message
+    assert "line 6" in message
+    assert "line 7" not in message
+    assert message.endswith("and 3 more (--dry-run names each)")
+    assert len(refused.value.problems) == 8
+
+
+def test_the_scale_is_that_of_the_instance(store, table):
+    """An instance with three fraction digits accepts 1.205, one without refuses 1.5."""
+    rows = "a,2025-01-02,x,assets:bank,debit,1.205\na,2025-01-02,x,equity:own,credit,1.205\n"
+    assert import_books(store, create_instance(store, NewInstance(scale=3)), table(rows)).entries == 1
+    with pytest.raises(ImportRefusedError, match="does not fit 0 fraction digits"):
+        import_books(store, create_instance(store, NewInstance(scale=0)), table(rows.replace("1.205", "1.5")))

@@ -1,0 +1,281 @@
+"""Journals of hledger and beancount, read by these programs themselves."""
+
+import csv
+import datetime as dt
+import io
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from accounting_analytics.errors import ConfigurationError, ImportRefusedError
+from accounting_analytics.money import from_minor_units
+from accounting_analytics.service.imports import read_books
+from accounting_analytics.service.imports.file_books import ImportOptions
+from accounting_analytics.service.instances import instance_to_fill
+from accounting_analytics.service.store import Store
+
+DATA = Path(__file__).parents[2] / "data"
+PROGRAMS = Path(sys.executable).parent
+OPEN = "".join(f"2024-01-01 open {one}\n" for one in ("Assets:Bank", "Assets:Fund", "Expenses:Food", "Income:Pay"))
+hledger = pytest.mark.hledger
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Return a function that reads a journal with the given text."""
+
+    def read(text, name="books.journal", **options):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return read_books(tmp_path / name, ImportOptions(**options))
+
+    return read
+
+
+def sums(books, scale=2):
+    """Balance of each account that is not zero."""
+    found = defaultdict(Decimal)
+    for entry in books.entries.values():
+        for line in entry.lines:
+            found[line.ledger_id] += from_minor_units(line.units, scale)
+    return {account: amount for account, amount in found.items() if amount}
+
+
+@hledger
+def test_the_sample_has_the_balances_of_hledger():
+    """The sample journal is read with all its entries, and with the balances that hledger prints."""
+    journal = DATA / "sample.journal"
+    command = ["hledger", "-f", str(journal), "balance", "--flat", "-N", "-O", "csv", "--layout", "bare"]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603 (a test's own)
+    expected = {row["account"]: Decimal(row["balance"]) for row in csv.DictReader(io.StringIO(printed))}
+    books = read_books(journal)
+    assert (len(books.entries), sum(len(entry.lines) for entry in books.entries.values()), books.notes) == (10, 23, [])
+    assert sums(books) == expected
+    assert len(expected) == 11
+
+
+@hledger
+@pytest.mark.parametrize(
+    ("entry", "posting", "status"),
+    [("*", "", "reviewed"), ("", "*", "reviewed"), ("!", "", "unreviewed"), ("", "", "unreviewed")],
+)
+def test_fields_of_an_entry(read, entry, posting, status):
+    """An entry is at noon; a comment is the description of its lines; only what is cleared is reviewed."""
+    text = (
+        f'2025-01-02=2025-01-07 {entry} (c1) Coffee "x" | note  ; with: tag, more\n'
+        f"    {posting} assets:bank   $-3.50\n    expenses:food:a b   $3.50  ; line, comment\n"
+    )
+    books = read(text, time_zone="Asia/Tokyo")
+    (found,) = books.entries.values()
+    bank, food = found.lines
+    assert (found.datetime, found.description) == (dt.datetime(2025, 1, 2, 3, tzinfo=dt.UTC), 'Coffee "x" | note')
+    assert (bank.units, bank.description) == (-350, "with: tag, more")
+    assert (bank.transaction.description, bank.transaction.review_status) == ('Coffee "x" | note', status)
+    assert (food.units, food.description) == (350, "line, comment")
+    assert books.notes == ["the secondary dates of 1 entries were left out"]
+
+
+@hledger
+def test_an_inferred_price(read):
+    """A purchase of shares without a price has the price that balances the entry, as hledger infers it."""
+    books = read(
+        "2024-01-02 Buy\n    assets:shares   10 VTI\n    assets:bank   -1000.00 USD\n    expenses:fee   4.95 USD\n"
+    )
+    assert sums(books) == {
+        "assets:shares": Decimal("995.05"),
+        "assets:bank": Decimal(-1000),
+        "expenses:fee": Decimal("4.95"),
+    }
+
+
+@hledger
+def test_prices_and_rounding(read):
+    """Amounts are converted at unit and total prices; what remains after rounding is on its own account and stated."""
+    books = read(
+        "commodity 1.00 USD\n"
+        "2024-01-01 * Buy\n    assets:fund   3 AAA @ 10.333 USD\n    assets:bank   -31.00 USD  ; comment\n"
+        "2024-01-02 Sell\n    assets:fund   -1 AAA @@ 12 USD\n    assets:bank\n"
+        "2024-01-03 Lots\n    assets:fund   3 BBB @ 1.115 USD\n"
+        "    assets:fund   3 BBB @ 1.115 USD\n    assets:bank   -6.69 USD\n"
+    )
+    assert sums(books) == {
+        "assets:fund": Decimal("25.68"),
+        "assets:bank": Decimal("-25.69"),
+        "equity:rounding": Decimal("0.01"),
+    }
+    assert next(iter(books.entries.values())).lines[1].description == "comment"
+    rounded, remainder = books.notes
+    assert rounded == (
+        "amounts at prices were rounded to 2 digits, which changes 1 accounts, most assets:fund by 0.009; "
+        "--scale gives a new database more digits"
+    )
+    assert remainder == (
+        "what remained of 1 entries after rounding is on equity:rounding: 0.01 in all, at most 0.01 in one"
+    )
+
+
+@hledger
+def test_commodities(read):
+    """Several commodities are refused with their counts; of a selected one, what is left out is named."""
+    text = (
+        "2024-01-01 Pay\n    assets:bank   10 EUR\n    income:pay\n"
+        "2024-01-02 Days\n    assets:vacation   5 DAYS\n    income:days\n"
+        "2024-01-03 Both\n    assets:bank   1 EUR\n    income:pay   -1 EUR\n"
+        "    assets:vacation   1 DAYS\n    income:days   -1 DAYS\n"
+    )
+    with pytest.raises(ImportRefusedError, match=r"EUR \(4\), DAYS \(4\); select one \(--commodity EUR\)"):
+        read(text)
+    books = read(text, commodity="EUR")
+    assert sums(books) == {"assets:bank": Decimal(11), "income:pay": Decimal(-11)}
+    (note,) = books.notes
+    assert note == (
+        "4 postings in other commodities were left out: DAYS (4); among them 1 complete entries: 2024-01-02 'Days'"
+        "; of these accounts nothing is imported: assets:vacation, income:days"
+    )
+    with pytest.raises(ImportRefusedError, match="no amounts in commodity 'USD'"):
+        read(text, commodity="USD")
+
+
+@hledger
+def test_virtual_postings(read):
+    """Virtual postings are left out and counted, or imported; the message says where nothing else is in the file."""
+    text = "2024-01-01 A\n    (assets:a)   3\n2024-01-02 B\n    [assets:b]   4\n    [assets:c]   -4\n"
+    with pytest.raises(ImportRefusedError, match=r"all 3 postings are virtual, .* --virtual imports them"):
+        read(text)
+    books = read(text, virtual=True)
+    assert sums(books) == {"assets:a": 3, "assets:b": 4, "assets:c": -4, "equity:virtual": -3}
+    more = "2024-01-03 C\n    assets:a   1\n    equity:x\n"
+    books = read(text + more)
+    assert sums(books) == {"assets:a": 1, "equity:x": -1}
+    assert books.notes[0].startswith("3 virtual postings")
+
+
+@hledger
+def test_roots_and_declared_types(read):
+    """Other roots are replaced as given; accounts whose type the journal declares need none."""
+    text = (
+        "account kasse  ; type:C\naccount ertrag  ; type:R\n"
+        "2024-01-01 A\n    me:assets:bank   3\n    me:income\n"
+        "2024-01-02 B\n    kasse   4\n    ertrag\n"
+        "2024-01-03 C\n    me:assetsx   1\n    me:income\n"
+    )
+    books = read(text, roots=[("me:assets", "assets"), ("me:income", "income:mine"), ("*", "expenses")])
+    assert sums(books) == {
+        "assets:bank": 3,
+        "income:mine": -4,
+        "assets:kasse": 4,
+        "income:ertrag": -4,
+        "expenses:me:assetsx": 1,
+    }
+
+
+@hledger
+def test_more_digits(read, tmp_path):
+    """An amount with more digits than the books is refused with the scale that it needs, for a new database only."""
+    text = "2024-01-01 A\n    assets:a   0.12345 BTC\n    equity:x\n"
+    with pytest.raises(ImportRefusedError, match=r"line 1: 0.12345 BTC has 5 .* new database with --scale 5"):
+        read(text)
+    assert sums(read(text, scale=5), scale=5) == {"assets:a": Decimal("0.12345"), "equity:x": Decimal("-0.12345")}
+    with Store.open(tmp_path / "books.db") as store:
+        with instance_to_fill(store, scale=5) as instance:
+            assert store.instance(instance).scale == 5
+        with pytest.raises(ConfigurationError, match="5 fraction digits, not 3"), instance_to_fill(store, scale=3):
+            pass
+
+
+@hledger
+def test_problems_name_line_day_and_entry(read, tmp_path):
+    """What hledger refuses is named with its line; an included file is named too; an empty journal is refused."""
+    with pytest.raises(ImportRefusedError, match=r"line 1: hledger cannot read it: .*balance"):
+        read("2024-01-01 A\n    assets:a   1 EUR\n    equity:x   -2 EUR\n")
+    (tmp_path / "other.journal").write_text("\n2024-01-05 Odd\n    assets:a   0.123\n    equity:x\n")
+    with pytest.raises(ImportRefusedError, match=r"other.journal line 2: .*\(2024-01-05 'Odd'\)"):
+        read("include other.journal\n")
+    with pytest.raises(ImportRefusedError, match="it has no transactions"):
+        read("; nothing\n")
+    books = read("2024-01-01 Zero\n    assets:a   0\n2024-01-02 B\n    assets:a   1\n    equity:x\n")
+    assert books.notes == ["1 entries of a single posting of zero were left out: 2024-01-01 'Zero'"]
+
+
+def test_without_the_program(read, monkeypatch):
+    """Without hledger or bean-query the message says how to install it."""
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(ImportRefusedError, match="apt-get install hledger"):
+        read("")
+    with pytest.raises(ImportRefusedError, match="pip install beancount beanquery"):
+        read("", "books.beancount")
+
+
+def test_beancount(read):
+    """Costs and prices give the values, also of sold lots; payee and narration are the text; ! is unreviewed."""
+    books = read(
+        f'{OPEN}2024-01-02 ! "Shop" "Food, \\"fresh\\""\n  Expenses:Food  3.50 EUR\n  Assets:Bank\n'
+        '2024-01-03 * "Buy"\n  Assets:Fund  3 AAA {10.333 EUR}\n  Assets:Bank  -31.00 EUR\n'
+        '2024-01-04 * "Sell"\n  Assets:Fund  -1 AAA {10.333 EUR} @ 12 EUR\n'
+        "  Assets:Bank  12 EUR\n  Income:Pay  -1.667 EUR\n",
+        "books.beancount",
+    )
+    assert sums(books) == {
+        "Expenses:Food": Decimal("3.50"),
+        "Assets:Bank": Decimal("-22.50"),
+        "Assets:Fund": Decimal("20.67"),
+        "Income:Pay": Decimal("-1.67"),
+    }
+    shop = next(iter(books.entries.values()))
+    assert shop.description == 'Shop | Food, "fresh"'
+    assert shop.lines[1].transaction.review_status == "unreviewed"
+
+
+def test_beancount_problems(read):
+    """What bean-check refuses is named with every line, and nothing is imported."""
+    wrong = (
+        '2024-01-02 * "A"\n  Assets:Bank  1 EUR\n  Income:Pay  -2 EUR\n\n'
+        '2024-01-03 * "B"\n  Assets:None  1 EUR\n  Income:Pay\n'
+    )
+    with pytest.raises(ImportRefusedError) as refused:
+        read(OPEN + wrong, "books.beancount")
+    assert [(one.line, one.problem) for one in refused.value.problems] == [
+        ("line 9", "bean-check: Invalid reference to unknown account 'Assets:None'"),
+        ("line 5", "bean-check: Transaction does not balance: (-1 EUR)"),
+    ]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_example_of_beancount(tmp_path, seed):
+    """Of beancount's example, sums by account and month are those of bean-query, but for the remainder of rounding."""
+    file = tmp_path / "example.beancount"
+    environment = os.environ | {"PYTHONWARNINGS": "ignore"}
+    command = [PROGRAMS / "bean-example", "--seed", str(seed), "-o", str(file)]
+    subprocess.run(command, check=True, capture_output=True, env=environment)  # noqa: S603 (a test's own)
+    query = (
+        "SELECT account, year, month, str(sum(number(weight))) AS total WHERE currency(weight) = 'USD' "
+        "GROUP BY account, year, month"
+    )
+    command = [PROGRAMS / "bean-query", "-f", "csv", str(file), query]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout  # noqa: S603
+    expected = {
+        (row["account"], int(row["year"]), int(row["month"])): Decimal(row["total"])
+        for row in csv.DictReader(io.StringIO(printed))
+    }
+    books = read_books(file, ImportOptions(commodity="USD", scale=6))
+    found = defaultdict(Decimal)
+    for entry in books.entries.values():
+        for line in entry.lines:
+            key = (line.ledger_id, entry.datetime.year, entry.datetime.month)
+            found[key] += from_minor_units(line.units, 6)
+    rounding = {key: amount for key, amount in found.items() if key[0] == "equity:rounding"}
+    assert {key: amount for key, amount in found.items() if key not in rounding} == expected
+    assert sum(rounding.values()) == -sum(expected.values())
+    assert len(expected) > 900
+
+
+def test_options_of_other_files_are_refused(read):
+    """An option of journals is refused for a line table, which would ignore it, and named."""
+    with pytest.raises(ImportRefusedError, match="a line table is read without --virtual, --root"):
+        read("", "books.csv", virtual=True, roots=[("*", "assets")])

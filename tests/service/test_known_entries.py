@@ -1,0 +1,127 @@
+"""A second import of the same or overlapping books: what is new, what changed, and what the file lacks."""
+
+import pytest
+
+from accounting_analytics.service.imports import import_books
+from accounting_analytics.service.instances import create_instance
+from accounting_analytics.service.interface import RecategorizeTransactionBody
+from accounting_analytics.service.ledgers import rename_ledger
+from accounting_analytics.service.operations.recategorize_transaction import recategorize_transaction
+from accounting_analytics.service.operations.resource_lookup import Call
+from accounting_analytics.service.store import Store
+
+HEADER = "entry_id,datetime,entry_description,ledger,debit_credit,amount\n"
+hledger = pytest.mark.hledger
+
+
+@pytest.fixture
+def imported(tmp_path):
+    """Return a function that imports a file with the given text into one instance."""
+    with Store.open(tmp_path / "books.db") as store:
+        instance = create_instance(store)
+
+        def imported(text, name="books.csv", **options):
+            (tmp_path / name).write_text(text, encoding="utf-8")
+            return import_books(store, instance, tmp_path / name, **options)
+
+        imported.store, imported.instance = store, instance
+        yield imported
+
+
+def entry(name, day, text, amount, *, category="expenses:food"):
+    """Return two rows of a line table."""
+    return f"{name},{day},{text},{category},debit,{amount}\n{name},{day},{text},assets:bank,credit,{amount}\n"
+
+
+def journal(*entries):
+    """Return a journal of entries, each a day, its text and an amount."""
+    return "".join(
+        f"{day} {text}\n    expenses:food   ${amount}\n    assets:bank   $-{amount}\n" for day, text, amount in entries
+    )
+
+
+def entries(imported):
+    """Count the entries in the books."""
+    with imported.store.reading() as connection:
+        return connection.exec_driver_sql("select count(*) from journal_entries").scalar_one()
+
+
+def test_entries_with_ids_that_changed_are_named(imported):
+    """Day, text, amount and account that differ are named with both values, and the books keep what they have."""
+    names = [("a", "2025-01-02", "Rent", "10.00"), ("b", "2025-01-03", "Tea", "3.00"), ("c", "2025-01-04", "Ink", "4")]
+    imported(HEADER + "".join(entry(*one) for one in names))
+    changed = HEADER + entry("a", "2025-01-02", "Rent", "11.00") + entry("b", "2025-01-05", "Green tea", "3.00")
+    summary = imported(changed + entry("c", "2025-01-04", "Ink", "4", category="expenses:office"))
+    assert (summary.entries, summary.known, summary.ledgers, summary.missing) == (0, 3, 0, ())
+    rent, tea, ink = summary.changed
+    assert rent == (
+        "line 2: 2025-01-02 'Rent': the file has 11.00 on expenses:food and -11.00 on assets:bank "
+        "instead of 10.00 on expenses:food and -10.00 on assets:bank"
+    )
+    assert tea == "line 4: 2025-01-03 'Tea': the file has 2025-01-05, the file has the text 'Green tea'"
+    assert ink.endswith("the file has 4.00 on expenses:office instead of 4.00 on expenses:food")
+    assert entries(imported) == 3
+
+
+@hledger
+def test_without_ids_a_change_is_one_missing_and_one_new(imported):
+    """Hledger's entries have no ids: a corrected amount is a new entry, and the former one is missing in the file."""
+    imported(journal(("2025-01-02", "Tea", 3), ("2025-01-09", "Ink", 4)), "books.journal")
+    summary = imported(journal(("2025-01-02", "Tea", 5), ("2025-01-09", "Ink", 4)), "books.journal")
+    assert (summary.entries, summary.known, summary.changed) == (1, 1, ())
+    assert summary.missing == ("2025-01-02 'Tea'",)
+
+
+@hledger
+def test_equal_entries_are_counted(imported):
+    """Two equal coffees of a day, however the amount is written, are two entries; a third in the next file is new."""
+    coffee = ("2025-01-02", "Coffee", 3)
+    assert imported(journal(coffee, ("2025-01-02", "Coffee", "3.00")), "books.journal").entries == 2
+    three = journal(coffee, coffee, coffee)
+    assert (imported(three, "books.journal").entries, imported(three, "books.journal").entries) == (1, 0)
+    summary = imported(journal(coffee), "books.journal")
+    assert (summary.entries, summary.missing) == (0, ("2025-01-02 'Coffee'", "2025-01-02 'Coffee'"))
+
+
+@hledger
+def test_only_the_days_of_the_file_can_be_missing(imported):
+    """A file of the next month that overlaps by a week lacks nothing of the weeks before it, nor of another import."""
+    imported(journal(("2025-01-30", "From elsewhere", 1)), "other.journal")
+    january = [(f"2025-01-{day:02}", "Tea", day) for day in range(1, 32)]
+    imported(journal(*january), "books.journal")
+    february = [(f"2025-02-{day:02}", "Tea", day) for day in range(1, 28)]
+    summary = imported(journal(*january[24:], *february), "books.journal")
+    assert (summary.entries, summary.known, summary.missing) == (27, 7, ())
+
+
+def test_what_was_changed_in_the_books_is_not_a_change_of_the_file(imported):
+    """A recategorized transaction and a renamed ledger are known entries; the bank is still compared."""
+    rows = HEADER + entry("a", "2025-01-02", "Rent", "10.00") + entry("b", "2025-01-03", "Tea", "3.00")
+    imported(rows + entry("c", "2025-01-03", "Ink", "1", category="expenses:office"), cash=["assets:bank"])
+    ledgers = {ledger.name: ledger.id for ledger in imported.store.ledgers(imported.instance)}
+    with imported.store.reading() as connection:
+        (transaction,) = connection.exec_driver_sql("select id from transactions where description = 'Rent'").scalars()
+    body = RecategorizeTransactionBody(updated_category_ledger_id=ledgers["office"])
+    instance = imported.store.instance(imported.instance)
+    with imported.store.writing() as connection:
+        recategorize_transaction(Call(connection, instance, "a test"), ledgers["bank"], transaction, body)
+    rename_ledger(imported.store, imported.instance, ledgers["food"], "Food and drink")
+    same = rows + entry("c", "2025-01-03", "Ink", "1", category="expenses:office")
+    summary = imported(same)
+    assert (summary.entries, summary.known, summary.changed, summary.ledgers) == (0, 3, (), 0)
+    (changed,) = imported(same.replace("10.00", "12.00")).changed
+    assert changed == "line 2: 2025-01-02 'Rent': the file has -12.00 on assets:bank instead of -10.00 on assets:bank"
+
+
+def test_a_dry_run_posts_nothing(imported):
+    """A dry run says what would be imported, of which accounts, and leaves the books as they are."""
+    rows = HEADER + entry("a", "2025-01-02", "Rent", "10.00") + entry("b", "2025-01-03", "Tea", "3.50")
+    summary = imported(rows, cash=["assets:bank"], dry_run=True)
+    assert (summary.entries, summary.lines, summary.start_date, summary.end_date) == (2, 4, "2025-01-02", "2025-01-03")
+    bank, food = summary.accounts
+    assert (bank.account, bank.type, bank.report_cash_flow, bank.is_new) == ("assets:bank", "asset", True, True)
+    assert (bank.lines, bank.debits, bank.credits) == (2, "0.00", "13.50")
+    assert (food.account, food.type, food.report_cash_flow, food.debits) == ("expenses:food", "expense", False, "13.50")
+    assert entries(imported) == 0
+    assert len(imported.store.ledgers(imported.instance)) == 4
+    assert imported(rows).entries == 2

@@ -1,0 +1,391 @@
+"""Listing line entries: fields, expansions, filters, pages."""
+
+import datetime as dt
+from decimal import Decimal
+
+import pytest
+from long_cases import also_long
+
+from accounting_analytics.service.post_entries import NewTag, NewTransaction
+
+PLAIN = {
+    "id", "amount", "debit_credit", "description", "datetime", "editable", "ledger_id", "ledger_name",
+    "journal_entry_id", "journal_entry_description", "tags",
+}  # fmt: skip
+NESTED_LEDGER = {
+    "id", "name", "debit_credit", "editable", "financial_account_type", "is_required", "report_cash_flow", "sort_code",
+    "sub_type", "type", "created_at",
+}  # fmt: skip
+TRANSACTION = {
+    "amount", "datetime", "description", "id", "journal_entry_id", "ledger_id", "line_entry_id", "personal",
+    "posted_status", "review_status", "source_account_id",
+}  # fmt: skip
+
+
+def test_fields_without_expansion(books):
+    """A cash line names its transaction; a category line has none; without an expansion its object is absent."""
+    bank, rent = books.bank(editable=False), books.category()
+    entry = books.post("2025-03-01T09:30:00.000123Z", (bank, "-12.30"), (rent, "12.30"), description='Rent "März" \\')
+    (cash,) = books.lines(bank)["records"]
+    assert set(cash) == PLAIN | {"transaction_id", "related_line_entry_id"}
+    assert (cash["amount"], cash["debit_credit"], cash["editable"]) == (Decimal("12.30"), "credit", False)
+    assert cash["datetime"] == "2025-03-01T09:30:00.000123Z"
+    assert (cash["journal_entry_id"], cash["journal_entry_description"]) == (entry, 'Rent "März" \\')
+    (category,) = books.lines(rent)["records"]
+    assert set(category) == PLAIN | {"related_line_entry_id"}
+    assert category["related_line_entry_id"] == cash["id"]
+    assert cash["related_line_entry_id"] == category["id"]
+
+
+def test_every_expansion(books):
+    """Each expansion adds its object, with the fields of the interface."""
+    bank, rent = books.bank(), books.category(parent_id=books.category("Costs"))
+    transaction = NewTransaction("ACH RENT", personal=True, review_status="reviewed", source_account_id="src-1")
+    entry = books.post("2025-03-01T12:00:00Z", (bank, "-10", transaction), (rent, "6"), (rent, "4"))
+    (cash,) = books.lines(bank, expand="ledger,transaction,journal_entry,opposing_ledger_ids")["records"]
+    assert set(cash["ledger"]) == NESTED_LEDGER
+    assert not cash["ledger"]["created_at"].endswith("Z")
+    assert set(cash["transaction"]) == TRANSACTION
+    expected = {
+        "id": cash["transaction_id"], "amount": Decimal("-10.00"), "description": "ACH RENT", "personal": True,
+        "posted_status": "posted", "review_status": "reviewed", "source_account_id": "src-1", "ledger_id": bank,
+        "line_entry_id": cash["id"], "journal_entry_id": entry, "datetime": cash["datetime"],
+    }  # fmt: skip
+    assert cash["transaction"] == expected
+    assert cash["opposing_ledger_ids"] == [rent]
+    assert "related_line_entry_id" not in cash
+    first, second = books.lines(rent, expand="journal_entry,opposing_ledger_ids,transaction,ledger.parent.parent")[
+        "records"
+    ]
+    assert set(first) == PLAIN | {"related_line_entry_id", "journal_entry", "opposing_ledger_ids", "ledger"}
+    assert first["opposing_ledger_ids"] == [bank]
+    assert {first["related_line_entry_id"], second["related_line_entry_id"]} == {cash["id"]}
+    assert first["journal_entry"]["id"] == entry
+    assert set(first["journal_entry"]["line_entry_ids"]) == {cash["id"], first["id"], second["id"]}
+    assert first["ledger"]["parent"]["name"] == "Costs"
+    assert first["ledger"]["parent"]["parent"] is None
+    assert set(first["ledger"]["parent"]) == NESTED_LEDGER | {"parent"}
+
+
+@pytest.mark.parametrize(
+    ("expand", "added"),
+    [
+        ("ledger", {"ledger"}),
+        ("ledger.parent", {"ledger"}),
+        ("transaction", {"transaction"}),
+        ("journal_entry", {"journal_entry"}),
+        ("opposing_ledger_ids", {"opposing_ledger_ids"}),
+        ("ledger,ledger", {"ledger"}),
+    ],
+)
+def test_each_expansion_alone(books, expand, added):
+    """Only the expansion in the query is returned."""
+    bank = books.bank()
+    books.post("2025-03-01T12:00:00Z", (bank, 1), (books.category(), -1))
+    (line,) = books.lines(bank, expand=expand)["records"]
+    assert set(line) - PLAIN - {"transaction_id", "related_line_entry_id"} == added
+
+
+def test_opposing_is_the_other_side(books):
+    """Only lines of the other side oppose: a withheld tax does not oppose the bank account on its own side."""
+    bank, wages, tax = books.bank(), books.category("Wages"), books.category("Tax", "liability", debit_credit="credit")
+    books.post("2025-03-01T12:00:00Z", (bank, "-700"), (wages, "1000"), (tax, "-300"))
+    assert books.lines(bank, expand="opposing_ledger_ids")["records"][0]["opposing_ledger_ids"] == [wages]
+    assert books.lines(wages, expand="opposing_ledger_ids")["records"][0]["opposing_ledger_ids"] == [bank, tax]
+
+
+def test_is_cashflow(books):
+    """Lines whose entry touches a cash ledger, the others, or all; an entry of cash ledgers only counts as touching."""
+    bank, savings, receivable = (
+        books.bank(),
+        books.bank("Savings"),
+        books.bank("AR", financial_account_type="accounts_receivable"),
+    )
+    sales = books.category("Sales", "revenue", debit_credit="credit")
+    invoiced = books.post("2025-03-01T12:00:00Z", (receivable, 10), (sales, -10))
+    paid = books.post("2025-03-02T12:00:00Z", (bank, 10), (receivable, -10))
+    moved = books.post("2025-03-03T12:00:00Z", (bank, -5), (savings, 5))
+
+    def entries(ledger, **params):
+        return [line["journal_entry_id"] for line in books.lines(ledger, **params)["records"]]
+
+    assert entries(receivable) == [invoiced, paid]
+    assert entries(receivable, is_cashflow="true") == [paid]
+    assert entries(receivable, is_cashflow="false") == [invoiced]
+    assert entries(bank, is_cashflow="true") == [paid, moved]
+    assert entries(bank, is_cashflow="false") == []
+
+
+def test_is_cashflow_survives_a_recategorization(books):
+    """Moving a line between categories does not change whether its entry touches cash."""
+    bank, rent, food = books.bank(), books.category(), books.category("Food")
+    entry = books.post("2025-03-01T12:00:00Z", (bank, -10, NewTransaction(id="T")), (rent, 10))
+    books.recategorize(bank, "T", food)
+    assert [at["journal_entry_id"] for at in books.lines(food, is_cashflow="true")["records"]] == [entry]
+    assert books.lines(food, is_cashflow="false")["records"] == []
+
+
+def test_tags_are_all_required(books, make_books):
+    """Only lines with all the tags are listed; an unknown tag, or one of another instance, is 404."""
+    bank, rent = books.bank(), books.category()
+    north, south = NewTag("class", "north"), NewTag("class", "south")
+    for day, tags in enumerate([(), (north,), (south,), (north, south)], start=1):
+        books.post(f"2025-03-0{day}T12:00:00Z", (bank, day, *tags), (rent, -day))
+    tag_ids = {tag["name"]: tag["id"] for line in books.lines(bank)["records"] for tag in line["tags"]}
+
+    def amounts(*names):
+        return [
+            line["amount"] for line in books.lines(bank, tag_ids=",".join(tag_ids[name] for name in names))["records"]
+        ]
+
+    assert (amounts("north"), amounts("south"), amounts("south", "north")) == ([2, 4], [3, 4], [4])
+    other = make_books()
+    other_bank = other.bank()
+    other.post("2025-03-01T12:00:00Z", (other_bank, 1, north), (other.category(), -1))
+    foreign = other.lines(other_bank)["records"][0]["tags"][0]["id"]
+    for tag_id in (foreign, "nothing"):
+        assert books.lines(bank, status=404, tag_ids=tag_id)["error_code"] == "tag_not_found"
+
+
+@pytest.mark.parametrize(
+    ("zone", "instant", "day"),
+    [
+        ("America/New_York", "2025-03-09T04:59:59Z", "2025-03-08"),
+        ("America/New_York", "2025-03-09T05:00:00Z", "2025-03-09"),
+        ("America/New_York", "2025-03-10T03:59:59.999999Z", "2025-03-09"),
+        ("America/New_York", "2025-03-10T04:00:00Z", "2025-03-10"),
+        ("America/New_York", "2025-11-03T04:59:59Z", "2025-11-02"),
+        ("Etc/GMT+5", "2025-06-01T04:59:59Z", "2025-05-31"),
+        ("Etc/GMT-14", "2025-05-31T10:00:00Z", "2025-06-01"),
+        ("Asia/Kathmandu", "2025-05-31T18:15:00Z", "2025-06-01"),
+        ("America/St_Johns", "2006-10-29T02:30:30Z", "2006-10-29"),
+        ("America/St_Johns", "2006-10-29T02:45:00Z", "2006-10-28"),
+        ("Pacific/Apia", "2011-12-30T10:00:00Z", "2011-12-31"),
+        ("localtime", "2025-06-01T03:59:59Z", "2025-05-31"),
+    ],
+)
+def test_a_line_belongs_to_its_local_day(make_books, zone, instant, day):
+    """A line is listed for its local date and for no day before or after it; `localtime` is the instance's zone."""
+    books = make_books(localtime="America/New_York")
+    bank = books.bank()
+    books.post(instant, (bank, 1), (books.category(), -1))
+    date = dt.date.fromisoformat(day)
+    for offset in (-2, -1, 0, 1, 2):
+        near = (date + dt.timedelta(days=offset)).isoformat()
+        assert len(books.lines(bank, near, near, time_zone=zone)["records"]) == (offset == 0), near
+        assert len(books.lines(bank, "2000-01-01", near, time_zone=zone)["records"]) == (offset >= 0), near
+        assert len(books.lines(bank, near, "9999-12-31", time_zone=zone)["records"]) == (offset <= 0), near
+    assert len(books.lines(bank, "0001-01-01", "9999-12-31", time_zone=zone)["records"]) == 1
+
+
+@pytest.fixture
+def many(books):
+    """Return a ledger with 23 lines, several of them at the same instant, and their ids in order."""
+    bank, rent = books.bank(), books.category()
+    for number in range(23):
+        books.post(f"2025-03-{1 + number // 4:02d}T12:00:00Z", (bank, number), (rent, -number))
+    lines = books.lines(bank, limit=1000)["records"]
+    assert [(line["datetime"], line["id"]) for line in lines] == sorted(
+        (line["datetime"], line["id"]) for line in lines
+    )
+    return bank, [line["id"] for line in lines]
+
+
+def pages(books, ledger, direction, token=None, **params):
+    """Pages in one direction, starting with the page of the token."""
+    while True:
+        page = books.lines(ledger, **params, **({"page_token": token} if token else {}))
+        yield page
+        token = page[direction]
+        if token is None:
+            return
+
+
+@pytest.mark.parametrize("limit", [2, 23, 24, *also_long(1, 5, 22, 1000)])
+def test_pages_tile_the_lines_in_both_directions(books, many, limit):
+    """Forward and back, the pages are the same and have every line once, in order."""
+    bank, ids = many
+    forward = list(pages(books, bank, "next_page_token", limit=limit))
+    assert [line["id"] for page in forward for line in page["records"]] == ids
+    assert [len(page["records"]) for page in forward[:-1]] == [limit] * (len(forward) - 1)
+    assert forward[0]["prev_page_token"] is None
+    last = forward[-1]
+    backward = (
+        list(pages(books, bank, "prev_page_token", last["prev_page_token"], limit=limit))
+        if last["prev_page_token"]
+        else []
+    )
+    assert [page["records"] for page in reversed([last, *backward])] == [page["records"] for page in forward]
+    assert backward[-1]["prev_page_token"] is None if backward else True
+    if backward:
+        again = list(pages(books, bank, "next_page_token", backward[-1]["next_page_token"], limit=limit))
+        assert [line["id"] for page in again for line in page["records"]] == ids[limit:]
+
+
+def test_default_limit_is_50(books):
+    """Without a limit a page has 50 records, and the same token as with a limit of 50."""
+    bank, rent = books.bank(), books.category()
+    for number in range(51):
+        books.post("2025-03-01T12:00:00Z", (bank, number), (rent, -number))
+    page = books.lines(bank)
+    assert len(page["records"]) == 50
+    assert len(books.lines(bank, limit=50, page_token=page["next_page_token"])["records"]) == 1
+
+
+def test_lines_posted_or_moved_between_pages(books, many):
+    """While lines are posted and moved, paging returns no line twice and misses none that stays."""
+    bank, ids = many
+    first = books.lines(bank, limit=5)
+    books.post("2025-03-01T00:00:00Z", (bank, 99), (books.category(), -99))
+    later = books.post("2025-03-28T00:00:00Z", (bank, 98), (books.category(), -98))
+    seen = [
+        line
+        for page in pages(books, bank, "next_page_token", first["next_page_token"], limit=5)
+        for line in page["records"]
+    ]
+    assert [line["id"] for line in seen[:-1]] == ids[5:]
+    assert seen[-1]["journal_entry_id"] == later
+    earliest = list(pages(books, bank, "prev_page_token", first["next_page_token"], limit=5))
+    assert [line["id"] for line in earliest[0]["records"]] == ids[5:10]
+    assert [len(page["records"]) for page in pages(books, bank, "next_page_token", limit=5)] == [5, 5, 5, 5, 5]
+
+
+def test_an_emptied_page_has_a_previous_page(books):
+    """If every line after a token has moved, the page is empty and its previous token returns the remaining lines."""
+    bank, rent, food = books.bank(), books.category(), books.category("Food")
+    for day in (1, 2, 3):
+        books.post(f"2025-03-0{day}T12:00:00Z", (bank, day), (rent, -day))
+    page = books.lines(rent, limit=2)
+    books.recategorize(bank, books.lines(bank)["records"][2]["transaction_id"], food)
+    empty = books.lines(rent, limit=2, page_token=page["next_page_token"])
+    assert (empty["records"], empty["next_page_token"]) == ([], None)
+    back = books.lines(rent, limit=2, page_token=empty["prev_page_token"])
+    assert back["records"] == page["records"]
+    assert back["prev_page_token"] is None
+    for line in books.lines(bank, limit=2)["records"]:
+        books.recategorize(bank, line["transaction_id"], food)
+    gone = books.lines(rent, limit=2, page_token=empty["prev_page_token"])
+    assert gone == {"records": [], "next_page_token": None, "prev_page_token": None}
+
+
+CHANGES = {
+    "start_date": "2020-01-02",
+    "end_date": "2030-12-30",
+    "time_zone": "Europe/Paris",
+    "is_cashflow": "true",
+    "expand": "ledger",
+    "limit": "6",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_token_is_bound_to_its_query(books, many, change):
+    """A token with any other parameter is 400."""
+    bank, _ = many
+    token = books.lines(bank, limit=5)["next_page_token"]
+    params = {"limit": 5, "page_token": token}
+    assert books.lines(bank, **params)["records"]
+    assert books.lines(bank, status=400, **params | {change: CHANGES[change]})["error_code"] == "invalid_page_token"
+
+
+def test_a_token_is_bound_to_ledger_instance_and_database(books, make_books, many):
+    """A token of another ledger or instance is 400, even if ledger ids and lines are the same."""
+    bank, _ = many
+    token = books.lines(bank, limit=5)["next_page_token"]
+    assert books.lines(books.bank("Other"), status=400, limit=5, page_token=token)["error_code"] == "invalid_page_token"
+    other = make_books()
+    other.bank(id=bank)
+    assert other.lines(bank, status=400, limit=5, page_token=token)["error_code"] == "invalid_page_token"
+
+
+def test_an_altered_token_is_400(books, many):
+    """A token with any character changed, removed or added, or any other text, is 400."""
+    bank, _ = many
+    token = books.lines(bank, limit=5)["next_page_token"]
+    altered = [token[:at] + ("A" if token[at] != "A" else "B") + token[at + 1 :] for at in range(0, len(token), 5)]
+    # base64 ignores characters that do not belong to it, and the unused bits of the last character
+    last = token[:-1] + chr(ord(token[-1]) + 1)
+    added = [token + more for more in ("x", "xx", "=", "==", "!", "\n", " ", ".", "%")] + [
+        f" {token}",
+        f"={token}",
+        last,
+    ]
+    for wrong in [*altered, *added, token[:-4], " ", "null", "W10", ".", token * 50, "\u00e9", "\0"]:
+        assert books.lines(bank, status=400, limit=5, page_token=wrong)["error_code"] == "invalid_page_token"
+
+
+@pytest.mark.parametrize(
+    ("params", "loc"),
+    [
+        ({"limit": "0"}, "limit"),
+        ({"limit": "1001"}, "limit"),
+        ({"limit": "-1"}, "limit"),
+        ({"limit": "ten"}, "limit"),
+        ({"limit": "1.0"}, "limit"),
+        ({"limit": "9" * 5000}, "limit"),
+        ({"limit": "\N{ARABIC-INDIC DIGIT ONE}"}, "limit"),
+        ({"start_date": "2025-02-30"}, "start_date"),
+        ({"start_date": "20250201"}, "start_date"),
+        ({"start_date": "2025-W01-1"}, "start_date"),
+        ({"start_date": "2025-02-01T00:00:00"}, "start_date"),
+        ({"start_date": ""}, "start_date"),
+        ({"end_date": "2019-12-31"}, "end_date"),
+        ({"time_zone": "Mars/Olympus"}, "time_zone"),
+        ({"time_zone": "utc"}, "time_zone"),
+        ({"time_zone": "../../etc/passwd"}, "time_zone"),
+        ({"time_zone": ""}, "time_zone"),
+        ({"is_cashflow": "1"}, "is_cashflow"),
+        ({"is_cashflow": "yes"}, "is_cashflow"),
+        ({"expand": "ledger,lines"}, "expand"),
+        ({"expand": "ledger,"}, "expand"),
+        ({"expand": ","}, "expand"),
+        ({"tag_ids": ","}, "tag_ids"),
+        ({"tag_ids": " "}, "tag_ids"),
+        ({"expand": "parent"}, "expand"),
+        ({"tag_ids": "a,,b"}, "tag_ids"),
+        ({"tags": "x"}, "tags"),
+    ],
+    ids=str,
+)
+def test_bad_parameters_are_named(books, params, loc):
+    """A parameter that is wrong, or unknown, is 422 with its name."""
+    detail = books.lines(books.bank(), status=422, **params)["detail"]
+    assert {tuple(wrong["loc"][:2]) for wrong in detail} == {("query", loc)}
+
+
+@pytest.mark.parametrize("missing", ["start_date", "end_date"])
+def test_dates_are_required(books, missing):
+    """Both dates are required."""
+    params = {"start_date": "2025-01-01", "end_date": "2025-01-01"}
+    params.pop(missing)
+    detail = books.get(f"/v0/ledgers/{books.bank()}/line-entries", 422, **params)["detail"]
+    assert [wrong["loc"] for wrong in detail] == [["query", missing]]
+
+
+def test_a_parameter_given_twice_is_refused(books):
+    """Two values for one parameter are refused rather than one of them ignored."""
+    query = "start_date=2025-01-01&end_date=2025-01-01&limit=1&limit=2"
+    response = books.request("GET", f"/v0/ledgers/{books.bank()}/line-entries?{query}")
+    assert (response.status_code, response.json()["detail"][0]["loc"]) == (422, ["query", "limit"])
+
+
+def test_hostile_text_is_returned_unchanged(books):
+    """Names and descriptions return unchanged: quotes, control characters, SQL, HTML, other scripts."""
+    nasty = [
+        "'; DROP TABLE ledgers; --",
+        '"},{"id":"x"',
+        "<script>",
+        "\u2028\u0007\x1b[2J",
+        "שלום 💶 \ud7ff",
+        "%s {0} \\u0041",
+    ]
+    for text in nasty:
+        bank = books.bank(text)
+        books.post("2025-03-01T12:00:00Z", (bank, 1), (books.category(), -1), description=text)
+        (line,) = books.lines(bank, expand="ledger,journal_entry")["records"]
+        assert {line["ledger_name"], line["ledger"]["name"], line["journal_entry_description"]} == {text}
+        assert line["journal_entry"]["description"] == text
+    names = [
+        flow["cash_flow_ledger_name"] for ledger in books.report()["cash_flow_ledgers"] for flow in ledger["lines"]
+    ]
+    assert sorted(names) == sorted(nasty)

@@ -1,0 +1,159 @@
+"""The OpenAPI document describes the service: schemathesis finds no difference."""
+
+import json
+from collections import Counter
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, settings
+
+from accounting_analytics.service.openapi import INSTANCE_HEADER, openapi_document
+from accounting_analytics.service.post_entries import NewTag, NewTransaction
+
+OPERATIONS = {
+    "create_ledger": ("POST", "/v0/ledgers"),
+    "recategorize_transaction": ("PUT", "/v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories"),
+    "list_line_entries": ("GET", "/v0/ledgers/{ledger_id}/line-entries"),
+    "retrieve_cash_flow_report": ("GET", "/v0/reports/cash-flow"),
+}
+CATEGORY = {
+    "type": "expense",
+    "sub_type": "other_expenses",
+    "debit_credit": "debit",
+    "report_cash_flow": False,
+    "sort_code": "5",
+}
+
+
+def test_document(books):
+    """The document is OpenAPI 3.1, served without a token, with exactly the operations and their parameters."""
+    response = books.http.get("/openapi.json")
+    assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
+    assert response.content == openapi_document()
+    document = response.json()
+    assert document["openapi"].startswith("3.1.")
+    named = {
+        operation["operationId"]: (method.upper(), path)
+        for path, at in document["paths"].items()
+        for method, operation in at.items()
+    }
+    assert named == OPERATIONS
+    parameters = {
+        operation["operationId"]: {parameter["name"] for parameter in operation.get("parameters", ())}
+        for at in document["paths"].values()
+        for operation in at.values()
+    }
+    assert parameters == {
+        "create_ledger": {"service-instance-id", "expand"},
+        "recategorize_transaction": {"service-instance-id", "ledger_id", "transaction_id", "modified-by"},
+        "list_line_entries": {
+            "service-instance-id", "ledger_id", "start_date", "end_date", "is_cashflow", "time_zone", "expand",
+            "tag_ids", "limit", "page_token",
+        },
+        "retrieve_cash_flow_report": {"service-instance-id", "start_date", "end_date", "time_zone", "tag_ids"},
+    }  # fmt: skip
+    zones = next(
+        p["schema"] for p in document["paths"]["/v0/reports/cash-flow"]["get"]["parameters"] if p["name"] == "time_zone"
+    )
+    assert {"UTC", "localtime", "Etc/GMT+12", "Etc/GMT-14", "US/Eastern", "EST5EDT"} < set(zones["enum"])
+    assert zones["default"] == "UTC"
+
+
+def add_entries(books):
+    """Return books with ten transactions, two categories and a tag."""
+    books.bank(id="bank")
+    books.category(id="rent")
+    books.category("Food", id="food")
+    for number in range(10):
+        transaction = NewTransaction(id=f"T{number}", source_account_id="source")
+        books.post(
+            f"2025-03-{number + 1:02d}T12:00:00Z", ("bank", -5, transaction, NewTag("class", "north")), ("rent", 5)
+        )
+    return books
+
+
+@pytest.fixture
+def world(books):
+    """Return books with ledgers, transactions and a tag."""
+    return add_entries(books)
+
+
+def make_meaningful(case, world):
+    """Give a valid case ids that exist, dates in order, and no invented page token.
+
+    JSON Schema cannot express these. Cases that are meant to be wrong stay wrong.
+    """
+    if case.meta.generation.mode.is_negative:
+        return
+    known = {"ledger_id": "bank", "transaction_id": "T1"}
+    for name in known.keys() & (case.path_parameters or {}).keys():
+        case.path_parameters[name] = known[name]
+    if {"start_date", "end_date"} <= (case.query or {}).keys():
+        dates = sorted([case.query["start_date"], case.query["end_date"]])
+        case.query["start_date"], case.query["end_date"] = dates
+        case.query.pop("page_token", None)
+    if isinstance(case.body, dict) and "editable" in case.body:
+        case.body |= {"type": None, "sub_type": None} if case.body.get("financial_account_type") else CATEGORY
+    if isinstance(case.body, dict) and "updated_category_ledger_id" in case.body:
+        case.body = {"updated_category_ledger_id": "rent" if len(str(case.body)) % 2 else "food"}
+    if case.query and case.query.get("tag_ids"):
+        case.query["tag_ids"] = [world.lines("bank", limit=1)["records"][0]["tags"][0]["id"]]
+
+
+@pytest.fixture
+def session():
+    """Return a session, which keeps one connection."""
+    with requests.Session() as session:
+        yield session
+
+
+@pytest.fixture
+def statuses():
+    """Count responses by status; the operation must both succeed and refuse often."""
+    counted = Counter()
+    yield counted
+    succeeded, refused = (sum(count for status, count in counted.items() if status // 100 == kind) for kind in (2, 4))
+    assert succeeded > 15, counted
+    assert refused > 15, counted
+
+
+def few_zones():
+    """Return the document with a few of the 600 time zones, each of which is a boundary value."""
+    document = json.loads(openapi_document())
+    for operations in document["paths"].values():
+        for parameter in operations.get("get", {}).get("parameters", ()):
+            if parameter["name"] == "time_zone":
+                parameter["schema"]["enum"] = ["UTC", "localtime", *parameter["schema"]["enum"][1::60]]
+    return document
+
+
+api = schemathesis.openapi.from_dict(few_zones())
+with_every_zone = schemathesis.openapi.from_dict(json.loads(openapi_document()))
+ON_SQLITE = pytest.mark.parametrize("served", ["sqlite"], indirect=True)
+
+
+@ON_SQLITE
+@api.parametrize()
+@settings(max_examples=40, suppress_health_check=list(HealthCheck), database=None)
+def test_schemathesis_finds_nothing(case, world, session, statuses):
+    """40 examples per operation and every boundary value, right and wrong: each response is as documented."""
+    check_response(case, world, session, statuses)
+
+
+@pytest.mark.long
+@with_every_zone.parametrize()
+@settings(max_examples=200, suppress_health_check=list(HealthCheck), database=None)
+def test_schemathesis_finds_nothing_in_any_zone(case, world, session, statuses):
+    """200 examples with every time zone, on both databases."""
+    check_response(case, world, session, statuses)
+
+
+def check_response(case, world, session, statuses):
+    """Send a case and check that its response is as documented."""
+    make_meaningful(case, world)
+    named = any(name.lower() == INSTANCE_HEADER for name in case.headers or {})
+    headers = {"Authorization": f"Bearer {world.token}"} if case.operation.path.startswith("/v0/") else {}
+    headers |= {INSTANCE_HEADER: world.instance_id} if named else {}
+    response = case.call_and_validate(base_url=str(world.http.base_url), headers=headers, session=session)
+    statuses[response.status_code] += 1

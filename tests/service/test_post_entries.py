@@ -1,0 +1,174 @@
+"""Posting of journal entries: balanced, exact, all of them or none."""
+
+import datetime as dt
+from decimal import Decimal
+
+import pytest
+
+from accounting_analytics.errors import InputError, OperationRefusedError, PostingRefusedError
+from accounting_analytics.service.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.post_entries import (
+    NewJournalEntry,
+    NewLine,
+    NewTag,
+    NewTransaction,
+    post_entries,
+)
+
+NOON = dt.datetime(2025, 3, 1, 12, tzinfo=dt.UTC)
+
+
+def entry(*lines, when=NOON, **fields):
+    """Return a new entry at noon."""
+    return NewJournalEntry(when, "entry", tuple(lines), **fields)
+
+
+@pytest.fixture
+def ledgers(books):
+    """Return a bank and a category."""
+    return books.bank(), books.category()
+
+
+UNKNOWN_STATUS = NewTransaction(review_status="seen")
+
+
+@pytest.mark.parametrize(
+    ("described", "fields", "message"),
+    [
+        (({"units": 100}, {"units": -101}), {}, "debits 1.00 do not equal credits 1.01"),
+        (({"ledger_id": "nowhere"}, {}), {}, "no ledger 'nowhere'"),
+        (({"units": 0}, None), {}, "at least 2 lines"),
+        (({}, {}), {"when": NOON.replace(tzinfo=None)}, "no time zone"),
+        (({}, {}), {"when": dt.datetime.max.replace(tzinfo=dt.UTC)}, "end of the calendar"),
+        (({"transaction": UNKNOWN_STATUS}, {}), {}, "unknown status"),
+        (({"id": "a/b"}, {}), {}, "line id 'a/b' cannot be used"),
+        (({"id": "x"}, {"id": "x"}), {}, "line id 'x' is used twice"),
+        (({"description": "a\0b"}, {}), {}, "NUL"),
+        (({"tags": (NewTag("", "x"),)}, {}), {}, "need a name"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_bad_entry_is_refused_and_nothing_is_posted(books, ledgers, described, fields, message):
+    """The message has the problem and the entry; the valid entry before it is not posted either."""
+    bank, rent = ledgers
+    good = entry(NewLine(bank, 500), NewLine(rent, -500))
+    plain = ({"ledger_id": bank, "units": 100}, {"ledger_id": rent, "units": -100})
+    lines = [NewLine(**line | more) for line, more in zip(plain, described, strict=True) if more is not None]
+    with pytest.raises(PostingRefusedError, match="nothing was posted") as refused:
+        post_entries(books.store, books.instance_id, [good, entry(*lines, **fields)])
+    assert message in str(refused.value)
+    assert refused.value.entry_index == 1
+    assert books.lines(bank)["records"] == []
+
+
+def test_ids_already_in_the_books_are_refused(books, ledgers):
+    """The message has the existing id of an entry, line or transaction, and nothing is posted."""
+    bank, rent = ledgers
+
+    def with_ids(entry_id, line_id, transaction_id):
+        transaction = NewTransaction(id=transaction_id)
+        lines = (
+            NewLine(bank, 100, transaction=transaction, id=line_id),
+            NewLine(rent, -100),
+        )
+        return entry(*lines, id=entry_id)
+
+    assert post_entries(books.store, books.instance_id, [with_ids("E", "L", "T")]) == ["E"]
+    for ids, message in [(("E", "b", "c"), "entry id 'E'"), (("a", "L", "c"), "line id 'L'"), (("a", "b", "T"), "'T'")]:
+        with pytest.raises(PostingRefusedError, match=message):
+            post_entries(books.store, books.instance_id, [with_ids(*ids)])
+    assert len(books.lines(bank)["records"]) == 1
+
+
+def test_an_error_of_the_caller_in_the_middle_posts_nothing(books, ledgers):
+    """If a generator of entries fails after many of them, none is posted."""
+    bank, rent = ledgers
+
+    def entries():
+        for _ in range(5000):
+            yield entry(NewLine(bank, 100), NewLine(rent, -100))
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        post_entries(books.store, books.instance_id, entries())
+    assert books.lines(bank)["records"] == []
+
+
+def test_negative_units_are_a_credit(books, ledgers):
+    """Responses have magnitudes only, and zero is a debit."""
+    bank, rent = ledgers
+    post_entries(books.store, books.instance_id, [entry(NewLine(bank, -750), NewLine(rent, 750), NewLine(bank, 0))])
+    shown = [(line["amount"], line["debit_credit"]) for line in books.lines(bank, expand="transaction")["records"]]
+    assert sorted(shown) == [(Decimal("0.00"), "debit"), (Decimal("7.50"), "credit")]
+    assert [str(amount) for amount, _ in sorted(shown)] == ["0.00", "7.50"]
+
+
+def test_every_line_of_a_financial_account_has_a_transaction(books, ledgers):
+    """A transaction with the description of the line is created if none is given."""
+    bank, _ = ledgers
+    card = books.bank("Card", financial_account_type="credit_card")
+    line = NewLine(card, -200, description="coffee")
+    post_entries(books.store, books.instance_id, [entry(NewLine(bank, 200), line)])
+    (shown,) = books.lines(card, expand="transaction")["records"]
+    assert shown["transaction"]["description"] == "coffee"
+    assert (shown["transaction"]["posted_status"], shown["transaction"]["review_status"]) == ("posted", "unreviewed")
+    assert shown["transaction"]["id"] == shown["transaction_id"]
+
+
+def test_tags_are_the_same_by_name(books, ledgers):
+    """A tag that is posted twice is one tag; the same name in another group is a different tag."""
+    bank, rent = ledgers
+    for tags in [(NewTag("class", "north"),), (NewTag("class", "north"), NewTag("city", "north"))]:
+        books.post("2025-01-01T00:00:00Z", (bank, 1, *tags), (rent, -1))
+    first, second = sorted((line["tags"] for line in books.lines(bank)["records"]), key=len)
+    assert first[0] in second
+    assert {tag["name"] for tag in second} == {"north"}
+    assert len({tag["id"] for tag in second}) == len({tag["tag_group_id"] for tag in second}) == 2
+
+
+def test_amounts_beyond_64_bits_are_summed_exactly(make_books):
+    """Eighteen digits at scale 10 are posted, listed and summed exactly."""
+    books = make_books(scale=10)
+    bank, rent = books.bank(), books.category()
+    amount = "99999999.9999999999"
+    for _ in range(30):
+        books.post("2025-01-01T00:00:00Z", (bank, amount), (rent, f"-{amount}"))
+    report = books.report()
+    assert report["ending_cash_balance"] == Decimal(amount) * 30
+    assert report["cash_flow_ledgers"][0]["net_cash_flow"] == Decimal(amount) * 30
+    assert books.lines(bank)["records"][0]["amount"] == Decimal(amount)
+
+
+@pytest.mark.parametrize(("scale", "shown"), [(0, "7"), (2, "7.00"), (3, "7.000"), (10, "7.0000000000")])
+def test_amounts_are_written_at_the_scale(make_books, scale, shown):
+    """The JSON number has exactly as many fraction digits as the instance's scale."""
+    books = make_books(scale=scale)
+    bank = books.bank()
+    books.post("2025-01-01T00:00:00Z", (bank, 7), (books.category(), -7))
+    answer = books.request(
+        "GET", "/v0/reports/cash-flow", params={"start_date": "2025-01-01", "end_date": "2025-01-01"}
+    )
+    assert f'"ending_cash_balance":{shown}}}' in answer.text
+
+
+def test_a_ledger_id_may_be_given_once(books):
+    """A given id is used; a second ledger with it is refused."""
+    assert books.bank(id="checking") == "checking"
+    with pytest.raises(InputError, match="already a ledger 'checking'"):
+        books.bank(id="checking")
+
+
+def test_the_same_ids_may_be_used_in_two_instances(make_books):
+    """Ids are unique only within their instance."""
+    for books in (make_books(), make_books()):
+        bank = books.bank(id="checking")
+        assert (
+            books.post("2025-01-01T00:00:00Z", (bank, 1), (books.category(id="rent"), -1), entry_id="first") == "first"
+        )
+        assert books.report()["ending_cash_balance"] == 1
+
+
+def test_library_callers_get_the_same_ledger_rules(books):
+    """A ledger that the interface refuses is refused in Python too."""
+    with pytest.raises(OperationRefusedError, match="are required when financial_account_type"):
+        create_ledger(books.store, books.instance_id, NewLedger("x"))

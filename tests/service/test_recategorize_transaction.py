@@ -1,0 +1,243 @@
+"""Recategorizing: what moves, what does not, and what the audit records."""
+
+import pytest
+
+from accounting_analytics.service.post_entries import NewTransaction
+
+NOON = "2025-03-01T12:00:00Z"
+
+
+@pytest.fixture
+def world(books):
+    """Return books with a bank, three categories, and one transaction split over two of them."""
+    books.bank_id = books.bank()
+    books.food, books.rent, books.fuel = (books.category(name) for name in ("Food", "Rent", "Fuel"))
+    transaction = NewTransaction("split", review_status="reviewed", id="T")
+    books.entry = books.post(NOON, (books.bank_id, -10, transaction), (books.food, 6), (books.rent, 3), (books.rent, 1))
+    return books
+
+
+def categories(response):
+    """Return the ledgers of the categories."""
+    return [category["ledger_id"] for category in response["categories"]]
+
+
+def placed(books, *ledgers):
+    """Return the amounts on each ledger."""
+    return {ledger: [line["amount"] for line in books.lines(ledger)["records"]] for ledger in ledgers}
+
+
+def test_one_category_moves(world):
+    """All lines of the category in the request move, and no others."""
+    before = world.lines(world.bank_id, expand="transaction")
+    response = world.recategorize(world.bank_id, "T", world.fuel, world.rent)
+    assert categories(response) == [world.food, world.fuel]
+    assert {ledger: sorted(lines) for ledger, lines in placed(world, world.food, world.rent, world.fuel).items()} == {
+        world.food: [6], world.rent: [], world.fuel: [1, 3],
+    }  # fmt: skip
+    assert world.lines(world.bank_id, expand="transaction") == before
+    (ledgers,) = [
+        line["opposing_ledger_ids"] for line in world.lines(world.bank_id, expand="opposing_ledger_ids")["records"]
+    ]
+    assert ledgers == [world.food, world.fuel]
+
+
+def test_response(world):
+    """The response has the transaction with its opposing lines, its categories, its ledger and its entry."""
+    response = world.recategorize(world.bank_id, "T", world.fuel, world.food)
+    (line,) = world.lines(world.bank_id, expand="transaction,ledger,journal_entry")["records"]
+    transaction = dict(response["transaction"])
+    assert transaction.pop("categorization_method") == "user"
+    opposing = transaction.pop("opposing_line_entry_ids")
+    assert opposing == [at for at in line["journal_entry"]["line_entry_ids"] if at != line["id"]]
+    assert transaction == line["transaction"]
+    assert response["ledger"] == line["ledger"]
+    assert response["journal_entry_id"] == world.entry
+    assert response["categories"] == [
+        {"ledger_id": world.fuel, "ledger_name": "Fuel", "editable": True},
+        {"ledger_id": world.rent, "ledger_name": "Rent", "editable": True},
+    ]
+    assert set(response) == {"transaction", "categories", "ledger", "journal_entry_id"}
+
+
+@pytest.mark.parametrize("how", [{}, {"category_ledger_id": None}])
+def test_without_a_category_all_move(world, how):
+    """If the category to replace is omitted or null, a split becomes one category."""
+    path = f"/v0/ledgers/{world.bank_id}/transactions/T/categories"
+    response = world.request("PUT", path, json={"updated_category_ledger_id": world.fuel} | how)
+    assert (response.status_code, categories(response.json())) == (200, [world.fuel])
+    assert placed(world, world.food, world.rent) == {world.food: [], world.rent: []}
+    assert sorted(placed(world, world.fuel)[world.fuel]) == [1, 3, 6]
+
+
+def test_the_report_changes_by_the_amount(world):
+    """Balances and totals stay the same; the amount moves from one category to the other."""
+    before, after = world.report(), None
+    world.recategorize(world.bank_id, "T", world.fuel, world.rent)
+    after = world.report()
+    for key in ("starting_balances", "ending_balances", "starting_cash_balance", "ending_cash_balance"):
+        assert before[key] == after[key]
+    flows = [{at["name"]: at["net_cash_flow"] for at in report["cash_flow_ledgers"]} for report in (before, after)]
+    assert flows == [{"Food": -6, "Rent": -4}, {"Food": -6, "Fuel": -4}]
+
+
+def test_the_current_category_changes_nothing(world):
+    """Moving to the current category is 200, writes no audit row, and keeps the categorization method."""
+    for category in (world.rent,):
+        response = world.recategorize(world.bank_id, "T", world.rent, category)
+        assert categories(response) == [world.food, world.rent]
+        assert response["transaction"]["categorization_method"] == "as_posted"
+    assert world.audit() == []
+    world.recategorize(world.bank_id, "T", world.rent)
+    world.recategorize(world.bank_id, "T", world.rent)
+    (row,) = world.audit()
+    assert set(row.before.values()) == {world.food}
+
+
+def test_no_source_account_is_null(world):
+    """A transaction without a source account has null in both operations that return it."""
+    bank, rent = world.bank("Second"), world.rent
+    world.post("2025-03-05T12:00:00Z", (bank, -1, NewTransaction(id="plain")), (rent, 1))
+    (line,) = world.lines(bank, expand="transaction")["records"]
+    changed = world.recategorize(bank, "plain", world.fuel)["transaction"]
+    assert line["transaction"]["source_account_id"] is changed["source_account_id"] is None
+
+
+def test_audit_rows(world):
+    """Each change writes one row: user, time, lines, old and new ledgers; a refused change writes none."""
+    world.recategorize(world.bank_id, "T", world.fuel, world.rent, headers={"modified-by": "ana@example.com"})
+    world.recategorize(world.bank_id, "T", world.food)
+    world.recategorize(world.bank_id, "T", world.food, world.rent, status=404)
+    first, second = world.audit()
+    assert (first.modified_by, first.operation, first.transaction_id) == (
+        "ana@example.com",
+        "recategorize_transaction",
+        "T",
+    )
+    assert set(first.before.values()) == {world.rent}
+    assert set(first.after.values()) == {world.fuel}
+    assert set(first.before) == set(first.after)
+    assert len(first.before) == 2
+    assert second.modified_by is None
+    assert second.at >= first.at
+
+
+@pytest.mark.parametrize("name", ["Zo\u00eb", "\u4e2d\u6587 \U0001f4b6", "a b", "x" * 8000])
+def test_modified_by_is_utf_8(world, name):
+    """The audit row has the user as sent in UTF-8; an empty header is no user."""
+    world.recategorize(world.bank_id, "T", world.fuel, world.rent, headers={"modified-by": name.encode()})
+    world.recategorize(world.bank_id, "T", world.food, headers={"modified-by": ""})
+    assert [row.modified_by for row in world.audit()] == [name, None]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([b"Zo\xeb"], "must be UTF-8 text"),
+        ([b"\xed\xa0\x80"], "must be UTF-8 text"),
+        ([b"ana", b"ben"], "given more than once"),
+        ([b"ana", b"ana"], "given more than once"),
+        ([b"", b"ana"], "given more than once"),
+    ],
+)
+def test_modified_by_that_is_ambiguous(world, values, message):
+    """A user that is sent twice, or not in UTF-8, is 422, and nothing is changed."""
+    response = world.http.put(
+        f"/v0/ledgers/{world.bank_id}/transactions/T/categories",
+        json={"updated_category_ledger_id": world.fuel},
+        headers=[*world.headers.items(), *((b"modified-by", value) for value in values)],
+    )
+    assert response.status_code == 422
+    assert response.json()["detail"][0]["loc"] == ["header", "modified-by"]
+    assert response.json()["detail"][0]["msg"] == message
+    assert world.audit() == []
+
+
+def test_review_status_is_untouched(world):
+    """A reviewed transaction stays reviewed."""
+    assert world.recategorize(world.bank_id, "T", world.fuel)["transaction"]["review_status"] == "reviewed"
+
+
+@pytest.mark.parametrize(
+    ("path", "target", "category", "code"),
+    [
+        (("nowhere", "T"), "fuel", None, "ledger_not_found"),
+        (("food", "T"), "fuel", None, "transaction_not_found"),
+        (("bank_id", "nothing"), "fuel", None, "transaction_not_found"),
+        (("bank_id", "T"), "nowhere", None, "ledger_not_found"),
+        (("bank_id", "T"), "nowhere", "rent", "ledger_not_found"),
+        (("bank_id", "T"), "fuel", "nowhere", "category_not_found"),
+        (("bank_id", "T"), "fuel", "fuel", "category_not_found"),
+        (("bank_id", "T"), "fuel", "bank_id", "category_not_found"),
+    ],
+)
+def test_unknown_ids_are_404(world, path, target, category, code):
+    """An unknown ledger, transaction, target or category is 404, and nothing changes."""
+    ids = {name: getattr(world, name, name) for name in ("nowhere", "food", "fuel", "rent", "bank_id")}
+    ledger, transaction = path
+    response = world.recategorize(ids[ledger], transaction, ids[target], category and ids[category], status=404)
+    assert response["error_code"] == code
+    assert world.audit() == []
+
+
+def test_financial_account_sides_are_422(books):
+    """Neither the account itself nor another account of the entry can be a category to move to or from."""
+    bank, savings, rent, food = books.bank(), books.bank("Savings"), books.category(), books.category("Food")
+    books.post(NOON, (bank, -10, NewTransaction(id="T")), (savings, 4), (rent, 6))
+    for target, category in [
+        (bank, None),
+        (bank, rent),
+        (savings, rent),
+        (food, savings),
+        (food, None),
+        (savings, savings),
+    ]:
+        response = books.recategorize(bank, "T", target, category, status=422)
+        assert response["detail"][0]["loc"][0] == "body"
+    response = books.recategorize(bank, "T", food, rent)
+    assert [(at["ledger_id"], at["editable"]) for at in response["categories"]] == [(savings, False), (food, True)]
+    assert len(books.audit()) == 1
+
+
+def test_balances_cannot_be_moved(books):
+    """A ledger that reports cash flow can be neither the new category nor the old, with a transaction or without."""
+    bank, savings, rent = books.bank(), books.bank("Savings"), books.category()
+    till = books.category("Till", "asset", report_cash_flow=True)
+    books.post(NOON, (bank, -10, NewTransaction(id="T")), (rent, 6), (till, 4))
+    before = books.report()
+    for target, category in [(savings, rent), (till, rent), (savings, None), (rent, till), (rent, None), (till, till)]:
+        response = books.recategorize(bank, "T", target, category, status=422)
+        assert response["detail"][0]["loc"][0] == "body"
+    assert books.report() == before
+    shown = books.recategorize(bank, "T", rent, rent)["categories"]
+    assert [(at["ledger_id"], at["editable"]) for at in shown] == [(rent, True), (till, False)]
+    assert books.audit() == []
+
+
+def test_same_side_lines_are_not_categories(books):
+    """Only opposing lines are categories: lines on the transaction's own side do not move."""
+    bank, wages, tax, other = books.bank(), books.category("Wages"), books.category("Tax"), books.category("Other")
+    books.post(NOON, (bank, -700, NewTransaction(id="T")), (wages, 1000), (tax, -300))
+    assert categories(books.recategorize(bank, "T", other)) == [other]
+    assert books.recategorize(bank, "T", other, tax, status=404)["error_code"] == "category_not_found"
+    assert placed(books, tax) == {tax: [300]}
+
+
+@pytest.mark.parametrize(
+    ("body", "loc"),
+    [
+        ({}, ["body", "updated_category_ledger_id"]),
+        ({"updated_category_ledger_id": None}, ["body", "updated_category_ledger_id"]),
+        ({"updated_category_ledger_id": 5}, ["body", "updated_category_ledger_id"]),
+        ({"updated_category_ledger_id": "x", "category_ledger_id": []}, ["body", "category_ledger_id"]),
+        ({"updated_category_ledger_id": "x", "category": "y"}, ["body", "category"]),
+        ([], ["body"]),
+        (None, ["body"]),
+    ],
+    ids=str,
+)
+def test_bad_bodies_are_named(world, body, loc):
+    """A body that is wrong is 422 with the field."""
+    path = f"/v0/ledgers/{world.bank_id}/transactions/T/categories"
+    response = world.request("PUT", path, json=body if body is not None else "null")
+    assert (response.status_code, response.json()["detail"][0]["loc"]) == (422, loc)

@@ -1,0 +1,272 @@
+"""The store: its file, instances, tokens, and what the database guarantees."""
+
+import datetime as dt
+import hashlib
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+from sqlalchemy import create_engine, update
+from sqlalchemy.exc import IntegrityError
+
+from accounting_analytics.errors import (
+    ConfigurationError,
+    InputError,
+    OperationRefusedError,
+    PostingRefusedError,
+)
+from accounting_analytics.service import tables
+from accounting_analytics.service.auth import issue_token
+from accounting_analytics.service.instances import NewInstance, create_instance
+from accounting_analytics.service.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, post_entries
+from accounting_analytics.service.store import Store
+from accounting_analytics.service.tables import VERSION
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Return the path of the database."""
+    return tmp_path / "books.db"
+
+
+@pytest.fixture
+def store(path):
+    """Return an open store with one instance, two ledgers and one entry."""
+    with Store.open(path) as store:
+        instance = create_instance(store, NewInstance(id="books"))
+        create_ledger(store, instance, NewLedger("Bank", financial_account_type="bank_account", id="bank"))
+        rent = NewLedger(
+            "Rent",
+            type="expense",
+            sub_type="operating_expenses",
+            debit_credit="debit",
+            report_cash_flow=False,
+            sort_code="5",
+            id="rent",
+        )
+        create_ledger(store, instance, rent)
+        lines = (NewLine("bank", -500), NewLine("rent", 500))
+        post_entries(store, instance, [NewJournalEntry(dt.datetime(2025, 1, 1, tzinfo=dt.UTC), "rent", lines)])
+        yield store
+
+
+def test_the_file_is_private_and_durable(store, path):
+    """Only its owner may read the file; it is in write-ahead mode with foreign keys on and full synchronization."""
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with store.reading() as connection:
+        pragmas = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "foreign_keys", "synchronous")
+        }
+    assert pragmas == {"journal_mode": "wal", "foreign_keys": 1, "synchronous": 2}
+
+
+def test_reopened_store_has_the_same_content(store, path):
+    """A second store of the same file has the same books and the same key of page tokens."""
+    with Store.open(path) as again:
+        assert again.instances() == store.instances()
+        assert again.ledgers("books") == store.ledgers("books")
+        assert again.page_token_key() == store.page_token_key()
+
+
+def test_other_files_are_refused_and_not_changed(tmp_path):
+    """Text, another SQLite database and a folder are refused with their name, and not changed."""
+    text = tmp_path / "notes.txt"
+    text.write_text("not a database, but long enough to look like one " * 100)
+    other = tmp_path / "other.db"
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE mine (x)")
+    for file in (text, other):
+        before = file.read_bytes()
+        with pytest.raises(InputError, match=file.name):
+            Store.open(file)
+        assert file.read_bytes() == before
+    for wrong in (tmp_path, tmp_path / "missing" / "books.db"):
+        with pytest.raises(ConfigurationError, match="cannot be opened"):
+            Store.open(wrong)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+@pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1])
+def test_another_version_is_refused_and_not_changed(tmp_path, request, kind, version):
+    """A database of another version is named, with what to do, and stays as it is."""
+    database = tmp_path / "books.db" if kind == "sqlite" else request.getfixturevalue("postgresql").new()
+    with Store.open(database) as store:
+        instance = create_instance(store)
+        with store.writing() as connection:
+            is_version = tables.settings.c.name == "schema_version"
+            connection.execute(update(tables.settings).where(is_version).values(value=str(version).encode()))
+    with pytest.raises(InputError, match=r"books.* was written by another version.*import the books again"):
+        Store.open(database)
+    if kind == "sqlite":
+        with closing(sqlite3.connect(database)) as connection:
+            assert connection.execute("SELECT id FROM instances").fetchall() == [(instance,)]
+
+
+OPEN = """
+import sys
+from pathlib import Path
+from accounting_analytics.errors import InputError
+from accounting_analytics.service.backup import back_up
+from accounting_analytics.service.store import Store
+for call in (lambda: Store.open(sys.argv[1]), lambda: back_up(sys.argv[2], Path("new.db"))):
+    try:
+        call()
+    except InputError as error:
+        print(error)
+"""
+# the permissions of files do not limit root, unless it gives up its capabilities
+AS_OWNER = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] if os.geteuid() == 0 else []
+
+
+@pytest.mark.skipif(bool(AS_OWNER) and shutil.which("setpriv") is None, reason="root without setpriv")
+def test_missing_permissions_are_named(tmp_path):
+    """A folder that cannot be written and a file that cannot be read are refused as such, and not as damaged books."""
+    fixed, unreadable = tmp_path / "fixed" / "books.db", tmp_path / "books.db"
+    fixed.parent.mkdir()
+    for path in (fixed, unreadable):
+        Store.open(path).close()
+    fixed.parent.chmod(0o555)
+    unreadable.chmod(0o000)
+    command = [*AS_OWNER, sys.executable, "-c", OPEN, fixed, unreadable]
+    opened = subprocess.run(command, cwd=tmp_path, text=True, capture_output=True, check=True)  # noqa: S603 (our own)
+    fixed.parent.chmod(0o755)
+    assert opened.stdout.splitlines() == [
+        f"database {fixed} cannot be opened: files beside it cannot be created in {fixed.parent}: permission denied",
+        (
+            f"{unreadable} cannot be used as a database of the service: unable to open database file; nothing was "
+            "changed, give another file, or replace this one by a backup of it (accounting-analytics restore)"
+        ),
+    ]
+
+
+@pytest.mark.parametrize("call", [Store.ledgers, Store.audit, issue_token])
+def test_an_unknown_instance_is_named(store, call):
+    """The message has the id of an unknown instance."""
+    with pytest.raises(InputError, match="no instance 'nothing'"):
+        call(store, "nothing")
+
+
+def test_tokens_are_stored_hashed(store, path):
+    """The file has the hash of a secret, but neither the token nor the secret."""
+    tokens = [issue_token(store, "books") for _ in range(3)]
+    assert len(set(tokens)) == 3
+    stored = path.read_bytes() + path.with_name("books.db-wal").read_bytes()
+    for token in tokens:
+        secret = token.partition(".")[2]
+        assert secret.encode() not in stored
+        assert hashlib.sha256(secret.encode()).digest() in stored
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE line_entries SET units = -units WHERE debit_credit = 'debit'",
+        "UPDATE line_entries SET units = 1000000000000000000 WHERE debit_credit = 'debit'",
+        "UPDATE line_entries SET ledger_pk = 99",
+        "UPDATE line_entries SET journal_entry_pk = 99",
+        "UPDATE line_entries SET instance_pk = 99",
+        "INSERT INTO tag_groups (pk, instance_pk, id, name) VALUES (1, 1, 'a', 'x'), (2, 1, 'a', 'y')",
+        "DELETE FROM journal_entries",
+        "DELETE FROM ledgers",
+    ],
+)
+def test_constraints_of_the_database(store, change):
+    """Sides, bounds, references and unique ids are constraints of the database."""
+    with pytest.raises(IntegrityError, match="constraint failed"), store.writing() as connection:
+        connection.exec_driver_sql(change)
+
+
+def test_readers_see_one_snapshot_while_a_writer_commits(store):
+    """A reader does not see what is committed after it began, the next one does; neither waits."""
+    count = "SELECT count(*) FROM journal_entries"
+    with store.reading() as reader:
+        assert reader.exec_driver_sql(count).scalar() == 1
+        lines = (NewLine("bank", -500), NewLine("rent", 500))
+        post_entries(store, "books", [NewJournalEntry(dt.datetime(2025, 1, 2, tzinfo=dt.UTC), "rent", lines)])
+        assert reader.exec_driver_sql(count).scalar() == 1
+    with store.reading() as reader:
+        assert reader.exec_driver_sql(count).scalar() == 2
+
+
+def test_a_failed_write_is_rolled_back(store):
+    """A block that raises is rolled back, and the lock is released."""
+    with pytest.raises(IntegrityError), store.writing() as connection:  # noqa: PT012 (both statements are one write)
+        connection.exec_driver_sql("UPDATE ledgers SET name = 'x'")
+        connection.exec_driver_sql("DELETE FROM instances")
+    assert "x" not in {ledger.name for ledger in store.ledgers("books")}
+    create_ledger(store, "books", NewLedger("Card", financial_account_type="credit_card"))
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def test_a_writer_that_waits_too_long_is_refused(tmp_path, request, kind):
+    """While another writer holds the lock, in this process or not, a writer is refused and readers are not."""
+    database = tmp_path / "books.db" if kind == "sqlite" else request.getfixturevalue("postgresql").new()
+    with Store.open(database, lock_seconds=0.2) as store, Store.open(database, lock_seconds=0.2) as other:
+        instance = create_instance(store)
+        for busy in (store, other):
+            with busy.writing(), ThreadPoolExecutor(1) as pool:
+                with pytest.raises(OperationRefusedError, match="the books are busy") as refused:
+                    pool.submit(create_instance, store).result()
+                assert refused.value.status == 503
+                assert [one.id for one in store.instances()] == [instance]
+        create_instance(store)
+        assert len(other.instances()) == 2
+
+
+def test_too_many_connections_are_busy(path):
+    """A reader that gets no connection in time is refused like one that waits for a lock."""
+    Store.open(path).close()
+    url = f"sqlite+pysqlite:///{path}"
+    engine = create_engine(url, pool_size=1, max_overflow=0, pool_timeout=0.05)
+    with Store(engine, lock_seconds=1, path=path) as store, store.reading():
+        with pytest.raises(OperationRefusedError, match="the books are busy") as refused:
+            store.instances()
+        assert refused.value.status == 503
+
+
+def test_text_that_a_database_cannot_store_is_refused(store):
+    """NUL, lone surrogates and long tag names are refused, and nothing is written."""
+    for write in (
+        lambda: create_instance(store, NewInstance(name="a\0b")),
+        lambda: issue_token(store, "books", label="\udcff"),
+        lambda: create_ledger(store, "books", NewLedger("a\0b", financial_account_type="loan")),
+        lambda: post_tag(store, "x" * 501),
+        lambda: post_tag(store, "\ud800"),
+    ):
+        with pytest.raises(PostingRefusedError):
+            write()
+    assert len(store.ledgers("books")) == 6
+
+
+def post_tag(store, name):
+    """Post an entry with a tag of this name."""
+    tagged = NewLine("bank", 100, tags=(NewTag("group", name),))
+    lines = (tagged, NewLine("rent", -100))
+    post_entries(store, "books", [NewJournalEntry(dt.datetime(2025, 1, 1, tzinfo=dt.UTC), "entry", lines)])
+
+
+def test_the_last_instant_of_the_calendar_has_its_day(make_books):
+    """The last instant that can be posted is listed on its day."""
+    books = make_books()
+    bank, rent = books.bank(), books.category()
+    last = dt.datetime(9999, 12, 29, tzinfo=dt.UTC)
+    with pytest.raises(PostingRefusedError, match="end of the calendar"):
+        books.post(last, (bank, -1), (rent, 1))
+    books.post(last - dt.timedelta(microseconds=1), (bank, -1), (rent, 1))
+    assert len(books.lines(bank, "9999-12-28", "9999-12-28")["records"]) == 1
+    assert books.report("9999-12-29", "9999-12-31")["starting_cash_balance"] == -1
+
+
+def test_a_missing_file_is_not_created_for_reading(tmp_path):
+    """A file that must exist is refused by its name, and not created."""
+    with pytest.raises(InputError, match=r"none\.db does not exist"):
+        Store.open(tmp_path / "none.db", create=False)
+    assert list(tmp_path.iterdir()) == []
