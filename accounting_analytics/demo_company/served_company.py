@@ -14,6 +14,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+import msgspec
+
 from accounting_analytics.chart_of_accounts import RequiredLedger
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.errors import ConfigurationError
@@ -169,5 +171,6 @@ def _ledgers() -> Iterator[NewLedger]:
     with (_FILES / "ledgers.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             is_financial = bool(row["financial_account_type"])
-            given = {name: value for name, value in row.items() if value}
-            yield NewLedger(**given, editable=not is_financial, report_cash_flow=None if is_financial else False)
+            given: dict[str, object] = {name: value for name, value in row.items() if value}
+            given |= {"editable": not is_financial, "report_cash_flow": None if is_financial else False}
+            yield msgspec.convert(given, NewLedger)

@@ -328,9 +328,6 @@ _ERROR_HANDLERS: dict[Any, Callable[[Request, Any], Awaitable[Response]]] = {
 }
 
 
-DOCUMENTED_RATE = 320
-"""Requests per minute and instance: the limit in the documentation of the interface."""
-
 _WINDOW = 60.0
 
 

@@ -175,11 +175,6 @@ def unusable_server(url: URL, error: DBAPIError) -> ConfigurationError:
     return ConfigurationError(f"the database {address_without_passwords(url)} cannot be used: {reason}")
 
 
-def stores_unicode(connection: Connection) -> bool:
-    """Whether a database stores its text in UTF-8."""
-    return bool(connection.exec_driver_sql("SHOW server_encoding").scalar() == "UTF8")
-
-
 def _begin_on_server(lock_seconds: float, connection: Connection) -> None:
     """Begin: a reader sees one snapshot, a writer takes the write lock before it reads anything."""
     if connection.get_execution_options().get(WRITES):

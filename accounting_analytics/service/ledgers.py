@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import msgspec
 from sqlalchemy import Connection, insert, update
 
 from accounting_analytics.chart_of_accounts import (
@@ -25,6 +24,7 @@ from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.messages import quote
 from accounting_analytics.service import tables
 from accounting_analytics.service.audit_log import LOCAL, record
+from accounting_analytics.service.interface import CreateLedgerBody
 from accounting_analytics.service.store import Store, read_instance, read_ledgers
 from accounting_analytics.service.values import (
     CREATE_LEDGER,
@@ -41,24 +41,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-class NewLedger(msgspec.Struct, frozen=True, gc=False):
-    """A ledger to create, with the fields of the interface, and the id to use if it is given."""
+class NewLedger(CreateLedgerBody, frozen=True, kw_only=True, gc=False):
+    """A ledger to create, and the id to use if it is given."""
 
-    name: str
     editable: bool = True
-    debit_credit: str | None = None
-    type: str | None = None
-    sub_type: str | None = None
-    financial_account_type: str | None = None
-    report_cash_flow: bool | None = None
-    parent_id: str | None = None
-    sort_code: str | None = None
     id: str | None = None
 
 
 REQUIRED_LEDGERS = {
     RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: NewLedger(
-        "Transfers Between Accounts",
+        name="Transfers Between Accounts",
         debit_credit=DebitCredit.DEBIT,
         type=LedgerType.ASSET,
         sub_type=SubType.TRANSFERS_BETWEEN_ACCOUNTS,
@@ -66,7 +58,7 @@ REQUIRED_LEDGERS = {
         sort_code="10001",
     ),
     RequiredLedger.UNCATEGORIZED_INFLOW: NewLedger(
-        "Uncategorized Cash Inflow",
+        name="Uncategorized Cash Inflow",
         debit_credit=DebitCredit.CREDIT,
         type=LedgerType.ASSET,
         sub_type=SubType.UNCATEGORIZED_ASSETS,
@@ -74,7 +66,7 @@ REQUIRED_LEDGERS = {
         sort_code="10002",
     ),
     RequiredLedger.UNCATEGORIZED_OUTFLOW: NewLedger(
-        "Uncategorized Cash Outflow",
+        name="Uncategorized Cash Outflow",
         debit_credit=DebitCredit.DEBIT,
         type=LedgerType.ASSET,
         sub_type=SubType.UNCATEGORIZED_ASSETS,
@@ -82,7 +74,7 @@ REQUIRED_LEDGERS = {
         sort_code="10003",
     ),
     RequiredLedger.OPENING_BALANCE: NewLedger(
-        "Opening Balance Retained Earnings",
+        name="Opening Balance Retained Earnings",
         debit_credit=DebitCredit.CREDIT,
         type=LedgerType.EQUITY,
         sub_type=SubType.EQUITY,

@@ -19,7 +19,6 @@ from accounting_analytics.service.instances import create_first_instance
 from accounting_analytics.service.store import Store
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
@@ -118,15 +117,6 @@ def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], o
         echo(f"  export ACCOUNTING_ANALYTICS_TOKEN_FILE={shlex.quote(str(token_file))}")
 
 
-class _Connection(H11Protocol):
-    """A connection without uvicorn's log line, which has whole paths and queries, whatever handlers are configured."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in H11Protocol
-        """Switch the log line off."""
-        self.access_log = False
-        super().connection_made(transport)
-
-
 class _Server(uvicorn.Server):
     """A server that cuts the connections that are left when it has stopped."""
 
@@ -134,16 +124,17 @@ class _Server(uvicorn.Server):
         """Finish the requests in progress, but not for ever."""
         await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
-            if isinstance(connection, _Connection):
+            if isinstance(connection, H11Protocol):
                 connection.transport.abort()
 
 
 def _server(app: ASGIApp) -> uvicorn.Server:
+    # its lines have whole paths and queries, and are written whenever the program has a handler
+    logging.getLogger("uvicorn.access").disabled = True
     config = uvicorn.Config(
         app,
-        http=_Connection,
+        http=H11Protocol,
         log_config=None,
-        access_log=False,
         server_header=False,
         proxy_headers=False,
         lifespan="off",

@@ -178,9 +178,7 @@ def _refusals() -> Iterator[None]:
 
 
 def has_books(connection: Connection, name: str) -> bool:
-    """Whether a database has the tables of this version; refuse other tables, another version, and another encoding."""
-    if connection.dialect.name == "postgresql" and not connections.stores_unicode(connection):
-        raise InputError(f"{name} does not store its text in UTF-8; create one with ENCODING 'UTF8'")
+    """Whether a database has the tables of this version; refuse other tables and another version."""
     existing = inspect(connection).get_table_names()
     if not existing:
         return False

@@ -367,7 +367,7 @@ def post_books(database, books):
 
 def _ledgers():
     for account, (name, kind) in ACCOUNTS.items():
-        yield NewLedger(name, financial_account_type=kind, id=ledger_id(account))
+        yield NewLedger(name=name, financial_account_type=kind, id=ledger_id(account))
     for position, (parent, ((kind, sub_type, side), names)) in enumerate(CATEGORIES.items(), start=5):
         for number, name in enumerate((parent, *names)):
             yield NewLedger(

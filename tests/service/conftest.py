@@ -33,6 +33,7 @@ from accounting_analytics.service.server import running
 from accounting_analytics.service.store import Store
 from accounting_analytics.service.values import CHANGES, to_units
 
+ON_THE_WEB = {"test_access_log", "test_app", "test_attacks", "test_interface_requests", "test_openapi"}
 FULL_EXPANSION = "ledger,transaction,journal_entry,opposing_ledger_ids"
 
 
@@ -53,7 +54,7 @@ class Books:
 
     def bank(self, name="Bank", **fields):
         fields = {"financial_account_type": "bank_account"} | fields
-        return create_ledger(self.store, self.instance_id, NewLedger(name, **fields)).id
+        return create_ledger(self.store, self.instance_id, NewLedger(name=name, **fields)).id
 
     def category(self, name="Rent", type_="expense", **fields):
         sub_types = {
@@ -69,7 +70,7 @@ class Books:
             "report_cash_flow": False,
             "sort_code": f"5{next(self._numbers):03d}",
         } | fields
-        return create_ledger(self.store, self.instance_id, NewLedger(name, type=type_, **fields)).id
+        return create_ledger(self.store, self.instance_id, NewLedger(name=name, type=type_, **fields)).id
 
     def required(self, sub_type, debit_credit=None):
         (found,) = [
@@ -312,7 +313,7 @@ def pytest_collection_modifyitems(items):
     """Leave to the long counts on PostgreSQL requests and attacks, and all but one case of each other test."""
     seen = set()
     for item in (item for item in items if item.get_closest_marker("postgresql")):
-        on_the_web = item.path.parent.name == "web" or item.path.stem == "test_interface_requests"
+        on_the_web = item.path.stem in ON_THE_WEB
         test = item.path, item.originalname
         if on_the_web or test in seen:
             item.add_marker(pytest.mark.long)

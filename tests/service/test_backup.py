@@ -29,7 +29,7 @@ def path(tmp_path):
         for name in ("books", "others"):
             create_instance(store, NewInstance(id=name))
             ledgers = [
-                create_ledger(store, name, NewLedger(kind, financial_account_type=kind)).id
+                create_ledger(store, name, NewLedger(name=kind, financial_account_type=kind)).id
                 for kind in ("bank_account", "loan")
             ]
             lines = (NewLine(ledgers[0], 500), NewLine(ledgers[1], -500))
@@ -207,6 +207,7 @@ def test_killed_during_a_backup(path, tmp_path, kill_after, soak_count):
 
 
 @pytest.mark.soak
+@pytest.mark.long
 def test_killed_during_a_restore(path, tmp_path, kill_after, soak_count):
     """A killed restore leaves the former database or the restored one, and the backup as it was."""
     backup = tmp_path / "backup"

@@ -28,7 +28,7 @@ NOON = dt.datetime(2025, 3, 1, 12, tzinfo=dt.UTC)
 def ledger(name, **fields):
     """Return a new category."""
     category = {"type": "expense", "sub_type": "operating_expenses", "debit_credit": "debit", "sort_code": "5"}
-    return NewLedger(name, id=name, **{"report_cash_flow": False} | category | fields)
+    return NewLedger(name=name, id=name, **{"report_cash_flow": False} | category | fields)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def path(tmp_path):
     with Store.open(path) as store:
         instance = create_instance(store, NewInstance(id="books"))
         for name in ("bank", "savings"):
-            create_ledger(store, instance, NewLedger(name, financial_account_type="bank_account", id=name))
+            create_ledger(store, instance, NewLedger(name=name, financial_account_type="bank_account", id=name))
         create_ledger(store, instance, ledger("costs"))
         create_ledger(store, instance, ledger("rent", parent_id="costs"))
         create_ledger(store, instance, ledger("food", parent_id="costs"))
@@ -202,7 +202,7 @@ def test_the_check_of_a_postgresql_database(postgresql):
     """The check works on books in PostgreSQL."""
     with Store.open(postgresql.new()) as store:
         instance = create_instance(store)
-        create_ledger(store, instance, NewLedger("bank", financial_account_type="bank_account", id="bank"))
+        create_ledger(store, instance, NewLedger(name="bank", financial_account_type="bank_account", id="bank"))
         create_ledger(store, instance, ledger("rent"))
         lines = (NewLine("bank", 100), NewLine("rent", -100))
         post_entries(store, instance, [NewJournalEntry(NOON, "entry", lines)] * 3)

@@ -280,7 +280,7 @@ def test_a_path_of_two_ledgers_is_ambiguous(store, books, table):
     """If two ledgers have the same path, the file must use the id."""
     first = next(ledger for ledger in store.ledgers(books) if ledger.name == "Transfers Between Accounts")
     import_books(store, books, table(RENT))
-    twin = create_ledger(store, books, NewLedger(first.name, financial_account_type="bank_account"))
+    twin = create_ledger(store, books, NewLedger(name=first.name, financial_account_type="bank_account"))
     rows = f"t,2025-01-02,x,{first.name},debit,1\nt,2025-01-02,x,assets:bank,credit,1\n"
     with pytest.raises(ImportRefusedError, match=r"could be any of the ledgers .*use the id"):
         import_books(store, books, table(rows))

@@ -171,4 +171,4 @@ def test_the_same_ids_may_be_used_in_two_instances(make_books):
 def test_library_callers_get_the_same_ledger_rules(books):
     """A ledger that the interface refuses is refused in Python too."""
     with pytest.raises(OperationRefusedError, match="are required when financial_account_type"):
-        create_ledger(books.store, books.instance_id, NewLedger("x"))
+        create_ledger(books.store, books.instance_id, NewLedger(name="x"))

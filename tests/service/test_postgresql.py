@@ -98,13 +98,6 @@ def test_opening_waits_for_no_writer_and_creates_nothing_by_itself(postgresql):
         assert other.instances() == []
 
 
-def test_text_must_be_unicode(postgresql):
-    """A database that cannot store every character is refused, and nothing is created."""
-    postgresql.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0 LOCALE_PROVIDER libc")
-    with pytest.raises(InputError, match="UTF-8"):
-        Store.open(postgresql.address("latin"))
-
-
 def test_many_tags_in_one_request(make_books):
     """Hundreds of tags in one request are one condition."""
     books = make_books()

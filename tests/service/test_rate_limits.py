@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from accounting_analytics.errors import ConfigurationError
-from accounting_analytics.service.app import DOCUMENTED_RATE, RateLimits, ServiceOptions
+from accounting_analytics.service.app import RateLimits, ServiceOptions
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.instances import create_instance
 from accounting_analytics.service.server import running
@@ -47,7 +47,7 @@ def test_limits_reset_after_a_minute():
 
 def test_threads_share_one_limit():
     """With any number of threads, exactly as many requests are allowed as the limit."""
-    limits = RateLimits(DOCUMENTED_RATE, Clock())
+    limits = RateLimits(320, Clock())
     with ThreadPoolExecutor(16) as pool:
         taken = list(pool.map(lambda _: limits.acquire(1), range(2000)))
     assert sum(status.allowed for status in taken) == 320

@@ -28,7 +28,7 @@ from accounting_analytics.service.operations.resource_lookup import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from accounting_analytics.periods import Interval
     from accounting_analytics.service.interface import ListLineEntriesQuery
@@ -211,6 +211,15 @@ def _record(
     """Line entry of a row, with the lines of its journal entry, of which it is one."""
     opposing = [line for line in siblings if line.debit_credit != row.debit_credit]
     has_transaction = row.transaction_id is not None
+    journal_entry: JournalEntry | UnsetType = UNSET
+    if "journal_entry" in expand:
+        journal_entry = JournalEntry(
+            datetime=row.datetime,
+            description=row.journal_entry_description,
+            id=row.journal_entry_id,
+            line_entry_ids=[line.id for line in siblings],
+        )
+    ids = dict.fromkeys([line.ledger_id for line in opposing])
     return LineEntry(
         id=row.id,
         amount=number(abs(row.units), scale),
@@ -228,23 +237,10 @@ def _record(
         else UNSET,
         journal_entry_id=row.journal_entry_id,
         journal_entry_description=row.journal_entry_description,
-        journal_entry=_journal_entry(row, siblings) if "journal_entry" in expand else UNSET,
-        opposing_ledger_ids=_ledger_ids(opposing) if "opposing_ledger_ids" in expand else UNSET,
+        journal_entry=journal_entry,
+        opposing_ledger_ids=list(ids) if "opposing_ledger_ids" in expand else UNSET,
         tags=tags,
     )
-
-
-def _journal_entry(row: LineRow, siblings: Iterable[_Sibling]) -> JournalEntry:
-    return JournalEntry(
-        datetime=row.datetime,
-        description=row.journal_entry_description,
-        id=row.journal_entry_id,
-        line_entry_ids=[line.id for line in siblings],
-    )
-
-
-def _ledger_ids(lines: Iterable[_Sibling]) -> list[str]:
-    return list(dict.fromkeys([line.ledger_id for line in lines]))
 
 
 def _siblings(connection: Connection, page: Subquery) -> dict[int, list[_Sibling]]:
