@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack, closing
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -233,3 +234,24 @@ def test_unread_responses_do_not_delay_the_stop(tmp_path):
             connection.send(b"GET /openapi.json HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n" * 400)
         time.sleep(1)
         service.stop()
+
+
+def test_a_disconnected_client_is_not_an_error(tmp_path, caplog):
+    """A request that is cut off in its body logs no error, and the next client is served."""
+    with Store.open(tmp_path / "books.db") as store:
+        instance = create_instance(store)
+        token = issue_token(store, instance)
+    head = (
+        f"POST /v0/ledgers HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {token}\r\n"
+        f"service-instance-id: {instance}\r\n"
+        "content-type: application/json\r\ncontent-length: 100\r\n\r\n{"
+    )
+    with running(tmp_path / "books.db") as service:
+        url = urlsplit(service.base_url)
+        with socket.create_connection((url.hostname, url.port)) as cut:
+            cut.sendall(head.encode())
+            time.sleep(0.2)
+        with socket.create_connection((url.hostname, url.port)) as whole:
+            whole.sendall(b"GET /openapi.json HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
+            assert whole.recv(15) == b"HTTP/1.1 200 OK"
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []

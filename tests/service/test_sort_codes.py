@@ -1,6 +1,5 @@
 """Assigned sort codes: after their siblings, within 20 characters, and never used up."""
 
-import itertools
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,18 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting_analytics.service.imports import import_books
-from accounting_analytics.service.ledgers import next_sort_code, sort_code_after
+from accounting_analytics.service.ledgers import next_sort_code
 
 SAMPLE = Path(__file__).parents[2] / "data" / "sample.journal"
 LAST = chr(sys.maxunicode)
 ANY_CODE = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=20)
 AWKWARD_CODE = st.text("019Zz-\u00e9\U0001f4b6" + LAST, min_size=1, max_size=20)
 ACCOUNT = {"name": "x", "editable": False, "financial_account_type": "bank_account"}
-
-
-def codes_after(code, count):
-    """Return the codes that are assigned one after the other, the given one first."""
-    return list(itertools.accumulate(range(count), lambda last, _: sort_code_after(last), initial=code))
 
 
 @pytest.mark.parametrize(
@@ -65,14 +59,6 @@ def test_any_codes_in_between(chosen):
             assert assigned > max(codes) or (assigned == max(codes) and len(assigned) == 20)
         assert 0 < len(assigned) <= 20
         codes.append(assigned)
-
-
-def test_codes_grow_slowly():
-    """Twenty thousand codes after the first of a type keep its first digit and have at most 17 characters."""
-    codes = codes_after("10010", 20_000)
-    assert all(map(str.__lt__, codes, codes[1:]))
-    assert {code[0] for code in codes} == {"1"}
-    assert [codes[999], len(codes[10_000]), len(codes[-1])] == ["199900010", 9, 17]
 
 
 @pytest.mark.soak
