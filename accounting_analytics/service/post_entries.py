@@ -95,6 +95,7 @@ _POSTED_STATUS = "posted"
 AS_POSTED = "as_posted"
 """Categorization method of a transaction with the categories of its journal entry."""
 
+_LINE_TEXTS = [(name, f"line {name}") for name in tables.LINE_TEXTS]
 _BATCH_ENTRIES = 2000
 _MIN_LINES = 2
 _MAX_TAG_LENGTH = 500
@@ -236,7 +237,7 @@ class PostedJournal:
     def _add_line(self, entry_key: int, instant: int, line_id: str, line: NewLine, ledger: StoredLedger) -> None:
         key = next(self._line_keys)
         side = _DEBIT if line.units >= 0 else _CREDIT
-        texts = [check_text(getattr(line, name), f"line {name}") for name in tables.LINE_TEXTS]
+        texts = [check_text(getattr(line, name), what) for name, what in _LINE_TEXTS]
         self._lines.rows.append(
             (key, self._instance.pk, line_id, entry_key, ledger.pk, instant, side, line.units, *texts)
         )

@@ -18,7 +18,7 @@ from __future__ import annotations
 import csv
 from functools import lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -95,17 +95,18 @@ class _RowReader:
         at = {name: position for position, name in enumerate(columns)}
         self._required = itemgetter(*(at[name] for name in REQUIRED_COLUMNS))
         self._description, self._tags = at.get("description"), at.get("tags")
-        self._transaction = {name: at[name] for name in TRANSACTION_COLUMNS if name in at}
+        self._transaction = [(name, at[name]) for name in TRANSACTION_COLUMNS if name in at]
 
     def read(self, location: str, row: Sequence[Any]) -> None:
         """Add the line of a row to the books, or what is wrong with it to their errors."""
         entry_id, moment, entry_description, account, side, amount = self._required(row)
         try:
-            _check_given(entry_id=entry_id, ledger=account)
+            if not (entry_id.strip() and account.strip()):
+                _refuse_empty(entry_id)
             units = self._signed_units(amount, side)
             description = "" if self._description is None else row[self._description]
             transaction = NewTransaction(description or entry_description)
-            given = {name: row[position] for name, position in self._transaction.items() if row[position] != ""}
+            given = {name: row[at] for name, at in self._transaction if row[at] != ""} if self._transaction else None
             if given:
                 transaction = self._read_transaction(given, transaction.description)
                 self._books.transactions[account].append(location)
@@ -151,10 +152,8 @@ class _RowReader:
         )
 
 
-def _check_given(**texts: str) -> None:
-    for name, text in texts.items():
-        if not text.strip():
-            raise ValueError(f"{name} is empty")
+def _refuse_empty(entry_id: str) -> NoReturn:
+    raise ValueError(f"{'ledger' if entry_id.strip() else 'entry_id'} is empty")
 
 
 @lru_cache(maxsize=4096)
