@@ -9,10 +9,11 @@ cannot be found; ``attrs["notes"]`` states that.
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import math
 from collections import defaultdict
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import pandas as pd
@@ -29,7 +30,7 @@ from accounting_analytics.errors import (
     NotFoundError,
     ProtocolError,
 )
-from accounting_analytics.load_metadata import Discovery
+from accounting_analytics.load_metadata import DayRange, Discovery, subtract_days
 from accounting_analytics.loader.parallel import DEFAULT_IN_FLIGHT, check_in_flight, run_in_parallel
 from accounting_analytics.loader.request import requested_days
 from accounting_analytics.local_books import LocalBooks, days_of_books, refuse_options
@@ -129,8 +130,7 @@ def discover_ledgers(
     }
     zone_of_days = "UTC" if period.time_zone == LOCALTIME else period.time_zone  # all days are the same in every zone
     search = _LedgerSearch(client, zone_of_days, in_flight)
-    report = client.retrieve_cash_flow_report(period.start_date, period.end_date, time_zone=period.time_zone)
-    search.add_balances(report)
+    search.read_report(period.end_date, period.end_date)
     search.find_accepted_days(period)
     for ledger_id in (*(parents or {}), *filter(None, (parents or {}).values())):
         search.add(ledger_id, _GIVEN_PARENTS)
@@ -140,7 +140,6 @@ def discover_ledgers(
     with progress_bar(progress, desc="ledgers", unit=" ledgers") as bar:
         while search.unprobed:
             bar.update(search.probe_new())
-            search.add_flows(report)  # those of a service whose cash ledgers have no lines
     ledgers = search.frame(parents or {}, given)
     ledgers.attrs["notes"] = (*ledgers.attrs["notes"], *zone_notes)
     return ledgers
@@ -191,11 +190,7 @@ def _keep_fields(ledger: _FoundLedger, row: Mapping[Any, Any]) -> None:
 
 @dataclass
 class _FoundLedger:
-    """What is known of a ledger so far: what named it, and then what its own lines show.
-
-    `shown` are the fields that a line of it has, `has_all_lines` is whether its first page had every line, `years` are
-    those of all lines of a cash ledger, and `lines_a_day` is how many there are on the first page.
-    """
+    """What is known of a ledger so far: what named it, and the fields that a line of it shows."""
 
     id: str
     found_by: str
@@ -203,27 +198,26 @@ class _FoundLedger:
     sort_code: str | None = None
     cash: bool | None = None
     fields: wire.Ledger | None = None
-    type: str | None = None
     parent_id: str | None = None
     parent_known: bool = False
-    shown: wire.Ledger | None = None
-    opposing: set[str] = field(default_factory=set)
-    has_all_lines: bool = True
-    first_line_at: dt.datetime | None = None
-    years: set[int] = field(default_factory=set)
-    lines_a_day: float = 0
 
     @property
     def is_cash(self) -> bool:
         """Whether it reports cash flow, as balances of a report or its own fields state."""
-        return bool(self.cash or (self.shown is not None and self.shown.report_cash_flow))
+        return bool(self.cash or (self.fields is not None and self.fields.report_cash_flow))
 
-    def add_lines(self, lines: Iterable[wire.LineEntry]) -> None:
-        """Take over the opposing ledgers of lines, and the first of them; again makes no difference."""
-        for line in lines:
-            self.opposing.update(line.opposing_ledger_ids or ())
-            instant = as_utc(line.datetime)
-            self.first_line_at = min(instant, self.first_line_at or instant)
+
+class _Probe(NamedTuple):
+    """The first lines of a ledger, which of most ledgers are all of them."""
+
+    ledger: _FoundLedger
+    lines: list[wire.LineEntry]
+    has_all_lines: bool
+
+    def lines_a_day(self) -> float:
+        """How many lines there are on each day of these lines."""
+        instants = [as_utc(line.datetime) for line in self.lines]
+        return len(instants) / max((max(instants) - min(instants)) / _DAY, 1)
 
 
 class _LedgerSearch:
@@ -261,10 +255,11 @@ class _LedgerSearch:
         self._client = client
         self._zone = zone(time_zone)
         self._in_flight = in_flight
-        self._known, self._days_of_known = known, days_of_known
+        self._known = known
         self._expand: tuple[str, ...] = _WITH_PARENTS
-        self._years_read: set[int] = set()
+        self._years_read: list[DayRange] = []
         self.days = Period(dt.date.min, dt.date.max, time_zone)
+        self._days_of_known = days_of_known or self.days
         self.first_day: dt.date | None = None
         self.last_day: dt.date | None = None
         self.found: dict[str, _FoundLedger] = {}
@@ -281,28 +276,22 @@ class _LedgerSearch:
                 setattr(ledger, name, value)
         return ledger
 
-    def add_balances(self, report: wire.CashFlowReport) -> None:
-        """Add the ledgers that report cash flow."""
+    def read_report(self, first: dt.date, last: dt.date) -> None:
+        """Read the report of some days, and add the ledgers that report cash flow and the categories that it names."""
+        report = self._client.retrieve_cash_flow_report(first, last, time_zone=self.days.time_zone)
         for one in (*flattened(report.starting_balances), *flattened(report.ending_balances)):
             self.add(one.ledger_id, "cash balance", name=one.ledger_name, sort_code=one.sort_code, cash=True)
-
-    def add_flows(self, report: wire.CashFlowReport) -> None:
-        """Add the categories of cash movements."""
         for flow in flattened(report.cash_flow_ledgers):
             self.add(flow.ledger_id, "cash flow", name=flow.name)
-            instants = [as_utc(line.datetime) for line in flow.lines]
-            self._note_lines([min(instants), max(instants)] if instants else [])
+            self._note_lines(flow.lines)
 
     def find_accepted_days(self, asked: Period) -> None:
         """Find out which days the service accepts, where it refuses some: those asked for are accepted."""
-        if not self.found or self._accepts(self.days.start_date, self.days.end_date):
-            return
         first, last = self.days.start_date, self.days.end_date
-        if not self._accepts(first, asked.end_date):
-            first = _last_accepted(asked.start_date, -1, lambda day: self._accepts(day, asked.end_date))
-        if not self._accepts(asked.start_date, last):
-            last = _last_accepted(asked.end_date, 1, lambda day: self._accepts(asked.start_date, day))
-        self.days = Period(first, last, self.days.time_zone)
+        if self.found and not self._accepts(first, last):
+            first = _last_accepted(asked.start_date, first, lambda day: self._accepts(day, asked.end_date))
+            last = _last_accepted(asked.end_date, last, lambda day: self._accepts(asked.start_date, day))
+            self.days = Period(first, last, self.days.time_zone)
 
     def _accepts(self, first: dt.date, last: dt.date) -> bool:
         """Whether the service accepts a query of some days."""
@@ -313,125 +302,57 @@ class _LedgerSearch:
         return True
 
     def probe_new(self) -> int:
-        """Probe all new ledgers in parallel, and read the reports of new years; return how many ledgers there were."""
-        ledgers = sorted(self.unprobed, key=lambda ledger: ledger.id)  # the same order, whatever found them
-        self.unprobed = []
-        self._do_each(self._probe, ledgers)
-        self._read_reports({year for ledger in ledgers for year in ledger.years})
-        all_named = all(ledger.opposing <= self.found.keys() for ledger in ledgers if ledger.cash)
-        self._read_rest(
-            [ledger for ledger in ledgers if not ledger.has_all_lines and not (ledger.cash and all_named)], ledgers
+        """Probe all new ledgers in parallel, and follow what their lines name; return how many ledgers there were."""
+        ledgers, self.unprobed = self.unprobed, []
+        probes = sorted(
+            run_in_parallel(self._probe, ledgers, threads=self._in_flight),
+            key=lambda one: one.ledger.id,  # the same order, whatever found them
         )
-        for ledger in ledgers:
-            if ledger.shown is not None:
-                self._set_fields(ledger, ledger.shown)
-            for opposing_id in sorted(ledger.opposing):
-                self.add(opposing_id, f"opposing ledger of {ledger.name or ledger.id}")
+        for one in probes:
+            self._note_lines(one.lines)
+            if one.lines and one.lines[0].ledger is not None:
+                self._set_fields(one.ledger, one.lines[0].ledger)
+        opposing = {one.ledger.id: _opposing_ids(one.lines) for one in probes if one.ledger.id not in self._known}
+        cash = [one for one in probes if one.ledger.id in opposing and one.ledger.is_cash]
+        for one in cash:
+            self._read_reports_of_years(one)
+        all_named = all(opposing[one.ledger.id] <= self.found.keys() for one in cash)
+        longer = [one for one in probes if not one.has_all_lines and not (one.ledger.is_cash and all_named)]
+        self._announce(longer)
+        for ledger_id, opposing_ids, first_and_last in run_in_parallel(
+            self._read_rest, longer, threads=self._in_flight
+        ):
+            opposing[ledger_id] |= opposing_ids
+            self._note_lines(first_and_last)
+        for ledger_id, opposing_ids in opposing.items():
+            for opposing_id in sorted(opposing_ids):
+                self.add(opposing_id, f"opposing ledger of {self.found[ledger_id].name or ledger_id}")
         return len(ledgers)
 
-    def _do_each(self, function: Callable[[_FoundLedger], None], ledgers: Iterable[_FoundLedger]) -> None:
-        """Call a function with each ledger, several in parallel."""
-        for _ in run_in_parallel(function, ledgers, threads=self._in_flight):
-            pass
+    def _day(self, line: wire.LineEntry) -> dt.date:
+        return local_date(as_utc(line.datetime), self._zone)
 
-    def _note_lines(self, instants: Iterable[dt.datetime | None]) -> None:
-        days = [local_date(instant, self._zone) for instant in instants if instant is not None]
-        self.first_day = min([*days, *filter(None, [self.first_day])], default=None)
-        self.last_day = max([*days, *filter(None, [self.last_day])], default=None)
+    def _note_lines(self, lines: Iterable[wire.LineEntry | wire.CashFlowLine]) -> None:
+        """Extend the days that have lines."""
+        instants = [as_utc(line.datetime) for line in lines]
+        if instants:
+            first, last = (local_date(instant, self._zone) for instant in (min(instants), max(instants)))
+            self.first_day = min(first, self.first_day or first)
+            self.last_day = max(last, self.last_day or last)
 
-    def _probe(self, ledger: _FoundLedger) -> None:
-        """Probe a ledger: its first page, which of most ledgers has all lines, and the years of a cash ledger."""
-        days = self._days_of_known if ledger.id in self._known else None
+    def _probe(self, ledger: _FoundLedger) -> _Probe:
+        """Read the first page of a ledger, or one line of one that is known."""
+        is_known = ledger.id in self._known
+        days, limit = (self._days_of_known, 1) if is_known else (self.days, _LIMIT)
         try:
-            page = self._first_page(ledger.id, days or self.days, 1 if days else _LIMIT)
+            page = self._first_page(ledger.id, days, limit)
         except NotFoundError:
             if ledger.found_by != _GIVEN_PARENTS:
                 raise
             raise InputError(
                 f"parents: ledger {quote(ledger.id)} does not exist in this instance; correct its id"
             ) from None
-        if not page.records:
-            return
-        ledger.shown = page.records[0].ledger
-        instants = sorted(as_utc(line.datetime) for line in page.records)
-        ledger.first_line_at = instants[0]
-        if days:
-            return
-        ledger.add_lines(page.records)
-        ledger.has_all_lines = page.next_page_token is None
-        ledger.lines_a_day = len(instants) / max((instants[-1] - instants[0]) / _DAY, 1)
-        if ledger.is_cash:
-            ledger.years = self._years(page.records) if ledger.has_all_lines else self._years_of(ledger.id, self.days)
-
-    def _years(self, lines: Iterable[wire.LineEntry]) -> set[int]:
-        """Local years of some lines."""
-        return {local_date(as_utc(line.datetime), self._zone).year for line in lines}
-
-    def _years_of(self, ledger_id: str, days: Period) -> set[int]:
-        """Years in which a ledger has lines, whatever their order: one request each, and one for each gap."""
-        first_and_last = days.start_date, days.end_date
-        lines = self._client.iter_line_entries(ledger_id, *first_and_last, time_zone=days.time_zone, limit=1)
-        first = next(lines, None)
-        if first is None:
-            return set()
-        found = self._years([first])
-        if not days.start_date.year <= min(found) <= max(found) <= days.end_date.year:
-            raise ProtocolError(
-                f"list line entries of ledger {quote(ledger_id)}, {days}: line {quote(first.id)} of "
-                f"{first.datetime.date()} is outside these days; nothing was loaded"
-            )
-        before, after = dt.date(min(found), 1, 1), dt.date(max(found), 12, 31)
-        if days.start_date < before:
-            found |= self._years_of(ledger_id, Period(days.start_date, before - _DAY, days.time_zone))
-        if after < days.end_date:
-            found |= self._years_of(ledger_id, Period(after + _DAY, days.end_date, days.time_zone))
-        return found
-
-    def _read_reports(self, years: set[int]) -> None:
-        """Read the reports of years that were not read, and add the ledgers that they name."""
-        due = sorted(years - self._years_read)
-        self._years_read.update(due)
-
-        def read(year: int) -> tuple[int, wire.CashFlowReport]:
-            first = max(dt.date(year, 1, 1), self.days.start_date)
-            last = min(dt.date(year, 12, 31), self.days.end_date)
-            return year, self._client.retrieve_cash_flow_report(first, last, time_zone=self.days.time_zone)
-
-        reports = dict(run_in_parallel(read, due, threads=self._in_flight))
-        for year in due:
-            self.add_balances(reports[year])
-        for year in due:
-            self.add_flows(reports[year])
-
-    def _read_rest(self, ledgers: list[_FoundLedger], probed: list[_FoundLedger]) -> None:
-        """Read the lines after the first page: those without cash, and of cash ledgers all, where reports lack some."""
-        self._note_lines(ledger.first_line_at for ledger in probed)
-        days = (self.last_day - self.first_day).days + 1 if self.first_day and self.last_day else 0
-        expected = sum(math.ceil(days * ledger.lines_a_day / MAX_LIMIT) for ledger in ledgers)
-        if expected > _MANY_REQUESTS:
-            show_notice(
-                f"finding the ledgers takes up to {expected:,} requests, because the service has no list of them; "
-                "local books (sync) keep what was found, and read only what is new"
-            )
-        self._do_each(self._read_lines, ledgers)
-        self._note_lines(ledger.first_line_at for ledger in ledgers)
-
-    def _read_lines(self, ledger: _FoundLedger) -> None:
-        """Read the opposing ledgers of the lines of a ledger, and its first line."""
-
-        def read() -> None:
-            ledger.add_lines(
-                self._client.iter_line_entries(
-                    ledger.id,
-                    self.days.start_date,
-                    self.days.end_date,
-                    time_zone=self.days.time_zone,
-                    is_cashflow=None if ledger.is_cash or ledger.shown is None else False,
-                    expand=("opposing_ledger_ids",),
-                )
-            )
-
-        restart_on_expired_token(read, attempts=_ATTEMPTS)
+        return _Probe(ledger, page.records, is_known or page.next_page_token is None)
 
     def _first_page(self, ledger_id: str, days: Period, limit: int) -> wire.LineEntryPage:
         """First page that has lines, or the last page."""
@@ -445,52 +366,100 @@ class _LedgerSearch:
         expand = self._expand
         try:
             return restart_on_expired_token(lambda: read(expand), attempts=_ATTEMPTS)
-        except ExpiredPageTokenError:
-            raise
-        except InvalidRequestError:
-            if expand == _WITHOUT_PARENTS:
+        except InvalidRequestError as error:
+            if expand == _WITHOUT_PARENTS or isinstance(error, ExpiredPageTokenError):
                 raise
-        page = restart_on_expired_token(lambda: read(_WITHOUT_PARENTS), attempts=_ATTEMPTS)
-        self._expand = _WITHOUT_PARENTS  # this service shows no parents
-        return page
+        self._expand = _WITHOUT_PARENTS  # this service shows no parents, or refuses the request for another reason
+        return restart_on_expired_token(lambda: read(_WITHOUT_PARENTS), attempts=_ATTEMPTS)
+
+    def _read_reports_of_years(self, probe: _Probe) -> None:
+        """Read the reports of all years in which a cash ledger has lines, one at a time: they are large.
+
+        A longer ledger takes one request for each year, whatever the order of its lines, and one for each gap.
+        """
+        for line in probe.lines:
+            self._read_year(line)
+        all_days = [] if probe.has_all_lines else [DayRange.of_period(self.days)]
+        unread = subtract_days(all_days, self._years_read)
+        while unread:
+            days = unread.pop()
+            lines = self._client.iter_line_entries(probe.ledger.id, *days, time_zone=self.days.time_zone, limit=1)
+            for line in itertools.islice(lines, 1):
+                if not days.first <= self._day(line) <= days.last:
+                    raise ProtocolError(
+                        f"list line entries of ledger {quote(probe.ledger.id)}, {days.first} to {days.last}: line "
+                        f"{quote(line.id)} of {self._day(line)} is outside these days; nothing was loaded"
+                    )
+                unread += subtract_days([days], [self._read_year(line)])
+
+    def _read_year(self, line: wire.LineEntry) -> DayRange:
+        """Read the report of the year of a line, unless it was read."""
+        first, last = dt.date(self._day(line).year, 1, 1), dt.date(self._day(line).year, 12, 31)
+        days = DayRange(max(first, self.days.start_date), min(last, self.days.end_date))
+        if days not in self._years_read:
+            self._years_read.append(days)
+            self.read_report(*days)
+        return days
+
+    def _announce(self, probes: Iterable[_Probe]) -> None:
+        """Announce the requests for the lines after the first pages, where they are many."""
+        days = (self.last_day - self.first_day).days + 1 if self.first_day and self.last_day else 0
+        expected = sum(math.ceil(days * one.lines_a_day() / MAX_LIMIT) for one in probes)
+        if expected > _MANY_REQUESTS:
+            show_notice(
+                f"finding the ledgers takes up to {expected:,} requests, because the service has no list of them; "
+                "local books (sync) keep what was found, and read only what is new"
+            )
+
+    def _read_rest(self, probe: _Probe) -> tuple[str, set[str], list[wire.LineEntry]]:
+        """Read the lines without cash of a ledger, or all: their opposing ledgers, and the first and last of each page.
+
+        All are read where the reports do not name every opposing ledger of cash, or no line shows what the ledger is.
+        """
+        ledger = probe.ledger
+
+        def read() -> tuple[str, set[str], list[wire.LineEntry]]:
+            opposing: set[str] = set()
+            ends: list[wire.LineEntry] = []
+            for page in self._client.iter_line_entry_pages(
+                ledger.id,
+                self.days.start_date,
+                self.days.end_date,
+                time_zone=self.days.time_zone,
+                is_cashflow=None if ledger.is_cash or ledger.fields is None else False,
+                expand=("opposing_ledger_ids",),
+            ):
+                opposing |= _opposing_ids(page.records)
+                ends += [
+                    one(page.records, key=lambda line: as_utc(line.datetime)) for one in (min, max) if page.records
+                ]
+            return ledger.id, opposing, ends
+
+        return restart_on_expired_token(read, attempts=_ATTEMPTS)
 
     def frame(self, parents: Mapping[str, str | None], given: Mapping[RequiredLedger, str]) -> pd.DataFrame:
         """All ledgers found, as a validated table."""
         for ledger_id, parent_id in parents.items():
             self.found[ledger_id].parent_id = parent_id
             self.found[ledger_id].parent_known = True
-        self._set_types(Hierarchy({ledger.id: ledger.parent_id for ledger in self.found.values()}))
+        hierarchy = Hierarchy({ledger.id: ledger.parent_id for ledger in self.found.values()})
+        types: defaultdict[str, set[str]] = defaultdict(set)
+        roles: dict[RequiredLedger, str] = {}
         ledgers = sorted(self.found.values(), key=lambda ledger: display_order(ledger.sort_code or "", ledger.id))
-        dtypes = Ledgers.dtypes()
-        rows = pd.DataFrame([_row(ledger, dtypes) for ledger in ledgers], columns=list(dtypes))
-        frame = Ledgers.require_valid(rows.astype(dtypes))
-        required: dict[RequiredLedger, str] = {}
         for ledger in ledgers:
-            known = ledger.fields
-            role = known and required_ledger(
-                is_required=known.is_required, sub_type=known.sub_type, debit_credit=known.debit_credit
-            )
-            if role:
-                required[role] = ledger.id
-        required |= given
-        frame.attrs["required"] = {str(role): required[role] for role in RequiredLedger if role in required}
-        discovery = Discovery(len(frame), self.first_day, self.days)
-        discovery.attach(frame)
-        frame.attrs["notes"] = (discovery.claim(), *self._notes(required))
-        return frame
-
-    def _set_types(self, hierarchy: Hierarchy) -> None:
-        """Give ledgers without a line the type of their tree: a parent and its child have the same type."""
-        types: dict[str, set[str]] = defaultdict(set)
-        for ledger in self.found.values():
             if ledger.fields is not None:
                 types[hierarchy.root(ledger.id)].add(ledger.fields.type)
-        for ledger in self.found.values():
-            of_tree = types[hierarchy.root(ledger.id)]
-            if ledger.fields is not None:
-                ledger.type = ledger.fields.type
-            elif len(of_tree) == 1:
-                (ledger.type,) = of_tree
+                if role := _required_role(ledger.fields):
+                    roles[role] = ledger.id
+        roles |= given
+        dtypes = Ledgers.dtypes()
+        rows = [_row(ledger, types[hierarchy.root(ledger.id)], dtypes) for ledger in ledgers]
+        frame = Ledgers.require_valid(pd.DataFrame(rows, columns=list(dtypes)).astype(dtypes))
+        frame.attrs["required"] = {str(role): roles[role] for role in RequiredLedger if role in roles}
+        discovery = Discovery(len(frame), self.first_day, self.days)
+        discovery.attach(frame)
+        frame.attrs["notes"] = (discovery.claim(), *self._notes(roles))
+        return frame
 
     def _set_fields(self, ledger: _FoundLedger, fields: wire.Ledger) -> None:
         """Take over the fields of a nested ledger, and add its parent."""
@@ -527,25 +496,40 @@ class _LedgerSearch:
             )
 
 
-def _last_accepted(accepted: dt.date, step: int, is_accepted: Callable[[dt.date], bool]) -> dt.date:
-    """Return the last day before (-1) or after (1) an accepted one that is accepted too, found by halving."""
+def _required_role(fields: wire.Ledger) -> RequiredLedger | None:
+    return required_ledger(is_required=fields.is_required, sub_type=fields.sub_type, debit_credit=fields.debit_credit)
+
+
+def _opposing_ids(lines: Iterable[wire.LineEntry]) -> set[str]:
+    """Ids of the opposing ledgers of some lines."""
+    return {ledger_id for line in lines for ledger_id in line.opposing_ledger_ids or ()}
+
+
+def _last_accepted(accepted: dt.date, end: dt.date, is_accepted: Callable[[dt.date], bool]) -> dt.date:
+    """Return the last day from an accepted one towards an end of the calendar that is accepted, found by halving."""
+    if is_accepted(end):
+        return end
+    day = _DAY if end > accepted else -_DAY
     low, high = 0, 2**_HALVINGS
     while high - low > 1:
         middle = (low + high) // 2
-        if is_accepted(accepted + step * middle * _DAY):
+        if is_accepted(accepted + middle * day):
             low = middle
         else:
             high = middle
-    return accepted + step * low * _DAY
+    return accepted + low * day
 
 
-def _row(ledger: _FoundLedger, columns: Iterable[str]) -> dict[str, Any]:
-    """Columns of a ledger: its fields on the wire, None where they are not known, and what the search found."""
+def _row(ledger: _FoundLedger, types_of_tree: set[str], columns: Iterable[str]) -> dict[str, Any]:
+    """Columns of a ledger: its fields on the wire, None where they are not known, and what the search found.
+
+    A ledger without a line has the type of its tree: a parent and its child have the same type.
+    """
     known = ledger.fields
     return {name: getattr(known, name, None) for name in columns} | {
         "id": ledger.id,
         "name": ledger.name or ledger.id,
-        "type": ledger.type,
+        "type": known.type if known else min(types_of_tree) if len(types_of_tree) == 1 else None,
         "report_cash_flow": known.report_cash_flow if known else bool(ledger.cash),
         "parent_id": ledger.parent_id,
         "sort_code": ledger.sort_code or "",
