@@ -1,4 +1,4 @@
-"""Where finished windows stay until all of them are read: in memory, or in the folder of a checkpoint.
+"""Where the finished windows of a load are kept: in memory, or in the folder of a checkpoint.
 
 With a checkpoint a load that failed or was killed continues where it stopped. A window is one Parquet file whose
 metadata state its ledger and days. It appears under its name, which is its digest, only when it is complete and on
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import threading
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -47,7 +46,16 @@ _ROWS_PER_GROUP = 1000
 
 
 class WindowStore:
-    """Stores finished windows during a load, as a context manager: in memory, where nothing survives the load."""
+    """The finished windows of a load, as a context manager: in memory, where nothing survives the load.
+
+    Attributes
+    ----------
+    windows : list of FinishedWindow
+        All that are finished, those of an earlier load first.
+    """
+
+    def __init__(self) -> None:
+        self.windows: list[FinishedWindow] = []
 
     def __enter__(self) -> Self:
         return self
@@ -55,16 +63,15 @@ class WindowStore:
     def __exit__(self, *error: object) -> None:
         """Nothing to close."""
 
-    def finished(self) -> Iterable[FinishedWindow]:
-        """Windows that an earlier load finished."""
-        return ()
-
     def save(self, finished: FinishedWindow) -> FinishedWindow:
         """Save a window whose lines are in memory; when this returns it is as safe as the store can make it."""
+        self.windows.append(finished)
         return finished
 
-    def discard(self, windows: Iterable[FinishedWindow]) -> None:
+    def discard(self, stale: Iterable[FinishedWindow]) -> None:
         """Remove windows that turned out to be stale."""
+        for one in stale:
+            self.windows.remove(one)
 
     def is_verified(self, days: Period) -> bool:  # noqa: ARG002 (for stores that survive a load)
         """Whether :meth:`mark_verified` was called for these days and exactly these windows."""
@@ -73,7 +80,7 @@ class WindowStore:
     def mark_verified(self, days: Period) -> None:
         """Note the days whose lines in these windows are those of one moment."""
 
-    def recovery_hint(self, *, may_succeed: bool = True) -> str:
+    def recovery_hint(self, *, may_succeed: bool) -> str:
         """Which lines are safe after a failure, and how to continue if another load may succeed, for a message."""
         advice = ": load again (a load with checkpoint=... continues where it failed)" if may_succeed else ""
         return f"nothing was kept{advice}"
@@ -97,7 +104,6 @@ class _Manifest(msgspec.Struct):
 class _WindowMetadata(msgspec.Struct):
     """What the file of a window states, beside its lines."""
 
-    load: str
     ledger_id: str
     start_date: dt.date
     end_date: dt.date
@@ -109,26 +115,23 @@ class Checkpoint(WindowStore):
     """A folder with the finished windows of one request, used by one load at a time.
 
     The folder is created if it does not exist; an existing one must be empty or a checkpoint of the same request. A
-    temporary one is deleted after the load, so its files need not survive a crash.
+    temporary one is deleted after the load, so its windows need not survive a crash.
     """
 
     def __init__(self, folder: Path, request: LoadRequest, *, temporary: bool = False) -> None:
+        super().__init__()
         self.folder = folder
         self._time_zone = request.period.time_zone
-        self._durable = not temporary
+        self._is_durable = not temporary
         self._manifest = _Manifest(request.as_json() | {"ledger_ids": sorted(request.ledger_ids)})
-        self._load_digest = _digest(msgspec.json.encode(self._manifest.load))
-        self._folder_lock = FileLock(self.folder / _LOCK, timeout=0)
-        self._lock = threading.RLock()
-        self._is_open = False
-        self._windows: dict[Path, FinishedWindow] = {}
+        self._lock = FileLock(self.folder / _LOCK, timeout=0)
 
     def __enter__(self) -> Self:
         with self._usable():
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._require_no_other_files()
             try:
-                self._folder_lock.acquire()
+                self._lock.acquire()
             except Timeout:
                 raise CheckpointError(
                     f"another load is using the checkpoint {self.folder}; wait for it, or give this load its own folder"
@@ -137,58 +140,42 @@ class Checkpoint(WindowStore):
                 self._bind()
                 self._find_windows()
             except BaseException:  # also when interrupted: the checkpoint must not stay locked
-                self._folder_lock.release()
+                self._lock.release()
                 raise
-        self._is_open = True
         return self
 
     def __exit__(self, *error: object) -> None:
-        with self._lock:  # after any window that is being written
-            self._is_open = False
-            self._folder_lock.release()
-
-    def finished(self) -> Iterable[FinishedWindow]:
-        """Windows that are complete and on disk."""
-        return list(self._windows.values())
+        self._lock.release()
 
     def save(self, finished: FinishedWindow) -> FinishedWindow:
         """Write a window; when this returns, it survives a power cut."""
-        window = finished.window
-        metadata = msgspec.json.encode(
-            _WindowMetadata(
-                load=self._load_digest,
-                ledger_id=window.ledger_id,
-                start_date=window.period.start_date,
-                end_date=window.period.end_date,
-                read_at=finished.read_at,
-                counts=finished.counts,
-            )
+        days = finished.window.period
+        metadata = _WindowMetadata(
+            ledger_id=finished.window.ledger_id,
+            start_date=days.start_date,
+            end_date=days.end_date,
+            read_at=finished.read_at,
+            counts=finished.counts,
         )
         buffer = pa.BufferOutputStream()
-        table = finished.read_table().replace_schema_metadata({_METADATA_KEY: metadata})
+        table = finished.read_table().replace_schema_metadata({_METADATA_KEY: msgspec.json.encode(metadata)})
         pq.write_table(table, buffer, compression="zstd", compression_level=1, row_group_size=_ROWS_PER_GROUP)
         content = buffer.getvalue()
         path = self.folder / _name(content)
-        saved = replace(finished, read_table=partial(self._read_table, path), path=path)
         with self._usable():
-            if self._durable:
-                write_durably(path, lambda file: file.write(content), remove_leftovers=False)
-            else:
-                replace_file(path, lambda file: file.write(content), sync=False, remove_leftovers=False)
-        with self._lock:
-            if not self._is_open:
-                path.unlink()
-                raise CheckpointError(f"the load of checkpoint {self.folder} has ended; this window was not written")
-            self._windows[path] = saved
-        return saved
+            replace_file(path, lambda file: file.write(content), sync=self._is_durable, remove_leftovers=False)
+            if self._is_durable:
+                sync_folder(self.folder)
+        return super().save(replace(finished, read_table=partial(self._read_table, path), path=path))
 
-    def discard(self, windows: Iterable[FinishedWindow]) -> None:
+    def discard(self, stale: Iterable[FinishedWindow]) -> None:
         """Delete windows that turned out to be stale."""
-        with self._lock, self._usable():
-            for one in windows:
-                if one.path is not None:
-                    one.path.unlink(missing_ok=True)
-                    self._windows.pop(one.path, None)
+        for one in stale:
+            super().discard([one])
+            if one.path is not None:
+                with self._usable():
+                    one.path.unlink()
+        with self._usable():
             sync_folder(self.folder)
 
     def is_verified(self, days: Period) -> bool:
@@ -203,24 +190,22 @@ class Checkpoint(WindowStore):
         self._manifest.verified = _Verified(days.start_date, days.end_date, self._window_names())
         self._write_manifest()
 
-    def recovery_hint(self, *, may_succeed: bool = True) -> str:
+    def recovery_hint(self, *, may_succeed: bool) -> str:
         """Which windows are safe on disk and how to continue, for a message."""
-        lines = sum(one.counts.lines for one in self._windows.values())
+        lines = sum(one.counts.lines for one in self.windows)
         when = "" if may_succeed else "once the cause is removed, "
         return (
-            f"{count_of(len(self._windows), 'finished window')} with {lines:,} lines safe in {self.folder}: {when}call "
+            f"{count_of(len(self.windows), 'finished window')} with {lines:,} lines safe in {self.folder}: {when}call "
             "again with the same arguments to continue from there"
         )
 
     def _window_names(self) -> list[str]:
-        return sorted(path.name for path in self._windows)
+        return sorted(one.path.name for one in self.windows if one.path is not None)
 
     def _require_no_other_files(self) -> None:
-        """Refuse a folder with files that are not a checkpoint's."""
-        if (self.folder / MANIFEST).exists():
-            return
-        leftovers = set(self.folder.glob(f"{MANIFEST}*{TEMPORARY_SUFFIX}"))
-        if any(one.name != _LOCK and one not in leftovers for one in self.folder.iterdir()):
+        """Refuse a folder with files that are not a checkpoint's; an unfinished manifest is one's."""
+        names = {path.name for path in self.folder.iterdir() if path.suffix != TEMPORARY_SUFFIX}
+        if MANIFEST not in names and names - {_LOCK}:
             raise CheckpointError(
                 f"{self.folder} contains files but no checkpoint; name a new or empty folder, nothing was changed"
             )
@@ -248,25 +233,19 @@ class Checkpoint(WindowStore):
         self._manifest = found
 
     def _write_manifest(self) -> None:
-        if self._durable:
-            text = msgspec.json.format(msgspec.json.encode(self._manifest))
-            with self._usable():
-                write_durably(self.folder / MANIFEST, lambda file: file.write(text))
+        text = msgspec.json.format(msgspec.json.encode(self._manifest))
+        with self._usable():
+            write_durably(self.folder / MANIFEST, lambda file: file.write(text))
 
     def _find_windows(self) -> None:
         for leftover in self.folder.glob(f"window-*{TEMPORARY_SUFFIX}"):
             leftover.unlink()
         for path in sorted(self.folder.glob("window-*.parquet")):
-            self._windows[path] = self._finished_window(path)
-
-    def _finished_window(self, path: Path) -> FinishedWindow:
-        """Window of a file; refuses one that is damaged or of another load."""
-        found = pq.read_metadata(pa.BufferReader(self._read_content(path))).metadata
-        stated = msgspec.json.decode(found[_METADATA_KEY], type=_WindowMetadata)
-        if stated.load != self._load_digest:
-            raise self._damaged(path, "it belongs to another load")
-        window = Window(stated.ledger_id, Period(stated.start_date, stated.end_date, self._time_zone))
-        return FinishedWindow(window, stated.counts, stated.read_at, partial(self._read_table, path), path)
+            found = pq.read_metadata(pa.BufferReader(self._read_content(path))).metadata
+            stated = msgspec.json.decode(found[_METADATA_KEY], type=_WindowMetadata)
+            window = Window(stated.ledger_id, Period(stated.start_date, stated.end_date, self._time_zone))
+            read_table = partial(self._read_table, path)
+            self.windows.append(FinishedWindow(window, stated.counts, stated.read_at, read_table, path))
 
     def _read_table(self, path: Path) -> pa.Table:
         content = pa.BufferReader(self._read_content(path))
@@ -277,14 +256,11 @@ class Checkpoint(WindowStore):
         with self._usable():
             content = path.read_bytes()
         if path.name != _name(content):
-            raise self._damaged(path, "it is truncated or was modified")
+            raise CheckpointError(
+                f"{path} is not part of this load: it is truncated or was modified; delete that file and call again: "
+                "only its days are read again"
+            )
         return content
-
-    def _damaged(self, path: Path, reason: str) -> CheckpointError:
-        msg = (
-            f"{path} is not part of this load: {reason}; delete that file and call again: only its days are read again"
-        )
-        return CheckpointError(msg)
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
@@ -292,16 +268,13 @@ class Checkpoint(WindowStore):
         try:
             yield
         except OSError as error:
-            advice = self.recovery_hint() if self._windows else "no request was sent, give another folder"
+            safe = self.recovery_hint(may_succeed=True)
+            advice = safe if self.windows else "no request was sent, give another folder"
             raise CheckpointError(
                 f"the checkpoint {self.folder} cannot be used ({error.strerror or error}); {advice}"
             ) from error
 
 
-def _digest(content: bytes | pa.Buffer) -> str:
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
-
-
 def _name(content: bytes | pa.Buffer) -> str:
     """File name of a window."""
-    return f"window-{_digest(content)}.parquet"
+    return f"window-{hashlib.blake2b(content, digest_size=16).hexdigest()}.parquet"

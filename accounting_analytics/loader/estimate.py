@@ -190,7 +190,7 @@ def _read_finished(request: LoadRequest) -> tuple[list[FinishedWindow], bool]:
     if request.checkpoint is None or not (request.checkpoint / MANIFEST).exists():
         return [], False
     with Checkpoint(request.checkpoint, request) as store:
-        return list(store.finished()), request.verified is not None and store.is_verified(request.verified)
+        return store.windows, request.verified is not None and store.is_verified(request.verified)
 
 
 def _estimate_ledger(request: LoadRequest, ledger_id: str, unread_days: int, kept_lines: int) -> _LedgerCost:

@@ -8,7 +8,7 @@ moment is the same for all windows. So lines of any day that were added, moved o
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -53,7 +53,7 @@ from accounting_analytics.progress import LoadProgress
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -231,11 +231,6 @@ class LoadedWindows:
     windows: tuple[FinishedWindow, ...]
     missing: tuple[MissingWindow, ...] = ()
 
-    @property
-    def is_one_page(self) -> bool:
-        """Whether all lines are those of one response, and so of one moment."""
-        return [one.counts.pages for one in self.windows] == [1]
-
     def metadata(self, line_count: int) -> dict[str, Any]:
         """Metadata of the load, with ledgers and days as short texts: pandas copies it with every frame."""
         requested = self.request.as_json()
@@ -257,7 +252,7 @@ class LoadedWindows:
 
     def _of_one_moment(self) -> str:
         """Days whose lines are those of one moment: those that were verified, or all days of a single response."""
-        is_single = self.is_one_page and not self.missing
+        is_single = is_one_page(self.windows) and not self.missing
         days = self.request.period if is_single else self.request.verified
         return "not checked" if days is None else days_to_text([DayRange.of_period(days)])
 
@@ -277,23 +272,28 @@ class LoadedWindows:
         return (*normalized, *missing, *self.request.notes)
 
 
+def is_one_page(windows: Sequence[FinishedWindow]) -> bool:
+    """Whether all lines are those of one response, and so of one moment."""
+    return [one.counts.pages for one in windows] == [1]
+
+
 def load_windows(request: LoadRequest, store: WindowStore, progress: LoadProgress) -> LoadedWindows:
     """Read every window that the store does not have yet, and check that no ledger changed meanwhile."""
     reader, verified = WindowReader(request), request.verified
-    finished = list(store.finished())
-    progress.update(sum(one.counts.lines for one in finished))
+    finished = len(store.windows)
+    progress.update(sum(one.counts.lines for one in store.windows))
     try:
-        windows, missing = _read_windows(reader, store, finished, progress)
-        loaded = LoadedWindows(request, (*finished, *windows), tuple(missing))
+        missing = _read_windows(reader, store, progress)
+        new = store.windows[finished:]
         if verified is None:
-            _check_newest_days(reader, store, loaded, {one.window.ledger_id for one in windows})
-        elif not ((loaded.is_one_page and not finished) or (not windows and store.is_verified(verified))):
-            loaded = _read_until_unchanged(reader, store, loaded, verified, progress)
+            _check_newest_days(reader, store, {one.window.ledger_id for one in new})
+        elif not ((is_one_page(new) and not finished) or (not new and store.is_verified(verified))):
+            _read_until_unchanged(reader, store, verified, progress)
             store.mark_verified(verified)
     except (ServiceError, ChangedWhileReadingError) as error:
         with_context(error, store.recovery_hint(may_succeed=_may_succeed_later(error)))
         raise
-    return loaded
+    return LoadedWindows(request, tuple(store.windows), tuple(missing))
 
 
 def _may_succeed_later(error: ServiceError | ChangedWhileReadingError) -> bool:
@@ -301,9 +301,7 @@ def _may_succeed_later(error: ServiceError | ChangedWhileReadingError) -> bool:
     return isinstance(error, _TEMPORARY) and not isinstance(error, CertificateRefusedError | NoConnectionError)
 
 
-def _read_windows(
-    reader: WindowReader, store: WindowStore, finished: list[FinishedWindow], progress: LoadProgress
-) -> tuple[list[FinishedWindow], list[MissingWindow]]:
+def _read_windows(reader: WindowReader, store: WindowStore, progress: LoadProgress) -> list[MissingWindow]:
     """Read the days that are not finished; without `allow_partial` the first failure ends the load."""
     request = reader.request
 
@@ -315,27 +313,19 @@ def _read_windows(
                 return MissingWindow(window, error)
             raise
         if isinstance(found, FinishedWindow):
-            saved = store.save(found)
+            found = store.save(found)
             pa.default_memory_pool().release_unused()  # otherwise the pool keeps what each thread needed
-            return saved
-        progress.expect(sum(one.expected_lines for one in found) - window.expected_lines)
+            progress.update(found.counts.lines, window.expected_lines)
+        else:
+            progress.expect(sum(one.expected_lines for one in found) - window.expected_lines)
         return found
 
-    windows: list[FinishedWindow] = []
-    missing: list[MissingWindow] = []
-    unread = unread_windows(request.ledger_ids, request.period, finished)
-    results: Iterator[FinishedWindow | MissingWindow] = run_in_parallel(
-        read, unread, threads=request.in_flight, stop=reader.stop
-    )
-    for result in results:
-        if isinstance(result, MissingWindow):
-            missing.append(result)
-        else:
-            windows.append(result)
-            progress.update(result.counts.lines, result.window.expected_lines)
-    if missing and not windows and not finished:
+    unread = unread_windows(request.ledger_ids, request.period, store.windows)
+    results = run_in_parallel(read, unread, threads=request.in_flight, stop=reader.stop)
+    missing = [one for one in results if isinstance(one, MissingWindow)]
+    if missing and not store.windows:
         raise missing[0].error
-    return windows, missing
+    return missing
 
 
 class _Reread(NamedTuple):
@@ -354,18 +344,18 @@ def _read_again(reader: WindowReader, days: Window, before: list[FinishedWindow]
     return _Reread(before, after, [] if lines.equals(read_again) else _changed_ids(lines, read_again))
 
 
-def _check_newest_days(reader: WindowReader, store: WindowStore, loaded: LoadedWindows, ledger_ids: set[str]) -> None:
+def _check_newest_days(reader: WindowReader, store: WindowStore, ledger_ids: set[str]) -> None:
     """Read ledgers of several pages again from the day of their newest line on; those that changed leave the store.
 
     Books grow at their end: a line that was added, removed or changed during the load is most likely there. Changes
     further back are found by the completeness check, where an entry lacks a line or does not balance.
     """
-    by_ledger = group_by_ledger(one for one in loaded.windows if one.window.ledger_id in ledger_ids)
+    by_ledger = group_by_ledger(one for one in store.windows if one.window.ledger_id in ledger_ids)
 
     def check(ledger_id: str) -> _Reread:
         windows = by_ledger[ledger_id]
         newest = max((one for one in windows if one.counts.lines), key=lambda one: one.window.period)
-        days = Period(_newest_day(newest), loaded.request.period.end_date, newest.window.period.time_zone)
+        days = Period(_newest_day(newest), reader.request.period.end_date, newest.window.period.time_zone)
         since = [one for one in windows if one.window.period.end_date >= days.start_date]
         return _read_again(reader, Window(ledger_id, days), since)
 
@@ -381,9 +371,7 @@ def _check_newest_days(reader: WindowReader, store: WindowStore, loaded: LoadedW
             raise _changed_error([one], "changed during the load:")
 
 
-def _read_until_unchanged(
-    reader: WindowReader, store: WindowStore, loaded: LoadedWindows, verified: Period, progress: LoadProgress
-) -> LoadedWindows:
+def _read_until_unchanged(reader: WindowReader, store: WindowStore, verified: Period, progress: LoadProgress) -> None:
     """Read the windows of some days again until none of them changed.
 
     Every window must have been read to its end before, or the lines need not be those of one moment.
@@ -394,18 +382,16 @@ def _read_until_unchanged(
         progress.update(read.after.counts.lines, one.counts.lines)
         return read
 
-    for check in range(1, _MAX_CHECKS + 1):
-        windows = [one for one in loaded.windows if _have_common_days(one.window.period, verified)]
+    for _ in range(_MAX_CHECKS):
+        windows = [one for one in store.windows if _have_common_days(one.window.period, verified)]
         progress.expect(sum(one.counts.lines for one in windows))
         results = run_in_parallel(read_again, windows, threads=reader.request.in_flight, stop=reader.stop)
         changed = [one for one in results if one.changed_ids]
-        if not changed:
-            return loaded
         store.discard(window for one in changed for window in one.before)
-        if check < _MAX_CHECKS:
-            stale = {one.after.window for one in changed}
-            kept = [one for one in loaded.windows if one.window not in stale]
-            loaded = replace(loaded, windows=(*kept, *(store.save(one.after) for one in changed)))
+        for one in changed:
+            store.save(one.after)
+        if not changed:
+            return
     raise _changed_error(changed, f"changed in each of {_MAX_CHECKS} checks of the load; in the last one")
 
 

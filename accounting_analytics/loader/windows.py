@@ -73,7 +73,7 @@ class WindowCounts(msgspec.Struct, frozen=True):
     characters_replaced: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FinishedWindow:
     """A window that was read to its end, from `read_at` on; `read_table` returns its lines by (datetime, id)."""
 
@@ -236,8 +236,7 @@ class WindowReader:
 
     def _request_page(self, window: Window, token: str | None, number: int) -> DecodedPage:
         """Request and decode a page; threads wait for the service in parallel."""
-        if self.stop.is_set():
-            raise LoadStoppedError
+        self._require_running()
         request, where = self.request, f"list line entries ({window}), page {number}"
         arguments = request.page_arguments(window.ledger_id, window.period, token)
         try:
@@ -257,7 +256,12 @@ class WindowReader:
         require_in_period(page.table, window.period, where)
         return page
 
+    def _require_running(self) -> None:
+        if self.stop.is_set():
+            raise LoadStoppedError
+
     def _join(self, window: Window, pages: list[DecodedPage]) -> FinishedWindow:
+        self._require_running()  # a window that was read after the end of its load is not saved
         schema = line_schema(self.request.expand, self.request.scale)
         unique, repeats = remove_repeats(pa.concat_tables([schema.empty_table(), *(page.table for page in pages)]))
         table = sort_lines(unique)
