@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.loader.request import RequestOptions
+    from accounting_analytics.loader.request import LoadOptions
     from accounting_analytics.periods import DateLike
 
 DOCUMENTED_RATE = 320.0
@@ -121,7 +121,7 @@ def plan_load(
     end_date: DateLike,
     *,
     requests_per_minute: float | None = None,
-    **options: Unpack[RequestOptions],
+    **options: Unpack[LoadOptions],
 ) -> LoadPlan:
     """Estimate what a load will cost, without loading.
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -30,13 +29,13 @@ from accounting_analytics.client.strict_json import (
 )
 from accounting_analytics.column_conversion import LIST_SEPARATOR, SEPARATOR_IN_NAME
 from accounting_analytics.errors import AmountError, ProtocolError
-from accounting_analytics.loader.line_tables import AMOUNT, INSTANT, TEXT, line_schema, requested_columns
-from accounting_analytics.money import arrow_type, parse_amount
+from accounting_analytics.loader.line_tables import INSTANT, TEXT, line_schema, requested_columns
+from accounting_analytics.money import ParsedAmount, arrow_type, parse_amount
 from accounting_analytics.periods import as_utc
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
     from concurrent.futures import ThreadPoolExecutor
     from decimal import Decimal
 
@@ -51,7 +50,6 @@ _OFFSET = r"(Z|[+-][0-9]{2}:[0-9]{2})$"
 _SIDES = pa.array(["debit", "credit"])
 _OTHER_AMOUNT = other_text_of(["amount"])
 _ESCAPE_IN_NAME = re.compile(rb'\\.[^"\\]*"[ \t\r\n]*:', re.DOTALL)
-_TAG_NAMES = "tags.name"
 
 
 class DecodedPage(NamedTuple):
@@ -92,7 +90,7 @@ def read_page(
 
 
 class _UndecodedPage(msgspec.Struct):
-    """A page whose records are checked to be JSON, and not decoded."""
+    """A page whose records are JSON that is not decoded."""
 
     records: msgspec.Raw
     next_page_token: str | None
@@ -101,6 +99,7 @@ class _UndecodedPage(msgspec.Struct):
 
 # msgspec learns a type when it first decodes it; two threads that do so in parallel crash the interpreter
 _PAGE = msgspec.json.Decoder(_UndecodedPage)
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 class _Fallback(Exception):  # noqa: N818 (not an error: the strict decoder takes over)
@@ -231,8 +230,11 @@ def _join_list(values: pa.Array) -> pa.Array:
     """Ids of each list as one text; any other array as it is."""
     if not pa.types.is_list(values.type):
         return values
-    contains_separator = pc.match_substring(values.flatten(), LIST_SEPARATOR)
-    _require(not pc.any(contains_separator, min_count=0).as_py())
+    wrong = values.flatten().filter(pc.match_substring(values.flatten(), LIST_SEPARATOR))
+    if len(wrong):
+        raise _Fallback(
+            f"id {wrong[0].as_py()!r} contains {LIST_SEPARATOR!r}, which separates the ids of a list in frames"
+        )
     if values.values.null_count:  # a name that is absent
         values = _list_like(values, pc.fill_null(values.values, ""))
     return pc.binary_join(values, LIST_SEPARATOR)
@@ -271,37 +273,48 @@ def _require(condition: bool) -> None:  # noqa: FBT001 (reads as a statement)
 def decode_strictly(
     page: LineEntryPage, where: str, *, ledger_id: str, expand: frozenset[str], scale: int
 ) -> DecodedPage:
-    """Decode a page, checking every value that Arrow would let pass."""
-    lines = page.records
-    for line in lines:
+    """Decode a page of wire records: each is checked, and written as an ordinary line, which Arrow reads."""
+    noise_removed = separators_replaced = 0
+    records = []
+    for line in page.records:
         if line.ledger_id != ledger_id:
             raise ProtocolError(f"{where}: line {line.id} belongs to ledger {line.ledger_id}")
         if line.debit_credit not in {"debit", "credit"}:
             raise ProtocolError(
                 f"{where}: line {line.id}: debit_credit {line.debit_credit!r} is neither debit nor credit"
             )
-    columns: dict[str, Any] = {}
-    noise_removed = separators_replaced = 0
-    for name, kind, path, _ in requested_columns(expand):
-        values = _read_field(lines, path)
-        if kind == INSTANT:
-            columns[name] = instants_in_utc(values, where)
-        elif kind == AMOUNT and path:
-            columns[name], with_noise = _exact_column(values, lines, f"{where}: {path}", scale)
-            noise_removed += with_noise if name == "amount" else 0
-        elif path == _TAG_NAMES:
-            separators_replaced = sum(one.count(LIST_SEPARATOR) for names in values for one in names or () if one)
-            columns[name] = [_join_names(names) for names in values]
-        elif path:
-            columns[name] = [_join_ids(value, f"{where}: {path}") for value in values]
-    is_debit = pa.array([line.debit_credit == "debit" for line in lines], pa.bool_())
-    columns["signed_amount"] = pc.if_else(is_debit, columns["amount"], pc.negate(columns["amount"]))
-    schema = line_schema(expand, scale)
+        amount = _parse_amount(line.amount, f"{where}: amount of line {line.id}", scale)
+        noise_removed += amount.rounding_noise_removed
+        separators_replaced += sum((tag.name or "").count(LIST_SEPARATOR) for tag in line.tags or ())
+        records.append(_ordinary_fields(line, where, scale) | {"amount": amount.amount})
+    content = _ENCODER.encode(
+        _UndecodedPage(msgspec.Raw(_ENCODER.encode(records)), page.next_page_token, page.prev_page_token)
+    )
     try:
-        table = pa.table({name: columns[name] for name in schema.names}, schema=schema)
-    except (pa.ArrowInvalid, OverflowError) as error:
-        raise ProtocolError(f"{where}: a value cannot be read: {error}") from None
+        table = _make_table(_read_records(content, scale), ledger_id, expand, scale)
+    except (_Fallback, pa.ArrowException) as error:
+        raise ProtocolError(f"{where}: {error or 'a value cannot be read'}") from None
     return DecodedPage(table, page.next_page_token, noise_removed, page.characters_replaced + separators_replaced)
+
+
+def _ordinary_fields(line: LineEntry, where: str, scale: int) -> dict[str, Any]:
+    """Fields of a line that are read, with instants in UTC, exact amounts, and names without the separator of lists."""
+    fields = {name: getattr(line, name) for name in line.__struct_fields__ if name not in _NOT_READ}
+    (fields["datetime"],) = instants_in_utc([line.datetime], where)
+    if line.transaction is not None and line.transaction.amount is not None:
+        amount = _parse_amount(line.transaction.amount, f"{where}: transaction.amount of line {line.id}", scale).amount
+        fields["transaction"] = msgspec.structs.replace(line.transaction, amount=amount)
+    if line.tags:
+        names = [(tag.name or "").replace(LIST_SEPARATOR, SEPARATOR_IN_NAME) for tag in line.tags]
+        fields["tags"] = [msgspec.structs.replace(tag, name=name) for tag, name in zip(line.tags, names, strict=True)]
+    return fields
+
+
+def _parse_amount(value: Decimal, where: str, scale: int) -> ParsedAmount:
+    try:
+        return parse_amount(value, scale)
+    except AmountError as error:
+        raise ProtocolError(f"{where}: {error}") from None
 
 
 def instants_in_utc(values: Iterable[dt.datetime], where: str) -> list[dt.datetime]:
@@ -310,59 +323,3 @@ def instants_in_utc(values: Iterable[dt.datetime], where: str) -> list[dt.dateti
         return [as_utc(value) for value in values]
     except OverflowError:
         raise ProtocolError(f"{where}: an instant lies outside the calendar (years 1 to 9999 in UTC)") from None
-
-
-def _read_field(lines: Sequence[LineEntry], path: str) -> list[Any]:
-    """Value of a field for each line; None where the field or the object that holds it is absent."""
-    if not path:
-        return []
-    name, _, inner = path.partition(".")
-    values = list(map(attrgetter(name), lines))
-    if not inner:
-        return values
-    field = attrgetter(inner)
-    return [
-        None if value is None else [field(one) for one in value] if isinstance(value, list) else field(value)
-        for value in values
-    ]
-
-
-def _join_ids(value: Any, where: str) -> Any:  # noqa: ANN401 (a value of any field)
-    """Elements of a list as one text, an absent one as empty text; any other value as it is."""
-    if not isinstance(value, list):
-        return value
-    wrong = next((one for one in value if one and LIST_SEPARATOR in one), None)
-    if wrong is not None:
-        raise ProtocolError(
-            f"{where}: id {wrong!r} contains {LIST_SEPARATOR!r}, which separates the ids of a list in frames"
-        )
-    return LIST_SEPARATOR.join(one or "" for one in value)
-
-
-def _join_names(names: list[str | None] | None) -> str | None:
-    """Names as one text, in which the separator of lists is replaced."""
-    if names is None:
-        return None
-    return LIST_SEPARATOR.join((name or "").replace(LIST_SEPARATOR, SEPARATOR_IN_NAME) for name in names)
-
-
-def _exact_column(
-    values: Sequence[Decimal | None], lines: Sequence[LineEntry], where: str, scale: int
-) -> tuple[pa.Array, int]:
-    """Exact amounts, and how many of them had rounding noise."""
-    absent = sum(value is None for value in values)
-    try:
-        column = pa.array(values, arrow_type(scale))
-    except pa.ArrowInvalid:  # not all values fit the scale as they are
-        column = None
-    if column is not None and column.null_count == absent:  # Arrow turns NaN into null
-        return column, 0
-    exact, noise_removed = [], 0
-    for value, line in zip(values, lines, strict=True):
-        try:
-            parsed = None if value is None else parse_amount(value, scale)
-        except AmountError as error:
-            raise ProtocolError(f"{where} of line {line.id}: {error}") from None
-        exact.append(None if parsed is None else parsed.amount)
-        noise_removed += parsed is not None and parsed.rounding_noise_removed
-    return pa.array(exact, arrow_type(scale)), noise_removed

@@ -48,10 +48,8 @@ def run_in_parallel(
         while (next_piece := work.get()) is not None and not stop.is_set():
             completed.put(_call(function, next_piece))
 
-    pending = 0
-    for piece in pieces:
-        work.put(piece)
-        pending += 1
+    completed.put(_call(list, pieces))  # all of the work splits into these
+    pending = 1
     workers = [threading.Thread(target=run, name=f"loader-{number}", daemon=True) for number in range(threads)]
     for worker in workers:
         worker.start()

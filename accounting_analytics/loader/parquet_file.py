@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -28,17 +27,15 @@ from accounting_analytics.messages import fit_terminal
 from accounting_analytics.progress import LoadProgress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.loader.load import LoadedWindows
-    from accounting_analytics.loader.request import RequestOptions
-    from accounting_analytics.loader.windows import FinishedWindow
-    from accounting_analytics.periods import DateLike, Period
+    from accounting_analytics.loader.request import LoadOptions
+    from accounting_analytics.periods import DateLike
 
 _ROWS_PER_BATCH = 1 << 15
 _LINES_PER_PART = 100_000
-_DAY, _EPOCH = dt.timedelta(days=1), dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _CONFIG = WITHOUT_EXTENSIONS | {"memory_limit": "200MB", "threads": 1}
 
 
@@ -79,7 +76,7 @@ def load_line_entries_to_parquet(
     path: str | Path,
     *,
     progress: bool | None = None,
-    **options: Unpack[RequestOptions],
+    **options: Unpack[LoadOptions],
 ) -> LoadedFile:
     """Load all line entries of some ledgers in a period into one Parquet file, ordered by (datetime, id).
 
@@ -155,8 +152,8 @@ def _sorted_lines(
 
     An id that two windows have with different content is refused before the first batch.
     """
-    windows = [one for one in loaded.windows if one.path is not None and one.counts.lines]
-    if not windows:
+    files = [exact_name(str(one.path)) for one in loaded.windows if one.path is not None and one.counts.lines]
+    if not files:
         yield (), 0
         return
     with (
@@ -164,42 +161,22 @@ def _sorted_lines(
         duckdb.connect(config=_CONFIG | {"temp_directory": temporary}) as database,
     ):
         database.execute("set TimeZone = 'UTC'")
-        _read(database, windows)
+        database.read_parquet(files).create_view("line")
         repeated = database.sql("from line where id in (select id from line group by id having count(*) > 1)")
         unique, repeats = remove_repeats(repeated.to_arrow_table().cast(schema))
         database.register("repeated_line", unique)
         query = "(from line anti join repeated_line using (id) union all from repeated_line)" if repeats else "line"
-        yield _in_order(database, windows, query), repeats
+        yield _in_order(database, query, sum(one.counts.lines for one in loaded.windows)), repeats
 
 
-def _in_order(
-    database: duckdb.DuckDBPyConnection, windows: Sequence[FinishedWindow], query: str
-) -> Iterator[pa.RecordBatch]:
-    """Sort the lines in parts of so many that DuckDB can, one after the other, from the files that may have some."""
-    parts = math.ceil(sum(one.counts.lines for one in windows) / _LINES_PER_PART)
+def _in_order(database: duckdb.DuckDBPyConnection, query: str, count: int) -> Iterator[pa.RecordBatch]:
+    """Sort the lines in parts of so many that DuckDB can, one after the other."""
+    parts = math.ceil(count / _LINES_PER_PART)
     shares = [part / parts for part in range(1, parts)]
     bounds = database.sql(f"select approx_quantile(epoch_us(datetime), {shares}::float[])::bigint[] from line")  # noqa: S608 (our own numbers)
     limits = bounds.fetchall()[0][0] if shares else []
     for since, until in pairwise([None, *limits, None]):
         conditions = [] if since is None else [f"datetime >= make_timestamptz({since})"]
         conditions += [] if until is None else [f"datetime < make_timestamptz({until})"]
-        chosen = [one for one in windows if _may_have_lines(one.window.period, since, until)]
-        if chosen:
-            _read(database, chosen)
-            lines = database.sql(f"from {query} where {' and '.join(conditions or ['true'])} order by datetime, id")
-            yield from lines.to_arrow_reader(_ROWS_PER_BATCH)
-
-
-def _may_have_lines(days: Period, since: int | None, until: int | None) -> bool:
-    """Whether days, in any time zone, may have instants in an interval of microseconds."""
-    begins_before = until is None or days.start_date <= _day(until) + _DAY
-    return begins_before and (since is None or days.end_date >= _day(since) - _DAY)
-
-
-def _day(microseconds: int) -> dt.date:
-    return (_EPOCH + dt.timedelta(microseconds=microseconds)).date()
-
-
-def _read(database: duckdb.DuckDBPyConnection, windows: Iterable[FinishedWindow]) -> None:
-    """Let queries read the lines of windows as the view ``line``."""
-    database.read_parquet([exact_name(str(one.path)) for one in windows]).create_view("line", replace=True)
+        lines = database.sql(f"from {query} where {' and '.join(conditions or ['true'])} order by datetime, id")
+        yield from lines.to_arrow_reader(_ROWS_PER_BATCH)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpack
 
 from accounting_analytics.arguments import require_type, to_path, to_texts
 from accounting_analytics.client import LedgerClient
@@ -25,7 +25,7 @@ Consistency: TypeAlias = Literal["newest", "all"] | Period
 """What a load checks for changes: the newest days of each ledger, all days, or the days of a period within the load."""
 
 
-class RequestOptions(TypedDict, total=False):
+class LoadOptions(TypedDict, total=False):
     """Options of a load; :func:`load_line_entries` describes them."""
 
     time_zone: ZoneLike | None
@@ -74,28 +74,21 @@ class LoadRequest:
         ledger_ids: Iterable[str],
         start_date: DateLike,
         end_date: DateLike,
-        *,
-        time_zone: ZoneLike | None = None,
-        is_cashflow: bool | None = None,
-        tag_ids: Iterable[str] | None = None,
-        expand: Iterable[str] = DEFAULT_EXPANSIONS,
-        consistency: Consistency = "newest",
-        checkpoint: str | Path | None = None,
-        in_flight: int = DEFAULT_IN_FLIGHT,
-        allow_partial: bool = False,
+        **options: Unpack[LoadOptions],
     ) -> Self:
         """Check the arguments of a public function; nothing is sent."""
-        period, notes = requested_days(client, start_date, end_date, time_zone)
+        period, notes = requested_days(client, start_date, end_date, options.get("time_zone"))
+        checkpoint = options.get("checkpoint")
         return cls(
             client=client,
             ledger_ids=check_ledger_ids(ledger_ids),
             period=period,
-            expand=frozenset(to_texts(expand)),
-            filters={"is_cashflow": is_cashflow, "tag_ids": to_texts(tag_ids) or None},
-            verified=_find_verified_days(consistency, period),
+            expand=frozenset(to_texts(options.get("expand", DEFAULT_EXPANSIONS))),
+            filters={"is_cashflow": options.get("is_cashflow"), "tag_ids": to_texts(options.get("tag_ids")) or None},
+            verified=_find_verified_days(options.get("consistency", "newest"), period),
             checkpoint=None if checkpoint is None else to_path(checkpoint, "checkpoint"),
-            in_flight=check_in_flight(in_flight),
-            allow_partial=allow_partial,
+            in_flight=check_in_flight(options.get("in_flight", DEFAULT_IN_FLIGHT)),
+            allow_partial=options.get("allow_partial", False),
             notes=notes,
         )
 

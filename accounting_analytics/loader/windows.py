@@ -95,29 +95,26 @@ def group_by_ledger(windows: Iterable[FinishedWindow]) -> defaultdict[str, list[
 class DensityEstimate(NamedTuple):
     """How many lines the rest of a window has, estimated from one page.
 
-    `rest` are the days that are not read yet, if the service continues in the same order; `backwards` is whether the
-    newest lines come first. The service may put fewer lines on a page than requested.
+    `rest` are the days that are not read yet, if the service continues in order of time. It may put fewer lines on a
+    page than requested.
     """
 
     lines_per_day: float
     lines_per_page: int
     rest: Period
-    backwards: bool
 
     @classmethod
     def from_page(cls, instants: pa.ChunkedArray, window: Period) -> Self | None:
-        """Estimate from the instants of a page; None where they are in no order."""
+        """Estimate from the instants of a page; None where they are in another order."""
         count = len(instants)
-        if count < 2:  # noqa: PLR2004 (one line has no direction)
+        if count < 2 or not pc.all(pc.less_equal(instants[:-1], instants[1:])).as_py():  # noqa: PLR2004 (no interval)
             return None
-        earlier, later = instants[:-1], instants[1:]
-        backwards = not pc.all(pc.less_equal(earlier, later)).as_py()
-        if backwards and not pc.all(pc.greater_equal(earlier, later)).as_py():
-            return None
-        start, end = sorted(instants[at].as_py() for at in (0, count - 1))
+        start, end = instants[0].as_py(), instants[-1].as_py()
         lines_per_day = count / max((end - start) / _DAY, 1)  # hours of one day do not predict the next day
-        days = (window.start_date, _day(start, window)) if backwards else (_day(end, window), window.end_date)
-        return cls(lines_per_day, count, Period(*days, window.time_zone), backwards)
+        # UTC is near enough to the service's own zone for an estimate
+        last_read = local_date(end, zone("UTC" if window.time_zone == LOCALTIME else window.time_zone))
+        first_unread = min(max(last_read, window.start_date), window.end_date)
+        return cls(lines_per_day, count, Period(first_unread, window.end_date, window.time_zone))
 
     @property
     def pages(self) -> float:
@@ -138,25 +135,17 @@ def split(window: Window, density: DensityEstimate, in_flight: int) -> list[Wind
     days that the page covers are one more window. Of a very long window only the days next to the page are split; the
     days beyond are one window of unknown size, because lines may be denser or sparser there.
     """
+    rest = density.rest
     fair_share = min(max(math.ceil(density.pages / in_flight), 1), _MAX_PAGES_PER_WINDOW)
     lines = (fair_share - _LEFT_EMPTY) * density.lines_per_page
-    days = min(max(int(lines / density.lines_per_day), 1), density.rest.days)
-    near = _days_next_to_page(density, days * _MAX_WINDOWS * in_flight)
+    days = min(max(int(lines / density.lines_per_day), 1), rest.days)
+    near_days = min(days * _MAX_WINDOWS * in_flight, rest.days)
+    near = Period(rest.start_date, rest.start_date + (near_days - 1) * _DAY, rest.time_zone)
     pages = days * density.lines_per_day / density.lines_per_page
     return [
         *gaps(window.ledger_id, window.period, [near]),
         *(Window(window.ledger_id, period, pages) for period in near.windows(days)),
     ]
-
-
-def _days_next_to_page(density: DensityEstimate, days: int) -> Period:
-    """So many of the days that are not read yet, those that follow the page first."""
-    rest = density.rest
-    if days >= rest.days:
-        return rest
-    if density.backwards:
-        return Period(rest.end_date - (days - 1) * _DAY, rest.end_date, rest.time_zone)
-    return Period(rest.start_date, rest.start_date + (days - 1) * _DAY, rest.time_zone)
 
 
 def halve(window: Window) -> list[Window]:
@@ -179,12 +168,6 @@ def unread_windows(ledger_ids: Iterable[str], period: Period, finished: Iterable
         for ledger_id in ledger_ids
         for window in gaps(ledger_id, period, [one.window.period for one in by_ledger[ledger_id]])
     ]
-
-
-def _day(instant: dt.datetime, period: Period) -> dt.date:
-    """Day of an instant within the period; UTC is near enough to the service's own zone for an estimate."""
-    date = local_date(instant, zone("UTC" if period.time_zone == LOCALTIME else period.time_zone))
-    return min(max(date, period.start_date), period.end_date)
 
 
 class LoadStoppedError(Exception):

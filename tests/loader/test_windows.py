@@ -145,15 +145,13 @@ dates = st.dates(dt.date(2024, 1, 1), dt.date(2026, 12, 31))
     length=st.integers(1, 900),
     a_day=st.floats(0.01, 5000),
     at=st.floats(0, 1),
-    backwards=st.booleans(),
     in_flight=st.integers(1, 64),
 )
-def test_a_split_covers_each_day_once(*, first, length, a_day, at, backwards, in_flight):
+def test_a_split_covers_each_day_once(*, first, length, a_day, at, in_flight):
     """Whatever the estimate, the windows of a split cover each day once, and are not too many."""
     whole = aa.Period(first, first + dt.timedelta(days=length - 1))
     border = first + dt.timedelta(days=int(at * (length - 1)))
-    rest = (whole.start_date, border) if backwards else (border, whole.end_date)
-    density = DensityEstimate(a_day, 1000, aa.Period(*rest), backwards=backwards)
+    density = DensityEstimate(a_day, 1000, aa.Period(border, whole.end_date))
     windows = split(Window("led_1", whole), density, in_flight)
     covered = sorted(one.period.start_date + dt.timedelta(days=n) for one in windows for n in range(one.period.days))
     assert covered == [whole.start_date + dt.timedelta(days=n) for n in range(length)]
@@ -184,5 +182,5 @@ def test_gaps_are_the_unfinished_days(first, length, done):
 def test_the_end_of_the_calendar_can_be_split():
     """A split never calculates a day after 9999-12-31."""
     whole = aa.Period(dt.date(9999, 1, 1), dt.date.max)
-    density = DensityEstimate(1000, 1000, whole, backwards=True)
+    density = DensityEstimate(1000, 1000, whole)
     assert max(one.period.end_date for one in split(Window("led_1", whole), density, 4)) == dt.date.max
