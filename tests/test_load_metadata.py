@@ -23,7 +23,7 @@ from accounting_analytics.load_metadata import (
     subtract_days,
     zone_of_frame,
 )
-from accounting_analytics.loader.parquet_file import LoadedFile
+from accounting_analytics.loader.files import LoadedFile
 
 ENDS = st.one_of(
     st.dates(dt.date.max - dt.timedelta(8), dt.date.max), st.dates(dt.date.min, dt.date.min + dt.timedelta(8))

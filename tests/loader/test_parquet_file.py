@@ -9,9 +9,9 @@ import pytest
 from long_cases import also_long
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError, ProtocolError, ServerFaultError
+from accounting_analytics.errors import InputError, NotFoundError, ProtocolError, ServerFaultError
 from accounting_analytics.load_metadata import LOAD_METADATA_KEY
-from accounting_analytics.loader import parquet_file
+from accounting_analytics.loader import files
 
 PERIOD = ("2025-01-01", "2025-03-31")
 LEDGERS = ["led_3", "led_1", "led_2"]
@@ -21,8 +21,8 @@ LEDGERS = ["led_3", "led_1", "led_2"]
 @pytest.mark.parametrize("zone", ["America/St_Johns", *also_long("UTC", "localtime")])
 def test_the_file_equals_the_frame(connected, interleaved, tmp_path, monkeypatch, *, rows, zone):
     """Rows and types are those of a frame of decimals, whatever the size of the batches and of the parts sorted."""
-    monkeypatch.setattr(parquet_file, "_ROWS_PER_BATCH", rows)
-    monkeypatch.setattr(parquet_file, "_LINES_PER_PART", 4 * rows)
+    monkeypatch.setattr(files, "_ROWS_PER_BATCH", rows)
+    monkeypatch.setattr(files, "_LINES_PER_PART", 4 * rows)
     frame = aa.load_line_entries(connected(interleaved, amounts="decimal"), LEDGERS, *PERIOD, time_zone=zone)
     path = tmp_path / "deep [1] *?" / "lines.parquet"
     written = aa.load_line_entries_to_parquet(connected(interleaved), LEDGERS, *PERIOD, path, time_zone=zone)
@@ -56,6 +56,21 @@ def test_a_failed_load_writes_nothing(connected, interleaved, tmp_path):
         aa.load_line_entries_to_parquet(broken, LEDGERS, *PERIOD, path)
     assert path.read_bytes() == b"old"
     assert [one.name for one in tmp_path.iterdir()] == ["lines.parquet"]
+
+
+def test_a_partial_file_names_the_missing_days(connected, interleaved, tmp_path):
+    """Where it is allowed, the lines that could be read are written, and the file states the missing days."""
+    client = connected(lambda request: httpx.Response(404) if "led_2" in request.url.path else interleaved(request))
+    path = tmp_path / "lines.parquet"
+    with pytest.raises(NotFoundError):
+        aa.load_line_entries_to_parquet(client, LEDGERS, *PERIOD, path)
+    written = aa.load_line_entries_to_parquet(client, LEDGERS, *PERIOD, path, allow_partial=True)
+    read = aa.read_line_entries(path)
+    assert written.lines == len(read) == sum(line["ledger_id"] != "led_2" for line in interleaved.lines)
+    assert written.load["missing"] == read.attrs["load"]["missing"] == {"led_2": "/".join(PERIOD)}
+    assert not read.attrs["load"]["complete"]
+    assert written.notes[0] == aa.notes(read)[0]
+    assert "1 window could not be read" in written.notes[0]
 
 
 def test_a_file_is_written_from_a_finished_checkpoint(connected, interleaved, tmp_path):

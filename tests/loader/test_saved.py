@@ -113,14 +113,6 @@ def test_a_csv_file_that_was_cut(lines, tmp_path):
         aa.read_line_entries(path, expected_rows=3)
 
 
-def test_a_csv_file_that_was_cut_in_its_last_cell(cells, tmp_path):
-    """Where the last row has no line break its last cell may be cut, although the number of rows is right."""
-    path = saved(cells.assign(tag_ids="tag_17"), tmp_path / "lines.csv")
-    path.write_text(path.read_text().rstrip("\n"))
-    (note, _) = aa.notes(aa.read_line_entries(path, expected_rows=3))
-    assert note == "lines.csv is not known to be whole: its last row has no line break, so its last cell may be cut."
-
-
 @pytest.mark.parametrize("suffix", [".xlsx", ".parquet"])
 def test_the_expected_rows_of_other_files(lines, tmp_path, suffix):
     """Excel and Parquet files cannot be cut unnoticed; another number of rows is refused for them too."""
