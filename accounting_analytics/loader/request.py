@@ -145,7 +145,7 @@ def check_ledger_ids(ledger_ids: Iterable[str]) -> tuple[str, ...]:
         raise InputError(
             "no ledgers given; discover_ledgers(client, start_date, end_date)['id'] are those that are used in a period"
         )
-    wrong = next((ledger_id for ledger_id in ids if not isinstance(ledger_id, str) or not ledger_id), None)
-    if wrong is not None:
-        raise InputError(f"ledger_ids contains {wrong!r}, which is not an id; no request was sent")
+    wrong = [ledger_id for ledger_id in ids if not isinstance(ledger_id, str) or not ledger_id]
+    if wrong:
+        raise InputError(f"ledger_ids contains {wrong[0]!r}, which is not an id; no request was sent")
     return ids

@@ -222,19 +222,10 @@ def test_ledger_ids_must_be_ids(connected, pages, line, ids):
         InputError, match=rf"ledger_ids is a {type(ids).__name__}; give the ids, such as ledgers\['id'\]"
     ):
         aa.load_line_entries(connected(pages([line()])), ids, *MARCH)
+    with pytest.raises(InputError, match="contains None, which is not an id"):
+        aa.load_line_entries(connected(pages([line()])), [None], *MARCH)
     frame = aa.load_line_entries(connected(pages([line()])), pd.Series(["led_1"]), *MARCH)
     assert len(frame) == 1
-
-
-def test_a_failing_ledger_fails_the_load(connected, pages, line):
-    """A ledger that cannot be read fails the load; it is not an empty ledger."""
-    ours = pages([line()])
-
-    def answer(request):
-        return ours(request) if "led_1" in request.url.path else httpx.Response(404)
-
-    with pytest.raises(NotFoundError, match="led_2"):
-        aa.load_line_entries(connected(answer), ["led_1", "led_2"], *MARCH)
 
 
 def test_the_traceback_of_a_failed_load_is_short(connected):

@@ -63,19 +63,3 @@ def test_columns_are_those_of_frames():
     """Tables have the columns of LineEntries in the same order, but for the local date, which frames and files get."""
     names = list(LineEntries.to_schema().columns)
     assert line_schema(EVERYTHING, 2).names == [name for name in names if name != "local_date"]
-
-
-@pytest.mark.parametrize("expansion", sorted(EVERYTHING))
-def test_columns_need_their_expansion(expansion):
-    """Without an expansion its columns are absent."""
-    absent = {column.name for column in columns() if column.expansion == expansion}
-    assert absent
-    assert set(line_schema(EVERYTHING, 2).names) - set(line_schema(EVERYTHING - {expansion}, 2).names) == absent
-
-
-@pytest.mark.parametrize("scale", [0, 2, 10])
-def test_amounts_have_the_scale_of_the_load(scale):
-    """Amounts are exact decimals of the scale."""
-    schema = line_schema(EVERYTHING, scale)
-    amounts = [field.type for field in schema if pa.types.is_decimal(field.type)]
-    assert amounts == [pa.decimal128(38, scale)] * 3

@@ -1,4 +1,4 @@
-"""Whole loads: windows that fail, partial loads, and the metadata of a load."""
+"""Whole loads: windows that fail, changes at the end of a ledger, partial loads, and the metadata of a load."""
 
 import datetime as dt
 import itertools
@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import ServerFaultError, StatusError
+from accounting_analytics.errors import ChangedWhileReadingError, ServerFaultError, StatusError
 
 MARCH = ("2025-03-01", "2025-03-31")
 DAYS = [f"2025-03-{day:02}" for day in range(1, 32)]
@@ -24,6 +24,30 @@ def test_a_failing_window_fails_the_load(connected, make_ledgers, spread):
 
     with pytest.raises(ServerFaultError, match="nothing was kept"):
         aa.load_line_entries(connected(answer), ["led_1"], *MARCH)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda lines: lines.append(lines[-1] | {"id": "lin_new"}),
+        lambda lines: lines.pop(),
+        lambda lines: lines.append(lines.pop() | {"amount": "0.01"}),
+    ],
+    ids=["added", "removed", "changed"],
+)
+def test_changes_at_the_end_of_a_ledger_are_found(connected, make_ledgers, spread, change):
+    """A line that is added, removed or changed at the end of a ledger during the load is named."""
+    service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 40)}), page_size=500)
+
+    def answer(request):
+        if service.requests == 3:
+            service.change(change)
+        return service(request)
+
+    client = connected(answer)
+    with pytest.raises(ChangedWhileReadingError, match=r"led_1 changed during the load: 1 line.*lin_.*load again"):
+        aa.load_line_entries(client, ["led_1"], *MARCH)
+    assert len(aa.load_line_entries(client, ["led_1"], *MARCH)) == len(service.lines)
 
 
 def test_a_partial_load_names_the_missing_days(connected, make_ledgers, spread):
