@@ -53,7 +53,7 @@ from accounting_analytics.progress import LoadProgress
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -315,14 +315,20 @@ def _read_windows(reader: WindowReader, store: WindowStore, progress: LoadProgre
         if isinstance(found, FinishedWindow):
             found = store.save(found)
             pa.default_memory_pool().release_unused()  # otherwise the pool keeps what each thread needed
-            progress.update(found.counts.lines, window.expected_lines)
         else:
             progress.expect(sum(one.expected_lines for one in found) - window.expected_lines)
         return found
 
     unread = unread_windows(request.ledger_ids, request.period, store.windows)
-    results = run_in_parallel(read, unread, threads=request.in_flight, stop=reader.stop)
-    missing = [one for one in results if isinstance(one, MissingWindow)]
+    missing: list[MissingWindow] = []
+    results: Iterator[FinishedWindow | MissingWindow] = run_in_parallel(
+        read, unread, threads=request.in_flight, stop=reader.stop
+    )
+    for result in results:
+        if isinstance(result, MissingWindow):
+            missing.append(result)
+        else:
+            progress.update(result.counts.lines, result.window.expected_lines)
     if missing and not store.windows:
         raise missing[0].error
     return missing
