@@ -86,8 +86,7 @@ def combine_loads(
     if unchecked and not allow_unchecked:
         raise FrameError(f"{unchecked[0]}; load it again, or pass allow_unchecked=True for a frame that states no load")
     stated = [] if unchecked else [read_load_metadata(frame) or {} for frame in frames]
-    _require_same_books(stated)
-    _require_same_columns(frames)
+    _require_alike(frames, stated)
     scale = find_scale(one for frame in frames for one in stated_scales(frame)).scale
     overlap = _find_overlap(frames, stated)
     if overlap.changed_ids and changed == "refuse":
@@ -133,30 +132,22 @@ def _find_unchecked(frames: Sequence[pd.DataFrame]) -> Iterator[str]:
             yield f"load {number} has {count_of(abs(rows), 'line')} {more} than were loaded"
 
 
-def _require_same_books(stated: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse loads that do not state the same instance, days' zone, scale, filters and expansions."""
-    for number, other in enumerate(stated[1:], start=2):
-        different = next((name for name in _SAME if stated[0][name] != other[name]), None)
-        if different is not None:
-            raise FrameError(
-                f"loads 1 and {number} cannot be combined: their {different} differs, {quote(stated[0][different])} "
-                f"and {quote(other[different])}; load both with the same"
-            )
-
-
-def _require_same_columns(frames: Sequence[pd.DataFrame]) -> None:
+def _require_alike(frames: Sequence[pd.DataFrame], stated: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse loads of another instance, zone, scale, filters, expansions or columns than the first."""
+    alike: list[dict[str, Any]] = []
     for number, frame in enumerate(frames, start=1):
         require_columns(frame.columns, _COMPARED, f"load {number}")
         if not frame.columns.is_unique:
             raise FrameError(f"load {number} has a column twice: {join_ids(frame.columns[frame.columns.duplicated()])}")
-    first = frames[0].dtypes
-    for number, frame in enumerate(frames[1:], start=2):
-        other = frame.dtypes
-        different = next((name for name in {**first, **other} if first.get(name) != other.get(name)), None)
+        metadata = {name: stated[number - 1][name] for name in _SAME} if stated else {}
+        alike.append(metadata | {f"column {name}": str(dtype) for name, dtype in frame.dtypes.items()})
+    first = alike[0]
+    for number, other in enumerate(alike[1:], start=2):
+        different = next((name for name in first | other if first.get(name) != other.get(name)), None)
         if different is not None:
-            kinds = " in one load and ".join(str(dtypes.get(different, "no values")) for dtypes in (first, other))
             raise FrameError(
-                f"loads 1 and {number} cannot be combined: column {different} has {kinds} in the other; load both alike"
+                f"loads 1 and {number} cannot be combined: their {different} differs, {quote(first.get(different))} "
+                f"and {quote(other.get(different))}; load both with the same"
             )
 
 

@@ -11,12 +11,12 @@ import pandas as pd
 import pyarrow as pa
 
 from accounting_analytics.errors import InputError
-from accounting_analytics.loader.checkpoint import MANIFEST, Checkpoint
+from accounting_analytics.loader.checkpoint import MANIFEST, Checkpoint, WindowStore
 from accounting_analytics.loader.line_tables import INSTANT
 from accounting_analytics.loader.pages import instants_in_utc
 from accounting_analytics.loader.parallel import run_in_parallel
 from accounting_analytics.loader.request import PAGE_SIZE, LoadRequest
-from accounting_analytics.loader.windows import MIN_PAGES_TO_SPLIT, DensityEstimate, FinishedWindow, unread_windows
+from accounting_analytics.loader.windows import MIN_PAGES_TO_SPLIT, DensityEstimate, unread_windows
 from accounting_analytics.messages import count_of
 from accounting_analytics.results import Result, ResultPart
 
@@ -145,22 +145,20 @@ def plan_load(
     request = LoadRequest.from_options(client, ledger_ids, start_date, end_date, **options)
     if requests_per_minute is not None and not 0 < requests_per_minute < math.inf:
         raise InputError(f"requests_per_minute must be a positive number, not {requests_per_minute!r}")
-    finished, is_verified = _read_finished(request)
+    store = _finished_windows(request)
     unread_days, kept_lines = Counter[str](), Counter[str]()
-    for window in unread_windows(request.ledger_ids, request.period, finished):
+    for window in unread_windows(request.ledger_ids, request.period, store.windows):
         unread_days[window.ledger_id] += window.period.days
-    for one in finished:
+    for one in store.windows:
         kept_lines[one.window.ledger_id] += one.counts.lines
 
     def estimate(ledger_id: str) -> _LedgerCost:
         return _estimate_ledger(request, ledger_id, unread_days[ledger_id], kept_lines[ledger_id])
 
-    costs = {one.ledger_id: one for one in run_in_parallel(estimate, unread_days, threads=request.in_flight)}
-    finished_ledgers = (_LedgerCost(one, 0, 0, exact=True, kept_lines=kept_lines[one]) for one in request.ledger_ids)
-    rows = [costs.get(one.ledger_id, one) for one in finished_ledgers]
-    ledgers = pd.DataFrame(rows, columns=_LedgerCost._fields)
+    costs = {one.ledger_id: one for one in run_in_parallel(estimate, request.ledger_ids, threads=request.in_flight)}
+    ledgers = pd.DataFrame([costs[one] for one in request.ledger_ids], columns=_LedgerCost._fields)
     notes = request.notes
-    if request.verified is not None and (unread_days or not is_verified):
+    if request.verified is not None and (unread_days or not store.is_verified(request.verified)):
         pages = ledgers["calls"] + (ledgers["kept_lines"] / PAGE_SIZE).map(math.ceil)
         ledgers["calls"] += (pages * (request.verified.days / request.period.days)).map(math.ceil)
         notes = (*notes, f"The lines of {request.verified} are read twice, and again if the books change meanwhile.")
@@ -170,7 +168,7 @@ def plan_load(
         requests_per_minute=float(requests_per_minute or reported or DOCUMENTED_RATE),
         rate_is_known=bool(requests_per_minute or reported),
         probes=len(unread_days),
-        kept_windows=len(finished),
+        kept_windows=len(store.windows),
         notes=notes,
     )
 
@@ -185,16 +183,18 @@ class _LedgerCost(NamedTuple):
     kept_lines: int
 
 
-def _read_finished(request: LoadRequest) -> tuple[list[FinishedWindow], bool]:
-    """Finished windows, and whether they are verified; a checkpoint that does not exist is not created."""
+def _finished_windows(request: LoadRequest) -> WindowStore:
+    """Windows of the checkpoint, which is not created if it does not exist."""
     if request.checkpoint is None or not (request.checkpoint / MANIFEST).exists():
-        return [], False
+        return WindowStore()
     with Checkpoint(request.checkpoint, request) as store:
-        return store.windows, request.verified is not None and store.is_verified(request.verified)
+        return store
 
 
 def _estimate_ledger(request: LoadRequest, ledger_id: str, unread_days: int, kept_lines: int) -> _LedgerCost:
     """Estimate a ledger from the first page of its period, requested without expansions to keep it small."""
+    if not unread_days:
+        return _LedgerCost(ledger_id, 0, 0, exact=True, kept_lines=kept_lines)
     page = request.client.list_line_entries(**request.page_arguments(ledger_id, request.period) | {"expand": ()})
     count = len(page.records)
     share = unread_days / request.period.days

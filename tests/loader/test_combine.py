@@ -208,7 +208,7 @@ def test_loads_of_two_instances_are_refused(load, name):
 
 def test_amounts_of_two_kinds_are_refused(load):
     """Floats and decimals in one column would be exact in neither."""
-    with pytest.raises(FrameError, match="column amount has float64 in one load and decimal"):
+    with pytest.raises(FrameError, match="their column amount differs, 'float64' and 'decimal"):
         aa.combine_loads([load(JANUARY), load(FEBRUARY, options={"amounts": "decimal"})])
 
 
