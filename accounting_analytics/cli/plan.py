@@ -36,11 +36,12 @@ from accounting_analytics.messages import count_of, did_you_mean, quote, shorten
 if TYPE_CHECKING:
     import pandas as pd
 
+    from accounting_analytics.categorization.category_ledgers import Categories
     from accounting_analytics.cli.loading import LoadedQueue
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.periods import Period
     from accounting_analytics.recategorization import Plan
-    from accounting_analytics.recategorization.plan_sheet import NewCategory, PlanFile
+    from accounting_analytics.recategorization.plan_sheet import PlanFile
 
 _ACCOUNT_WIDTH, _NAME_WIDTH, _PIPED_WIDTH = 16, 28, 120
 _GROUPS = {
@@ -479,28 +480,31 @@ def resolve_plan(
 
     `ledgers` are those that are discovered already. Local books have a chart of accounts.
     """
-    from accounting_analytics.recategorization.plan_sheet import DiscoveredCategory, require_same_instance
+    from accounting_analytics.categorization.category_ledgers import Categories
+    from accounting_analytics.recategorization.plan_sheet import require_same_instance
 
     require_same_instance(file.instance_id, client.instance_id)
     if isinstance(client, aa.Books):
-        category: NewCategory = DiscoveredCategory(client.ledgers())
+        chart: Categories | None = Categories(client.ledgers(), set())
     else:
-        category = _find_categories(client, file, time_zone, ledgers)
-    plan = aa.Plan.from_file(file, category)
+        chart = _find_categories(client, file, time_zone, ledgers)
+    plan = aa.Plan.from_file(file, chart)
     for note in plan.notes:
         print_message(note)
     return plan
 
 
-def _find_categories(client: LedgerClient, file: PlanFile, time_zone: str, ledgers: pd.DataFrame | None) -> NewCategory:
-    """Categories as the file states them, where the books confirm them, else looked up among discovered ledgers."""
+def _find_categories(
+    client: LedgerClient, file: PlanFile, time_zone: str, ledgers: pd.DataFrame | None
+) -> Categories | None:
+    """Discovered ledgers to find new categories in; None where the books confirm the categories as they are written."""
+    from accounting_analytics.categorization.category_ledgers import Categories
     from accounting_analytics.periods import Period
     from accounting_analytics.recategorization.categories_in_books import find_ledgers
-    from accounting_analytics.recategorization.plan_sheet import DiscoveredCategory, WrittenCategory
 
     in_books = find_ledgers(client, filter(None, (ledger_id for ledger_id, _ in file.categories)), file.days or ())
     if not file.days or all(in_books.names.get(ledger_id) == name for ledger_id, name in file.categories):
-        return WrittenCategory()
+        return None
     if ledgers is None:
         print_message("new categories of the plan were edited: discovering the ledgers")
         ledgers = load_ledgers(client, Period(*file.days, time_zone))
@@ -512,4 +516,4 @@ def _find_categories(client: LedgerClient, file: PlanFile, time_zone: str, ledge
         for ledger_id, _ in file.categories
         if ledger_id and ledger_id not in in_books.missing and ledger_id not in discovered.ids
     }
-    return DiscoveredCategory(ledgers, others)
+    return Categories(ledgers, set(), others)

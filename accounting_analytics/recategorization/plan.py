@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Self
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
+from accounting_analytics.categorization.category_ledgers import Categories
 from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.column_conversion import total
 from accounting_analytics.errors import InputError, PlanError
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.load_metadata import books_notes
 from accounting_analytics.loader.estimate import DOCUMENTED_RATE
-from accounting_analytics.messages import count_of
+from accounting_analytics.messages import count_of, quote
 from accounting_analytics.money import format_amount
 from accounting_analytics.recategorization.changes import (
     EXPECTED_OUTCOMES,
@@ -27,25 +28,22 @@ from accounting_analytics.recategorization.changes import (
 )
 from accounting_analytics.recategorization.effect import Effect
 from accounting_analytics.recategorization.plan_sheet import (
-    DiscoveredCategory,
+    NEW_CATEGORY,
     PlanFile,
-    WrittenCategory,
+    new_category,
     require_same_instance,
-    resolve_proposals,
     write_items,
 )
 from accounting_analytics.results import Result, ResultPart
-from accounting_analytics.schemas import Outcomes, PlanItems, PlanTotals
+from accounting_analytics.schemas import Ledgers, Outcomes, PlanItems, PlanTotals, Proposals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.recategorization.plan_sheet import NewCategory
 
-_CATEGORY = ["updated_category_ledger_id", "updated_category_ledger_name"]
-_TOTALS_BY = {"rule": ["rule"], "category": _CATEGORY}
+_TOTALS_BY = {"rule": ["rule"], "category": [*NEW_CATEGORY]}
 _READABLE = ["description", "amount", "updated_category_ledger_name"]
 _SHOWN = ["datetime", *_READABLE, "rule", "transaction_id"]
 _MAX_ROWS = 20
@@ -263,26 +261,30 @@ class Plan(Result):
         ledgers : DataFrame, optional
             :class:`~accounting_analytics.schemas.Ledgers`. A new category may then be an id, a unique name or a path,
             in ``updated_category_ledger_id`` or ``updated_category_ledger_name``; clear the other, or let both mean
-            the same ledger. Without it both are required, and change together.
+            the same ledger. Without it each id is taken as it is written.
 
         Returns
         -------
         Plan
-            ``notes`` states what was ignored, and with `ledgers` which new categories are parent ledgers.
+            ``notes`` states how many of its rows were hidden, and with `ledgers` which new categories are parent
+            ledgers.
 
         Raises
         ------
         PlanError
             The file is not a plan, or rows are invalid; the message has the row, the column and the reason of each.
         """
-        category = WrittenCategory() if ledgers is None else DiscoveredCategory(ledgers)
-        return cls.from_file(PlanFile.read(path), category)
+        chart = None if ledgers is None else Categories(Ledgers.checked(ledgers), set())
+        return cls.from_file(PlanFile.read(path), chart)
 
     @classmethod
-    def from_file(cls, file: PlanFile, category: NewCategory) -> Self:
-        """Plan of a file that was read, with the new categories that `category` determines."""
-        items = file.items(category)
-        notes = (*file.notes, *category.notes(items["updated_category_ledger_id"]))
+    def from_file(cls, file: PlanFile, chart: Categories | None) -> Self:
+        """Plan of a file that was read, with the new categories that a chart of accounts has, or that are written."""
+        items, notes = file.items(chart), file.notes
+        if chart is not None:
+            hints = {one: chart.parent_hint(one) for one in items[NEW_CATEGORY[0]].unique()}
+            paths = chart.names.path
+            notes += tuple(f"The new category {quote(paths(one))} {hint}" for one, hint in hints.items() if hint)
         return cls(items, instance_id=file.instance_id, notes=notes)
 
     def _parts(self) -> list[ResultPart]:
@@ -327,6 +329,17 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
     """
     require_type(proposals, pd.DataFrame, "proposals", "propose(queue, rules, ledgers) returns them")
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
-    resolved = resolve_proposals(proposals, ledgers)
-    columns = [name for name in PlanItems.dtypes() if name in resolved]
-    return Plan(resolved[columns], instance_id=instance_id, notes=books_notes(proposals))
+    chart = Categories(Ledgers.checked(ledgers), set())
+    cleared = {name: proposals[name].fillna("").astype("str") for name in NEW_CATEGORY if name in proposals}
+    rows = Proposals.checked(proposals.assign(**cleared)[[name for name in Proposals.dtypes() if name in proposals]])
+    columns = (rows[name].tolist() for name in ("transaction_id", *NEW_CATEGORY))
+    found = []
+    for label, transaction_id, ledger_id, name in zip(proposals.index.tolist(), *columns, strict=True):
+        try:
+            found.append(new_category(ledger_id, name, chart))
+        except InputError as error:
+            raise PlanError(f"row {label} of the proposals (transaction {transaction_id}): {error}") from None
+    for place, name in enumerate(NEW_CATEGORY):
+        rows[name] = pd.Series([one[place] for one in found], rows.index, dtype="str")
+    items = rows[[name for name in PlanItems.dtypes() if name in rows]]
+    return Plan(items, instance_id=instance_id, notes=books_notes(proposals))

@@ -82,9 +82,9 @@ def test_all_unusable_names_are_listed(resolved):
         )
     assert "correct these 4 problems" in str(caught.value)
     for text in (
-        "rows 2, 7: updated_category_ledger_name: no discovered ledger matches 'Meels'; did you mean 'Meals'?",
-        "row 4: updated_category_ledger_id 'led_meals' is '",
-        "row 5: updated_category_ledger_id: no discovered ledger matches 'led_nowhere'",
+        "rows 2, 7: no discovered ledger matches 'Meels'; did you mean 'Meals'?",
+        "by updated_category_ledger_id, but 'Rent' by updated_category_ledger_name",
+        "row 5: no discovered ledger matches 'led_nowhere'",
         "reports cash flow and cannot be a category",
     ):
         assert text in str(caught.value)

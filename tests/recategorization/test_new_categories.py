@@ -1,15 +1,15 @@
-"""New categories that an analyst edits in proposals: id, name or path in one column or in both."""
+"""New categories chosen by id, name or path: in proposals and in plan files, and what the books get."""
 
 import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import FrameError, PlanError
-from accounting_analytics.recategorization.plan_sheet import DiscoveredCategory
+from accounting_analytics.categorization.category_ledgers import Categories
+from accounting_analytics.errors import FrameError, InputError, PlanError
+from accounting_analytics.recategorization.plan_sheet import new_category
 from accounting_analytics.schemas import Ledgers
 
 LEDGERS = {
-    # id: name, parent, reports cash flow
     "bank": ("Bank", None, True),
     "expenses": ("Expenses", None, False),
     "meals": ("Meals", "expenses", False),
@@ -17,29 +17,20 @@ LEDGERS = {
     "software": ("Software", "expenses", False),
     "goods": ("Goods", None, False),
     "goods-software": ("Software", "goods", False),
-    "loan": ("Loan", None, False),
 }
 
 
 @pytest.fixture(scope="module")
-def category():
+def chart():
     """Return the categories of a small chart of accounts."""
-    count = len(LEDGERS)
-    columns = {
+    columns = dict.fromkeys(Ledgers.dtypes(), [None] * len(LEDGERS)) | {
         "id": list(LEDGERS),
         "name": [name for name, _, _ in LEDGERS.values()],
-        "type": [None] * count,
-        "sub_type": [None] * count,
-        "debit_credit": [None] * count,
-        "financial_account_type": [ledger_id if ledger_id == "loan" else None for ledger_id in LEDGERS],
         "report_cash_flow": [cash for _, _, cash in LEDGERS.values()],
-        "is_required": [None] * count,
-        "editable": [None] * count,
         "parent_id": [parent for _, parent, _ in LEDGERS.values()],
-        "sort_code": [""] * count,
-        "created_at": [None] * count,
+        "sort_code": [""] * len(LEDGERS),
     }
-    return DiscoveredCategory(Ledgers.from_columns(columns))
+    return Categories(Ledgers.from_columns(columns), set())
 
 
 @pytest.mark.parametrize(
@@ -47,18 +38,15 @@ def category():
     [
         ("meals", "Meals", "meals"),
         ("meals", "", "meals"),
-        ("", "Meals", "meals"),
         ("  ", "expenses:meals", "meals"),
         ("Travel", "", "travel"),
         ("Expenses:Travel", "travel", "travel"),
         ("goods-software", "Software", "goods-software"),  # the name is ambiguous, the id decides
-        ("Software", "Goods:Software", "goods-software"),  # the path decides
-        ("loan", "Loan", "loan"),
     ],
 )
-def test_both_columns_mean_one_ledger(category, ledger_id, name, expected):
+def test_both_columns_mean_one_ledger(chart, ledger_id, name, expected):
     """Each column holds an id, a name or a path, or is empty; the plan gets the id and the name."""
-    assert category.find(ledger_id, name, "row 0") == (expected, LEDGERS[expected][0])
+    assert new_category(ledger_id, name, chart) == (expected, LEDGERS[expected][0])
 
 
 @pytest.mark.parametrize(
@@ -67,27 +55,20 @@ def test_both_columns_mean_one_ledger(category, ledger_id, name, expected):
         (
             "meals",
             "Travel",
-            (
-                "row 0: updated_category_ledger_id 'meals' is 'Expenses:Meals', but updated_category_ledger_name "
-                "'Travel' is 'Expenses:Travel'; write the category in one of the two columns (id, unique name or path) "
-                "and clear the other"
-            ),
+            "'Expenses:Meals' by updated_category_ledger_id, but 'Travel' by updated_category_ledger_name; write one",
         ),
-        ("meals", "Software", "'Software' is 'Expenses:Software' or 'Goods:Software'; write the category"),
-        ("Software", "", "row 0: updated_category_ledger_id: several ledgers match 'Software'"),
-        ("", "Software", "row 0: updated_category_ledger_name: several ledgers match 'Software'"),
-        ("Software", "Software", "several ledgers match 'Software'"),
-        ("meals", "Travle", "updated_category_ledger_name: no discovered ledger matches 'Travle'; did you mean 'Tra"),
-        ("mea1s", "Meals", "updated_category_ledger_id: no discovered ledger matches 'mea1s'; did you mean 'Meals'?"),
-        ("", "", "row 0: there is no new category; write its id, unique name or path, or remove the row"),
-        ("bank", "Bank", "row 0: 'Bank' reports cash flow and cannot be a category"),
-        ("", "bank", "row 0: 'Bank' reports cash flow and cannot be a category"),
+        ("meals", "Travle", "but 'Travle' by updated_category_ledger_name"),
+        ("Software", "", "several ledgers match 'Software'"),
+        ("", "Software", "several ledgers match 'Software'"),
+        ("mea1s", "Meals", "no discovered ledger matches 'mea1s'; did you mean 'Meals'?"),
+        ("", " ", "there is no new category; write its id, unique name or path, or remove the row"),
+        ("bank", "Bank", "'Bank' reports cash flow and cannot be a category"),
     ],
 )
-def test_refused_categories(category, ledger_id, name, message):
+def test_refused_categories(chart, ledger_id, name, message):
     """Unknown, ambiguous, missing and cash ledgers are refused, and columns that disagree."""
-    with pytest.raises(PlanError) as caught:
-        category.find(ledger_id, name, "row 0")
+    with pytest.raises(InputError) as caught:
+        new_category(ledger_id, name, chart)
     assert message in str(caught.value)
 
 
@@ -98,38 +79,43 @@ def proposed(books, rules):
     return ledgers, aa.propose(aa.uncategorized_queue(lines, ledgers), rules, ledgers)
 
 
-def test_edit_of_the_name_alone_is_refused(proposed):
-    """A name that disagrees with the id is refused with the row that was edited, not another of the same ledger."""
+def test_edit_of_the_name_alone_is_refused(proposed, tmp_path):
+    """A name that disagrees with the id is refused with the row that was edited, also in a file."""
     ledgers, proposals = proposed
+    plan = aa.plan_recategorization(proposals, ledgers=ledgers)
+    (label,) = proposals.index[proposals["transaction_id"] == "txn_1"]
     edited = proposals.copy()
-    assert edited["updated_category_ledger_name"].tolist().count("Meals") == 3
-    (label,) = edited.index[edited["transaction_id"] == "txn_1"]
     edited.loc[label, "updated_category_ledger_name"] = "Software"
+    reason = "the new category is 'Meals' by updated_category_ledger_id, but 'Software' by"
     with pytest.raises(PlanError) as caught:
         aa.plan_recategorization(edited, ledgers=ledgers)
-    assert str(caught.value).startswith(f"row {label} of the proposals (transaction txn_1): updated_category_ledger_id")
-    assert "is 'Meals', but updated_category_ledger_name 'Software' is 'Software'" in str(caught.value)
+    assert str(caught.value).startswith(f"row {label} of the proposals (transaction txn_1): {reason}")
+    aa.Plan(plan.frame.assign(updated_category_ledger_name="Software")).save(tmp_path / "plan.csv")
+    with pytest.raises(PlanError) as caught:
+        aa.Plan.load(tmp_path / "plan.csv", ledgers=ledgers)
+    assert f"plan.csv, rows 3, 4, 5: {reason}" in str(caught.value)
+    assert len(aa.Plan.load(tmp_path / "plan.csv")) == 4  # without ledgers the id counts
 
 
-@pytest.mark.parametrize(("column", "other"), [("id", "name"), ("name", "id")])
-@pytest.mark.parametrize("text", ["Software", "software", None])
+@pytest.mark.parametrize(("column", "other", "text"), [("id", "name", "software"), ("name", "id", " Software")])
 def test_correction_reaches_the_books(books, proposed, tmp_path, *, column, other, text):
-    """A category chosen by name or id in either column, with the other cleared, is the one the books get."""
+    """A category chosen by name in either column, with the other cleared, is the one the books get, also by a file."""
     ledgers, proposals = proposed
     edited = proposals.copy()
     label = edited.index[edited["transaction_id"] == "txn_1"]
-    edited.loc[label, f"updated_category_ledger_{column}"] = text or books.software
+    edited.loc[label, f"updated_category_ledger_{column}"] = text
     edited.loc[label, f"updated_category_ledger_{other}"] = None
     plan = aa.plan_recategorization(edited, ledgers=ledgers, instance_id=books.instance)
     row = plan.frame.set_index("transaction_id").loc["txn_1"]
     assert row["updated_category_ledger_id"] == books.software
     assert row["updated_category_ledger_name"] == "Software"
+    plan.save(tmp_path / "plan.csv")
+    (tmp_path / "plan.csv").write_text((tmp_path / "plan.csv").read_text().replace(",led_software,", ",,"))
+    plan = aa.Plan.load(tmp_path / "plan.csv", ledgers=ledgers)
     outcomes = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
     assert set(outcomes["outcome"]) == {"done"}
     lines = books.client.iter_line_entries(books.software, "2025-03-01", "2025-03-31")
-    assert plan.frame.set_index("transaction_id").loc["txn_1", "journal_entry_id"] in {
-        line.journal_entry_id for line in lines
-    }
+    assert row["journal_entry_id"] in {line.journal_entry_id for line in lines}
 
 
 def test_proposals_may_be_saved_as_csv(proposed, tmp_path):

@@ -133,15 +133,6 @@ def test_preview_has_the_nearest_floats(books, build):
     }
 
 
-def test_new_categories_must_be_categories(books, rules):
-    """A new category that is unknown, or is a financial account, is refused."""
-    ledgers, lines = books.load()
-    proposals = aa.propose(aa.uncategorized_queue(lines, ledgers), rules, ledgers)
-    for ledger_id in ("nowhere", books.savings):
-        with pytest.raises(PlanError, match=ledger_id):
-            aa.plan_recategorization(proposals.assign(updated_category_ledger_id=ledger_id), ledgers=ledgers)
-
-
 @pytest.mark.parametrize(
     ("items", "message"),
     [

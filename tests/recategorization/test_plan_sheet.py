@@ -147,18 +147,6 @@ def edited(build, tmp_path):
         (lambda _: "[" * 200_000, "row 1 is not a row of CSV: field larger than field limit"),
         (lambda text: text.replace("2025-03-10", "10.03.2025", 1), "row 2: datetime: '10.03.2025T12:00:00+00"),
         (lambda text: text.replace("2025-03-10T12:00:00+00:00", "######"), "rows 2, 3: datetime: '######' is not"),
-        (lambda text: text.replace(",out,inst", ",out|,inst", 1), "row 2: opposing_ledger_ids: this is not a list"),
-        (
-            lambda text: text.replace(",out,inst", ",x|outer,inst", 1),
-            "row 2: category_ledger_id is not in opposing_ledger_ids",
-        ),
-        (
-            lambda text: text.replace(",out,inst", ',"[""out""]",inst', 1),
-            "row 2: opposing_ledger_ids: the plan was written by an earlier development version; make the plan again",
-        ),
-        (lambda text: text.replace("Name of meals", "Rent", 1), "row 3: ledger 'meals' is named 'Name of meals', but"),
-        (lambda text: text.replace("Name of meals", "Rent", 1), "'Rent' in row 2; one of the two rows was edited"),
-        (lambda text: text.replace("Name of meals", "", 1), "row 2: updated_category_ledger_name is empty; pass"),
         (lambda text: text.replace(",meals,", ",,", 1), "row 2: updated_category_ledger_id is empty; pass ledgers="),
         (lambda text: text + text.splitlines(keepends=True)[1], "rows 2, 4: transaction txn_0 appears twice"),
         (lambda text: text.replace(",meals,Name of", ",out,Name of", 1), "row 2: transaction txn_0 already has its"),
@@ -217,43 +205,6 @@ def _columns_reversed(text):
     return written.getvalue()
 
 
-@pytest.mark.parametrize("cells", ["{meals},Meals", "{meals},", ",meals", "Meals,", "Meals,Meals", ",  MEALS"])
-def test_categories_by_id_or_name(edited, books, cells):
-    """Given the ledgers, an edited row states its new category by id or name, in one column or both."""
-    ledgers, _ = books.load()
-    edited_cells = cells.format(meals=books.meals)
-    plan = edited(lambda text: text.replace("meals,Name of meals", edited_cells), ledgers=ledgers)
-    assert plan.frame["updated_category_ledger_id"].tolist() == [books.meals] * 2
-    assert plan.frame["updated_category_ledger_name"].tolist() == ["Meals"] * 2
-
-
-@pytest.mark.parametrize(
-    ("cells", "message"),
-    [
-        ("nowhere,Meals", "updated_category_ledger_id: no discovered ledger matches 'nowhere'"),
-        (
-            "{meals},Sofware",
-            "updated_category_ledger_name: no discovered ledger matches 'Sofware'; did you mean 'Softw",
-        ),
-        ("{meals},Software", "updated_category_ledger_id '{meals}' is 'Meals', but updated_category_ledger_name 'Soft"),
-        ("{savings},Savings", "'Savings' reports cash flow and cannot be a category"),
-        (",", "there is no new category"),
-    ],
-)
-def test_refused_categories_name_their_line(edited, books, cells, message):
-    """Given the ledgers, the one edited row is refused, whatever the other rows of its ledger state."""
-    ledgers, _ = books.load()
-    ids = {"meals": books.meals, "savings": books.savings}
-
-    def edit(text):
-        first, last = cells.format(**ids), f"{books.meals},Meals"
-        return text.replace("meals,Name of meals", first, 1).replace("meals,Name of meals", last)
-
-    with pytest.raises(PlanError) as caught:
-        edited(edit, ledgers=ledgers)
-    assert f"plan.csv, row 2: {message.format(**ids)}" in str(caught.value)
-
-
 DATE_FORMS = ["%Y-%m-%d %H:%M:%S", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M"]
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16"]
 CELL = st.text(st.characters(codec="utf-8", exclude_characters="|\0"), min_size=1, max_size=8)
@@ -306,7 +257,7 @@ def test_what_a_spreadsheet_saves_loads_to_the_same_items(build, tmp_path_factor
     loaded = aa.Plan.load(file)
     assert list(loaded.items) == [items[one] for one in dict.fromkeys(kept)]
     assert loaded.instance_id == plan.instance_id
-    assert loaded.notes[-1] == "1 other column of the plan file ignored: 'own'."
+    assert loaded.notes == ()
     amounts = plan.frame["amount"].iloc[list(dict.fromkeys(kept))]
     assert loaded.frame["amount"].tolist() == amounts.tolist()
 
