@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pandas as pd
@@ -30,27 +30,25 @@ from accounting_analytics.schemas import LedgerChanges, Ledgers, ReportDifferenc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from decimal import Decimal
 
     from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.periods import Period
-    from accounting_analytics.recategorization.changes import Change
+    from accounting_analytics.recategorization.changes import Change, Outcome
     from accounting_analytics.report_figures import ReportFigures
-
-    Lines = Counter[tuple[str, str]]
-    """Whole minor units by journal entry and ledger, also where they sum to zero."""
 
 _ALL_KNOWN = Trees(set(), set(), set())
 """Each root is a total of its own, also where a tree might be a part of another; a note says so."""
 _MAX_REASONS = 3
 _MAX_LEDGERS = 50
+_FLOW = "net_cash_flow"
 _TITLES = {
     "starting_cash_balance": "starting cash balance",
     "ending_cash_balance": "ending cash balance",
     "starting_balance": "starting balance of {ledger_name}",
     "ending_balance": "ending balance of {ledger_name}",
-    "net_cash_flow": "net cash flow of {ledger_name}",
+    _FLOW: "net cash flow of {ledger_name}",
 }
+"""Figures that are compared, in the order of differences."""
 _BALANCE_CHANGED = "recategorizing cannot change it; another user posted, changed or deleted entries"
 _CHANGED_ELSEWHERE = "another user changed, added or deleted entries"
 _WHAT_TO_DO = (
@@ -59,33 +57,26 @@ _WHAT_TO_DO = (
 )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Effect(Result):
     """Result of :meth:`Plan.preview`, and of :meth:`Effect.check`.
 
     Parameters
     ----------
-    period : Period
-        The period of the reports.
-    changes : DataFrame
-        :class:`~accounting_analytics.schemas.LedgerChanges`: each ledger that changes, before and as predicted; once
-        checked, also what it is after the run, and ledgers that changed otherwise.
-    notes : tuple of str
-        Items that change nothing in the report, and those that cannot be undone individually.
-    differences : DataFrame, optional
-        :class:`~accounting_analytics.schemas.ReportDifferences`: the figures that are not as predicted; None until it
-        is checked.
-    item_counts : tuple of int, optional
-        How many items of the plan are in the books, and how many there are; None where that is not known.
+    plan : tuple of Change
+        The changes of the plan.
+    before : CashFlowReport
+        The report before the run; untagged.
+    after : CashFlowReport, optional
+        The report after the run.
+    outcomes : tuple of Outcome, optional
+        What became of each change; without them all are expected to be done.
     """
 
-    period: Period
-    changes: pd.DataFrame
-    notes: tuple[str, ...] = ()
-    differences: pd.DataFrame | None = None
-    item_counts: tuple[int, int] | None = None
-    _prediction: _Prediction | None = field(default=None, compare=False)
-    _after: CashFlowReport | None = field(default=None, compare=False)
+    plan: tuple[Change, ...]
+    before: CashFlowReport
+    after: CashFlowReport | None = None
+    outcomes: tuple[Outcome, ...] | None = None
 
     @classmethod
     def predict(cls, plan: Sequence[Change], before: CashFlowReport) -> Effect:
@@ -95,19 +86,7 @@ class Effect(Result):
             raise InputError(
                 "a report filtered by tags does not contain all lines; preview the plan on the untagged report"
             )
-        prediction = _Prediction(tuple(plan), before, _Figures.of(before))
-        notes = (*prediction.notes(before.period), *books_notes(before.ledgers))
-        return cls(before.period, prediction.ledgers(), notes, _prediction=prediction)
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The changes."""
-        return self.changes
-
-    @property
-    def as_predicted(self) -> bool | None:
-        """Whether every figure is exactly as predicted; None until it is checked."""
-        return None if self.differences is None else self.differences.empty
+        return cls(tuple(plan), before)
 
     def check(self, after: CashFlowReport, outcomes: pd.DataFrame | None = None) -> Effect:
         """Compare the report after a run with the predicted one.
@@ -140,20 +119,77 @@ class Effect(Result):
             raise InputError(
                 f"both reports must cover one period and be untagged, not {self.period} and {after.period}"
             )
-        prediction, figures, counts = self._known_prediction(), _Figures.of(after), None
-        if outcomes is not None:
-            plan = prediction.plan
-            found = zip(plan, require_outcomes_of(plan, outcomes), strict=True)
-            made = tuple(change for change, outcome in found if outcome in IN_BOOKS or figures.shows(change))
-            prediction, counts = replace(prediction, plan=made), (len(made), len(plan))
-        return replace(
-            self,
-            changes=prediction.ledgers(figures),
-            differences=prediction.differences(figures),
-            item_counts=counts,
-            _prediction=prediction,
-            _after=after,
-        )
+        found = None if outcomes is None else tuple(require_outcomes_of(self.plan, outcomes))
+        return replace(self, after=after, outcomes=found)
+
+    @property
+    def period(self) -> Period:
+        """The period of the reports."""
+        return self.before.period
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The changes."""
+        return self.changes
+
+    @cached_property
+    def changes(self) -> pd.DataFrame:
+        """:class:`~accounting_analytics.schemas.LedgerChanges`: the ledgers that change, before and as predicted.
+
+        Once checked it has what each is after the run, and ledgers that changed otherwise.
+        """
+        before, after = self._before.flows, self._after and self._after.flows
+        listed = {one for one, units in self._moved.items() if units}
+        if after is not None:
+            listed |= {one for one in before.keys() | after.keys() if before[one] != after[one]}
+        return self._table(listed, self._names, before, self._moved, after)
+
+    @cached_property
+    def differences(self) -> pd.DataFrame | None:
+        """:class:`~accounting_analytics.schemas.ReportDifferences`: the figures that are not as predicted.
+
+        Balances come first; None until the effect is checked.
+        """
+        if self._after is None:
+            return None
+        predicted, after = Counter(self._before.amounts), self._after.amounts
+        predicted.update({(_FLOW, one): units for one, units in self._moved.items()})
+        keys = sorted({**predicted, **after}, key=lambda key: list(_TITLES).index(key[0]))
+        rows = [(*key, after[key] - predicted[key]) for key in keys if after[key] != predicted[key]]
+        columns: dict[str, list[Any]] = {
+            "what": [what for what, *_ in rows],
+            "ledger_id": [one for _, one, _ in rows],
+            "ledger_name": [one and self._names.get(one, one) for _, one, _ in rows],
+            "difference": [from_minor_units(units, self.before.scale) for *_, units in rows],
+        }
+        return ReportDifferences.from_columns(columns, self.before.scale, as_decimals=self.before.as_decimals)
+
+    @property
+    def as_predicted(self) -> bool | None:
+        """Whether every figure is exactly as predicted; None until it is checked."""
+        return None if self.differences is None else self.differences.empty
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Items that change nothing in the report, and those that cannot be undone individually."""
+        return (*self._notes_of_items(), *books_notes(self.before.ledgers))
+
+    def _notes_of_items(self) -> Iterator[str]:
+        of_all = count_of(len(self.plan), "item")
+        absent = [one for one in self.plan if one.category_line not in self._before.lines]
+        if absent:
+            yield (
+                f"{len(absent):,} of {of_all} would change nothing in the report of "
+                f"{self.period}, because their lines are outside the period or no longer have the expected category: "
+                f"{name_changes(absent)}."
+            )
+        joining = joining_changes(self.plan)
+        if joining:
+            yield (
+                f"{len(joining):,} of {of_all} would join a part of a split with another "
+                f"part; the parts cannot be distinguished afterwards, so this cannot be undone: {name_changes(joining)}"
+                ". They are refused unless allow_irreversible is set (--allow-irreversible)."
+            )
 
     def totals(self, ledgers: pd.DataFrame) -> pd.DataFrame:
         """Predict the totals at the roots of the chart of accounts, such as all expenses.
@@ -175,7 +211,20 @@ class Effect(Result):
             `ledgers` is of another type.
         """
         require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
-        return self._known_prediction().roots(Ledgers.checked(ledgers))
+        tree = LedgerTree.from_frame(Ledgers.checked(ledgers))
+        before, changes = (tree.totals(own, _ALL_KNOWN) for own in (self._before.flows, self._moved))
+        roots = {tree.hierarchy.root(one) for one in self._moved}
+        totals = self._table(roots, tree.names, {**before, **self._before.totals}, changes)
+        known = tree.names.keys() - tree.without_known_parent
+        unknown = [
+            tree.names.get(one, one) for one in self._moved if not {one, *tree.hierarchy.ancestors(one)} <= known
+        ]
+        note = (
+            f"The parents of {count_of(len(unknown), 'ledger')} to be changed are not known, so each is a total of its "
+            f"own, and the totals above them may be incomplete: {join_ids(unknown)}."
+        )
+        totals.attrs["notes"] = (note,) if unknown else ()
+        return totals
 
     def raise_for_unexpected(self) -> None:
         """Raise if the report changed otherwise than predicted.
@@ -190,15 +239,14 @@ class Effect(Result):
         if not reasons:
             return
         more = f" (and {len(reasons) - _MAX_REASONS:,} more)" if len(reasons) > _MAX_REASONS else ""
-        state = f"{self._items_in_books()}, but " if self.item_counts else ""
+        state = "" if self.outcomes is None else f"{self._items_in_books()}, but "
         raise BooksDoNotTieError(
             f"{state}the report of {self.period} did not change as planned: {'; '.join(reasons[:_MAX_REASONS])}{more}. "
             f"{_WHAT_TO_DO}"
         )
 
     def _items_in_books(self) -> str:
-        made, count = self.item_counts or (0, 0)
-        return f"{made:,} of {count_of(count, 'item')} in the books"
+        return f"{len(self._made):,} of {count_of(len(self.plan), 'item')} in the books"
 
     def summary(self) -> str:
         """One line: how many ledgers change, and once checked whether all figures are as predicted."""
@@ -209,27 +257,30 @@ class Effect(Result):
         verdict = f"{count_of(len(self.differences), 'figure differs', 'figures differ')} from the prediction"
         if self.differences.empty:
             verdict = "every figure is as predicted, to the last digit"
-        is_partial = self.item_counts is not None and self.item_counts[0] < self.item_counts[1]
-        state = f"{self._items_in_books()}; " if is_partial else ""
+        state = f"{self._items_in_books()}; " if len(self._made) < len(self.plan) else ""
         return f"{title}: {state}{count_of(changed, 'ledger')} changed; {verdict}."
 
     def reasons(self) -> list[str]:
         """One sentence for each figure that differs, balances first."""
-        found = ReportDifferences.without_rows() if self.differences is None else self.differences
-        columns = ("what", "ledger_name", "difference")
-        return [_reason(*row) for row in _rows(ReportDifferences.exact(found).frame, *columns)]
+        if self.differences is None:
+            return []
+        rows = _rows(ReportDifferences.exact(self.differences).frame, "what", "ledger_name", "difference")
+        return [
+            f"{_TITLES[what].format(ledger_name=name)}: {format_amount(difference.copy_abs())} "
+            f"{'more' if difference > 0 else 'less'} than predicted: "
+            f"{_CHANGED_ELSEWHERE if what == _FLOW else _BALANCE_CHANGED}"
+            for what, name, difference in rows
+        ]
 
     def _parts(self) -> Iterator[ResultPart]:
         """Show each ledger before, predicted and after, whose lines unfold, and each difference."""
         exact = LedgerChanges.exact(self.changes).frame
-        prediction, after = self._prediction, self._after
-        html = None if prediction is None else lambda: prediction.html(exact["ledger_id"], after)
         amounts = [name for name in ("before", "predicted", "after") if name in exact]
         lines = [
             f"- {row['name']}: {', '.join(f'{format_amount(row[name])} {name}' for name in amounts)}"
             for row in exact.to_dict("records")
         ]
-        yield ResultPart(lines, exact.drop(columns="ledger_id"), rest="ledgers; .frame has all", html=html)
+        yield ResultPart(lines, html=self._html)
         reasons = self.reasons()
         table = pd.DataFrame({"not as predicted": reasons})
         yield ResultPart([f"- {reason}" for reason in reasons], table, rest="reasons; .reasons() has all")
@@ -242,47 +293,147 @@ class Effect(Result):
             "differences": self.differences,
         }
 
-    def _known_prediction(self) -> _Prediction:
-        if self._prediction is None:
-            raise InputError("this effect was not made by Plan.preview(before), so it cannot be checked")
-        return self._prediction
+    def _html(self) -> str:
+        """Write the ledgers as a table whose amounts unfold: lines of the reports, and those that the plan moves."""
+        reports = {"before": self.before.figures} | ({"after": self.after.figures} if self.after else {})
+        rows = []
+        for one in self.changes["ledger_id"].tolist()[:_MAX_LEDGERS]:
+            name = self._names.get(one, one)
+            before, *after = (_own(report, column, one, name) for column, report in reports.items())
+            change = replace(
+                before,
+                key=f"{one}{KEY_SEPARATOR}change",
+                label=f"{name}, change",
+                units=self._moved[one],
+                calculation="the lines that the plan moves",
+                _load_entries=partial(self._moved_entries, one),
+            )
+            terms = [("+", before), ("+", change)]
+            predicted = figure_of_terms(f"{one}{KEY_SEPARATOR}predicted", f"{name}, predicted", terms)
+            rows.append((name, [before, change, predicted, *after]))
+        table = table_of_figures(
+            "Net cash flow by ledger",
+            [str(self.period)],
+            ["Before", "Change", "Predicted", *(["After"] if self.after else [])],
+            rows,
+            entries_behind(rows),
+            scale=self.before.scale,
+            call="effect.frame",
+            name=lambda one: self._names.get(one, one),
+        )
+        return figure_table_html(table) if rows else ""
+
+    def _moved_entries(self, ledger_id: str) -> pd.DataFrame:
+        """Lines that the plan moves to a ledger, less those that it moves from it."""
+        lines = self._moved_lines
+        out_of = lines[lines["ledger_id"] == ledger_id]
+        both = [lines[lines["updated_ledger_id"] == ledger_id], out_of.assign(figure_amount=-out_of["figure_amount"])]
+        return pd.concat(both, ignore_index=True).drop(columns="updated_ledger_id")
+
+    @cached_property
+    def _moved_lines(self) -> pd.DataFrame:
+        """Lines that the plan moves, each with the ledger that it moves it to."""
+        updated, flows = updated_lines(self._made), self._before.flows
+        ledgers = flows.keys() & {ledger_id for _, ledger_id in updated}
+        units = sum(flows[one] for one in ledgers)
+        lines = self.before.entries_of(ledgers, from_minor_units(units, self.before.scale))
+        targets = [updated.get(key) for key in zip(lines["journal_entry_id"], lines["ledger_id"], strict=True)]
+        return lines.assign(updated_ledger_id=pd.Series(targets, dtype="str")).dropna(subset="updated_ledger_id")
+
+    @cached_property
+    def _before(self) -> _Figures:
+        return _Figures.of(self.before)
+
+    @cached_property
+    def _after(self) -> _Figures | None:
+        return None if self.after is None else _Figures.of(self.after)
+
+    @cached_property
+    def _made(self) -> tuple[Change, ...]:
+        """The changes that are predicted: those that the outcomes or the report after show to be in the books."""
+        if self.outcomes is None or self._after is None:
+            return self.plan
+        found = zip(self.plan, self.outcomes, strict=True)
+        return tuple(one for one, outcome in found if outcome in IN_BOOKS or self._after.shows(one))
+
+    @cached_property
+    def _moved(self) -> Counter[str]:
+        """Change of the net cash flow of each ledger that the plan moves lines from or to."""
+        updated, moved = updated_lines(self._made), Counter[str]()
+        for (entry, ledger_id), units in self._before.lines.items():
+            if (entry, ledger_id) in updated:
+                moved[ledger_id] -= units
+                moved[updated[entry, ledger_id]] += units
+        return moved
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """Names of the ledgers of the plan and of the reports; those of the reports are certain."""
+        planned = {change.updated_category_ledger_id: change.updated_category_ledger_name for change in self.plan}
+        return planned | self._before.names | (self._after.names if self._after else {})
+
+    def _table(
+        self,
+        ledger_ids: Iterable[str],
+        names: Mapping[str, str],
+        before: Mapping[str, int | None],
+        changes: Mapping[str, int | None],
+        after: Mapping[str, int] | None = None,
+    ) -> pd.DataFrame:
+        """Tabulate ledgers, the largest predicted decrease first; where a mapping lacks one, it is zero."""
+        rows = sorted((changes.get(one) or 0, one, before.get(one) or 0) for one in ledger_ids)
+        units = {
+            "before": [first for _, _, first in rows],
+            "change": [change for change, _, _ in rows],
+            "predicted": [first + change for change, _, first in rows],
+        }
+        if after is not None:
+            units["after"] = [after.get(one, 0) for _, one, _ in rows]
+        scale, as_decimals = self.before.scale, self.before.as_decimals
+        columns: dict[str, list[Any]] = {
+            "ledger_id": [one for _, one, _ in rows],
+            "name": [names.get(one, one) for _, one, _ in rows],
+            **{name: [from_minor_units(one, scale) for one in column] for name, column in units.items()},
+        }
+        return LedgerChanges.from_columns(columns, scale, as_decimals=as_decimals)
 
 
 class _Figures(NamedTuple):
     """Figures of a report in whole minor units, and the names of its ledgers.
 
-    `totals` are those that the report states. A balance is found by its kind and its account; None means all accounts.
+    `amounts` are found by kind and ledger, which is None for the sum of all accounts; `totals` are those that the
+    report states; `lines` are found by journal entry and ledger, also where they sum to zero.
     """
 
-    lines: Lines
-    flows: Counter[str]
+    amounts: Counter[tuple[str, str | None]]
     totals: dict[str, int]
-    balances: Counter[tuple[str, str | None]]
+    lines: Counter[tuple[str, str]]
     names: dict[str, str]
 
     @classmethod
     def of(cls, report: CashFlowReport) -> Self:
         """Read the figures of a report."""
         exact, scale = report.exact(), report.scale
-        found = cls(Counter(), Counter(), {}, Counter(), {})
-        for ledger_id, name, flow, total_flow in _rows(
-            exact.ledgers, "ledger_id", "name", "net_cash_flow", "total_net_cash_flow"
-        ):
-            found.names[ledger_id] = name
-            found.flows[ledger_id] = to_minor_units(flow, scale)
-            if not pd.isna(total_flow):
-                found.totals[ledger_id] = to_minor_units(total_flow, scale)
-        for entry, ledger_id, amount in _rows(exact.lines, "journal_entry_id", "ledger_id", "amount"):
-            found.lines[entry, ledger_id] += to_minor_units(amount, scale)
+        found = cls(Counter(), {}, Counter(), {})
         for what in ("starting_cash_balance", "ending_cash_balance"):
-            found.balances[what, None] = to_minor_units(getattr(exact, what), scale)
-        for what in ("starting_balance", "ending_balance"):
-            for ledger_id, name, balance in _rows(
-                getattr(exact, f"{what}s"), "ledger_id", "ledger_name", "cash_balance"
-            ):
-                found.names.setdefault(ledger_id, name)
-                found.balances[what, ledger_id] = to_minor_units(balance, scale)
+            found.amounts[what, None] = to_minor_units(getattr(exact, what), scale)
+        tables = {"starting_balance": exact.starting_balances, "ending_balance": exact.ending_balances}
+        balances = {what: _rows(one, "ledger_id", "ledger_name", "cash_balance") for what, one in tables.items()}
+        for what, rows in {**balances, _FLOW: _rows(exact.ledgers, "ledger_id", "name", _FLOW)}.items():
+            for one, name, amount in rows:
+                found.names[one] = name
+                found.amounts[what, one] = to_minor_units(amount, scale)
+        stated = exact.ledgers.dropna(subset="total_net_cash_flow")
+        for one, total in _rows(stated, "ledger_id", "total_net_cash_flow"):
+            found.totals[one] = to_minor_units(total, scale)
+        for entry, one, amount in _rows(exact.lines, "journal_entry_id", "ledger_id", "amount"):
+            found.lines[entry, one] += to_minor_units(amount, scale)
         return found
+
+    @property
+    def flows(self) -> Counter[str]:
+        """Net cash flow of each ledger."""
+        return Counter({one: units for (what, one), units in self.amounts.items() if what == _FLOW and one is not None})
 
     def shows(self, change: Change) -> bool:
         """Whether the lines are as a change makes them."""
@@ -290,191 +441,12 @@ class _Figures(NamedTuple):
         return change.category_line not in self.lines and (entry, change.updated_category_ledger_id) in self.lines
 
 
-@dataclass(frozen=True)
-class _Prediction:
-    """The changes of a plan, and the report that they change, with its figures."""
-
-    plan: tuple[Change, ...]
-    report: CashFlowReport
-    before: _Figures
-
-    @cached_property
-    def changes(self) -> Counter[str]:
-        """Change of the net cash flow of each ledger that the plan moves lines from or to."""
-        updated, moved = updated_lines(self.plan), Counter[str]()
-        for (entry, ledger_id), units in self.before.lines.items():
-            if (entry, ledger_id) in updated:
-                moved[ledger_id] -= units
-                moved[updated[entry, ledger_id]] += units
-        return moved
-
-    def ledgers(self, after: _Figures | None = None) -> pd.DataFrame:
-        """Tabulate the ledgers that are predicted to change, and those that changed where `after` is known."""
-        before, changes = self.before.flows, self.changes
-        listed = {one for one in changes if changes[one]}
-        if after is None:
-            return self._table(listed, self._names(), before, changes)
-        listed.update(_differing(before, after.flows))
-        return self._table(listed, self._names() | after.names, before, changes, after.flows)
-
-    def roots(self, chart: pd.DataFrame) -> pd.DataFrame:
-        """Tabulate the root above each ledger that changes, with its total."""
-        tree = LedgerTree.from_frame(chart)
-        sums = (tree.totals(own, _ALL_KNOWN) for own in (self.before.flows, self.changes))
-        before, changes = (Counter({one: units or 0 for one, units in own.items()}) for own in sums)
-        roots = {tree.hierarchy.root(one) for one in self.changes}
-        totals = self._table(roots, tree.names, Counter({**before, **self.before.totals}), changes)
-        known = tree.names.keys() - tree.without_known_parent
-        unknown = [
-            tree.names.get(one, one) for one in self.changes if not {one, *tree.hierarchy.ancestors(one)} <= known
-        ]
-        note = (
-            f"The parents of {count_of(len(unknown), 'ledger')} to be changed are not known, so each is a total of its "
-            f"own, and the totals above them may be incomplete: {join_ids(unknown)}."
-        )
-        totals.attrs["notes"] = (note,) if unknown else ()
-        return totals
-
-    def differences(self, after: _Figures) -> pd.DataFrame:
-        """Tabulate what differs from the prediction, balances first."""
-        names, predicted = self._names() | after.names, Counter(self.before.flows)
-        predicted.update(self.changes)
-        found = [
-            *((*key, self.before.balances[key], after.balances[key]) for key in self.before.balances | after.balances),
-            *(("net_cash_flow", one, predicted[one], after.flows[one]) for one in names),
-        ]
-        rows = [(what, one, units - expected) for what, one, expected, units in found if units != expected]
-        columns: dict[str, list[Any]] = {
-            "what": [what for what, *_ in rows],
-            "ledger_id": [one for _, one, _ in rows],
-            "ledger_name": [one and names.get(one, one) for _, one, _ in rows],
-            "difference": [from_minor_units(units, self.report.scale) for *_, units in rows],
-        }
-        return ReportDifferences.from_columns(columns, self.report.scale, as_decimals=self.report.as_decimals)
-
-    def notes(self, period: Period) -> Iterator[str]:
-        """Sentences about items that change nothing, or that cannot be undone."""
-        absent = [one for one in self.plan if one.category_line not in self.before.lines]
-        if absent:
-            yield (
-                f"{len(absent):,} of {count_of(len(self.plan), 'item')} would change nothing in the report of "
-                f"{period}, because their lines are outside the period or no longer have the expected category: "
-                f"{name_changes(absent)}."
-            )
-        merging = joining_changes(self.plan)
-        if merging:
-            yield (
-                f"{len(merging):,} of {count_of(len(self.plan), 'item')} would join a part of a split with another "
-                f"part; the parts cannot be distinguished afterwards, so this cannot be undone: {name_changes(merging)}"
-                ". They are refused unless allow_irreversible is set (--allow-irreversible)."
-            )
-
-    def html(self, ledger_ids: Iterable[str], after: CashFlowReport | None) -> str:
-        """Write the ledgers as a table whose amounts unfold: lines of the reports, and those that the plan moves."""
-        last_figures = after.figures if after else None
-        names = self._names() | (last_figures.names if last_figures else {})
-        rows = []
-        for one in list(ledger_ids)[:_MAX_LEDGERS]:
-            name = names.get(one, one)
-            before = _of_report(self._figures, one, "before", name)
-            change = self._change(one, name)
-            predicted = figure_of_terms(
-                f"{one}{KEY_SEPARATOR}predicted", f"{name}, predicted", [("+", before), ("+", change)]
-            )
-            last = [] if last_figures is None else [_of_report(last_figures, one, "after", name)]
-            rows.append((name, [before, change, predicted, *last]))
-        table = table_of_figures(
-            "Net cash flow by ledger",
-            [str(self.report.period)],
-            ["Before", "Change", "Predicted", *(["After"] if after else [])],
-            rows,
-            entries_behind(rows),
-            scale=self.report.scale,
-            call="effect.frame",
-            name=lambda one: names.get(one, one),
-        )
-        return figure_table_html(table) if rows else ""
-
-    @cached_property
-    def _figures(self) -> ReportFigures:
-        """Figures of the report, whose amounts are converted once."""
-        return self.report.figures
-
-    def _change(self, ledger_id: str, name: str) -> Figure:
-        """Figure of the lines that the plan moves to a ledger, less those that it moves from it."""
-
-        def moved() -> pd.DataFrame:
-            entries, into = self._moved_entries, self._moved_entries["updated_ledger_id"] == ledger_id
-            out_of = entries[entries["ledger_id"] == ledger_id]
-            both = [entries[into], out_of.assign(figure_amount=-out_of["figure_amount"])]
-            return pd.concat(both, ignore_index=True).drop(columns="updated_ledger_id")
-
-        return Figure(
-            f"{ledger_id}{KEY_SEPARATOR}change",
-            f"{name}, change",
-            self.changes[ledger_id],
-            "the lines that the plan moves",
-            scale=self.report.scale,
-            as_decimals=self.report.as_decimals,
-            _load_entries=moved,
-        )
-
-    @cached_property
-    def _moved_entries(self) -> pd.DataFrame:
-        """Lines that the plan moves, each with the ledger that it moves it to."""
-        updated, figures = updated_lines(self.plan), self._figures
-        ledgers = {ledger_id for _, ledger_id in updated} & figures.names.keys()
-        found = [figures.figure(f"{OWN}{one}").entries for one in sorted(ledgers)]
-        lines = pd.concat(found, ignore_index=True) if found else figures.lines.assign(figure_amount=0)
-        targets = [updated.get(key) for key in zip(lines["journal_entry_id"], lines["ledger_id"], strict=True)]
-        return lines.assign(updated_ledger_id=pd.Series(targets, dtype="str")).dropna(subset="updated_ledger_id")
-
-    def _names(self) -> dict[str, str]:
-        """Names of the ledgers of the plan and of the report; those of the report are certain."""
-        planned = {change.updated_category_ledger_id: change.updated_category_ledger_name for change in self.plan}
-        return planned | self.before.names
-
-    def _table(
-        self,
-        ledger_ids: Iterable[str],
-        names: Mapping[str, str],
-        before: Counter[str],
-        changes: Counter[str],
-        after: Counter[str] | None = None,
-    ) -> pd.DataFrame:
-        """Tabulate ledgers, the largest predicted decrease first."""
-        ids = sorted(ledger_ids, key=lambda one: (changes[one], one))
-        units = {
-            "before": [before[one] for one in ids],
-            "change": [changes[one] for one in ids],
-            "predicted": [before[one] + changes[one] for one in ids],
-        }
-        if after is not None:
-            units["after"] = [after[one] for one in ids]
-        amounts = {name: [from_minor_units(one, self.report.scale) for one in column] for name, column in units.items()}
-        columns: dict[str, list[Any]] = {"ledger_id": ids, "name": [names.get(one, one) for one in ids], **amounts}
-        return LedgerChanges.from_columns(columns, self.report.scale, as_decimals=self.report.as_decimals)
-
-
-def _of_report(figures: ReportFigures, ledger_id: str, column: str, name: str) -> Figure:
+def _own(figures: ReportFigures, column: str, ledger_id: str, name: str) -> Figure:
     """Net cash flow of a ledger in a report; zero where the report does not list it."""
     key, label = f"{ledger_id}{KEY_SEPARATOR}{column}", f"{name}, {column}"
     if ledger_id in figures.names:
         return replace(figures.figure(f"{OWN}{ledger_id}"), key=key, label=label, selections=())
     return Figure(key, label, 0, "the report has no lines of it", scale=figures.scale, as_decimals=figures.as_decimals)
-
-
-def _reason(what: str, name: str | None, difference: Decimal) -> str:
-    """State how much a figure differs, and what that means."""
-    side = "more" if difference > 0 else "less"
-    cause = _CHANGED_ELSEWHERE if what == "net_cash_flow" else _BALANCE_CHANGED
-    title = _TITLES[what].format(ledger_name=name)
-    return f"{title}: {format_amount(difference.copy_abs())} {side} than predicted: {cause}"
-
-
-def _differing(one: Counter[Any], other: Counter[Any]) -> list[Any]:
-    """Keys whose units differ."""
-    return [key for key in {**one, **other} if one[key] != other[key]]
 
 
 def _rows(table: pd.DataFrame, *names: str) -> Iterator[tuple[Any, ...]]:
