@@ -79,6 +79,7 @@ _MAX_ROUNDS = 3
 _MAX_LOST = 10
 """A batch stops after this many lost changes in a row; if none of the batch is done by then, the run stops."""
 _OF_THIS_RUN = frozenset({Response.CONFIRMED, Response.LOST, Response.REFUSED, Response.REFUSED_NOW})
+_CAN_BE_SENT = frozenset({Response.NOT_SENT, Response.LOST, Response.REFUSED_NOW})
 _NOT_IN_BOOKS = frozenset({Outcome.NOT_DONE, Outcome.REFUSED, Outcome.CHANGED_ELSEWHERE})
 _SENT_AGAIN = "sent again: a response was lost, and the books did not show the change"
 _JOINS = (
@@ -107,34 +108,33 @@ _LEFT_ALONE = {
 class _State:
     """What is known of a change: the response, and what the books showed when they were last read, at `read_at`.
 
-    `failure` is why the last request was lost or refused, `unread` why the books could not be read, and `forbidden` why
-    the change may not be sent. `is_final` is whether it may not be sent again.
+    `is_sent_again` is whether an earlier response was lost. `failure` is why the change was lost, refused or not sent,
+    `unread` why the books could not be read, and `forbidden` why the change may not be sent.
     """
 
     change: Change
     response: Response
     forbidden: str = ""
-    read_at: dt.datetime = _NEVER
+    is_sent_again: bool = False
     shown: Shown = Shown.UNREAD
     categories: frozenset[str] = frozenset()
+    read_at: dt.datetime = _NEVER
     failure: str = ""
     unread: str = ""
-    is_final: bool = False
-    is_sent_again: bool = False
 
     @property
     def is_pending(self) -> bool:
         """Whether the change is to be sent, for the first time or again."""
-        can_be_sent = self.response in {Response.NOT_SENT, Response.LOST, Response.REFUSED_NOW}
-        return self.shown == Shown.PREVIOUS and can_be_sent and not self.is_final and not self.forbidden
+        return self.shown == Shown.PREVIOUS and self.response in _CAN_BE_SENT and not self.forbidden
 
-    def outcome(self, attempts: Attempts, *, not_sent: str = "") -> FoundOutcome:
-        """Outcome by the table; `not_sent` is why a change that would be sent is not."""
-        outcome = OUTCOMES[self.response][self.shown]
+    def outcome(self, attempts: Attempts) -> FoundOutcome:
+        """Outcome by the table; a refusal does not show that an earlier request is not carried out."""
+        is_lost = self.is_sent_again and self.response != Response.CONFIRMED
+        outcome = OUTCOMES[Response.LOST if is_lost else self.response][self.shown]
         if outcome == Outcome.WOULD_CHANGE:
             if self.forbidden:
                 return FoundOutcome(Outcome.REFUSED, self.forbidden)
-            return FoundOutcome(Outcome.NOT_DONE, f"not sent: {not_sent}") if not_sent else FoundOutcome(outcome)
+            return FoundOutcome(Outcome.NOT_DONE, self.failure) if self.failure else FoundOutcome(outcome)
         is_there = self.change.category_ledger_id in self.categories
         was_done = self.response == Response.CONFIRMED_EARLIER
         reason = self._reason()
@@ -150,7 +150,9 @@ class _State:
             Shown.ANOTHER: describe_categories(self.categories),
             Shown.UNCLEAR: _UNCLEAR,
             Shown.ABSENT: no_transaction(self.change),
-            Shown.UNREAD: self.unread,
+            Shown.UNREAD: f"not read back: {self.unread}"
+            if self.response in _OF_THIS_RUN
+            else f"not sent: {self.unread}; its category was not read",
         }[self.shown]
         again = _SENT_AGAIN if self.is_sent_again else ""
         response = self.failure or _RESPONSES.get(self.response, "") if shown else ""
@@ -160,15 +162,13 @@ class _State:
 class _PlanRun(NamedTuple):
     """A run that changes the books.
 
-    `planned` are the changes of each journal entry, `forbidden` those that may not be sent, and why; `names` are those
-    of the categories that are replaced.
+    `planned` are the changes of each journal entry, `names` those of the categories that are replaced.
     """
 
     client: LedgerClient
     journal: Journal
     modified_by: str | None
     planned: Mapping[str, Sequence[Change]]
-    forbidden: Mapping[Change, str]
     names: Mapping[str, str]
 
 
@@ -234,9 +234,7 @@ def apply_plan(
     """
     _require_client_and_plan(client, plan, "local books cannot change the service: connect to it")
     for name, value in (("confirm", confirm), ("allow_irreversible", allow_irreversible)):
-        if not isinstance(value, bool):
-            msg = f"{name} must be True or False, not {value!r}; nothing was sent"  # the text "False" is true
-            raise InputError(msg)
+        require_type(value, bool, name, 'pass True or False: the text "False" is true')
     if modified_by is not None:
         user_name(modified_by, "modified_by")
     items = plan.items
@@ -251,21 +249,28 @@ def apply_plan(
         return outcomes_frame({state.change: state.outcome(earlier) for state in states})
     names = find_ledgers(client, [item.category_ledger_id for item in items], days_of(items)).names
     found: dict[Change, FoundOutcome] = {}
-    stopped: str | None = None
+    stopped = ""
     with (
         open_journal(journal, plan.plan_id, instance_id=client.instance_id, base_url=client.base_url) as opened,
         progress_bar(progress, total=len(items), desc="recategorize", unit=" items") as bar,
     ):
-        run = _PlanRun(client, opened, modified_by, planned, forbidden, names)
+        run = _PlanRun(client, opened, modified_by, planned, names)
         for batch in _batches(items):
+            states = _states_before(batch, opened.attempts, forbidden)
             try:
-                outcomes, stopped = _apply_batch(run, batch, stopped, is_first=not found)
+                stopped = _apply_batch(run, states, stopped, is_first=not found)
             except _STOPPING as error:
                 reason = f"the run stopped. The journal {opened.path} records what is done"
                 raise with_context(error, f"{reason}: run again with the same journal") from None
-            found |= outcomes
+            found |= _record_outcomes(opened, states)
             bar.update(len(batch))
-        _record_end(opened, found)
+        not_sent = [change for change in found if change not in opened.attempts]
+        opened.append(
+            "end",
+            sent=len(found) - len(not_sent),
+            not_sent=sum(found[change].outcome in IN_BOOKS for change in not_sent),
+            outcomes=Counter(outcome for outcome, _ in found.values()),
+        )
     return outcomes_frame(found, items)
 
 
@@ -308,7 +313,7 @@ def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None 
     if journal is None:
         unknown = "whether a change was sent is not known without the journal that the plan was applied with"
         unchanged = FoundOutcome(Outcome.UNKNOWN, f"{_UNCHANGED}; {unknown}")
-    states = [_State(item, _journalled_response(item, attempts)) for item in plan.items]
+    states = [_State(item, attempts.response(item)) for item in plan.items]
     _read(client, states, changes_by_entry(plan.items), attempts)
     if journal is not None:  # with the attempts that were made in the meantime
         attempts = read_attempts(journal, plan.plan_id, instance_id=client.instance_id, must_exist=True)
@@ -332,17 +337,10 @@ def _require_client_and_plan(client: object, plan: object, why_no_books: str) ->
         plan.require_instance(client.instance_id)
 
 
-def _journalled_response(change: Change, attempts: Attempts) -> Response:
-    """Response to a change that a journal states."""
-    if attempts.has_done(change):
-        return Response.CONFIRMED
-    return Response.LOST if change in attempts else Response.NOT_SENT
-
-
 def _states_before(changes: Sequence[Change], earlier: Attempts, forbidden: Mapping[Change, str]) -> list[_State]:
     """States of changes before a run, by what earlier runs with its journal did."""
     of_earlier_runs = {Response.CONFIRMED: Response.CONFIRMED_EARLIER, Response.LOST: Response.LOST_EARLIER}
-    responses = (_journalled_response(change, earlier) for change in changes)
+    responses = (earlier.response(change) for change in changes)
     return [
         _State(change, of_earlier_runs.get(response, response), forbidden.get(change, ""))
         for change, response in zip(changes, responses, strict=True)
@@ -361,49 +359,44 @@ def _read(
         state.categories, state.read_at = now or frozenset(), read_at
 
 
-def _apply_batch(
-    run: _PlanRun, batch: Sequence[Change], stopped: str | None, *, is_first: bool
-) -> tuple[dict[Change, FoundOutcome], str | None]:
-    """Apply a batch, unless the run has stopped; return its outcomes, and why the run has stopped, if it has."""
-    attempts = run.journal.attempts
-    states = _states_before(batch, attempts, run.forbidden)
+def _try_to_read(run: _PlanRun, states: Sequence[_State]) -> str:
+    """Read from the books what they show of each change; return why they cannot be read, if they cannot."""
     try:
-        if stopped is None:
-            _read(run.client, states, run.planned, attempts)
+        _read(run.client, states, run.planned, run.journal.attempts)
     except ServiceError as error:
-        if is_first or isinstance(error, _STOPPING):
+        if isinstance(error, _STOPPING):
             raise
-        stopped = str(error)
-    if stopped is None:
-        stopped, why = _send_batch(run, states)
-    else:
-        why = stopped
         for state in states:
-            state.unread = f"not sent: {why}; its category was not read"
-    outcomes = {state.change: state.outcome(attempts, not_sent=why) for state in states}
-    for state in states:
-        was_found = state.response == Response.LOST_EARLIER and state.shown == Shown.NEW
-        if was_found or state.response in _OF_THIS_RUN:
-            run.journal.append("outcome", state.change, **outcomes[state.change]._asdict())
-    run.journal.sync()
-    return outcomes, stopped
+            state.shown, state.unread = Shown.UNREAD, str(error)
+        return str(error)
+    return ""
 
 
-def _send_batch(run: _PlanRun, states: Sequence[_State]) -> tuple[str | None, str]:
-    """Send what is pending and read it back, in rounds; return why the run has stopped, if it has, and a last failure.
+def _apply_batch(run: _PlanRun, states: Sequence[_State], stopped: str, *, is_first: bool) -> str:
+    """Read, send what is pending and read it back, in rounds; return why the run has stopped, if it has.
 
     What was sent before comes last, so that failing changes do not keep the others from being sent.
     """
-    rounds, stopped, failure = _MAX_ROUNDS, None, ""
-    while rounds and stopped is None and (pending := [state for state in states if state.is_pending]):
+    if is_first:
+        _read(run.client, states, run.planned, run.journal.attempts)
+    elif stopped:
+        for state in states:
+            state.unread = stopped
+    else:
+        stopped = _try_to_read(run, states)
+    rounds, failure = _MAX_ROUNDS, ""
+    while rounds and not stopped and (pending := [state for state in states if state.is_pending]):
         sent = _send_some(run, sorted(pending, key=lambda state: state.response != Response.NOT_SENT))
         failure = next((state.failure for state in reversed(sent) if state.failure), failure)
-        stopped = _read_back(run, sent)
+        stopped = _try_to_read(run, sent)
         rounds -= all(state.is_pending for state in sent)
-    is_any_done = any(state.response == Response.CONFIRMED for state in states)
-    if sum(state.is_pending for state in states) >= _MAX_LOST and not is_any_done:
+    left = [state for state in states if state.is_pending]
+    if len(left) >= _MAX_LOST and not any(state.response == Response.CONFIRMED for state in states):
         stopped = stopped or failure
-    return stopped, stopped or failure
+    for state in left:
+        if state.response == Response.NOT_SENT:
+            state.failure = f"not sent: {stopped or failure}"
+    return stopped
 
 
 def _send_some(run: _PlanRun, pending: Sequence[_State]) -> list[_State]:
@@ -411,41 +404,25 @@ def _send_some(run: _PlanRun, pending: Sequence[_State]) -> list[_State]:
 
     Reading the categories afterwards waits for the rate limit.
     """
-    sent: list[_State] = []
     lost = 0
-    for state in pending:
-        response = _send(run, state)
-        sent.append(state)
-        lost = lost + 1 if response == Response.LOST else 0
-        if lost == _MAX_LOST or response == Response.REFUSED_NOW:
-            break
-    run.journal.sync()
-    return sent
+    for count, state in enumerate(pending, start=1):
+        _send(run, state)
+        lost = lost + 1 if state.response == Response.LOST else 0
+        if lost == _MAX_LOST or state.response == Response.REFUSED_NOW:
+            return list(pending[:count])
+    return list(pending)
 
 
-def _send(run: _PlanRun, state: _State) -> Response:
+def _send(run: _PlanRun, state: _State) -> None:
     """Record the intent on disk, send the change once, record the response."""
-    change, was_lost = state.change, state.response == Response.LOST
-    state.is_sent_again = was_lost
+    change = state.change
     intent = change._replace(
         opposing_ledger_ids=LIST_SEPARATOR.join(sorted(state.categories)),
         category_ledger_name=run.names.get(change.category_ledger_id, ""),
     )
     run.journal.append("intent", intent, modified_by=run.modified_by)
-    run.journal.sync()
-    response, error = _request(run, change)
-    state.failure = "" if error is None else str(error)
-    run.journal.append("response", change, response=response, reason=state.failure)
-    if isinstance(error, _STOPPING):
-        raise error
-    state.is_final = response == Response.REFUSED
-    # a refusal does not show that an earlier request, whose response was lost, is not carried out
-    state.response = Response.LOST if was_lost and response != Response.CONFIRMED else response
-    return response
-
-
-def _request(run: _PlanRun, change: Change) -> tuple[Response, Exception | None]:
-    """Send a change; return the response, and the error if it is not confirmed."""
+    state.is_sent_again |= state.response == Response.LOST
+    error: Exception | None = None
     try:
         run.client.recategorize_transaction(
             change.ledger_id,
@@ -454,34 +431,23 @@ def _request(run: _PlanRun, change: Change) -> tuple[Response, Exception | None]
             category_ledger_id=change.category_ledger_id,
             modified_by=run.modified_by,
         )
-    except (*_LOST, StatusError, InputError) as error:
-        return _classify_error(error), error
-    return Response.CONFIRMED, None
+    except (*_LOST, StatusError, InputError) as failed:
+        error = failed
+    state.response = Response.CONFIRMED if error is None else _classify_error(error)
+    state.failure = "" if error is None else str(error)
+    run.journal.append("response", change, response=state.response, reason=state.failure)
+    if isinstance(error, _STOPPING):
+        raise error
 
 
-def _read_back(run: _PlanRun, sent: Sequence[_State]) -> str | None:
-    """Read from the books what was sent; return why they cannot be read, if they cannot."""
-    try:
-        _read(run.client, sent, run.planned, run.journal.attempts)
-    except ServiceError as error:
-        if isinstance(error, _STOPPING):
-            raise
-        for state in sent:
-            state.shown, state.unread = Shown.UNREAD, f"not read back: {error}"
-        return str(error)
-    return None
-
-
-def _record_end(journal: Journal, found: Mapping[Change, FoundOutcome]) -> None:
-    """Record that the run was not interrupted, how many changes were sent or found, and the number by outcome."""
-    not_sent = [change for change in found if change not in journal.attempts]
-    journal.append(
-        "end",
-        sent=len(found) - len(not_sent),
-        not_sent=sum(found[change].outcome in IN_BOOKS for change in not_sent),
-        outcomes=Counter(outcome for outcome, _ in found.values()),
-    )
-    journal.sync()
+def _record_outcomes(journal: Journal, states: Sequence[_State]) -> dict[Change, FoundOutcome]:
+    """Return the outcomes of a batch, and record those of changes that were sent."""
+    found = {state.change: state.outcome(journal.attempts) for state in states}
+    for state in states:
+        was_found = state.response == Response.LOST_EARLIER and state.shown == Shown.NEW
+        if was_found or state.response in _OF_THIS_RUN:
+            journal.append("outcome", state.change, **found[state.change]._asdict())
+    return found
 
 
 def _batches(items: Sequence[Change]) -> Iterator[list[Change]]:

@@ -17,7 +17,8 @@ import hashlib
 import json
 import os
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
@@ -28,76 +29,61 @@ from accounting_analytics.messages import count_of
 from accounting_analytics.recategorization.changes import IDENTITY, IN_BOOKS, Change, Response
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 
 _PRIVATE_MODE = 0o600
 _HASH_LENGTH = 16
 _HEADER_STARTS = b'{"event": "plan"'
-_DONE = {*IN_BOOKS, Response.CONFIRMED}
+_OF_CHANGES = frozenset({"intent", "response", "outcome"})
 _SETTLING_TIME = dt.timedelta(seconds=60)
 """How long after an attempt a change may still be carried out, whatever the response was."""
 
 
 class Attempts:
-    """When each change was sent, and whether it is done, according to the events of a journal.
+    """When each change was sent and with what response, and whether it is done, by the events of a journal.
 
-    An attempt that the service refused does not count: it never changes the books.
+    The response to an attempt is lost until it is recorded. An attempt that the service refused does not count: it
+    never changes the books.
     """
 
     def __init__(self, events: Iterable[Mapping[str, Any]] = ()) -> None:
-        self._times: dict[tuple[str, ...], list[dt.datetime]] = {}
-        self._states: dict[tuple[str, ...], str] = {}
-        self._confirmed: set[tuple[tuple[str, ...], dt.datetime]] = set()
+        self._sent: dict[tuple[str, ...], list[tuple[dt.datetime, str]]] = {}
+        self._last: dict[tuple[str, ...], str] = {}
         for event in events:
             self.add(event)
 
     def __contains__(self, change: Change) -> bool:
-        return bool(self._times.get(change.identity))
+        return bool(self._sent.get(change.identity))
 
     def add(self, event: Mapping[str, Any]) -> None:
         """Add an event: an attempt, the response to the last attempt of a change, or its outcome."""
-        if event["event"] not in {"intent", "response", "outcome"}:
+        if event["event"] not in _OF_CHANGES:
             return
-        identity, time = tuple(event[name] for name in IDENTITY), dt.datetime.fromisoformat(event["at"])
-        response = event.get("response")
-        self._states[identity] = event.get("outcome") or response or event["event"]
-        times = self._times.setdefault(identity, [])
-        if response is not None:
-            times.pop()
-        if event["event"] == "intent" or response in {Response.CONFIRMED, Response.LOST}:
-            times.append(time)
-        if response == Response.CONFIRMED:
-            self._confirmed.add((identity, time))
+        identity, response = tuple(event[name] for name in IDENTITY), event.get("response", Response.LOST)
+        self._last[identity] = event.get("outcome", response)
+        sent = self._sent.setdefault(identity, [])
+        if event["event"] == "response":
+            sent.pop()
+        if event["event"] != "outcome" and response in {Response.CONFIRMED, Response.LOST}:
+            sent.append((dt.datetime.fromisoformat(event["at"]), response))
 
     def has_done(self, change: Change) -> bool:
         """Whether the last response or outcome of a change is that it is done."""
-        return self._states.get(change.identity) in _DONE
+        return self._last.get(change.identity) in {*IN_BOOKS, Response.CONFIRMED}
+
+    def response(self, change: Change) -> Response:
+        """Response to a change, whichever run sent it."""
+        if self.has_done(change):
+            return Response.CONFIRMED
+        return Response.LOST if change in self else Response.NOT_SENT
 
     def may_change(self, change: Change, read_at: dt.datetime, *, lost_only: bool = False) -> bool:
         """Whether an attempt, or one whose response was lost, may change the books after `read_at`."""
-        identity = change.identity
-        return any(
-            read_at - time < _SETTLING_TIME and not (lost_only and (identity, time) in self._confirmed)
-            for time in self._times.get(identity, ())
-        )
-
-
-class SentChanges(NamedTuple):
-    """Changes that the runs of a journal sent, their attempts, and what the journal may lack, one sentence each."""
-
-    changes: list[Change]
-    attempts: Attempts
-    notes: list[str]
-
-
-class _Content(NamedTuple):
-    """The events of a journal, the hash of the last one, and the bytes of their lines."""
-
-    events: list[dict[str, Any]]
-    last_hash: str
-    size: int
+        counting = {Response.LOST} if lost_only else {Response.LOST, Response.CONFIRMED}
+        sent = self._sent.get(change.identity, ())
+        return any(response in counting and read_at - time < _SETTLING_TIME for time, response in sent)
 
 
 class Journal:
@@ -106,17 +92,16 @@ class Journal:
     `attempts` are those of all runs, also of this one.
     """
 
-    def __init__(self, file: IO[bytes], path: Path, events: Iterable[Mapping[str, Any]] = (), last: str = "") -> None:
+    def __init__(self, file: IO[bytes], path: Path, events: Sequence[Mapping[str, Any]] = ()) -> None:
         self._file = file
-        self._hash = last
+        self._hash = events[-1]["hash"] if events else ""
         self.attempts = Attempts(events)
         self.path = path
 
     def append(self, event: str, change: Change | None = None, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
-        """Append an event; it survives a crash of this program, and after :meth:`sync` a crash of the machine."""
-        of_change = {} if change is None else change._asdict()
-        if event != "intent":
-            of_change = {name: of_change[name] for name in IDENTITY if of_change}
+        """Append an event, and sync it to disk."""
+        names = Change._fields if event == "intent" else IDENTITY
+        of_change = {} if change is None else {name: getattr(change, name) for name in names}
         content = {"event": event, "at": dt.datetime.now(dt.UTC).isoformat(), **of_change, **fields}
         self._hash = hash_event(content, self._hash)
         remaining = memoryview(_to_json(content | {"hash": self._hash}).encode() + b"\n")
@@ -124,21 +109,12 @@ class Journal:
         try:
             while remaining:
                 remaining = remaining[self._file.write(remaining) :]
-        except OSError as error:
-            raise self._write_error(error) from error
-
-    def sync(self) -> None:
-        """Sync the appended events to disk."""
-        try:
             os.fsync(self._file.fileno())
         except OSError as error:
-            raise self._write_error(error) from error
-
-    def _write_error(self, error: OSError) -> PlanError:
-        return PlanError(
-            f"the journal {self.path} cannot be written ({error.strerror}); the run stopped before the next change: "
-            "free disk space and run again with the same journal"
-        )
+            raise PlanError(
+                f"the journal {self.path} cannot be written ({error.strerror}); the run stopped before the next "
+                "change: free disk space and run again with the same journal"
+            ) from error
 
 
 @contextmanager
@@ -146,15 +122,18 @@ def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: 
     """Create or resume the journal of a plan for one run."""
     file = to_path(path, "journal")
     with _lock(file):
-        earlier = _read(file, instance_id=instance_id, plan_id=plan_id)
-        with _open_for_append(file) as opened:
-            os.truncate(file, earlier.size)
-            journal = Journal(opened, file, earlier.events, earlier.last_hash)
-            if earlier.events:
+        events = _read(file, instance_id=instance_id, plan_id=plan_id)
+        try:
+            opened = open(file, "ab", buffering=0, opener=partial(os.open, mode=_PRIVATE_MODE))  # noqa: SIM115 (closed below)
+        except OSError as error:
+            raise PlanError(f"the journal {file} cannot be written: {error.strerror}") from error
+        with opened:
+            opened.truncate(file.read_bytes().rfind(b"\n") + 1)
+            journal = Journal(opened, file, events)
+            if events:
                 journal.append("resumed")
             else:
                 journal.append("plan", plan_id=plan_id, instance_id=instance_id, base_url=base_url)
-            journal.sync()
             sync_folder(file.parent)
             yield journal
 
@@ -162,18 +141,21 @@ def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: 
 def read_attempts(path: str | Path, plan_id: str, *, instance_id: str, must_exist: bool) -> Attempts:
     """Read the attempts of all runs with a journal, also while a run uses it."""
     missing = "pass the journal that the plan was applied with, or none" if must_exist else ""
-    return Attempts(_read(to_path(path, "journal"), instance_id=instance_id, plan_id=plan_id, missing=missing).events)
+    return Attempts(_read(to_path(path, "journal"), instance_id=instance_id, plan_id=plan_id, missing=missing))
 
 
-def read_sent_changes(path: str | Path, *, instance_id: str, incomplete: bool) -> SentChanges:
-    """Read the changes that all runs with a journal sent, in the order in which they were first sent.
+def read_sent_changes(
+    path: str | Path, *, instance_id: str, incomplete: bool
+) -> tuple[list[Change], Attempts, list[str]]:
+    """Read the changes that all runs with a journal sent, their attempts, and what the journal may lack.
 
-    A change that was sent several times is listed once; one that the service refused each time is not listed.
+    The changes are in the order in which they were first sent, each once; one that the service refused each time is
+    not listed. What may be lacking is one sentence each.
     """
     file, undone = to_path(path, "journal"), "pass the journal of the run that is to be undone"
     _read(file, instance_id=instance_id, missing=undone)  # a lock would be written beside a file that is missing
     with _lock(file):
-        events = _read(file, instance_id=instance_id, missing=undone).events
+        events = _read(file, instance_id=instance_id, missing=undone)
     end = events[-1] if events[-1]["event"] == "end" else None
     notes = []
     if end is None:
@@ -191,7 +173,7 @@ def read_sent_changes(path: str | Path, *, instance_id: str, incomplete: bool) -
         )
     sent = {change.identity: change for change in (Change.from_json(one) for one in events if one["event"] == "intent")}
     attempts = Attempts(events)
-    return SentChanges([change for change in sent.values() if change in attempts], attempts, notes)
+    return [change for change in sent.values() if change in attempts], attempts, notes
 
 
 def _to_json(event: Mapping[str, Any]) -> str:
@@ -200,7 +182,8 @@ def _to_json(event: Mapping[str, Any]) -> str:
 
 def hash_event(event: Mapping[str, Any], previous: str) -> str:
     """Hash of an event and of the one before it."""
-    return hashlib.sha256(f"{previous}{_to_json(event)}".encode()).hexdigest()[:_HASH_LENGTH]
+    content = _to_json({name: value for name, value in event.items() if name != "hash"})
+    return hashlib.sha256(f"{previous}{content}".encode()).hexdigest()[:_HASH_LENGTH]
 
 
 @contextmanager
@@ -218,7 +201,7 @@ def _lock(file: Path) -> Iterator[None]:
         lock.release()
 
 
-def _read(file: Path, *, instance_id: str, plan_id: str = "", missing: str = "") -> _Content:
+def _read(file: Path, *, instance_id: str, plan_id: str = "", missing: str = "") -> list[dict[str, Any]]:
     """Read a journal of an instance and, where it is given, plan; `missing` is what to do where there is none."""
     try:
         content = file.read_bytes()
@@ -226,10 +209,10 @@ def _read(file: Path, *, instance_id: str, plan_id: str = "", missing: str = "")
         content = b""
     except OSError as error:
         raise PlanError(f"the journal {file} cannot be read: {error.strerror}") from error
-    journal = _parse(content, file)
-    if missing and not journal.events:
+    events = _parse(content, file)
+    if missing and not events:
         raise PlanError(f"the journal {file} does not exist or is empty; {missing}")
-    header = journal.events[0] if journal.events else {"plan_id": plan_id, "instance_id": instance_id}
+    header = events[0] if events else {"plan_id": plan_id, "instance_id": instance_id}
     if plan_id not in {"", header["plan_id"]}:
         raise PlanError(
             f"the journal {file} belongs to another plan ({header['plan_id']}), not to {plan_id}; name the journal "
@@ -237,37 +220,25 @@ def _read(file: Path, *, instance_id: str, plan_id: str = "", missing: str = "")
         )
     if header["instance_id"] != instance_id:
         raise PlanError(f"the journal {file} belongs to instance {header['instance_id']!r}, not {instance_id!r}")
-    return journal
+    return events
 
 
-@contextmanager
-def _open_for_append(file: Path) -> Iterator[IO[bytes]]:
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _PRIVATE_MODE)
-    except OSError as error:
-        raise PlanError(f"the journal {file} cannot be written: {error.strerror}") from error
-    with open(descriptor, "ab", buffering=0) as opened:  # noqa: PTH123 (a descriptor)
-        yield opened
-
-
-def _parse(content: bytes, file: Path) -> _Content:
+def _parse(content: bytes, file: Path) -> list[dict[str, Any]]:
     """Parse the lines and check their hashes; a last line without its end was truncated by a crash."""
     if not content.startswith(_HEADER_STARTS) and not _HEADER_STARTS.startswith(content):
         raise PlanError(f"{file} is not a journal of a run; name its journal, or a new file for a first run")
-    *lines, truncated = content.split(b"\n")
     events: list[dict[str, Any]] = []
-    last = ""
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
         try:
             event = json.loads(line)
-            stated, last = event.pop("hash"), hash_event(event, last)
-        except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
-            stated = None  # no line of a journal
-        if stated is None or stated != last:
+            is_as_written = event["hash"] == hash_event(event, events[-1]["hash"] if events else "")
+        except (ValueError, LookupError, AttributeError, TypeError, RecursionError):  # no line of a journal
+            is_as_written = False
+        if not is_as_written:
             raise PlanError(
                 f"{file}, line {number} was edited, or lines before it were removed: its hash is another one, so it is "
                 "not certain which changes are done; restore the file from a copy, or choose a new file: changes that "
                 "the books already show are not sent again"
             )
         events.append(event)
-    return _Content(events, last, len(content) - len(truncated))
+    return events

@@ -18,7 +18,7 @@ from accounting_analytics.errors import PlanError
 from accounting_analytics.local_books import refuse_books
 from accounting_analytics.messages import count_of, did_you_mean, quote
 from accounting_analytics.money import fits_float
-from accounting_analytics.recategorization.categories_in_books import days_of, find_ledgers, read_categories
+from accounting_analytics.recategorization.categories_in_books import read_categories
 from accounting_analytics.recategorization.changes import (
     FoundOutcome,
     Outcome,
@@ -119,13 +119,6 @@ def undo_plan(
             left_out[change] = reason or _NOT_CHANGED
         else:
             undone.append(_inverse(change, now))
-    names = find_ledgers(client, [one.updated_category_ledger_id for one in undone], days_of(undone)).names
-    undone = [
-        one._replace(updated_category_ledger_name=names[one.updated_category_ledger_id])
-        if one.updated_category_ledger_id in names
-        else one
-        for one in undone
-    ]
     has_large = any(not fits_float(one.amount, client.scale) for one in undone)
     items = to_frame(undone, client.scale, as_decimals=client.amounts == "decimal" or has_large)
     notes += _left_out_notes(left_out, len(changes))

@@ -67,10 +67,10 @@ def test_an_unusable_journal_is_refused_before_a_request(books, build, plan, tmp
     assert transport.gets == transport.puts == 0
 
 
-@pytest.mark.parametrize("confirm", ["False", "True", 1, None])
+@pytest.mark.parametrize("confirm", ["False", 1])
 def test_confirm_must_be_a_boolean(books, plan, tmp_path, confirm):
     """Text such as "False" from a notebook parameter is refused."""
-    with pytest.raises(InputError, match="confirm must be True or False"):
+    with pytest.raises(InputError, match=r"confirm is of type .*, not bool; pass True or False"):
         aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=confirm)
     assert books.audit() == []
 

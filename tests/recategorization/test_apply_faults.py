@@ -92,11 +92,14 @@ def test_item_that_is_sent_again_says_so(books, build, plan, tmp_path):
     assert set(changes(books).values()) == {1}
 
 
-@pytest.mark.parametrize("fault", [None, "lost after"])
-def test_change_whose_transaction_is_not_listed_afterwards(books, build, plan, tmp_path, fault):
-    """A change that may have been made, of a transaction that the books do not list any more, is unknown."""
+@pytest.mark.parametrize("faults", [[None], ["lost after"], ["lost before", 409]])
+def test_change_whose_transaction_is_not_listed_afterwards(books, build, plan, tmp_path, faults):
+    """A change that may have been made, of a transaction that the books do not list any more, is unknown.
+
+    So is one that was refused after a lost response: the first request may have been carried out.
+    """
     journal = tmp_path / "journal"
-    with books.connected(Hiding("txn_0", fault)) as client:
+    with books.connected(Hiding("txn_0", faults)) as client:
         frame = aa.apply_plan(client, plan, journal=journal, confirm=True).set_index("transaction_id")
         assert frame["outcome"].to_dict() == dict.fromkeys(frame.index, "done") | {"txn_0": "unknown"}
         assert "has no transaction txn_0 on 2025-03-10 (UTC)" in frame.loc["txn_0", "reason"]
@@ -107,25 +110,27 @@ def test_change_whose_transaction_is_not_listed_afterwards(books, build, plan, t
 
 
 class Hiding(httpx.BaseTransport):
-    """The real transport; once a transaction is changed, its response is lost or not, and no listing has it."""
+    """The real transport; the changes of one transaction meet these faults, and then no listing has it."""
 
-    def __init__(self, transaction_id, fault):
+    def __init__(self, transaction_id, faults):
         self._real = httpx.HTTPTransport()
-        self._transaction_id, self._fault, self._is_changed = transaction_id, fault, False
+        self._transaction_id, self._faults = transaction_id, [*faults]
 
     def handle_request(self, request):
         """Send the request and hide the transaction."""
+        fault = None
+        if request.method == "PUT" and f"/{self._transaction_id}/" in request.url.path:
+            fault = self._faults.pop(0)
+        if isinstance(fault, int):
+            return httpx.Response(fault, json={"message": "no"})
+        if fault == "lost before":
+            raise httpx.ConnectError(fault)
         response = self._real.handle_request(request)
-        if request.method == "PUT":
-            if f"/{self._transaction_id}/" not in request.url.path:
-                return response
-            self._is_changed = True
-            if self._fault:
-                response.close()
-                raise httpx.ReadError(self._fault)
-            return response
+        if fault:
+            response.close()
+            raise httpx.ReadError(fault)
         content = json.loads(response.read())
-        if self._is_changed and "records" in content:
+        if not self._faults and "records" in content:
             content["records"] = [
                 record for record in content["records"] if record.get("transaction_id") != self._transaction_id
             ]

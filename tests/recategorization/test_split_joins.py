@@ -30,7 +30,7 @@ def test_a_join_is_refused_and_the_rest_is_done(books, build, joining, tmp_path,
 def test_a_join_that_is_allowed(books, build, joining, tmp_path):
     """With allow_irreversible, which must be a boolean, it is done."""
     options = {"journal": tmp_path / "journal", "confirm": True}
-    with pytest.raises(InputError, match="allow_irreversible must be True or False, not 'no'"):
+    with pytest.raises(InputError, match="allow_irreversible is of type str, not bool"):
         aa.apply_plan(books.client, joining, allow_irreversible="no", **options)
     frame = aa.apply_plan(books.client, joining, allow_irreversible=True, **options)
     assert build.outcomes(frame) == {"txn_split": "done", "txn_1": "done"}
