@@ -19,6 +19,7 @@ from accounting_analytics.cli.output import (
     count_uncategorized,
     print_json,
     print_message,
+    print_notes,
     print_table,
     print_transactions,
 )
@@ -231,20 +232,19 @@ def categorize(
         Journal of the run, with its plan beside it as FILE.csv; the same journal resumes an interrupted run. By default
         categorize-PLAN_ID.journal.
     """
-    from accounting_analytics.recategorization.exact_rules import NOT_PLANNED, plan_exact_rules
+    from accounting_analytics.recategorization.plan import NOT_PLANNED, left_by, plan_exact_rules
 
     most, loaded_rules, books = _parse_limit(max_amount), aa.load_rules(rules), _books_to_sync(run)
     days.in_zone("UTC")  # refused before anything is started
     with connect_service(run, days.time_zone) as (client, time_zone):
         period = days.in_zone(time_zone)
         ledgers, queue, _ = load_queue(client, period, QueueLoad())
-        made = plan_exact_rules(queue, loaded_rules, ledgers, max_amount=most, instance_id=client.instance_id)
-        file = journal or Path(f"categorize-{made.plan.plan_id}.journal")
-        plan = _saved_plan(made.plan, file, confirm=run.confirm)
-        left = made.left_by(plan)
+        made, decided = plan_exact_rules(queue, loaded_rules, ledgers, max_amount=most, instance_id=client.instance_id)
+        file = journal or Path(f"categorize-{made.plan_id}.journal")
+        plan = _saved_plan(made, file, confirm=run.confirm)
+        left = left_by(plan, decided)
         groups = _groups_with_reasons(left, period.end_date)
-        for note in made.notes:
-            print_message(note)
+        print_notes(decided)
         if not as_json:
             print(f"{left['transaction_id'].nunique():,} of {count_uncategorized(queue)} left for a person")
             if len(left):

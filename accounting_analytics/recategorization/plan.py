@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 import pandas as pd
 
 from accounting_analytics.arguments import require_type
+from accounting_analytics.categorization import propose
 from accounting_analytics.categorization.category_ledgers import Categories
 from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.column_conversion import total
-from accounting_analytics.errors import InputError, PlanError
+from accounting_analytics.errors import InputError, PlanError, RulesError
 from accounting_analytics.ledger_names import LedgerNames
 from accounting_analytics.load_metadata import books_notes
 from accounting_analytics.loader.estimate import DOCUMENTED_RATE
@@ -24,6 +25,7 @@ from accounting_analytics.recategorization.changes import (
     changes_of_frame,
     differently_named,
     find_conflicts,
+    joining_changes,
     require_outcomes_of,
 )
 from accounting_analytics.recategorization.effect import Effect
@@ -39,14 +41,25 @@ from accounting_analytics.schemas import Ledgers, Outcomes, PlanItems, PlanTotal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from decimal import Decimal
     from pathlib import Path
 
     from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.categorization import Rules
 
 _TOTALS_BY = {"rule": ["rule"], "category": [*NEW_CATEGORY]}
 _READABLE = ["description", "amount", "updated_category_ledger_name"]
 _SHOWN = ["datetime", *_READABLE, "rule", "transaction_id"]
 _MAX_ROWS = 20
+_KEY = ["transaction_id", "category_ledger_id"]
+NO_RULE = "no rule"
+NOT_EXACT = "rule not exact"
+ABOVE_LIMIT = "above the limit"
+SHARED = "shared category"
+"""Several transactions of one entry share the category line, so changing it changes all of them."""
+JOINS_SPLIT = "joins a split"
+NOT_PLANNED = "not in the plan"
+"""Rules decide the transaction, but the plan that is resumed does not contain it."""
 
 
 class Plan(Result):
@@ -343,3 +356,42 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
         rows[name] = pd.Series([one[place] for one in found], rows.index, dtype="str")
     items = rows[[name for name in PlanItems.dtypes() if name in rows]]
     return Plan(items, instance_id=instance_id, notes=books_notes(proposals))
+
+
+def plan_exact_rules(
+    queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame, *, max_amount: Decimal, instance_id: str | None = None
+) -> tuple[Plan, pd.DataFrame]:
+    """Plan what may be changed without a person: decided by an exact rule, not above the limit, and reversible.
+
+    The limit is that of a transaction, and of its uncategorized part, without signs. Returned too is the queue with the
+    ``rule`` that decides each transaction, the ``reason`` why it is left for a person, null where the plan has it, and
+    the notes of the proposals.
+    """
+    exact_rules = {rule.name for rule in rules if rule.exact}
+    if not exact_rules:
+        raise RulesError(
+            f"no rule of {rules.source} is marked `exact = true`; mark those that may be applied without a person"
+        )
+    proposals = propose(queue, rules, ledgers)
+    exact = Proposals.exact(proposals).frame
+    rows = exact[[*_KEY, "rule"]].assign(reason=pd.Series(None, exact.index, dtype="str"))
+    amounts = zip(exact["amount"], exact["category_amount"].fillna(0), strict=True)
+    is_above = [max(amount.copy_abs(), part.copy_abs()) > max_amount for amount, part in amounts]
+    rows.loc[is_above, "reason"] = ABOVE_LIMIT
+    rows.loc[exact["category_amount"].isna(), "reason"] = SHARED
+    rows.loc[~rows["rule"].isin(exact_rules), "reason"] = NOT_EXACT
+    plan = plan_recategorization(proposals[rows["reason"].isna()], ledgers=ledgers, instance_id=instance_id)
+    if joining := joining_changes(plan.items):
+        keys = [(one.transaction_id, one.category_ledger_id) for one in joining]
+        rows.loc[rows["reason"].isna() & pd.MultiIndex.from_frame(rows[_KEY]).isin(keys), "reason"] = JOINS_SPLIT
+        plan = plan_recategorization(proposals[rows["reason"].isna()], ledgers=ledgers, instance_id=instance_id)
+    left = queue.merge(rows, on=_KEY, how="left")
+    left.attrs = queue.attrs | {"notes": proposals.attrs["notes"]}
+    return plan, left.assign(reason=left["reason"].mask(left["rule"].isna(), NO_RULE))
+
+
+def left_by(plan: Plan, queue: pd.DataFrame) -> pd.DataFrame:
+    """Rows of a queue with rules and reasons that a plan, the one of exact rules or one that is resumed, leaves."""
+    planned = pd.MultiIndex.from_frame(plan.frame[_KEY])
+    left = queue[~pd.MultiIndex.from_frame(queue[_KEY]).isin(planned)]
+    return left.assign(reason=left["reason"].fillna(NOT_PLANNED)).reset_index(drop=True)

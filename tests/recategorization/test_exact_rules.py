@@ -7,7 +7,7 @@ from posted_books import Part
 
 import accounting_analytics as aa
 from accounting_analytics.errors import RulesError
-from accounting_analytics.recategorization.exact_rules import plan_exact_rules
+from accounting_analytics.recategorization.plan import left_by, plan_exact_rules
 from accounting_analytics.schemas import Ledgers, Queue
 
 RULES = """
@@ -60,14 +60,14 @@ def plan_rules(books, tmp_path):
 
 def reasons(made, plan=None):
     """Return the reason of each transaction that a plan leaves."""
-    left = made.left_by(plan or made.plan)
+    left = left_by(plan or made[0], made[1])
     return dict(zip(left["transaction_id"], left["reason"], strict=True))
 
 
 def test_reasons(books, plan_rules):
     """Each transaction is planned or left for one reason; the limit is exact, and joins of splits are left."""
     made = plan_rules("144.00")
-    planned = made.plan.frame.set_index("transaction_id")
+    planned = made[0].frame.set_index("transaction_id")
     assert planned["rule"].to_dict() == {"txn_0": "all coffee", "txn_2": "software", "txn_split": "tools"}
     usual = {
         "txn_1": "rule not exact",  # the first matching rule decides
@@ -77,13 +77,13 @@ def test_reasons(books, plan_rules):
         "txn_other": "no rule",
     }
     assert reasons(made) == usual
-    assert made.plan.instance_id == books.instance
+    assert made[0].instance_id == books.instance
     lower = plan_rules("143.99")
     assert reasons(lower) == usual | {"txn_2": "above the limit"}
-    assert reasons(made, lower.plan) == usual | {"txn_2": "not in the plan"}  # a plan that is resumed
+    assert reasons(made, lower[0]) == usual | {"txn_2": "not in the plan"}  # a plan that is resumed
     joining = plan_rules("499.99", tools="Rent")
     assert reasons(joining) == usual | {"txn_split": "joins a split"}
-    assert set(joining.plan.frame["transaction_id"]) == {"txn_0", "txn_2"}
+    assert set(joining[0].frame["transaction_id"]) == {"txn_0", "txn_2"}
 
 
 def test_rules_without_an_exact_one(rules):
