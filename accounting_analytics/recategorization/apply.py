@@ -58,6 +58,7 @@ from accounting_analytics.recategorization.changes import (
 )
 from accounting_analytics.recategorization.journal import Attempts, open_journal, read_attempts
 from accounting_analytics.recategorization.plan import Plan
+from accounting_analytics.recategorization.plan_sheet import require_same_instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -334,7 +335,7 @@ def _require_client_and_plan(client: object, plan: object, why_no_books: str) ->
         plan, Plan, "plan", "plan_recategorization(proposals, ledgers=...) makes one, Plan.load(path) reads one"
     )
     if isinstance(client, LedgerClient) and isinstance(plan, Plan):
-        plan.require_instance(client.instance_id)
+        require_same_instance(plan.instance_id, client.instance_id)
 
 
 def _states_before(changes: Sequence[Change], earlier: Attempts, forbidden: Mapping[Change, str]) -> list[_State]:

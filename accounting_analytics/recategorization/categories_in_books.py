@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.chart_of_accounts import Hierarchy
@@ -34,20 +36,31 @@ class FoundLedgers(NamedTuple):
 
 
 def read_categories(client: LedgerClient, changes: Iterable[Change]) -> dict[tuple[str, str], frozenset[str]]:
-    """Read the categories of the transaction of each change, by account and transaction.
+    """Read the categories of the transactions of these days, by account and transaction.
 
     A transaction that does not exist is left out.
     """
-    wanted: dict[str, dict[dt.date, set[str]]] = {}
+    days: dict[str, set[dt.date]] = defaultdict(set)
     for change in changes:
-        day = as_utc(change.datetime).date()
-        wanted.setdefault(change.ledger_id, {}).setdefault(day, set()).add(change.transaction_id)
+        days[change.ledger_id].add(as_utc(change.datetime).date())
     found: dict[tuple[str, str], frozenset[str]] = {}
-    for ledger_id, days in wanted.items():
-        ids = set().union(*days.values())
-        for first, last in _group_days(sorted(days)):
-            found |= _read_ledger(client, (ledger_id, first, last), ids)
+    for ledger_id in filter(is_id, days):
+        with suppress(NotFoundError):  # an edited row names a ledger that does not exist; the others are still applied
+            for first, last in _group_days(sorted(days[ledger_id])):
+                found |= _read_account(client, ledger_id, first, last)
     return found
+
+
+def _read_account(
+    client: LedgerClient, ledger_id: str, first: dt.date, last: dt.date
+) -> Iterator[tuple[tuple[str, str], frozenset[str]]]:
+    """Yield the categories of each transaction of an account in some days, by account and transaction."""
+    for line in client.iter_line_entries(ledger_id, first, last, time_zone="UTC", expand=("opposing_ledger_ids",)):
+        if line.transaction_id is None:
+            continue
+        if line.opposing_ledger_ids is None:
+            raise ProtocolError(f"list line entries (ledger {ledger_id}): line {line.id} has no opposing_ledger_ids")
+        yield (line.ledger_id, line.transaction_id), frozenset(line.opposing_ledger_ids)
 
 
 def require_no_cash(client: LedgerClient, items: Sequence[Change]) -> None:
@@ -64,27 +77,6 @@ def require_no_cash(client: LedgerClient, items: Sequence[Change]) -> None:
                     f"transaction {item.transaction_id}: ledger {ledger_id} reports cash flow and cannot be a "
                     "category; moving a line there would change balances. Nothing was sent: change that row of the plan"
                 )
-
-
-def _read_ledger(
-    client: LedgerClient, ledger_days: tuple[str, dt.date, dt.date], transactions: set[str]
-) -> dict[tuple[str, str], frozenset[str]]:
-    ledger_id, first, last = ledger_days
-    found: dict[tuple[str, str], frozenset[str]] = {}
-    if not is_id(ledger_id):
-        return {}
-    try:
-        for line in client.iter_line_entries(ledger_id, first, last, time_zone="UTC", expand=("opposing_ledger_ids",)):
-            if line.transaction_id is None or line.transaction_id not in transactions or line.ledger_id != ledger_id:
-                continue
-            if line.opposing_ledger_ids is None:
-                raise ProtocolError(
-                    f"list line entries (ledger {ledger_id}): line {line.id} has no opposing_ledger_ids"
-                )
-            found[ledger_id, line.transaction_id] = frozenset(line.opposing_ledger_ids)
-    except NotFoundError:
-        return {}  # an edited row names a ledger that does not exist; the other rows are still applied
-    return found
 
 
 def _group_days(days: list[dt.date]) -> Iterator[tuple[dt.date, dt.date]]:

@@ -136,7 +136,6 @@ class Shown(StrEnum):
     UNREAD = "not read"
 
 
-_SHOWN = (Shown.NEW, Shown.PREVIOUS, Shown.ANOTHER, Shown.UNCLEAR, Shown.ABSENT, Shown.UNREAD)
 _TABLE = {
     Response.NOT_SENT: "already_done would_change changed_elsewhere unknown refused not_done",
     Response.CONFIRMED: "done not_done changed_elsewhere unknown unknown done",
@@ -147,7 +146,7 @@ _TABLE = {
     Response.LOST_EARLIER: "already_done unknown changed_elsewhere unknown unknown unknown",
 }
 OUTCOMES = {
-    response: dict(zip(_SHOWN, map(Outcome, outcomes.split()), strict=True)) for response, outcomes in _TABLE.items()
+    response: dict(zip(Shown, map(Outcome, outcomes.split()), strict=True)) for response, outcomes in _TABLE.items()
 }
 """Outcome by the response and by what the books show; ``.github/ARCHITECTURE.md`` has the same table."""
 
@@ -159,15 +158,8 @@ class FoundOutcome(NamedTuple):
     reason: str = ""
 
 
-class Conflict(NamedTuple):
-    """Positions of changes in a plan, and what is wrong with them."""
-
-    positions: list[int]
-    reason: str
-
-
-def find_conflicts(changes: Sequence[Change]) -> Iterator[Conflict]:
-    """Find changes that contradict each other or change nothing."""
+def find_conflicts(changes: Sequence[Change]) -> Iterator[tuple[list[int], str]]:
+    """Yield the positions of changes that contradict each other or change nothing, and the reason."""
     of_transaction: dict[tuple[str, str], list[int]] = defaultdict(list)
     of_line: dict[tuple[str, str], list[int]] = defaultdict(list)
     for position, change in enumerate(changes):
@@ -176,28 +168,27 @@ def find_conflicts(changes: Sequence[Change]) -> Iterator[Conflict]:
     for position, change in enumerate(changes):
         entry, updated = change.journal_entry_id, change.updated_category_ledger_id
         if change.category_ledger_id == updated:
-            reason = f"transaction {change.transaction_id} already has its new category; remove the item"
-            yield Conflict([position], reason)
+            yield [position], f"transaction {change.transaction_id} already has its new category; remove the item"
         elif (entry, updated) in of_line:
-            yield Conflict(
-                [position],
+            reason = (
                 f"journal entry {entry}: one item moves a category to {updated} and another moves it from there, so "
-                "the result would depend on their order; plan them one after the other",
+                "the result would depend on their order; plan them one after the other"
             )
+            yield [position], reason
     for (transaction_id, _), positions in of_transaction.items():
         if len(positions) > 1:
-            yield Conflict(positions, f"transaction {transaction_id} appears twice in the plan; keep one of its items")
+            yield positions, f"transaction {transaction_id} appears twice in the plan; keep one of its items"
     for (entry, _), positions in of_line.items():
         found = [changes[one] for one in positions]
         if (
             len({one.transaction_id for one in found}) > 1
             and len({one.updated_category_ledger_id for one in found}) > 1
         ):
-            yield Conflict(
-                positions,
+            reason = (
                 f"journal entry {entry} has several transactions with the same category, and the plan gives them "
-                "different new ones; give them the same new category",
+                "different new ones; give them the same new category"
             )
+            yield positions, reason
 
 
 def changes_by_entry(changes: Iterable[Change]) -> dict[str, list[Change]]:

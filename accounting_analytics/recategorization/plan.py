@@ -33,7 +33,6 @@ from accounting_analytics.recategorization.plan_sheet import (
     NEW_CATEGORY,
     PlanFile,
     new_category,
-    require_same_instance,
     write_items,
 )
 from accounting_analytics.results import Result, ResultPart
@@ -104,8 +103,8 @@ class Plan(Result):
         self._plan_notes = tuple(notes)
         self._left_out = Outcomes.without_rows() if left_out is None else left_out
         self.items = changes_of_frame(self._frame)
-        for conflict in find_conflicts(self.items):
-            raise PlanError(conflict.reason)
+        for _, reason in find_conflicts(self.items):
+            raise PlanError(reason)
 
     def __len__(self) -> int:
         return len(self._frame)
@@ -197,10 +196,6 @@ class Plan(Result):
         """Fingerprint of the changes, independent of their order; a journal belongs to one plan."""
         content = sorted(change.identity for change in self.items)
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
-
-    def require_instance(self, instance_id: str) -> None:
-        """Refuse an instance that the plan was not made for; a plan without instance is valid for any."""
-        require_same_instance(self.instance_id, instance_id)
 
     def preview(self, before: CashFlowReport) -> Effect:
         """Predict how the plan changes a cash flow report.

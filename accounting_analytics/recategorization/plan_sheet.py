@@ -111,8 +111,8 @@ class PlanFile(NamedTuple):
         problems.refuse(PlanError, effect="nothing was sent")
         resolved = {name: [one[place] for one in found] for place, name in enumerate(NEW_CATEGORY)}
         frame = _to_frame({**self.table.columns, **resolved})
-        for conflict in find_conflicts(changes_of_frame(PlanItems.exact(frame).frame)):
-            problems.add(conflict.reason, *(self.table.numbers[one] for one in conflict.positions))
+        for positions, reason in find_conflicts(changes_of_frame(PlanItems.exact(frame).frame)):
+            problems.add(reason, *(self.table.numbers[one] for one in positions))
         problems.refuse(PlanError, effect="nothing was sent")
         return frame
 

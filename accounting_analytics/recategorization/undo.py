@@ -115,10 +115,10 @@ def undo_plan(
     for change in changes:
         now = categories.get(change.transaction)
         reason = _why_left_out(change, now, of_entry[change.journal_entry_id], attempts, read_at)
-        if now is None or reason is not None:
-            left_out[change] = reason or _NOT_CHANGED
+        if reason is None:
+            undone.append(_inverse(change, now or frozenset()))
         else:
-            undone.append(_inverse(change, now))
+            left_out[change] = reason
     has_large = any(not fits_float(one.amount, client.scale) for one in undone)
     items = to_frame(undone, client.scale, as_decimals=client.amounts == "decimal" or has_large)
     notes += _left_out_notes(left_out, len(changes))
