@@ -281,15 +281,6 @@ def test_preview_refuses_what_the_report_contradicts(books, build, plan):
     assert len(aa.Plan(frame).preview(report).frame) == 3
 
 
-def test_preview_notes_irreversible_items(books, build):
-    """A note names a part of a split that moves to a category the split already has, which cannot be undone."""
-    plan = build.plan(
-        None, build.item("txn_split", books.bank, books.outflow, books.rent, opposing=[books.outflow, books.rent])
-    )
-    note = plan.preview(books.report()).notes[-1]
-    assert "cannot be undone: described on 2025-03-10, -1.50 (txn_split). They are refused unless" in note
-
-
 def test_preview_is_exact(build, report):
     """The preview of a report is summed exactly: with decimals at 38 digits, with float64 to the nearest float."""
     plan = build.plan(None, build.item("t", "bank", "out", "in", entry="e"))

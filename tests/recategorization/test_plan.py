@@ -1,4 +1,4 @@
-"""Plans: their content, their preview, and contradictions that are refused."""
+"""Plans: their content, contradictions that are refused, and totals by rule, new category and outcome."""
 
 from decimal import Decimal
 
@@ -6,7 +6,10 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import FrameError, PlanError
+from accounting_analytics.errors import FrameError, InputError, PlanError
+from accounting_analytics.schemas import PlanTotals
+
+KEYS = ["transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id"]
 
 
 def test_plan_contains_the_proposals(books, plan):
@@ -97,3 +100,91 @@ def test_minutes(build):
     """A plan states how long its changes take at 320 requests per minute, reads not counted."""
     items = (build.item(f"txn_{number}", "bank", "out", "meals") for number in range(80))
     assert build.plan(None, *items).minutes == 0.25
+
+
+@pytest.fixture
+def sums(build):
+    """Return a plan of four items of two rules in two categories; of a split only a part is recategorized."""
+    cells = [
+        {"rule": "coffee", "amount": Decimal("-4.10")},
+        {"rule": "coffee", "amount": Decimal("-4.20")},
+        {"rule": "refunds", "amount": Decimal("3.30")},
+        {"rule": "refunds", "amount": Decimal("-90.00"), "category_amount": Decimal("-30.00")},
+    ]
+    updated = ["Meals", "Meals", "Meals", "<Rent>"]
+    return build.plan(
+        None,
+        *(
+            build.item(f"t{number}", "bank", "out", category, **cell)
+            for number, (category, cell) in enumerate(zip(updated, cells, strict=True))
+        ),
+    )
+
+
+def outcomes(sums, *found):
+    """Return the outcomes of a plan."""
+    return sums.frame[KEYS].assign(outcome=list(found), reason="")
+
+
+def rows(table, *columns):
+    """Return the exact rows of some columns."""
+    exact = PlanTotals.exact(table).frame
+    return list(exact[list(columns)].itertuples(index=False, name=None))
+
+
+def test_counts_and_sums(sums):
+    """Each rule and each category has its count and the exact sum of what is recategorized, largest first."""
+    assert rows(sums.totals("rule"), "rule", "item_count", "amount") == [
+        ("refunds", 2, Decimal("-26.70")),
+        ("coffee", 2, Decimal("-8.30")),
+    ]
+    assert rows(sums.totals(), "updated_category_ledger_name", "item_count", "amount") == [
+        ("<Rent>", 1, Decimal("-30.00")),
+        ("Meals", 3, Decimal("-5.00")),
+    ]
+    assert sums.summary() == f"Recategorization plan {sums.plan_id}: 4 items"
+    with pytest.raises(InputError, match="by must be one of 'rule', 'category', not 'outcome'"):
+        sums.totals("outcome")
+    with pytest.raises(InputError, match=r"by must be one of 'rule', 'category', not \['rule'\]"):
+        sums.totals(["rule"])
+
+
+def test_outcomes(sums):
+    """With outcomes each rule and category is divided by them; what is not done comes first."""
+    found = outcomes(sums, "done", "unknown", "done", "done")
+    assert rows(sums.totals("rule", found), "rule", "outcome", "item_count", "amount") == [
+        ("coffee", "unknown", 1, Decimal("-4.20")),
+        ("refunds", "done", 2, Decimal("-26.70")),
+        ("coffee", "done", 1, Decimal("-4.10")),
+    ]
+    assert rows(sums.totals("category", found), "updated_category_ledger_name", "outcome", "amount") == [
+        ("Meals", "unknown", Decimal("-4.20")),
+        ("<Rent>", "done", Decimal("-30.00")),
+        ("Meals", "done", Decimal("-0.80")),
+    ]
+    assert sums.summary(found).endswith(": 4 items: 3 done, 1 unknown")
+
+
+def test_sums_are_exact_with_decimals(build):
+    """Amounts of 38 digits are summed without rounding, and stay decimals."""
+    items = (build.item(f"t{n}", "bank", "out", "Meals", amount=Decimal("9" * 35 + ".99")) for n in range(10))
+    totals = build.plan(None, *items, as_decimals=True).totals("rule")
+    assert totals["amount"].tolist() == [Decimal("9" * 36 + ".90")]
+
+
+def test_outcomes_of_another_plan(sums):
+    """Outcomes of other items, and what is not a table, are refused; a table read from a file is not."""
+    found = outcomes(sums, *["done"] * 4)
+    assert len(sums.totals("rule", found.astype(object))) == 2
+    for other in (found.head(3), found.iloc[::-1]):
+        with pytest.raises(InputError, match="belong to another plan"):
+            sums.totals("rule", other)
+    with pytest.raises(InputError, match="outcomes is of type str"):
+        sums.summary("done")
+
+
+def test_empty_plan(build):
+    """A plan without items has empty tables."""
+    sums = build.plan(None)
+    assert sums.totals("rule", outcomes(sums)).empty
+    assert sums.summary(outcomes(sums)).endswith("0 items: nothing to do")

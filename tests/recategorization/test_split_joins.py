@@ -43,7 +43,9 @@ def test_two_parts_with_one_new_category(books, build, tmp_path):
         books.instance,
         *(build.item("txn_split", books.bank, one, books.meals, opposing=opposing, entry="one") for one in opposing),
     )
-    assert "2 of 2 items would join a part of a split" in both.preview(books.report()).notes[-1]
+    note = both.preview(books.report()).notes[-1]
+    assert "2 of 2 items would join a part of a split" in note
+    assert "cannot be undone: described on 2025-03-10, -1.50 (txn_split); described on" in note
     frame = aa.apply_plan(books.client, both, journal=tmp_path / "journal", confirm=True)
     assert frame["outcome"].tolist() == ["refused", "refused"]
     assert books.audit() == []
