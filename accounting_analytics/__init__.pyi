@@ -1,56 +1,48 @@
-from . import charts, errors, schemas
-from .analysis_frame import analysis_frame
+from . import charts
 from .books import Books, connect
-from .bridges import Bridge, bridge
-from .cash_flow import recompute_cash_flow
-from .cash_flow_report import CashFlowReport
-from .categorization import (
-    Backtest,
-    backtest,
-    decide,
-    group_queue,
-    load_rules,
-    propose,
-    report_rules,
-    suggest,
-    uncategorized_queue,
-)
 from .client import ClientCredentials, LedgerClient, TokenFile
-from .completeness import check_completeness
+from .core import errors, schemas
+from .core.ledger_names import LedgerNames
+from .core.load_metadata import notes
+from .core.periods import Period
+from .core.version import __version__
 from .demo_company import demo
 from .diagnosis import doctor
 from .exports import export, export_parquet
-from .figures import Figure
-from .hledger import export_journal
-from .ledger_discovery import discover_ledgers
-from .ledger_names import LedgerNames
-from .load_metadata import notes
-from .loader import (
-    combine_loads,
-    load_cash_flow_report,
-    load_line_entries,
-    load_line_entries_to_parquet,
-    plan_load,
-    read_line_entries,
-)
-from .monthly_reconciliation import reconcile_months
+from .loading.cash_flow_reports import load_cash_flow_report
+from .loading.combine import combine_loads
+from .loading.estimate import plan_load
+from .loading.ledger_discovery import discover_ledgers
+from .loading.line_files import load_line_entries_to_parquet, read_line_entries
+from .loading.load import load_line_entries
 from .notebook_jobs import run_notebook
-from .pack import MonthlyPack, monthly_pack
-from .pack_verification import PackVerification, verify_pack
-from .periods import Period
-from .recategorization import Effect, Plan, apply_plan, plan_recategorization, undo_plan, verify_plan
-from .reconciliation import Reconciliation, reconcile
-from .recurring_payments import RecurringPayments, recurring_payments
-from .review_grid import Review, review
-from .statements import (
-    Statement,
-    balance_sheet,
-    cash_flow_statement,
-    income_statement,
-    register,
-    trial_balance,
-)
-from .version import __version__
+from .pack.monthly_pack import monthly_pack
+from .pack.pack_result import MonthlyPack
+from .pack.verification_result import PackVerification
+from .pack.verify_pack import verify_pack
+from .recategorization.apply import apply_plan, verify_plan
+from .recategorization.choices import decide, propose
+from .recategorization.effect import Effect
+from .recategorization.groups import group_queue
+from .recategorization.plan import Plan, plan_recategorization
+from .recategorization.queue import uncategorized_queue
+from .recategorization.review import Review, review
+from .recategorization.rules import load_rules, report_rules
+from .recategorization.suggestions import Backtest, backtest, suggest
+from .recategorization.undo import undo_plan
+from .reconciliation.completeness import check_completeness
+from .reconciliation.hledger_journal import export_journal
+from .reconciliation.monthly_reconciliation import reconcile_months
+from .reconciliation.reconciliation import Reconciliation, reconcile
+from .reports.analysis_frame import analysis_frame
+from .reports.bridge import Bridge, bridge
+from .reports.cash_flow import recompute_cash_flow
+from .reports.cash_flow_report import CashFlowReport
+from .reports.figures import Figure
+from .reports.recurring_payments import RecurringPayments, recurring_payments
+from .reports.register import register
+from .reports.statement import Statement
+from .reports.statements import balance_sheet, cash_flow_statement, income_statement, trial_balance
 
 __all__ = [
     "Backtest",

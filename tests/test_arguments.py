@@ -6,10 +6,9 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.arguments import require_type
-from accounting_analytics.categorization.rules import Rules
-from accounting_analytics.errors import InputError
-from accounting_analytics.schemas import (
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.schemas import (
     CashBalances,
     CashFlowLedgers,
     CashFlowLines,
@@ -18,6 +17,7 @@ from accounting_analytics.schemas import (
     PlanItems,
     Queue,
 )
+from accounting_analytics.recategorization.rules import Rules
 
 MARCH = ("2025-03-01", "2025-03-31")
 LINES = LineEntries.without_rows()

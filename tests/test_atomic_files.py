@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from accounting_analytics import atomic_files
-from accounting_analytics.atomic_files import remove_temporary_files, replace_file, replacing_files, write_durably
+from accounting_analytics.core import atomic_files
+from accounting_analytics.core.atomic_files import remove_temporary_files, replace_file, replacing_files, write_durably
 
 
 @pytest.mark.parametrize("sync", [True, False])

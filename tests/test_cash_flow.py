@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from long_cases import also_long
 
 import accounting_analytics as aa
-from accounting_analytics.errors import (
+from accounting_analytics.core.errors import (
     AmountError,
     FrameError,
     HierarchyError,
@@ -27,8 +27,8 @@ from accounting_analytics.errors import (
     InputError,
     PeriodError,
 )
-from accounting_analytics.load_metadata import to_file_metadata
-from accounting_analytics.schemas import Ledgers, LineEntries
+from accounting_analytics.core.load_metadata import to_file_metadata
+from accounting_analytics.core.schemas import Ledgers, LineEntries
 
 ENGINES = ["pandas", "pyarrow", "polars", "polars lazy", "duckdb"]
 FORMS = pytest.mark.parametrize("as_decimals", [False, True], ids=["floats", "decimals"])

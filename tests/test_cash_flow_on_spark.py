@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.money import to_floats
+from accounting_analytics.core.money import to_floats
 
 LINES = 150_000
 MARCH = ("2024-03-01", "2024-03-31")

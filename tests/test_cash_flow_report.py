@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import AmountError
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines
+from accounting_analytics.core.errors import AmountError
+from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 
 SINGLE_AMOUNTS = ("starting_cash_balance", "net_cash_flow", "ending_cash_balance", "identity_gap")
 

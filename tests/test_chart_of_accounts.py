@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounting_analytics.chart_of_accounts import (
+from accounting_analytics.core.chart_of_accounts import (
     DEFAULTS,
     TYPE_OF_SUB_TYPE,
     FinancialAccountType,
@@ -17,7 +17,7 @@ from accounting_analytics.chart_of_accounts import (
     display_order,
     required_ledger,
 )
-from accounting_analytics.errors import HierarchyError
+from accounting_analytics.core.errors import HierarchyError
 
 
 def test_every_sub_type_has_a_type():

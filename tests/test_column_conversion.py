@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounting_analytics.column_conversion import (
+from accounting_analytics.core.column_conversion import (
     TEXT,
     exact_amounts,
     exact_floats,
@@ -23,8 +23,8 @@ from accounting_analytics.column_conversion import (
     split_lists,
     total,
 )
-from accounting_analytics.errors import AmountError, FrameError
-from accounting_analytics.money import PRECISION, from_minor_units, pandas_dtype, to_minor_units
+from accounting_analytics.core.errors import AmountError, FrameError
+from accounting_analytics.core.money import PRECISION, from_minor_units, pandas_dtype, to_minor_units
 
 SCALES = st.integers(0, 10)
 UNITS = st.integers(-(10**15) + 1, 10**15 - 1)

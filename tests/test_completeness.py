@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import FrameError, IncompleteLoadError
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, LineEntries
+from accounting_analytics.core.errors import FrameError, IncompleteLoadError
+from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines, LineEntries
 
 MARCH = ("2025-03-01", "2025-03-31")
 LINES = [

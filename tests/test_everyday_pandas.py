@@ -30,8 +30,8 @@ from matplotlib.figure import Figure
 from pandas.testing import assert_frame_equal
 
 import accounting_analytics as aa
-from accounting_analytics.errors import FrameError
-from accounting_analytics.schemas import LineEntries
+from accounting_analytics.core.errors import FrameError
+from accounting_analytics.core.schemas import LineEntries
 
 START, END, ZONE = "2025-01-01", "2026-06-30", "America/New_York"
 CASH, CARD, SALES = "Operating Account", "Business Credit Card", "Cafe Sales"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounting_analytics.exact_sums import ExactLines
+from accounting_analytics.core.exact_sums import ExactLines
 
 START = dt.datetime(2025, 1, 1, tzinfo=dt.UTC)
 LEDGERS = ["bank", "card", "food", "rent"]

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from accounting_analytics.errors import InputError
-from accounting_analytics.extras import import_extra
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.extras import import_extra
 
 
 def test_an_installed_package_is_returned():

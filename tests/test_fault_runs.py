@@ -20,7 +20,7 @@ from long_cases import also_long
 from posted_books import PostedBooks
 
 import accounting_analytics as aa
-from accounting_analytics.errors import AccountingAnalyticsError, ServiceError
+from accounting_analytics.core.errors import AccountingAnalyticsError, ServiceError
 
 START, END, ZONE = "2025-01-01", "2025-03-31", "America/New_York"
 TEMPORARY = [

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from accounting_analytics.figure_tables import (
+from accounting_analytics.reports.figure_table import (
     MAX_ENTRIES_BYTES,
     EntriesData,
     FigureCell,

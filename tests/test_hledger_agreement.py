@@ -36,7 +36,7 @@ from hledger_journals import (
 from long_cases import also_long
 
 import accounting_analytics as aa
-from accounting_analytics.errors import ImportRefusedError
+from accounting_analytics.core.errors import ImportRefusedError
 
 pytestmark = pytest.mark.hledger
 

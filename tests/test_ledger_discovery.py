@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError, InvalidRequestError, NotFoundError, ProtocolError
+from accounting_analytics.core.errors import InputError, InvalidRequestError, NotFoundError, ProtocolError
 
 MARCH = ("2025-03-01", "2025-03-31")
 

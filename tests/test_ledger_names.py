@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
-from accounting_analytics.chart_of_accounts import Hierarchy
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.chart_of_accounts import Hierarchy
+from accounting_analytics.core.errors import InputError
 
 NAMES = {
     "expenses": "Expenses",

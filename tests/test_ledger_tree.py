@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting_analytics.errors import FrameError, HierarchyError
-from accounting_analytics.ledger_tree import LedgerTree
+from accounting_analytics.core.errors import FrameError, HierarchyError
+from accounting_analytics.reports.ledger_tree import LedgerTree
 
 
 def tree_of(parents, *, codes=None, unknown=(), types=None):

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
-from accounting_analytics.errors import IncompleteLoadError
-from accounting_analytics.load_metadata import (
+from accounting_analytics.core.errors import IncompleteLoadError
+from accounting_analytics.core.load_metadata import (
     LOAD_METADATA_KEY,
     DayRange,
     changed_row_count,
@@ -23,7 +23,7 @@ from accounting_analytics.load_metadata import (
     subtract_days,
     zone_of_frame,
 )
-from accounting_analytics.loader.files import LoadedFile
+from accounting_analytics.loading.line_files import LoadedFile
 
 ENDS = st.one_of(
     st.dates(dt.date.max - dt.timedelta(8), dt.date.max), st.dates(dt.date.min, dt.date.min + dt.timedelta(8))

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError
-from accounting_analytics.local_books import LocalBooks, lines_of
-from accounting_analytics.schemas import PlanItems
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.schemas import PlanItems
+from accounting_analytics.reports.local_books import LocalBooks, lines_of
 
 DAYS = ("2025-01-01", "2025-03-31")
 MARCH = ("2025-03-01", "2025-03-31")

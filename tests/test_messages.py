@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accounting_analytics.messages import first_lines, fit_terminal, join_ids, printable, quote, shorten
+from accounting_analytics.core.messages import first_lines, fit_terminal, join_ids, printable, quote, shorten
 
 
 @pytest.mark.parametrize(

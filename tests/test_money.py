@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounting_analytics.errors import AmountError
-from accounting_analytics.money import (
+from accounting_analytics.core.errors import AmountError
+from accounting_analytics.core.money import (
     EXACT,
     are_whole_units,
     arrow_type,

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import IncompleteLoadError, InputError, PeriodError
-from accounting_analytics.schemas import MonthlyDifferences, Months
+from accounting_analytics.core.errors import IncompleteLoadError, InputError, PeriodError
+from accounting_analytics.core.schemas import MonthlyDifferences, Months
 
 START, END = "2025-01-01", "2025-04-15"
 ZONES = ("UTC", "America/New_York")

@@ -17,7 +17,7 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
-from accounting_analytics.errors import IncompleteLoadError
+from accounting_analytics.core.errors import IncompleteLoadError
 
 FIRST, LAST = dt.date(2023, 11, 5), dt.date(2026, 2, 20)
 ALL_DAYS = (dt.date(2022, 10, 1), dt.date(2026, 3, 31))

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from long_cases import also_long
 
 import accounting_analytics as aa
-from accounting_analytics.errors import PeriodError
-from accounting_analytics.periods import (
+from accounting_analytics.core.errors import PeriodError
+from accounting_analytics.core.periods import (
     LOCALTIME,
     RELATIVE_PERIODS,
     Interval,
@@ -227,7 +227,7 @@ def test_localtime_must_be_explained():
 def test_the_zone_of_this_machine_changes_nothing():
     """The instants of a period do not depend on TZ."""
     program = (
-        "from accounting_analytics.periods import Period;"
+        "from accounting_analytics.core.periods import Period;"
         "print(Period.of('2025-03-09', '2025-11-02', 'America/New_York').instants(),"
         "Period.of('2025-03-09', '2025-11-02', 'Etc/GMT-3').instants_before())"
     )

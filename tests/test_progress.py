@@ -4,7 +4,7 @@ import sys
 import time
 from types import SimpleNamespace
 
-from accounting_analytics.progress import LoadProgress, progress_bar
+from accounting_analytics.core.progress import LoadProgress, progress_bar
 
 REQUESTS_LEFT = 17
 

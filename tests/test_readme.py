@@ -16,7 +16,7 @@ PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 GUIDES = {
     name: (PROJECT / "accounting_analytics" / name / "README.md").read_text(encoding="utf-8")
-    for name in ("client", "loader", "recategorization", "books", "service")
+    for name in ("client", "loading", "recategorization", "books", "service")
 }
 INDEX = (PROJECT / "notebooks" / "README.md").read_text(encoding="utf-8")
 PROGRAM = "accounting-analytics"
@@ -29,7 +29,7 @@ assert aa.check_completeness(lines, report=reported).complete
 assert aa.verify_pack("may.html").verified
 assert payees.chart.places
 """,
-    "loader": """
+    "loading": """
 assert len(cash[cash.amount == 7514.02]) == 1, cash
 assert len(matched) == len(bank) == 13, matched
 assert list(matched[matched.id.isna()].text) == ["STOP PAYMENT FEE"], matched

@@ -16,21 +16,10 @@ import accounting_analytics as aa
 from accounting_analytics.books.drift import Drift, compare_lines
 from accounting_analytics.books.storage import table_schema
 from accounting_analytics.books.sync_result import SyncResult
-from accounting_analytics.categorization.rules import Rule, Rules
-from accounting_analytics.chart_of_accounts import Hierarchy
-from accounting_analytics.completeness import Certificate, Check, LoadProblem
-from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
-from accounting_analytics.exports import ExportDifference, ExportedFile, ExportVerification, Manifest
-from accounting_analytics.loader import LoadedFile, LoadPlan
-from accounting_analytics.money import pandas_dtype
-from accounting_analytics.monthly_reconciliation import MonthlyReconciliation
-from accounting_analytics.notebook_jobs import NotebookRun
-from accounting_analytics.pack_verification import PackFault
-from accounting_analytics.reconciliation import Comparison, Difference
-from accounting_analytics.reconciliation.differences import KINDS
-from accounting_analytics.recurring_payments import Occurrence, RecurringPayment
-from accounting_analytics.results import to_json_text
-from accounting_analytics.schemas import (
+from accounting_analytics.core.chart_of_accounts import Hierarchy
+from accounting_analytics.core.money import pandas_dtype
+from accounting_analytics.core.results import to_json_text
+from accounting_analytics.core.schemas import (
     BacktestMonths,
     CashBalances,
     CashFlowLedgers,
@@ -38,6 +27,17 @@ from accounting_analytics.schemas import (
     PlanItems,
     Queue,
 )
+from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
+from accounting_analytics.exports import ExportDifference, ExportedFile, ExportVerification, Manifest
+from accounting_analytics.loading.estimate import LoadPlan
+from accounting_analytics.loading.line_files import LoadedFile
+from accounting_analytics.notebook_jobs import NotebookRun
+from accounting_analytics.pack.verification_result import PackFault
+from accounting_analytics.recategorization.rules import Rule, Rules
+from accounting_analytics.reconciliation.completeness import Certificate, Check, LoadProblem
+from accounting_analytics.reconciliation.differences import KINDS, Comparison, Difference
+from accounting_analytics.reconciliation.monthly_reconciliation import MonthlyReconciliation
+from accounting_analytics.reports.recurring_payments import Occurrence, RecurringPayment
 from accounting_analytics.service.imports import ImportSummary
 
 MEMBERS = ("frame", "summary", "explain", "to_json", "_repr_html_")

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import AmountError, FrameError
-from accounting_analytics.schemas import (
+from accounting_analytics.core.errors import AmountError, FrameError
+from accounting_analytics.core.schemas import (
     CashBalances,
     CashFlowLedgers,
     CashFlowLines,

@@ -12,7 +12,6 @@ import msgspec
 import pandas as pd
 
 from accounting_analytics import client as service_client
-from accounting_analytics.arguments import require_type, to_path
 from accounting_analytics.books.drift import changes_of_closed_periods, compare_versions
 from accounting_analytics.books.reading import VersionReader
 from accounting_analytics.books.sync import BooksSync, SyncOptions
@@ -20,10 +19,11 @@ from accounting_analytics.books.sync_result import SyncResult
 from accounting_analytics.books.versions import ClosedPeriod, LineChanges, find_version
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.client.settings import load_settings
-from accounting_analytics.errors import InputError
-from accounting_analytics.messages import quote
-from accounting_analytics.periods import parse_date
-from accounting_analytics.results import Result, ResultPart
+from accounting_analytics.core.arguments import require_type, to_path
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import quote
+from accounting_analytics.core.periods import parse_date
+from accounting_analytics.core.results import Result, ResultPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.books.drift import Drift
     from accounting_analytics.books.versions import Version, When
-    from accounting_analytics.periods import DateLike, Period, ZoneLike
+    from accounting_analytics.core.periods import DateLike, Period, ZoneLike
 
 _HISTORY = [
     "version", "at", "action", "lines", "added", "removed", "changed", "months_changed", "months_compared", "ties",

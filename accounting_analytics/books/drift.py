@@ -10,8 +10,25 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.bridges.payments import payees_of_entries
-from accounting_analytics.changed_lines import (
+from accounting_analytics.core.chart_of_accounts import Hierarchy, LedgerType
+from accounting_analytics.core.column_conversion import in_floats
+from accounting_analytics.core.ledger_names import LedgerNames
+from accounting_analytics.core.messages import count_of, first_lines
+from accounting_analytics.core.money import (
+    EXACT,
+    fits_float,
+    format_amount,
+    from_minor_units,
+    pandas_dtype,
+    sum_by_key,
+    to_minor_units,
+)
+from accounting_analytics.core.periods import Period
+from accounting_analytics.core.results import MAX_HTML_ROWS, Result, ResultPart
+from accounting_analytics.core.schemas import EntryDrift, LedgerDrift
+from accounting_analytics.loading.line_tables import lines_within, to_line_frame, with_local_dates
+from accounting_analytics.reports.bridge_payments import payees_of_entries
+from accounting_analytics.reports.changed_lines import (
     AFTER,
     AMOUNT,
     BEFORE,
@@ -23,25 +40,9 @@ from accounting_analytics.changed_lines import (
     find_changed_lines,
     sum_by_ledger,
 )
-from accounting_analytics.chart_of_accounts import Hierarchy, LedgerType
-from accounting_analytics.column_conversion import in_floats
-from accounting_analytics.figure_tables import entries_behind, figure_table_html, table_of_figures
-from accounting_analytics.figures import KEY_SEPARATOR, Figure, checked_entries, find_row
-from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.loader.line_tables import lines_within, to_line_frame, with_local_dates
-from accounting_analytics.messages import count_of, first_lines
-from accounting_analytics.money import (
-    EXACT,
-    fits_float,
-    format_amount,
-    from_minor_units,
-    pandas_dtype,
-    sum_by_key,
-    to_minor_units,
-)
-from accounting_analytics.periods import Period
-from accounting_analytics.results import MAX_HTML_ROWS, Result, ResultPart
-from accounting_analytics.schemas import EntryDrift, LedgerDrift
+from accounting_analytics.reports.figure_table import figure_table_html
+from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, checked_entries, find_row
+from accounting_analytics.reports.rows_of_figures import entries_behind, table_of_figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,9 +13,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.load_metadata import DayRange, merge_days
-from accounting_analytics.loader.request import PAGE_SIZE
-from accounting_analytics.periods import Period
+from accounting_analytics.core.load_metadata import DayRange, merge_days
+from accounting_analytics.core.periods import Period
+from accounting_analytics.loading.request import PAGE_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

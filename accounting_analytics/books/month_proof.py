@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.books.storage import exact_lines
-from accounting_analytics.cash_flow import recompute_cash_flow
-from accounting_analytics.column_conversion import LIST_SEPARATOR
-from accounting_analytics.exact_sums import ExactLines
-from accounting_analytics.load_metadata import DayRange, merge_days
-from accounting_analytics.loader.line_tables import with_local_dates
-from accounting_analytics.messages import count_of, join_ids
-from accounting_analytics.reconciliation import compare_reports
+from accounting_analytics.core.column_conversion import LIST_SEPARATOR
+from accounting_analytics.core.exact_sums import ExactLines
+from accounting_analytics.core.load_metadata import DayRange, merge_days
+from accounting_analytics.core.messages import count_of, join_ids
+from accounting_analytics.loading.line_tables import with_local_dates
+from accounting_analytics.reconciliation.reconciliation import compare_reports
+from accounting_analytics.reports.cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.periods import Period
+    from accounting_analytics.core.periods import Period
+    from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
     Balances = pd.DataFrame | Mapping[str, Decimal]
 

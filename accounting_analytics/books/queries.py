@@ -16,20 +16,20 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from accounting_analytics.arguments import require_type
-from accounting_analytics.column_conversion import BOOLEAN
-from accounting_analytics.duckdb_settings import exact_name
-from accounting_analytics.errors import AmountError, InputError
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.column_conversion import BOOLEAN
+from accounting_analytics.core.duckdb_settings import exact_name
+from accounting_analytics.core.errors import AmountError, InputError
+from accounting_analytics.core.extras import import_extra
+from accounting_analytics.core.messages import printable, quote, shorten
+from accounting_analytics.core.money import to_floats
 from accounting_analytics.exports.star_schema import STAR_SCHEMA, all_views, build_star_schema, connect
-from accounting_analytics.extras import import_extra
-from accounting_analytics.messages import printable, quote, shorten
-from accounting_analytics.money import to_floats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from accounting_analytics.exports.books import ExportedBooks
+    from accounting_analytics.exports.exported_books import ExportedBooks
 
 
 _HADOOP_GLOB = re.compile(r"[*?\[\]{}]")

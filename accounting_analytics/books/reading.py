@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.arguments import require_type, to_texts
 from accounting_analytics.books.entries_without_cash import touch_cash
 from accounting_analytics.books.queries import BooksQueries, scan_files
 from accounting_analytics.books.storage import BooksFolder, exact_lines, load_metadata, table_schema
-from accounting_analytics.cash_flow import recompute_cash_flow
-from accounting_analytics.column_conversion import LIST_SEPARATOR
-from accounting_analytics.errors import InputError, PeriodError
-from accounting_analytics.exports.books import ExportedBooks
-from accounting_analytics.load_metadata import StatedFrame, attach_load_metadata
-from accounting_analytics.loader.line_tables import lines_within, to_line_frame
-from accounting_analytics.messages import join_ids
-from accounting_analytics.periods import Period
+from accounting_analytics.core.arguments import require_type, to_texts
+from accounting_analytics.core.column_conversion import LIST_SEPARATOR
+from accounting_analytics.core.errors import InputError, PeriodError
+from accounting_analytics.core.load_metadata import StatedFrame, attach_load_metadata
+from accounting_analytics.core.messages import join_ids
+from accounting_analytics.core.periods import Period
+from accounting_analytics.exports.exported_books import ExportedBooks
+from accounting_analytics.loading.line_tables import lines_within, to_line_frame
+from accounting_analytics.reports.cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.books.versions import Version
-    from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.exports.books import MonthProof
+    from accounting_analytics.exports.exported_books import MonthProof
+    from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
 _DAY = dt.timedelta(days=1)
 

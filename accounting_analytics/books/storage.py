@@ -20,15 +20,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
-from accounting_analytics.atomic_files import write_durably
 from accounting_analytics.books.versions import StoredFile, Version
-from accounting_analytics.errors import BooksError, ChangedWhileReadingError, InputError
-from accounting_analytics.extras import import_extra
-from accounting_analytics.load_metadata import DayRange, days_to_text, to_file_metadata
-from accounting_analytics.loader.line_tables import are_within, line_schema, lines_within, sort_lines
-from accounting_analytics.loader.request import DEFAULT_EXPANSIONS
-from accounting_analytics.messages import quote, shorten
-from accounting_analytics.schemas import Ledgers
+from accounting_analytics.core.atomic_files import write_durably
+from accounting_analytics.core.errors import BooksError, ChangedWhileReadingError, InputError
+from accounting_analytics.core.extras import import_extra
+from accounting_analytics.core.load_metadata import DayRange, days_to_text, to_file_metadata
+from accounting_analytics.core.messages import quote, shorten
+from accounting_analytics.core.schemas import Ledgers
+from accounting_analytics.loading.line_tables import are_within, line_schema, lines_within, sort_lines
+from accounting_analytics.loading.request import DEFAULT_EXPANSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.periods import Period
+    from accounting_analytics.core.periods import Period
 
 _VERSION, _DIGEST = "accounting_analytics", "accounting_analytics_digest"
 _LINES, _LEDGERS = "lines", "ledgers"

@@ -21,14 +21,15 @@ from accounting_analytics.books.entries_without_cash import count_lines, plan_re
 from accounting_analytics.books.month_proof import compare_month
 from accounting_analytics.books.storage import WorkingCopy
 from accounting_analytics.books.versions import LineChanges, MonthRecord, Version
-from accounting_analytics.column_conversion import LIST_SEPARATOR
-from accounting_analytics.errors import InputError, PeriodError
-from accounting_analytics.ledger_discovery import discover_ledgers, refresh_ledgers
-from accounting_analytics.load_metadata import Discovery
-from accounting_analytics.loader import load_cash_flow_report, load_line_entries_to_parquet
-from accounting_analytics.loader.load import load_line_table
-from accounting_analytics.periods import Period, choose_zone, zone
-from accounting_analytics.progress import progress_bar
+from accounting_analytics.core.column_conversion import LIST_SEPARATOR
+from accounting_analytics.core.errors import InputError, PeriodError
+from accounting_analytics.core.load_metadata import Discovery
+from accounting_analytics.core.periods import Period, choose_zone, zone
+from accounting_analytics.core.progress import progress_bar
+from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
+from accounting_analytics.loading.ledger_discovery import discover_ledgers, refresh_ledgers
+from accounting_analytics.loading.line_files import load_line_entries_to_parquet
+from accounting_analytics.loading.load import load_line_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
     from accounting_analytics.books.month_proof import Balances, ComparedMonth
     from accounting_analytics.books.storage import BooksFolder
     from accounting_analytics.books.versions import StoredFile
-    from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.periods import ZoneLike
+    from accounting_analytics.core.periods import ZoneLike
+    from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
 _DAY = dt.timedelta(days=1)
 _MOST_COMPARISONS = 3

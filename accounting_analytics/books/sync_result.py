@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from accounting_analytics.messages import count_of
-from accounting_analytics.results import Result, ResultPart
+from accounting_analytics.core.messages import count_of
+from accounting_analytics.core.results import Result, ResultPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

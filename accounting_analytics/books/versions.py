@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import msgspec
 import pandas as pd
 
-from accounting_analytics.errors import InputError
-from accounting_analytics.exports.books import MonthProof
-from accounting_analytics.messages import quote
-from accounting_analytics.periods import Period, parse_date, zone
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import quote
+from accounting_analytics.core.periods import Period, parse_date, zone
+from accounting_analytics.exports.exported_books import MonthProof
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,11 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.arguments import require_type
-from accounting_analytics.bridges import Bridge
-from accounting_analytics.bridges.calculation import AFTER, BEFORE
-from accounting_analytics.cash_flow_report import require_report
-from accounting_analytics.chart_of_accounts import RequiredLedger, required_ledger
 from accounting_analytics.charts.labels import (
     ACCOUNT_COLOURS,
     BALANCE_COLOUR,
@@ -39,26 +34,41 @@ from accounting_analytics.charts.marks import (
     unit_text,
 )
 from accounting_analytics.charts.plotly_charts import Picture
-from accounting_analytics.errors import InputError
-from accounting_analytics.figure_tables import MAX_LINES, entries_behind, sums_of, table_of_figures
-from accounting_analytics.figures import KEY_SEPARATOR, OWN, Figure
-from accounting_analytics.messages import count_of, join_ids, quote
-from accounting_analytics.money import format_amount, from_minor_units, to_minor_units
-from accounting_analytics.periods import Period
-from accounting_analytics.report_figures import BALANCE, ENDING, INFLOW, NET, OUTFLOW, STARTING, UNEXPLAINED, WITHOUT
-from accounting_analytics.statements import Statement
-from accounting_analytics.statements.columns import split_period
-from accounting_analytics.statements.daily_balances import DailyBalances
-from accounting_analytics.statements.line_sums import LineSource
-from accounting_analytics.statements.page import lines_behind
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.chart_of_accounts import RequiredLedger, required_ledger
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import count_of, join_ids, quote
+from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
+from accounting_analytics.core.periods import Period
+from accounting_analytics.reports.bridge import AFTER, BEFORE, Bridge
+from accounting_analytics.reports.cash_flow_report import require_report
+from accounting_analytics.reports.daily_balances import DailyBalances
+from accounting_analytics.reports.figure_table import MAX_LINES
+from accounting_analytics.reports.figures import KEY_SEPARATOR, OWN, Figure
+from accounting_analytics.reports.report_figures import (
+    BALANCE,
+    ENDING,
+    INFLOW,
+    NET,
+    OUTFLOW,
+    STARTING,
+    UNEXPLAINED,
+    WITHOUT,
+)
+from accounting_analytics.reports.rows_of_figures import entries_behind, sums_of, table_of_figures
+from accounting_analytics.reports.statement import Statement
+from accounting_analytics.reports.statement_columns import split_period
+from accounting_analytics.reports.statement_page import lines_behind
+from accounting_analytics.reports.statement_sums import LineSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.figure_tables import FigureTable, Rows
-    from accounting_analytics.report_figures import ReportFigures
-    from accounting_analytics.statements.columns import StatementColumn
+    from accounting_analytics.reports.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.figure_table import FigureTable
+    from accounting_analytics.reports.report_figures import ReportFigures
+    from accounting_analytics.reports.rows_of_figures import Rows
+    from accounting_analytics.reports.statement_columns import StatementColumn
 
 PeriodUnit = Literal["week", "month", "quarter"]
 _UNITS = ("week", "month", "quarter")

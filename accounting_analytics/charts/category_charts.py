@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.arguments import require_type
-from accounting_analytics.bridges.payments import payees_of_entries
 from accounting_analytics.charts.labels import (
     ACCOUNT_COLOURS,
     OTHERS_COLOUR,
@@ -31,24 +29,27 @@ from accounting_analytics.charts.marks import (
     unit_text,
 )
 from accounting_analytics.charts.plotly_charts import Picture
-from accounting_analytics.errors import InputError
-from accounting_analytics.figure_tables import MAX_LINES, entries_behind, sums_of, table_of_figures
-from accounting_analytics.figures import KEY_SEPARATOR, Figure, figure_of_entries
-from accounting_analytics.messages import count_of, quote
-from accounting_analytics.money import EXACT
-from accounting_analytics.selections import Span
-from accounting_analytics.statements import Statement
-from accounting_analytics.statements.line_sums import LineSource
-from accounting_analytics.statements.page import lines_behind
-from accounting_analytics.statements.statement import ChosenColumn
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.core.money import EXACT
+from accounting_analytics.reports.bridge_payments import payees_of_entries
+from accounting_analytics.reports.figure_table import MAX_LINES
+from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_entries
+from accounting_analytics.reports.rows_of_figures import entries_behind, sums_of, table_of_figures
+from accounting_analytics.reports.selections import Span
+from accounting_analytics.reports.statement import ChosenColumn, Statement
+from accounting_analytics.reports.statement_page import lines_behind
+from accounting_analytics.reports.statement_sums import LineSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from accounting_analytics.figure_tables import FigureTable, Rows
-    from accounting_analytics.statements.columns import StatementColumn
-    from accounting_analytics.statements.rows import Row
-    from accounting_analytics.statements.statement_figures import StatementFigures
+    from accounting_analytics.reports.figure_table import FigureTable
+    from accounting_analytics.reports.rows_of_figures import Rows
+    from accounting_analytics.reports.statement_columns import StatementColumn
+    from accounting_analytics.reports.statement_figures import StatementFigures
+    from accounting_analytics.reports.statement_rows import Row
 
 _OTHERS = "others"
 _NOTHING_PAID = "Nothing was paid in this period"

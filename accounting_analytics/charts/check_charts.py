@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from accounting_analytics.arguments import require_type
 from accounting_analytics.charts.labels import BALANCE_COLOUR, OUTFLOW_COLOUR, amount_label, shortened
 from accounting_analytics.charts.marks import ChartMarks, Place, Series, day_remarks, unit_text
 from accounting_analytics.charts.plotly_charts import Picture
-from accounting_analytics.errors import InputError
-from accounting_analytics.figures import KEY_SEPARATOR, OWN
-from accounting_analytics.messages import count_of
-from accounting_analytics.money import from_minor_units
-from accounting_analytics.reconciliation import Reconciliation, differences_by_month
-from accounting_analytics.schemas import MonthlyDifferences
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import count_of
+from accounting_analytics.core.money import from_minor_units
+from accounting_analytics.core.schemas import MonthlyDifferences
+from accounting_analytics.reconciliation.reconciliation import Reconciliation, differences_by_month
+from accounting_analytics.reports.figures import KEY_SEPARATOR, OWN
 
 if TYPE_CHECKING:
     import datetime as dt
 
-    from accounting_analytics.periods import Period
+    from accounting_analytics.core.periods import Period
 
 _TIES, _DIFFERS = "=", "\N{NOT EQUAL TO}"
 _TITLES = {"net_cash_flow": "", "starting_balance": ", start", "ending_balance": ", end"}

@@ -9,7 +9,7 @@ from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from accounting_analytics.messages import printable
+from accounting_analytics.core.messages import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

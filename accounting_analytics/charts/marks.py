@@ -10,17 +10,17 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from accounting_analytics.charts.labels import BALANCE_COLOUR, amount_label
-from accounting_analytics.errors import InputError
-from accounting_analytics.messages import quote
-from accounting_analytics.money import format_amount
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import quote
+from accounting_analytics.core.money import format_amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from accounting_analytics.figure_tables import FigureTable
-    from accounting_analytics.figures import Figure
-    from accounting_analytics.periods import Period
-    from accounting_analytics.statements.columns import StatementColumn
+    from accounting_analytics.core.periods import Period
+    from accounting_analytics.reports.figure_table import FigureTable
+    from accounting_analytics.reports.figures import Figure
+    from accounting_analytics.reports.statement_columns import StatementColumn
 
 ChartKind = Literal["columns", "days", "steps", "rows", "cells"]
 """Bars and lines by period, step lines by day, a waterfall, bars from zero with names, and cells of a heat map."""

@@ -24,7 +24,6 @@ from matplotlib.textpath import TextToPath
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
-from accounting_analytics.arguments import require_type
 from accounting_analytics.charts.labels import (
     BALANCE_COLOUR,
     COLOUR_NAMES,
@@ -43,8 +42,9 @@ from accounting_analytics.charts.labels import (
 )
 from accounting_analytics.charts.marks import labelled_places
 from accounting_analytics.charts.plotly_charts import Picture
-from accounting_analytics.errors import InputError
-from accounting_analytics.messages import printable, quote
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import printable, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -34,14 +34,14 @@ from accounting_analytics.cli.plan import (
     totals_tables,
 )
 from accounting_analytics.cli.sections import RECATEGORIZE, command
-from accounting_analytics.errors import (
+from accounting_analytics.core.errors import (
     AccountingAnalyticsError,
     AmountError,
     PlanError,
     RecategorizationIncompleteError,
     with_context,
 )
-from accounting_analytics.messages import count_of, join_ids, printable
+from accounting_analytics.core.messages import count_of, join_ids, printable
 
 if TYPE_CHECKING:
     from datetime import date
@@ -49,9 +49,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.recategorization import Effect, Plan
+    from accounting_analytics.recategorization.effect import Effect
+    from accounting_analytics.recategorization.plan import Plan
+    from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
 RowOfRun = Literal["category", "rule", "item", "ledger"]
 Journal = Annotated[Path, Parameter(help="Journal of the run; written before each change.")]
@@ -269,7 +270,7 @@ def categorize(
 
 def _groups_with_reasons(transactions: pd.DataFrame, as_of: date) -> pd.DataFrame:
     """Group the transactions that are left for a person, with the reasons of each group."""
-    from accounting_analytics.categorization.queue import exact_queue, with_groups
+    from accounting_analytics.recategorization.queue import exact_queue, with_groups
 
     group_ids = with_groups(exact_queue(transactions).frame)["group_id"].to_numpy()
     reasons = transactions["reason"].groupby(group_ids).agg(lambda one: ", ".join(dict.fromkeys(one)))
@@ -279,7 +280,7 @@ def _groups_with_reasons(transactions: pd.DataFrame, as_of: date) -> pd.DataFram
 
 def _parse_limit(text: str) -> Decimal:
     """Amount of --max-amount, exactly."""
-    from accounting_analytics.money import MAX_SCALE, parse_amount
+    from accounting_analytics.core.money import MAX_SCALE, parse_amount
 
     try:
         amount = parse_amount(text, MAX_SCALE).amount
@@ -323,7 +324,7 @@ class EndedRun:
     @property
     def effect(self) -> Effect:
         """Effect on the report as predicted, and after a confirmed run compared with it."""
-        from accounting_analytics.recategorization import Effect
+        from accounting_analytics.recategorization.effect import Effect
 
         predicted = Effect.predict(self.plan.items, self.before)
         return predicted if self.after is None else predicted.check(self.after, self.outcomes)

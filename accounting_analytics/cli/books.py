@@ -19,8 +19,8 @@ from accounting_analytics.cli.output import (
     print_table,
 )
 from accounting_analytics.cli.sections import READ, command, commands
-from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError
-from accounting_analytics.messages import count_of
+from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadError
+from accounting_analytics.core.messages import count_of
 
 if TYPE_CHECKING:
     from pathlib import Path

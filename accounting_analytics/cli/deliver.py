@@ -25,7 +25,7 @@ from accounting_analytics.cli.loading import (
 from accounting_analytics.cli.options import BooksOrService, BooksStart, GivenDays, Json, Load, Output, ZonedDays
 from accounting_analytics.cli.output import print_json, print_mapping, print_message, print_result
 from accounting_analytics.cli.sections import DELIVER, READ, command, commands
-from accounting_analytics.errors import (
+from accounting_analytics.core.errors import (
     BooksDoNotTieError,
     BooksError,
     IncompleteLoadError,
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from accounting_analytics.client import LedgerClient
+    from accounting_analytics.core.periods import Period
     from accounting_analytics.pack.written_pack import PackFormats
-    from accounting_analytics.periods import Period
 
 _OUTPUTS = ", ".join(f"{name} ({output})" for name, output in FORMATS.items())
 
@@ -231,8 +231,8 @@ def _choose_formats(
 ) -> PackFormats:
     """Choose the formats, and check what they need: a browser, a package, and addresses."""
     from accounting_analytics.client.settings import load_settings
-    from accounting_analytics.extras import import_extra
-    from accounting_analytics.pack.mail import parse_address
+    from accounting_analytics.core.extras import import_extra
+    from accounting_analytics.pack.pack_mail import parse_address
     from accounting_analytics.pack.written_pack import PackFormats, find_browser
 
     if excel:
@@ -309,7 +309,7 @@ def run(
         Show the code of the notebook in the page.
     """
     from accounting_analytics.notebook_jobs.notebook_parameters import parse_parameters
-    from accounting_analytics.statements.columns import label as period_label
+    from accounting_analytics.reports.statement_columns import label as period_label
 
     texts = dict(_split_parameter(text) for text in parameters)
     if allow_empty:

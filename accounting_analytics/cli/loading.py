@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import accounting_analytics as aa
 from accounting_analytics.cli.output import print_message, print_note, print_notes, print_result
-from accounting_analytics.errors import IncompleteLoadError, InputError, InvalidRequestError, PeriodError
-from accounting_analytics.messages import count_of, quote
-from accounting_analytics.periods import LOCALTIME, Period, choose_zone, parse_date, zone
+from accounting_analytics.core.errors import IncompleteLoadError, InputError, InvalidRequestError, PeriodError
+from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.core.periods import LOCALTIME, Period, choose_zone, parse_date, zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from accounting_analytics.cli.options import BooksOrService, QueueLoad, Service, ZonedDays
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.client.settings import Presentation
-    from accounting_analytics.loader.request import Consistency
+    from accounting_analytics.loading.request import Consistency
 
 _NOT_OF_BOOKS = {
     "checkpoint": "they are read from disk, so leave it out",
@@ -112,7 +112,7 @@ def require_options_of(client: LedgerClient | aa.Books, load: QueueLoad) -> None
 
 def read_parents(path: Path | None) -> dict[str, str | None] | None:
     """Parent id by ledger id, None for a root, from a sheet of --parents."""
-    from accounting_analytics.sheets.reader import Column, read_table
+    from accounting_analytics.core.sheet_reader import Column, read_table
 
     if path is None:
         return None
@@ -139,7 +139,7 @@ def read_parents(path: Path | None) -> dict[str, str | None] | None:
 
 def load_ledgers(client: LedgerClient | aa.Books, days: Period, parents: Path | None = None) -> pd.DataFrame:
     """Chart of accounts, with the parents of a file; which ledgers are known is stated on each result."""
-    from accounting_analytics.load_metadata import known_ledgers_claim
+    from accounting_analytics.core.load_metadata import known_ledgers_claim
 
     ledgers = aa.discover_ledgers(
         client, days.start_date, days.end_date, time_zone=days.time_zone, parents=read_parents(parents)
@@ -212,7 +212,7 @@ def load_books(
 
     The lines of the days are those of one moment; in the history before, a change shows in the starting balances.
     """
-    from accounting_analytics.ledger_names import LedgerNames
+    from accounting_analytics.core.ledger_names import LedgerNames
 
     require_options_of(client, load)
     zone(days.time_zone)  # calculations need a zone with a name: refuse "localtime" before the load
@@ -291,7 +291,7 @@ def load_cash_lines(
     client: LedgerClient | aa.Books, days: Period, load: QueueLoad, *, only: Iterable[str] = ()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Chart of accounts, and the lines of its cash and required ledgers or of those named in `only`."""
-    from accounting_analytics.ledger_names import LedgerNames
+    from accounting_analytics.core.ledger_names import LedgerNames
 
     require_options_of(client, load)
     ledgers = load_ledgers(client, days)
@@ -320,7 +320,7 @@ def load_queue(
     precision: float | None = None,
 ) -> LoadedQueue:
     """Load the uncategorized transactions of some days; for suggestions the year before them too."""
-    from accounting_analytics.column_conversion import local_midnights
+    from accounting_analytics.core.column_conversion import local_midnights
 
     if precision is None:
         ledgers, lines = load_cash_lines(client, days, load, only=only)

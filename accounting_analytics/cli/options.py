@@ -9,8 +9,8 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 
-from accounting_analytics.errors import InputError, PeriodError
-from accounting_analytics.periods import Period
+from accounting_analytics.core.errors import InputError, PeriodError
+from accounting_analytics.core.periods import Period
 
 MAX_ROWS = 10
 """Rows that a command prints by default: with heading and messages they fit a terminal of 24 lines."""

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from accounting_analytics.messages import count_of, printable, shorten
+from accounting_analytics.core.messages import count_of, printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from accounting_analytics.results import Result
-    from accounting_analytics.statements import Statement
+    from accounting_analytics.core.results import Result
+    from accounting_analytics.reports.statement import Statement
 
 _PIPED_WIDTH = 400
 _DESCRIPTION = "description"
@@ -34,14 +34,14 @@ def print_result(result: Result, *, as_json: bool) -> None:
 
 def print_statement(statement: Statement, *, as_json: bool) -> None:
     """Print a statement in the width of the terminal, or as JSON."""
-    from accounting_analytics.statements.terminal_text import statement_text
+    from accounting_analytics.reports.statement_text import statement_text
 
     print(statement.to_json() if as_json else statement_text(statement, console().width))
 
 
 def print_json(content: pd.DataFrame | Mapping[str, Any]) -> None:
     """Print a mapping or a table as JSON."""
-    from accounting_analytics.results import to_json_text
+    from accounting_analytics.core.results import to_json_text
 
     print(to_json_text(content))
 
@@ -92,7 +92,7 @@ def print_table(
     terminal, headings of ids and then the `optional` ones are left out, in their order, until it fits; then
     descriptions are cut so that a row is one line.
     """
-    from accounting_analytics.column_conversion import exact_floats
+    from accounting_analytics.core.column_conversion import exact_floats
 
     if frame.empty:
         return
@@ -123,7 +123,7 @@ def _rich_table(frame: pd.DataFrame) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from accounting_analytics.html_tables import PrintedTable
+    from accounting_analytics.core.html_tables import PrintedTable
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     columns, rows = PrintedTable.from_frame(frame)
@@ -161,7 +161,7 @@ def print_transactions(
 
     ``localtime`` is the zone of the service, which is not known here, so its times stay in UTC.
     """
-    from accounting_analytics.periods import LOCALTIME, zone
+    from accounting_analytics.core.periods import LOCALTIME, zone
 
     name = "UTC" if time_zone == LOCALTIME else time_zone
     times = frame["datetime"].dt.tz_convert(zone(name)).dt.strftime(_TIME_FORMAT)

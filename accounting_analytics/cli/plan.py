@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 from cyclopts import Parameter
 
 import accounting_analytics as aa
-from accounting_analytics.arguments import to_path
-from accounting_analytics.cli.loading import (
-    connect_source,
-    days_of_command,
-    load_cash_lines,
-    load_ledgers,
-    load_queue,
-)
+from accounting_analytics.cli.loading import connect_source, days_of_command, load_cash_lines, load_ledgers, load_queue
 from accounting_analytics.cli.options import BooksOrService, Json, QueueLoad, RowLimit, ZonedDays
 from accounting_analytics.cli.output import (
     command_line,
@@ -30,18 +23,19 @@ from accounting_analytics.cli.output import (
     print_transactions,
 )
 from accounting_analytics.cli.sections import RECATEGORIZE, command, commands
-from accounting_analytics.errors import InputError, PlanError
-from accounting_analytics.messages import count_of, did_you_mean, quote, shorten
+from accounting_analytics.core.arguments import to_path
+from accounting_analytics.core.errors import InputError, PlanError
+from accounting_analytics.core.messages import count_of, did_you_mean, quote, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from accounting_analytics.categorization.category_ledgers import Categories
     from accounting_analytics.cli.loading import LoadedQueue
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.periods import Period
-    from accounting_analytics.recategorization import Plan
+    from accounting_analytics.core.periods import Period
+    from accounting_analytics.recategorization.plan import Plan
     from accounting_analytics.recategorization.plan_sheet import PlanFile
+    from accounting_analytics.reports.category_ledgers import Categories
 
 _ACCOUNT_WIDTH, _NAME_WIDTH, _PIPED_WIDTH = 16, 28, 120
 _GROUPS = {
@@ -119,7 +113,7 @@ def queue(
     output
         New file to decide by hand, .xlsx for Excel or .csv: the groups, or with --all the transactions.
     """
-    from accounting_analytics.categorization.choices import GROUP, TRANSACTION, require_new_file, write_decision_file
+    from accounting_analytics.recategorization.choices import GROUP, TRANSACTION, require_new_file, write_decision_file
 
     if output is not None:
         require_new_file(output)
@@ -256,7 +250,7 @@ def append_rule(
     checkpoint
         Folder for loaded windows: the same command resumes an interrupted load.
     """
-    from accounting_analytics.categorization.rules import add_rule
+    from accounting_analytics.recategorization.rules import add_rule
 
     with connect_source(source, days) as (client, period):
         loaded = load_queue(client, period, QueueLoad(checkpoint))
@@ -369,8 +363,8 @@ class _Proposed(NamedTuple):
 
 def _propose(deciding: Deciding, days: ZonedDays, load: QueueLoad, source: BooksOrService) -> _Proposed:
     """Load the queue, and propose; files that cannot be used are refused before the load."""
-    from accounting_analytics.categorization.choices import read_choices
-    from accounting_analytics.categorization.suggestions import check_precision
+    from accounting_analytics.recategorization.choices import read_choices
+    from accounting_analytics.recategorization.suggestions import check_precision
 
     if not any(vars(deciding).values()):
         raise InputError(
@@ -401,7 +395,7 @@ def print_items(rows: pd.DataFrame, summary: str, time_zone: str, limit: int | N
 
     Rows fit a page of text in a pipe too: what does not fit is in JSON.
     """
-    from accounting_analytics.categorization.choices import BY_HAND
+    from accounting_analytics.recategorization.choices import BY_HAND
 
     short = rows.assign(rule=rows["rule"].mask(rows["rule"].str.startswith(BY_HAND), BY_HAND))
     print_transactions(short, ITEMS, summary=summary, time_zone=time_zone, limit=limit, piped_width=_PIPED_WIDTH)
@@ -480,8 +474,8 @@ def resolve_plan(
 
     `ledgers` are those that are discovered already. Local books have a chart of accounts.
     """
-    from accounting_analytics.categorization.category_ledgers import Categories
     from accounting_analytics.recategorization.plan_sheet import require_same_instance
+    from accounting_analytics.reports.category_ledgers import Categories
 
     require_same_instance(file.instance_id, client.instance_id)
     if isinstance(client, aa.Books):
@@ -498,9 +492,9 @@ def _find_categories(
     client: LedgerClient, file: PlanFile, time_zone: str, ledgers: pd.DataFrame | None
 ) -> Categories | None:
     """Discovered ledgers to find new categories in; None where the books confirm the categories as they are written."""
-    from accounting_analytics.categorization.category_ledgers import Categories
-    from accounting_analytics.periods import Period
+    from accounting_analytics.core.periods import Period
     from accounting_analytics.recategorization.categories_in_books import find_ledgers
+    from accounting_analytics.reports.category_ledgers import Categories
 
     in_books = find_ledgers(client, filter(None, (ledger_id for ledger_id, _ in file.categories)), file.days or ())
     if not file.days or all(in_books.names.get(ledger_id) == name for ledger_id, name in file.categories):

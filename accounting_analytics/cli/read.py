@@ -47,8 +47,8 @@ from accounting_analytics.cli.output import (
     print_table,
 )
 from accounting_analytics.cli.sections import DELIVER, READ, command, commands
-from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError, InputError
-from accounting_analytics.messages import printable, shorten
+from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadError, InputError
+from accounting_analytics.core.messages import printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,9 +57,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.cli.loading import LedgersAndLines
-    from accounting_analytics.monthly_reconciliation import MonthlyReconciliation
-    from accounting_analytics.periods import Period
-    from accounting_analytics.statements import Statement
+    from accounting_analytics.core.periods import Period
+    from accounting_analytics.reconciliation.monthly_reconciliation import MonthlyReconciliation
+    from accounting_analytics.reports.statement import Statement
 
 _LEDGERS = ("sort_code", "name", "type", "sub_type", "report_cash_flow", "id", "parent_id", "found_by")
 _REGISTER = {
@@ -94,7 +94,7 @@ def discover(
     as_json: Json = False,
 ) -> None:
     """List the ledgers found in reports and line entries."""
-    from accounting_analytics.load_metadata import known_ledgers_claim
+    from accounting_analytics.core.load_metadata import known_ledgers_claim
 
     with connect_source(source, days) as (client, period):
         ledgers = load_ledgers(client, period, parents)
@@ -173,7 +173,7 @@ def statements(
     output
         File to write too: .xlsx, .csv or .html.
     """
-    from accounting_analytics.statements.columns import check_comparisons, days_needed
+    from accounting_analytics.reports.statement_columns import check_comparisons, days_needed
 
     if output is not None:
         _require_writable(output)
@@ -215,7 +215,7 @@ def _require_writable(path: Path) -> None:
 
 def _write_statement(statement: Statement, path: Path) -> None:
     """Write a statement in the format of the file's name."""
-    from accounting_analytics.atomic_files import write_text
+    from accounting_analytics.core.atomic_files import write_text
 
     match path.suffix.lower():
         case ".xlsx":
@@ -247,7 +247,7 @@ def register(
     ledger
         Account: id, unique name or path.
     """
-    from accounting_analytics.ledger_names import LedgerNames
+    from accounting_analytics.core.ledger_names import LedgerNames
 
     with connect_source(source, days) as (client, period):
         first = books_start_of(books_start, period, client, demo=source.demo)
@@ -266,8 +266,8 @@ def _print_register(
     entries: pd.DataFrame, books: LedgersAndLines, ledger_id: str, days: Period, books_start: date | None
 ) -> None:
     """Print the entries of a ledger, and what they sum to."""
-    from accounting_analytics.column_conversion import exact_floats
-    from accounting_analytics.money import exact_sum, format_amount
+    from accounting_analytics.core.column_conversion import exact_floats
+    from accounting_analytics.core.money import exact_sum, format_amount
 
     names = books.ledgers.set_index("id")["name"]
     moved = format_amount(exact_sum(exact_floats(entries)["amount"]))
@@ -309,7 +309,7 @@ def bridge(
     """
     from textwrap import fill
 
-    from accounting_analytics.statements.columns import days_needed
+    from accounting_analytics.reports.statement_columns import days_needed
 
     presentation = presentation_of(source)
     compared: Literal["prior", "prior_year"] = "prior" if against == "prior" else "prior_year"
@@ -426,7 +426,7 @@ def doctor(
     output
         Folder to check for space and write access.
     """
-    from accounting_analytics.periods import Period
+    from accounting_analytics.core.periods import Period
 
     with ExitStack() as stack:
         client, first, last = None, days.start_date, days.end_date

@@ -22,7 +22,7 @@ from accounting_analytics.cli.output import (
     print_records,
 )
 from accounting_analytics.cli.sections import SERVICE, command, commands
-from accounting_analytics.errors import (
+from accounting_analytics.core.errors import (
     BooksDoNotTieError,
     ConfigurationError,
     ImportRefusedError,
@@ -30,7 +30,7 @@ from accounting_analytics.errors import (
     OperationRefusedError,
     with_context,
 )
-from accounting_analytics.messages import count_of, quote
+from accounting_analytics.core.messages import count_of, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -330,7 +330,7 @@ def create_instance(
     token_file
         New file for an access token, readable by you only.
     """
-    from accounting_analytics.periods import parse_date
+    from accounting_analytics.core.periods import parse_date
     from accounting_analytics.service.auth import check_new_file, save_new_token
     from accounting_analytics.service.instances import NewInstance
     from accounting_analytics.service.instances import create_instance as create

@@ -19,13 +19,8 @@ from accounting_analytics.client.http import MIB, Authorization, HttpRequest, Ht
 from accounting_analytics.client.secret import Secret
 from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError, decode
 from accounting_analytics.client.url_and_header_text import check_url, header_value
-from accounting_analytics.errors import (
-    AuthenticationError,
-    ConfigurationError,
-    ProtocolError,
-    ServerFaultError,
-)
-from accounting_analytics.messages import fit_terminal, quote
+from accounting_analytics.core.errors import AuthenticationError, ConfigurationError, ProtocolError, ServerFaultError
+from accounting_analytics.core.messages import fit_terminal, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

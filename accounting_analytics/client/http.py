@@ -26,7 +26,7 @@ import httpx
 import msgspec
 
 from accounting_analytics.client.secret import Secret, masked
-from accounting_analytics.errors import (
+from accounting_analytics.core.errors import (
     AuthenticationError,
     CertificateRefusedError,
     ConfigurationError,
@@ -45,7 +45,7 @@ from accounting_analytics.errors import (
     StatusError,
     TransportError,
 )
-from accounting_analytics.messages import printable, shorten
+from accounting_analytics.core.messages import printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

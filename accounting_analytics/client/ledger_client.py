@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 
-from accounting_analytics.arguments import to_texts
 from accounting_analytics.client.auth import FixedToken
 from accounting_analytics.client.paging import follow_pages
 from accounting_analytics.client.records import (
@@ -16,10 +15,11 @@ from accounting_analytics.client.records import (
 )
 from accounting_analytics.client.retries import OperationRequest, RetryingClient, RetryPolicy
 from accounting_analytics.client.url_and_header_text import path_segment, plain, query_text, user_name
-from accounting_analytics.errors import ConfigurationError, InputError, ProtocolError
-from accounting_analytics.messages import fit_terminal, quote
-from accounting_analytics.money import AMOUNT_FORMS, DEFAULT_SCALE, check_scale
-from accounting_analytics.periods import Period, choose_zone
+from accounting_analytics.core.arguments import to_texts
+from accounting_analytics.core.errors import ConfigurationError, InputError, ProtocolError
+from accounting_analytics.core.messages import fit_terminal, quote
+from accounting_analytics.core.money import AMOUNT_FORMS, DEFAULT_SCALE, check_scale
+from accounting_analytics.core.periods import Period, choose_zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from accounting_analytics.client.auth import Credentials
     from accounting_analytics.client.http import Deadline
     from accounting_analytics.client.retries import Quota
-    from accounting_analytics.periods import DateLike, ZoneLike
+    from accounting_analytics.core.periods import DateLike, ZoneLike
 
 Decoded = TypeVar("Decoded")
 

@@ -7,7 +7,7 @@ import itertools
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from accounting_analytics.errors import ExpiredPageTokenError, ProtocolError, StatusError
+from accounting_analytics.core.errors import ExpiredPageTokenError, ProtocolError, StatusError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

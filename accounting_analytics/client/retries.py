@@ -30,7 +30,7 @@ from accounting_analytics.client.http import (
 )
 from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError, decode
 from accounting_analytics.client.url_and_header_text import check_url, header_name, header_value
-from accounting_analytics.errors import (
+from accounting_analytics.core.errors import (
     CertificateRefusedError,
     ConfigurationError,
     DeadlineExceededError,
@@ -43,7 +43,7 @@ from accounting_analytics.errors import (
     TransportError,
     with_context,
 )
-from accounting_analytics.periods import as_utc
+from accounting_analytics.core.periods import as_utc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -19,8 +19,8 @@ from accounting_analytics.client.auth import (
     require_private,
 )
 from accounting_analytics.client.ledger_client import LedgerClient
-from accounting_analytics.errors import ConfigurationError
-from accounting_analytics.messages import quote
+from accounting_analytics.core.errors import ConfigurationError
+from accounting_analytics.core.messages import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

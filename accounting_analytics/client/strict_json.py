@@ -17,7 +17,7 @@ import jiter
 import msgspec
 
 from accounting_analytics.client import records
-from accounting_analytics.messages import quote
+from accounting_analytics.core.messages import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

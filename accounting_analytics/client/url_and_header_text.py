@@ -6,8 +6,8 @@ import urllib.parse
 
 import httpx
 
-from accounting_analytics.errors import ConfigurationError, InputError
-from accounting_analytics.messages import quote
+from accounting_analytics.core.errors import ConfigurationError, InputError
+from accounting_analytics.core.messages import quote
 
 _MAX_HEADER_LENGTH = 16_384
 _MAX_TEXT_LENGTH = 100

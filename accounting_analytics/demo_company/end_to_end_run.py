@@ -7,16 +7,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from accounting_analytics.completeness import check_completeness
+from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadError, InputError
+from accounting_analytics.core.periods import Period
 from accounting_analytics.demo_company.served_company import COMPANY, demo
-from accounting_analytics.errors import BooksDoNotTieError, IncompleteLoadError, InputError
 from accounting_analytics.exports import export_parquet
-from accounting_analytics.ledger_discovery import discover_ledgers
-from accounting_analytics.loader import load_cash_flow_report, load_line_entries
-from accounting_analytics.monthly_reconciliation import reconcile_months
-from accounting_analytics.pack import monthly_pack
+from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
+from accounting_analytics.loading.ledger_discovery import discover_ledgers
+from accounting_analytics.loading.load import load_line_entries
+from accounting_analytics.pack.monthly_pack import monthly_pack
 from accounting_analytics.pack.written_pack import pack_name
-from accounting_analytics.periods import Period
+from accounting_analytics.reconciliation.completeness import check_completeness
+from accounting_analytics.reconciliation.monthly_reconciliation import reconcile_months
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from accounting_analytics.chart_of_accounts import RequiredLedger
 from accounting_analytics.client import LedgerClient
-from accounting_analytics.errors import ConfigurationError
-from accounting_analytics.messages import fit_terminal
+from accounting_analytics.core.chart_of_accounts import RequiredLedger
+from accounting_analytics.core.errors import ConfigurationError
+from accounting_analytics.core.messages import fit_terminal
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.instances import NewInstance, create_instance

@@ -15,25 +15,26 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from accounting_analytics.cash_flow import recompute_cash_flow
-from accounting_analytics.column_conversion import split_list, split_lists
-from accounting_analytics.completeness import check_completeness
+from accounting_analytics.core.column_conversion import split_list, split_lists
+from accounting_analytics.core.errors import InvalidRequestError, PermissionDeniedError
+from accounting_analytics.core.messages import count_of, join_ids
+from accounting_analytics.core.money import format_amount, sum_by_key
+from accounting_analytics.core.periods import LOCALTIME, Period
+from accounting_analytics.core.schemas import LineEntries
 from accounting_analytics.diagnosis import findings
 from accounting_analytics.diagnosis.findings import Finding, NotCheckedError, passed
-from accounting_analytics.errors import InvalidRequestError, PermissionDeniedError
-from accounting_analytics.loader import load_cash_flow_report, load_line_entries
-from accounting_analytics.messages import count_of, join_ids
-from accounting_analytics.money import format_amount, sum_by_key
-from accounting_analytics.periods import LOCALTIME, Period
-from accounting_analytics.reconciliation import reconcile
-from accounting_analytics.schemas import LineEntries
+from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
+from accounting_analytics.loading.load import load_line_entries
+from accounting_analytics.reconciliation.completeness import check_completeness
+from accounting_analytics.reconciliation.reconciliation import reconcile
+from accounting_analytics.reports.cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.client.records import LineEntry
+    from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
     Key = tuple[str, ...]
     Sums = dict[Key, Decimal]

@@ -15,23 +15,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from accounting_analytics.arguments import require_type, to_path
 from accounting_analytics.client import LedgerClient, connect
 from accounting_analytics.client.records import flattened
 from accounting_analytics.client.settings import load_settings
-from accounting_analytics.diagnosis.books_checks import BOOKS_CHECKS, BooksReader, BooksSample, find_last_months
-from accounting_analytics.diagnosis.findings import (
-    Diagnosis,
-    Finding,
-    NotCheckedError,
-    Part,
-    Verdict,
-    failed,
-    passed,
-    run_check,
-    warning,
-)
-from accounting_analytics.errors import (
+from accounting_analytics.core.arguments import require_type, to_path
+from accounting_analytics.core.errors import (
     AccountingAnalyticsError,
     AuthenticationError,
     DeadlineExceededError,
@@ -45,9 +33,21 @@ from accounting_analytics.errors import (
     ServiceError,
     TransportError,
 )
-from accounting_analytics.messages import count_of
-from accounting_analytics.periods import LOCALTIME, Period, as_utc, choose_zone, time_zone_names, zone
-from accounting_analytics.progress import progress_bar
+from accounting_analytics.core.messages import count_of
+from accounting_analytics.core.periods import LOCALTIME, Period, as_utc, choose_zone, time_zone_names, zone
+from accounting_analytics.core.progress import progress_bar
+from accounting_analytics.diagnosis.books_checks import BOOKS_CHECKS, BooksReader, BooksSample, find_last_months
+from accounting_analytics.diagnosis.findings import (
+    Diagnosis,
+    Finding,
+    NotCheckedError,
+    Part,
+    Verdict,
+    failed,
+    passed,
+    run_check,
+    warning,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.client import Quota
     from accounting_analytics.client.settings import Settings
-    from accounting_analytics.periods import DateLike, ZoneLike
+    from accounting_analytics.core.periods import DateLike, ZoneLike
 
 _MB = 1 << 20
 _RECOMMENDED_MB, _REQUIRED_MB = 1024, 50

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.errors import BooksError, ConfigurationError, ServiceError
-from accounting_analytics.messages import count_of, fit_terminal, printable
-from accounting_analytics.results import Result, ResultPart
+from accounting_analytics.core.errors import BooksError, ConfigurationError, ServiceError
+from accounting_analytics.core.messages import count_of, fit_terminal, printable
+from accounting_analytics.core.results import Result, ResultPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from accounting_analytics.periods import Period
+    from accounting_analytics.core.periods import Period
 
 _PRECEDENCE = (ConfigurationError.exit_code, ServiceError.exit_code, BooksError.exit_code)
 """Causes come before their effects."""

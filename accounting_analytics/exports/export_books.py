@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
 
-from accounting_analytics.arguments import require_type
-from accounting_analytics.errors import InputError
-from accounting_analytics.exports.books import ExportedBooks, ProvenBooks
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import did_you_mean, quote, shorten
+from accounting_analytics.core.periods import Period
+from accounting_analytics.exports.exported_books import ExportedBooks, ProvenBooks
 from accounting_analytics.exports.formats import FORMATS
 from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest
 from accounting_analytics.exports.outputs import OutputFile, VersionFolder
@@ -27,15 +29,13 @@ from accounting_analytics.exports.writers import (
     write_excel,
     write_parquet,
 )
-from accounting_analytics.messages import did_you_mean, quote, shorten
-from accounting_analytics.periods import Period
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import pandas as pd
 
-    from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
 _MAX_REASON = 300
 

@@ -13,11 +13,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from accounting_analytics.arguments import to_path
-from accounting_analytics.duckdb_settings import WITHOUT_EXTENSIONS
-from accounting_analytics.errors import InputError
-from accounting_analytics.messages import count_of, shorten
-from accounting_analytics.results import Result, ResultPart
+from accounting_analytics.core.arguments import to_path
+from accounting_analytics.core.duckdb_settings import WITHOUT_EXTENSIONS
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import count_of, shorten
+from accounting_analytics.core.results import Result, ResultPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

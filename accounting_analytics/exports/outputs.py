@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from accounting_analytics.arguments import to_path
-from accounting_analytics.atomic_files import TEMPORARY_SUFFIX, sync_folder
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.arguments import to_path
+from accounting_analytics.core.atomic_files import TEMPORARY_SUFFIX, sync_folder
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import join_ids
 from accounting_analytics.exports.manifest import CURRENT, Manifest
-from accounting_analytics.messages import join_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,13 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from accounting_analytics.errors import InputError
-from accounting_analytics.exports.manifest import ExportedFile, file_sha256, totals
-from accounting_analytics.exports.outputs import OutputFile
-from accounting_analytics.exports.star_schema import INSTANT, STAR_SCHEMA, TEXT, THREADS, text_literal
-from accounting_analytics.messages import quote
-from accounting_analytics.sheets.cells import BYTE_ORDER_MARK, FORMULA_START
-from accounting_analytics.sheets.workbook import (
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import quote
+from accounting_analytics.core.sheet_cells import BYTE_ORDER_MARK, FORMULA_START
+from accounting_analytics.core.workbook import (
     MAX_ROWS,
     WORKBOOK_SUFFIX,
     ColumnSheet,
@@ -22,6 +19,9 @@ from accounting_analytics.sheets.workbook import (
     new_workbook,
     require_xlsxwriter,
 )
+from accounting_analytics.exports.manifest import ExportedFile, file_sha256, totals
+from accounting_analytics.exports.outputs import OutputFile
+from accounting_analytics.exports.star_schema import INSTANT, STAR_SCHEMA, TEXT, THREADS, text_literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from accounting_analytics.exports.books import ExportedBooks
+    from accounting_analytics.exports.exported_books import ExportedBooks
     from accounting_analytics.exports.manifest import Manifest
     from accounting_analytics.exports.star_schema import StarTable
 

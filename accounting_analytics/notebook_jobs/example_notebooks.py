@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from accounting_analytics.atomic_files import replace_file
-from accounting_analytics.errors import InputError
-from accounting_analytics.messages import count_of
+from accounting_analytics.core.atomic_files import replace_file
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import count_of
 
 _PACKAGE = Path(__file__).parents[1]
 _PATTERNS = ("notebooks/*.ipynb", "data/*", "data/imports/*")

@@ -19,8 +19,8 @@ import numpy as np
 from IPython.core.inputtransformer2 import TransformerManager
 
 from accounting_analytics.client.secret import TOKEN_VARIABLE, is_secret_parameter, known_secrets
-from accounting_analytics.errors import InputError, NotebookParametersError
-from accounting_analytics.messages import quote
+from accounting_analytics.core.errors import InputError, NotebookParametersError
+from accounting_analytics.core.messages import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,29 +19,25 @@ from typing import TYPE_CHECKING, Any
 import nbformat
 from ipykernel.kernelspec import write_kernel_spec
 
-from accounting_analytics import errors
-from accounting_analytics.arguments import to_path
-from accounting_analytics.atomic_files import write_text
 from accounting_analytics.client.secret import known_secrets, masked
-from accounting_analytics.errors import (
+from accounting_analytics.core import errors
+from accounting_analytics.core.arguments import to_path
+from accounting_analytics.core.atomic_files import write_text
+from accounting_analytics.core.errors import (
     AccountingAnalyticsError,
     InputError,
     JobTimedOutError,
     NotebookFailedError,
     with_context,
 )
-from accounting_analytics.messages import quote
+from accounting_analytics.core.messages import quote
+from accounting_analytics.core.progress import BATCH_VARIABLE
 from accounting_analytics.notebook_jobs.notebook_page_and_secrets import (
     mask_notebook,
     notebook_html,
     remove_upload_buttons,
 )
-from accounting_analytics.notebook_jobs.notebook_parameters import (
-    declared_parameters,
-    read_notebook,
-    require_declared,
-)
-from accounting_analytics.progress import BATCH_VARIABLE
+from accounting_analytics.notebook_jobs.notebook_parameters import declared_parameters, read_notebook, require_declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

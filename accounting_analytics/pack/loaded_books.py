@@ -5,27 +5,28 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from accounting_analytics.cash_flow import recompute_cash_flow
-from accounting_analytics.completeness import check_completeness
-from accounting_analytics.errors import InputError, PeriodError
-from accounting_analytics.exports.books import ProvenBooks
-from accounting_analytics.ledger_discovery import discover_ledgers
-from accounting_analytics.load_metadata import notes
-from accounting_analytics.loader import load_cash_flow_report, load_line_entries
-from accounting_analytics.periods import Period
-from accounting_analytics.reconciliation import reconcile
-from accounting_analytics.statements.columns import days_label
+from accounting_analytics.core.errors import InputError, PeriodError
+from accounting_analytics.core.load_metadata import notes
+from accounting_analytics.core.periods import Period
+from accounting_analytics.exports.exported_books import ProvenBooks
+from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
+from accounting_analytics.loading.ledger_discovery import discover_ledgers
+from accounting_analytics.loading.load import load_line_entries
+from accounting_analytics.reconciliation.completeness import check_completeness
+from accounting_analytics.reconciliation.reconciliation import reconcile
+from accounting_analytics.reports.cash_flow import recompute_cash_flow
+from accounting_analytics.reports.statement_columns import days_label
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.books.drift import Drift
     from accounting_analytics.books.versions import When
-    from accounting_analytics.cash_flow_report import CashFlowReport
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.completeness import Certificate
     from accounting_analytics.pack.pack_columns import PackPeriods
-    from accounting_analytics.reconciliation import Reconciliation
+    from accounting_analytics.reconciliation.completeness import Certificate
+    from accounting_analytics.reconciliation.reconciliation import Reconciliation
+    from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
 _DAY = dt.timedelta(days=1)
 

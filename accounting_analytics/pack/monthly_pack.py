@@ -6,17 +6,17 @@ import datetime as dt
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.arguments import require_type, to_path
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.client.settings import Presentation, load_settings
-from accounting_analytics.errors import EmptyPeriodError, InputError
-from accounting_analytics.messages import printable
-from accounting_analytics.pack.content import make_content
+from accounting_analytics.core.arguments import require_type, to_path
+from accounting_analytics.core.errors import EmptyPeriodError, InputError
+from accounting_analytics.core.messages import printable
+from accounting_analytics.core.periods import Period, choose_zone, parse_date
 from accounting_analytics.pack.loaded_books import PackBooks, load_books
 from accounting_analytics.pack.pack_columns import PackPeriods, read_period
-from accounting_analytics.pack.page import check_sections, page_environment, render_page
-from accounting_analytics.pack.result import MonthlyPack
-from accounting_analytics.periods import Period, choose_zone, parse_date
+from accounting_analytics.pack.pack_content import make_content
+from accounting_analytics.pack.pack_page import check_sections, page_environment, render_page
+from accounting_analytics.pack.pack_result import MonthlyPack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from accounting_analytics.books.versions import When
+    from accounting_analytics.core.periods import DateLike, ZoneLike
     from accounting_analytics.pack.loaded_books import LoadedBooks
-    from accounting_analytics.periods import DateLike, ZoneLike
 
 _MAX_NAME = 200
 

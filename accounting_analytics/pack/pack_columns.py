@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from accounting_analytics.errors import PeriodError
-from accounting_analytics.periods import Period, day_label
-from accounting_analytics.statements.columns import (
+from accounting_analytics.core.errors import PeriodError
+from accounting_analytics.core.periods import Period, day_label
+from accounting_analytics.reports.statement_columns import (
     ColumnKind,
     StatementColumn,
     days_label,

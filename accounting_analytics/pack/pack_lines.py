@@ -5,20 +5,20 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
-from accounting_analytics.column_conversion import exact_amounts
-from accounting_analytics.errors import BooksDoNotTieError
-from accounting_analytics.figure_tables import ShownLine, runs_of
-from accounting_analytics.messages import printable
-from accounting_analytics.money import to_minor_units
-from accounting_analytics.selections import Span, simplified
+from accounting_analytics.core.column_conversion import exact_amounts
+from accounting_analytics.core.errors import BooksDoNotTieError
+from accounting_analytics.core.messages import printable
+from accounting_analytics.core.money import to_minor_units
+from accounting_analytics.reports.line_table import ShownLine, runs_of
+from accounting_analytics.reports.selections import Span, simplified
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from accounting_analytics.figures import Figure
     from accounting_analytics.pack.pack_tables import PackTable
-    from accounting_analytics.statements.line_sums import LineSource
-    from accounting_analytics.statements.statement_figures import StatementFigures
+    from accounting_analytics.reports.figures import Figure
+    from accounting_analytics.reports.statement_figures import StatementFigures
+    from accounting_analytics.reports.statement_sums import LineSource
 
 _DAY = dt.timedelta(days=1)
 _MOST = 10**9

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.errors import InputError
-from accounting_analytics.figure_tables import FigureCell, FigureRow, FigureTable, TableHead, cell_of
-from accounting_analytics.figures import ZERO, Figure
-from accounting_analytics.messages import count_of, quote
-from accounting_analytics.statements.page import figure_table
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.reports.figure_table import FigureCell, FigureRow, FigureTable, TableHead, cell_of
+from accounting_analytics.reports.figures import ZERO, Figure
+from accounting_analytics.reports.statement_page import figure_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from accounting_analytics.statements import Statement
-    from accounting_analytics.statements.rows import Row
+    from accounting_analytics.reports.statement import Statement
+    from accounting_analytics.reports.statement_rows import Row
 
 
 class PackTable(NamedTuple):

@@ -16,23 +16,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from accounting_analytics.atomic_files import remove_temporary_files, replacing_files
-from accounting_analytics.errors import (
+from accounting_analytics.core.atomic_files import remove_temporary_files, replacing_files
+from accounting_analytics.core.errors import (
     ConfigurationError,
     InputError,
     JobTimedOutError,
     PdfFailedError,
     with_context,
 )
-from accounting_analytics.messages import printable, quote, shorten
-from accounting_analytics.pack.mail import MailBody, MailFigure, MailPicture, mail_draft
-from accounting_analytics.periods import Period
+from accounting_analytics.core.messages import printable, quote, shorten
+from accounting_analytics.core.periods import Period
+from accounting_analytics.pack.pack_mail import MailBody, MailFigure, MailPicture, mail_draft
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from email.headerregistry import Address
 
-    from accounting_analytics.pack.result import MonthlyPack
+    from accounting_analytics.pack.pack_result import MonthlyPack
 
 
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge")

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.arguments import require_type
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.client.url_and_header_text import user_name
-from accounting_analytics.column_conversion import LIST_SEPARATOR
-from accounting_analytics.errors import (
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.column_conversion import LIST_SEPARATOR
+from accounting_analytics.core.errors import (
     AuthenticationError,
     DeadlineExceededError,
     InputError,
@@ -33,8 +33,7 @@ from accounting_analytics.errors import (
     TransportError,
     with_context,
 )
-from accounting_analytics.local_books import refuse_books
-from accounting_analytics.progress import progress_bar
+from accounting_analytics.core.progress import progress_bar
 from accounting_analytics.recategorization.categories_in_books import (
     days_of,
     find_ledgers,
@@ -56,9 +55,10 @@ from accounting_analytics.recategorization.changes import (
     no_transaction,
     outcomes_frame,
 )
-from accounting_analytics.recategorization.journal import Attempts, open_journal, read_attempts
 from accounting_analytics.recategorization.plan import Plan
 from accounting_analytics.recategorization.plan_sheet import require_same_instance
+from accounting_analytics.recategorization.run_journal import Attempts, open_journal, read_attempts
+from accounting_analytics.reports.local_books import refuse_books
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.recategorization.changes import Change
-    from accounting_analytics.recategorization.journal import Journal
+    from accounting_analytics.recategorization.run_journal import Journal
 
 _LOST = (TransportError, DeadlineExceededError, ServerFaultError, ProtocolError)
 _STOPPING = (AuthenticationError, PermissionDeniedError)

@@ -7,13 +7,13 @@ from collections import defaultdict
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.chart_of_accounts import Hierarchy
 from accounting_analytics.client.records import flattened
 from accounting_analytics.client.url_and_header_text import is_id
-from accounting_analytics.errors import InvalidRequestError, NotFoundError, PlanError, ProtocolError
-from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.messages import quote
-from accounting_analytics.periods import as_utc
+from accounting_analytics.core.chart_of_accounts import Hierarchy
+from accounting_analytics.core.errors import InvalidRequestError, NotFoundError, PlanError, ProtocolError
+from accounting_analytics.core.ledger_names import LedgerNames
+from accounting_analytics.core.messages import quote
+from accounting_analytics.core.periods import as_utc
 from accounting_analytics.recategorization.changes import differently_named
 
 if TYPE_CHECKING:

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pandas as pd
 
-from accounting_analytics.arguments import require_type
-from accounting_analytics.column_conversion import split_list
-from accounting_analytics.errors import InputError
-from accounting_analytics.messages import printable, quote, shorten
-from accounting_analytics.money import format_amount
-from accounting_analytics.schemas import Outcomes, PlanItems
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.column_conversion import split_list
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import printable, quote, shorten
+from accounting_analytics.core.money import format_amount
+from accounting_analytics.core.schemas import Outcomes, PlanItems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from accounting_analytics.ledger_names import LedgerNames
+    from accounting_analytics.core.ledger_names import LedgerNames
 
 IDENTITY = ("transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id")
 """Fields that identify a change."""

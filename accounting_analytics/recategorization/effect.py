@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pandas as pd
 
-from accounting_analytics.arguments import require_type
-from accounting_analytics.cash_flow_report import require_report
-from accounting_analytics.errors import BooksDoNotTieError, InputError
-from accounting_analytics.figure_tables import entries_behind, figure_table_html, table_of_figures
-from accounting_analytics.figures import KEY_SEPARATOR, OWN, Figure, figure_of_terms
-from accounting_analytics.ledger_tree import LedgerTree, Trees
-from accounting_analytics.load_metadata import books_notes
-from accounting_analytics.messages import count_of, join_ids
-from accounting_analytics.money import format_amount, from_minor_units, to_minor_units
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.errors import BooksDoNotTieError, InputError
+from accounting_analytics.core.load_metadata import books_notes
+from accounting_analytics.core.messages import count_of, join_ids
+from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
+from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.core.schemas import LedgerChanges, Ledgers, ReportDifferences
 from accounting_analytics.recategorization.changes import (
     IN_BOOKS,
     joining_changes,
@@ -25,16 +23,19 @@ from accounting_analytics.recategorization.changes import (
     require_outcomes_of,
     updated_lines,
 )
-from accounting_analytics.results import Result, ResultPart
-from accounting_analytics.schemas import LedgerChanges, Ledgers, ReportDifferences
+from accounting_analytics.reports.cash_flow_report import require_report
+from accounting_analytics.reports.figure_table import figure_table_html
+from accounting_analytics.reports.figures import KEY_SEPARATOR, OWN, Figure, figure_of_terms
+from accounting_analytics.reports.ledger_tree import LedgerTree, Trees
+from accounting_analytics.reports.rows_of_figures import entries_behind, table_of_figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.periods import Period
+    from accounting_analytics.core.periods import Period
     from accounting_analytics.recategorization.changes import Change, Outcome
-    from accounting_analytics.report_figures import ReportFigures
+    from accounting_analytics.reports.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.report_figures import ReportFigures
 
 _ALL_KNOWN = Trees(set(), set(), set())
 """Each root is a total of its own, also where a tree might be a part of another; a note says so."""

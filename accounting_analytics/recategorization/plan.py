@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
-from accounting_analytics.arguments import require_type
-from accounting_analytics.categorization import propose
-from accounting_analytics.categorization.category_ledgers import Categories
-from accounting_analytics.chart_of_accounts import Hierarchy
-from accounting_analytics.column_conversion import total
-from accounting_analytics.errors import InputError, PlanError, RulesError
-from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.load_metadata import books_notes
-from accounting_analytics.loader.estimate import DOCUMENTED_RATE
-from accounting_analytics.messages import count_of, quote
-from accounting_analytics.money import format_amount
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.chart_of_accounts import Hierarchy
+from accounting_analytics.core.column_conversion import total
+from accounting_analytics.core.errors import InputError, PlanError, RulesError
+from accounting_analytics.core.ledger_names import LedgerNames
+from accounting_analytics.core.load_metadata import books_notes
+from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.core.money import format_amount
+from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.core.schemas import Ledgers, Outcomes, PlanItems, PlanTotals, Proposals
+from accounting_analytics.loading.estimate import DOCUMENTED_RATE
 from accounting_analytics.recategorization.changes import (
     EXPECTED_OUTCOMES,
     changes_of_frame,
@@ -28,23 +28,18 @@ from accounting_analytics.recategorization.changes import (
     joining_changes,
     require_outcomes_of,
 )
+from accounting_analytics.recategorization.choices import propose
 from accounting_analytics.recategorization.effect import Effect
-from accounting_analytics.recategorization.plan_sheet import (
-    NEW_CATEGORY,
-    PlanFile,
-    new_category,
-    write_items,
-)
-from accounting_analytics.results import Result, ResultPart
-from accounting_analytics.schemas import Ledgers, Outcomes, PlanItems, PlanTotals, Proposals
+from accounting_analytics.recategorization.plan_sheet import NEW_CATEGORY, PlanFile, new_category, write_items
+from accounting_analytics.reports.category_ledgers import Categories
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from decimal import Decimal
     from pathlib import Path
 
-    from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.categorization import Rules
+    from accounting_analytics.recategorization.rules import Rules
+    from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
 _TOTALS_BY = {"rule": ["rule"], "category": [*NEW_CATEGORY]}
 _READABLE = ["description", "amount", "updated_category_ledger_name"]

@@ -8,15 +8,15 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from accounting_analytics.arguments import to_path
-from accounting_analytics.errors import InputError, PlanError
-from accounting_analytics.messages import count_of, quote
-from accounting_analytics.money import DEFAULT_SCALE, fits_float, fraction_digits
+from accounting_analytics.core.arguments import to_path
+from accounting_analytics.core.errors import InputError, PlanError
+from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.core.money import DEFAULT_SCALE, fits_float, fraction_digits
+from accounting_analytics.core.schemas import PlanItems
+from accounting_analytics.core.sheet_reader import Column, Kind, SheetTable, Value, read_table
+from accounting_analytics.core.sheet_writer import write_table
+from accounting_analytics.core.workbook import is_workbook, require_xlsxwriter
 from accounting_analytics.recategorization.changes import changes_of_frame, find_conflicts
-from accounting_analytics.schemas import PlanItems
-from accounting_analytics.sheets.reader import Column, Kind, SheetTable, Value, read_table
-from accounting_analytics.sheets.workbook import is_workbook, require_xlsxwriter
-from accounting_analytics.sheets.writer import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.categorization.category_ledgers import Categories
+    from accounting_analytics.reports.category_ledgers import Categories
 
 NEW_CATEGORY = ("updated_category_ledger_id", "updated_category_ledger_name")
 """The two columns of a new category."""

@@ -11,13 +11,12 @@ import datetime as dt
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from accounting_analytics.arguments import require_type, to_texts
 from accounting_analytics.client import LedgerClient
-from accounting_analytics.column_conversion import LIST_SEPARATOR
-from accounting_analytics.errors import PlanError
-from accounting_analytics.local_books import refuse_books
-from accounting_analytics.messages import count_of, did_you_mean, quote
-from accounting_analytics.money import fits_float
+from accounting_analytics.core.arguments import require_type, to_texts
+from accounting_analytics.core.column_conversion import LIST_SEPARATOR
+from accounting_analytics.core.errors import PlanError
+from accounting_analytics.core.messages import count_of, did_you_mean, quote
+from accounting_analytics.core.money import fits_float
 from accounting_analytics.recategorization.categories_in_books import read_categories
 from accounting_analytics.recategorization.changes import (
     FoundOutcome,
@@ -31,15 +30,16 @@ from accounting_analytics.recategorization.changes import (
     outcomes_frame,
     to_frame,
 )
-from accounting_analytics.recategorization.journal import read_sent_changes
 from accounting_analytics.recategorization.plan import Plan
+from accounting_analytics.recategorization.run_journal import read_sent_changes
+from accounting_analytics.reports.local_books import refuse_books
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from accounting_analytics.recategorization.changes import Change
-    from accounting_analytics.recategorization.journal import Attempts
+    from accounting_analytics.recategorization.run_journal import Attempts
 
 _RULE = "undo"
 _NOT_CHANGED = FoundOutcome(Outcome.ALREADY_DONE, "the books have the previous category")

@@ -16,9 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.cash_flow import recompute_cash_flow
-from accounting_analytics.errors import BooksDoNotTieError, FrameError, HierarchyError
-from accounting_analytics.exact_sums import (
+from accounting_analytics.core.errors import BooksDoNotTieError, FrameError, HierarchyError
+from accounting_analytics.core.exact_sums import (
     INSTANT_TYPE,
     EntryLines,
     ExactLines,
@@ -28,19 +27,20 @@ from accounting_analytics.exact_sums import (
     is_on,
     is_within,
 )
-from accounting_analytics.money import to_minor_units
-from accounting_analytics.periods import LOCALTIME, UTC, Period, local_date, time_zone_names, zone
+from accounting_analytics.core.money import to_minor_units
+from accounting_analytics.core.periods import LOCALTIME, UTC, Period, local_date, time_zone_names, zone
 from accounting_analytics.reconciliation.differences import compare_figures
 from accounting_analytics.reconciliation.line_comparison import compare_lines
+from accounting_analytics.reports.cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     import numpy.typing as npt
 
-    from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.exact_sums import Days, Units
+    from accounting_analytics.core.exact_sums import Days, Units
     from accounting_analytics.reconciliation.differences import Difference
+    from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
     Mask = npt.NDArray[np.bool_]
 

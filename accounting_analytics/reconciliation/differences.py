@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from accounting_analytics.messages import join_ids
-from accounting_analytics.money import EXACT
-from accounting_analytics.schemas import Differences
+from accounting_analytics.core.messages import join_ids
+from accounting_analytics.core.money import EXACT
+from accounting_analytics.core.schemas import Differences
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
     Amounts = Mapping[str | None, Decimal | None]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.column_conversion import total
-from accounting_analytics.messages import count_of
-from accounting_analytics.money import format_amount
+from accounting_analytics.core.column_conversion import total
+from accounting_analytics.core.messages import count_of
+from accounting_analytics.core.money import format_amount
 from accounting_analytics.reconciliation.differences import CAUSE, CONSEQUENCE, KINDS, ZERO
 from accounting_analytics.reconciliation.line_comparison import (
     CASH_ONLY_RECOMPUTED,
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from decimal import Decimal
 
-    from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.chart_of_accounts import Hierarchy
+    from accounting_analytics.core.chart_of_accounts import Hierarchy
     from accounting_analytics.reconciliation.differences import Compared, Difference
+    from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
     Gaps = Mapping[str | None, Decimal]
     Lines = Mapping[str | None, list[Difference]]

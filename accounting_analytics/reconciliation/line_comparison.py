@@ -10,16 +10,16 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.exact_sums import collect, require_columns, wrap
-from accounting_analytics.messages import count_of, join_ids
-from accounting_analytics.periods import local_date, zone
+from accounting_analytics.core.exact_sums import collect, require_columns, wrap
+from accounting_analytics.core.messages import count_of, join_ids
+from accounting_analytics.core.periods import local_date, zone
 from accounting_analytics.reconciliation.differences import Compared, Comparison, Difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from decimal import Decimal
 
-    from accounting_analytics.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
 CASH_ONLY_RECOMPUTED = "the given chart of accounts counts this ledger as cash, the report does not"
 CASH_ONLY_REPORTED = "the report counts this ledger as cash, the given chart of accounts does not"

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from accounting_analytics.cash_flow_report import require_report
-from accounting_analytics.errors import InputError
-from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.ledger_tree import LedgerTree
-from accounting_analytics.local_books import LocalBooks, lines_of
-from accounting_analytics.messages import count_of
-from accounting_analytics.money import DEFAULT_SCALE, EXACT, exact_sum, format_amount, sum_by_key
-from accounting_analytics.periods import LOCALTIME
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.ledger_names import LedgerNames
+from accounting_analytics.core.messages import count_of
+from accounting_analytics.core.money import DEFAULT_SCALE, EXACT, exact_sum, format_amount, sum_by_key
+from accounting_analytics.core.periods import LOCALTIME
+from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.core.schemas import MonthlyDifferences
 from accounting_analytics.reconciliation.assumptions import find_assumptions
 from accounting_analytics.reconciliation.differences import (
     CAUSE,
@@ -32,17 +31,18 @@ from accounting_analytics.reconciliation.differences import (
 )
 from accounting_analytics.reconciliation.explanations import explain_differences
 from accounting_analytics.reconciliation.line_comparison import CASH_ONLY_RECOMPUTED, CASH_ONLY_REPORTED, compare_lines
-from accounting_analytics.results import Result, ResultPart
-from accounting_analytics.schemas import MonthlyDifferences
+from accounting_analytics.reports.cash_flow_report import require_report
+from accounting_analytics.reports.ledger_tree import LedgerTree
+from accounting_analytics.reports.local_books import LocalBooks, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from decimal import Decimal
 
-    from accounting_analytics.cash_flow_report import CashFlowReport
-    from accounting_analytics.periods import Period
+    from accounting_analytics.core.periods import Period
     from accounting_analytics.reconciliation.assumptions import Assumption
     from accounting_analytics.reconciliation.differences import Comparison, Difference
+    from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
 _GROUPS = (
     (("net_cash_flow", "line"), "net cash flow", "net_cash_flow"),

@@ -24,8 +24,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from accounting_analytics.errors import ConfigurationError, OperationRefusedError
-from accounting_analytics.periods import zone
+from accounting_analytics.core.errors import ConfigurationError, OperationRefusedError
+from accounting_analytics.core.periods import zone
 from accounting_analytics.service.auth import instance_of_token, token_key
 from accounting_analytics.service.interface import Error, Health, Query, ValidationError, encode
 from accounting_analytics.service.openapi import INSTANCE_HEADER, openapi_document

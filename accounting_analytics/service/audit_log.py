@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, func, insert, select
 
-from accounting_analytics.periods import Period
+from accounting_analytics.core.periods import Period
 from accounting_analytics.service import tables
 from accounting_analytics.service.interface import encode
 from accounting_analytics.service.store import Store, read_instance, read_ledgers

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, insert, or_, select, update
 
-from accounting_analytics.atomic_files import remove_temporary_files, replace_file
-from accounting_analytics.errors import ConfigurationError, InputError
+from accounting_analytics.core.atomic_files import remove_temporary_files, replace_file
+from accounting_analytics.core.errors import ConfigurationError, InputError
 from accounting_analytics.service import tables
 from accounting_analytics.service.store import Store, read_instance, select_instances
 from accounting_analytics.service.values import Instance, check_text, is_valid_id, now

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from sqlalchemy.exc import DatabaseError
 
-from accounting_analytics.atomic_files import replace_file, sync_folder
-from accounting_analytics.errors import ConfigurationError, InputError
+from accounting_analytics.core.atomic_files import replace_file, sync_folder
+from accounting_analytics.core.errors import ConfigurationError, InputError
 from accounting_analytics.service.connections import SERVER_SCHEMES, beside, connect_file, unusable_file
 from accounting_analytics.service.store import LOCK_SECONDS, has_books
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
 
-from accounting_analytics.errors import ConfigurationError, InputError, OperationRefusedError
+from accounting_analytics.core.errors import ConfigurationError, InputError, OperationRefusedError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 from sqlalchemy import Connection, insert, select, update
 
-from accounting_analytics.errors import AccountingAnalyticsError, ConfigurationError, InputError
-from accounting_analytics.messages import join_ids
-from accounting_analytics.money import DEFAULT_SCALE, check_scale
-from accounting_analytics.periods import LOCALTIME, zone
+from accounting_analytics.core.errors import AccountingAnalyticsError, ConfigurationError, InputError
+from accounting_analytics.core.messages import join_ids
+from accounting_analytics.core.money import DEFAULT_SCALE, check_scale
+from accounting_analytics.core.periods import LOCALTIME, zone
 from accounting_analytics.service import tables
 from accounting_analytics.service.auth import add_token, issuing
 from accounting_analytics.service.connections import beside
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from accounting_analytics.chart_of_accounts import RequiredLedger
+    from accounting_analytics.core.chart_of_accounts import RequiredLedger
 
 TIERS = (1, 2, 3)
 

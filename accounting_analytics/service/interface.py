@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from accounting_analytics.chart_of_accounts import (
+from accounting_analytics.core.chart_of_accounts import (
     MAX_SORT_CODE_LENGTH,
     DebitCredit,
     FinancialAccountType,
     LedgerType,
     SubType,
 )
-from accounting_analytics.periods import time_zone_names
+from accounting_analytics.core.periods import time_zone_names
 from accounting_analytics.service.values import StoredLedger, number_text
 
 MAX_LIMIT = 1000

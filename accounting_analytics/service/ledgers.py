@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from sqlalchemy import Connection, insert, update
 
-from accounting_analytics.chart_of_accounts import (
+from accounting_analytics.core.chart_of_accounts import (
     DEFAULTS,
     MAX_SORT_CODE_LENGTH,
     TYPE_OF_SUB_TYPE,
@@ -19,9 +19,9 @@ from accounting_analytics.chart_of_accounts import (
     RequiredLedger,
     SubType,
 )
-from accounting_analytics.errors import InputError, OperationRefusedError
-from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.messages import quote
+from accounting_analytics.core.errors import InputError, OperationRefusedError
+from accounting_analytics.core.ledger_names import LedgerNames
+from accounting_analytics.core.messages import quote
 from accounting_analytics.service import tables
 from accounting_analytics.service.audit_log import LOCAL, record
 from accounting_analytics.service.interface import CreateLedgerBody

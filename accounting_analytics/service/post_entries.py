@@ -16,9 +16,9 @@ import msgspec
 from sqlalchemy import Connection, Table, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from accounting_analytics.chart_of_accounts import DebitCredit
-from accounting_analytics.errors import PostingRefusedError
-from accounting_analytics.money import format_amount, from_minor_units
+from accounting_analytics.core.chart_of_accounts import DebitCredit
+from accounting_analytics.core.errors import PostingRefusedError
+from accounting_analytics.core.money import format_amount, from_minor_units
 from accounting_analytics.service import tables
 from accounting_analytics.service.audit_log import record
 from accounting_analytics.service.store import Store, id_batches, read_instance, read_ledgers

@@ -9,7 +9,7 @@ import jiter
 import msgspec
 from msgspec import Struct
 
-from accounting_analytics.errors import OperationRefusedError
+from accounting_analytics.core.errors import OperationRefusedError
 from accounting_analytics.service.interface import (
     NULLABLE_PARAMETERS,
     IsCashFlow,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError
+from accounting_analytics.core.errors import BooksDoNotTieError, ConfigurationError
 from accounting_analytics.service.app import ServiceOptions, create_app
 from accounting_analytics.service.connections import beside, find_damage
 from accounting_analytics.service.instances import create_first_instance

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, Select, insert, inspect, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as TooManyConnectionsError
 
-from accounting_analytics.errors import ConfigurationError, InputError
+from accounting_analytics.core.errors import ConfigurationError, InputError
 from accounting_analytics.service import connections, tables
 from accounting_analytics.service.values import AuditRow, Instance, StoredLedger
 

@@ -14,8 +14,8 @@ from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from accounting_analytics.errors import AmountError, PostingRefusedError
-from accounting_analytics.money import to_minor_units
+from accounting_analytics.core.errors import AmountError, PostingRefusedError
+from accounting_analytics.core.money import to_minor_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

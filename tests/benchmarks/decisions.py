@@ -19,8 +19,8 @@ from typing import NamedTuple
 import pandas as pd
 
 import accounting_analytics as aa
-from accounting_analytics.categorization.queue import with_groups
-from accounting_analytics.schemas import Queue
+from accounting_analytics.core.schemas import Queue
+from accounting_analytics.recategorization.queue import with_groups
 from accounting_analytics.service.server import running
 
 SHARES = (Decimal("0.8"), Decimal("0.95"))

@@ -54,7 +54,7 @@ def read_books(folder: Path) -> tuple:
     import pyarrow.compute as pc  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    from accounting_analytics.schemas import Ledgers, LineEntries  # noqa: PLC0415
+    from accounting_analytics.core.schemas import Ledgers, LineEntries  # noqa: PLC0415
 
     table = pq.read_table(folder / "lines.parquet")
     debit = pc.greater_equal(table["signed_amount"], pa.scalar(0, table["signed_amount"].type))

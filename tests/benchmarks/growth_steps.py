@@ -29,7 +29,7 @@ from statements import TYPES, pivot, read_ledgers
 
 import accounting_analytics as aa
 from accounting_analytics.books.queries import scan_files
-from accounting_analytics.load_metadata import StatedFrame
+from accounting_analytics.core.load_metadata import StatedFrame
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -293,7 +293,7 @@ def decoding(rounds: int) -> None:
 
     from accounting_analytics.client import strict_json  # noqa: PLC0415
     from accounting_analytics.client.records import LineEntryPage  # noqa: PLC0415
-    from accounting_analytics.loader.pages import decode_fast, decode_strictly  # noqa: PLC0415
+    from accounting_analytics.loading.pages import decode_fast, decode_strictly  # noqa: PLC0415
 
     served, _ = make_ledgers(PAGES_DECODED * 1000, 1, 1.0)
     records = served["led_0"][1]

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.chart_of_accounts import TYPE_OF_SUB_TYPE, RequiredLedger
-from accounting_analytics.schemas import Ledgers, LineEntries
+from accounting_analytics.core.chart_of_accounts import TYPE_OF_SUB_TYPE, RequiredLedger
+from accounting_analytics.core.schemas import Ledgers, LineEntries
 
 COMPANY = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("uncategorized_books.py"))))
 OUTFLOW, INFLOW = COMPANY.OUTFLOW, COMPANY.INFLOW

@@ -138,7 +138,7 @@ def recomputed(program: str, folder: Path, start: str, end: str) -> dict[str, fl
     """Recompute with this package on one engine; return seconds (reading included where it is lazy), and the net."""
     import pandas as pd  # noqa: PLC0415
 
-    from accounting_analytics.exact_sums import ExactLines  # noqa: PLC0415
+    from accounting_analytics.core.exact_sums import ExactLines  # noqa: PLC0415
 
     ids, count_ids = 0.0, ExactLines.require_distinct
 

@@ -21,9 +21,9 @@ import numpy as np
 import pandas as pd
 
 import accounting_analytics as aa
-from accounting_analytics.categorization.merchants import merchants
-from accounting_analytics.categorization.queue import categorized_transactions
-from accounting_analytics.categorization.suggestions import lower_bound
+from accounting_analytics.recategorization.queue import categorized_transactions
+from accounting_analytics.recategorization.suggestions import lower_bound
+from accounting_analytics.reports.merchants import merchants
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.instances import create_instance

@@ -17,8 +17,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
 
-from accounting_analytics.chart_of_accounts import RequiredLedger
-from accounting_analytics.money import to_minor_units
+from accounting_analytics.core.chart_of_accounts import RequiredLedger
+from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.instances import NewInstance, create_instance
 from accounting_analytics.service.ledgers import NewLedger, create_ledger

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 
 
 def test_books_before_the_first_sync(tmp_path):

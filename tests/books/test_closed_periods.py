@@ -8,7 +8,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.books import books as books_module
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 
 APRIL = aa.Period("2024-04-01", "2024-04-30", "America/New_York")
 MARCH = aa.Period("2024-03-01", "2024-03-31", "America/New_York")

@@ -5,8 +5,8 @@ import json
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import ConfigurationError, InputError
-from accounting_analytics.local_books import LocalBooks
+from accounting_analytics.core.errors import ConfigurationError, InputError
+from accounting_analytics.reports.local_books import LocalBooks
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import AccountingAnalyticsError, BooksError, InputError
+from accounting_analytics.core.errors import AccountingAnalyticsError, BooksError, InputError
 
 
 @pytest.fixture(scope="session")

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 import accounting_analytics as aa
 from accounting_analytics.books.drift import compare_lines
 from accounting_analytics.books.storage import table_schema
-from accounting_analytics.changed_lines import KINDS
-from accounting_analytics.errors import InputError
-from accounting_analytics.loader.line_tables import sort_lines, to_line_frame
-from accounting_analytics.loader.load import load_line_table
-from accounting_analytics.money import from_minor_units
-from accounting_analytics.schemas import EntryDrift, LedgerDrift, LineEntries
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.money import from_minor_units
+from accounting_analytics.core.schemas import EntryDrift, LedgerDrift, LineEntries
+from accounting_analytics.loading.line_tables import sort_lines, to_line_frame
+from accounting_analytics.loading.load import load_line_table
+from accounting_analytics.reports.changed_lines import KINDS
 
 ZONE = "America/New_York"
 NAMES = {"bank": "Bank", "card": "Card", "rent": "Rent", "meals": "Meals", "sales": "Sales"}

@@ -12,10 +12,10 @@ from posted_books import post_to
 
 import accounting_analytics as aa
 from accounting_analytics.books.versions import MonthRecord
+from accounting_analytics.core.errors import InputError
 from accounting_analytics.demo_company import DemoCompany
-from accounting_analytics.errors import InputError
 from accounting_analytics.exports import verify_export
-from accounting_analytics.exports.books import MonthProof
+from accounting_analytics.exports.exported_books import MonthProof
 
 ZONE = "America/New_York"
 MONTHS = ("2025-01", "2025-02", "2025-03", "2025-04")

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import ServiceError
+from accounting_analytics.core.errors import ServiceError
 
 
 def test_books_that_are_extended_reach_back(tmp_path, serve):

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import AccountingAnalyticsError, InputError
+from accounting_analytics.core.errors import AccountingAnalyticsError, InputError
 
 DAYS = {"start_date": "2025-10-01", "end_date": "2025-12-31"}
 PROGRAM = """

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import accounting_analytics as aa
 from accounting_analytics.books import month_proof
 from accounting_analytics.books.month_proof import find_incompleteness
-from accounting_analytics.loader.load import load_line_table
+from accounting_analytics.loading.load import load_line_table
 
 ZONE = "America/New_York"
 MARCH = aa.Period("2026-03-01", "2026-03-31", ZONE)

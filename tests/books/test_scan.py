@@ -9,9 +9,9 @@ from deltalake import DeltaTable
 from long_cases import also_long
 
 import accounting_analytics as aa
-from accounting_analytics.errors import BooksError, InputError
-from accounting_analytics.exact_sums import collect
-from accounting_analytics.statements import line_sums
+from accounting_analytics.core.errors import BooksError, InputError
+from accounting_analytics.core.exact_sums import collect
+from accounting_analytics.reports import statement_sums as line_sums
 
 YEAR = ("2026-01-01", "2026-05-31")
 MAY = ("2026-05-01", "2026-05-31")

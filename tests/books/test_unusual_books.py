@@ -8,7 +8,7 @@ from long_cases import also_long
 from posted_books import Part
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 
 END = "2025-04-30"
 

@@ -9,7 +9,7 @@ import pytest
 from payee_books import CATEGORIES, LEDGERS, BookEntry, entries_of, frame_of, paid
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 
 DAYS = ("2025-01-01", "2025-03-31")
 FEBRUARY, MARCH = "2025-02", "2025-03"

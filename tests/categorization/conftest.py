@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from accounting_analytics.schemas import Ledgers, LineEntries
+from accounting_analytics.core.schemas import Ledgers, LineEntries
 
 NOON = dt.datetime(2025, 3, 10, 12, tzinfo=dt.UTC)
 CHART = [

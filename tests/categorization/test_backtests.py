@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.categorization.suggestions import lower_bound
+from accounting_analytics.recategorization.suggestions import lower_bound
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,15 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.categorization.choices import BY_HAND, TRANSACTION, Choice, read_choices, write_decision_file
-from accounting_analytics.errors import FrameError, InputError
-from accounting_analytics.sheets.cells import unguard
+from accounting_analytics.core.errors import FrameError, InputError
+from accounting_analytics.core.sheet_cells import unguard
+from accounting_analytics.recategorization.choices import (
+    BY_HAND,
+    TRANSACTION,
+    Choice,
+    read_choices,
+    write_decision_file,
+)
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
-from accounting_analytics.categorization.queue import with_groups
-from accounting_analytics.errors import FrameError, InputError, PeriodError
-from accounting_analytics.schemas import QueueGroups
+from accounting_analytics.core.errors import FrameError, InputError, PeriodError
+from accounting_analytics.core.schemas import QueueGroups
+from accounting_analytics.recategorization.queue import with_groups
 
 NOON = pd.Timestamp("2025-03-10T12:00:00Z")
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.categorization.merchants import STEPS, apply_step, merchants
+from accounting_analytics.reports.merchants import STEPS, apply_step, merchants
 
 
 @pytest.mark.parametrize(("step", "before", "after"), [(step, *example) for step in STEPS for example in step.examples])

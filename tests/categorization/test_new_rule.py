@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.categorization.rules import add_rule
-from accounting_analytics.errors import FrameError, InputError, RulesError
+from accounting_analytics.core.errors import FrameError, InputError, RulesError
+from accounting_analytics.recategorization.rules import add_rule
 
 EXISTING = "# my rules\n\n[[rule]]\nname = 'tea'  # green\ncontains = 'tea'\ncategory = 'Sales'\n\n\n"
 ADDED = """[[rule]]

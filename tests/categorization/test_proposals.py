@@ -3,8 +3,8 @@
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import RulesError
-from accounting_analytics.schemas import Proposals
+from accounting_analytics.core.errors import RulesError
+from accounting_analytics.core.schemas import Proposals
 
 
 @pytest.fixture

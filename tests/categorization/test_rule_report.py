@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError, RulesError
-from accounting_analytics.schemas import RuleReports
+from accounting_analytics.core.errors import InputError, RulesError
+from accounting_analytics.core.schemas import RuleReports
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
-from accounting_analytics.categorization import rules
-from accounting_analytics.errors import RulesError
-from accounting_analytics.schemas import Queue
+from accounting_analytics.core.errors import RulesError
+from accounting_analytics.core.schemas import Queue
+from accounting_analytics.recategorization import rules
 
 PROJECT = Path(__file__).parents[2]
 RULE = "[[rule]]\nname = 'a'\ncategory = 'Meals'\n"

@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.categorization.choices import TRANSACTION, write_decision_file
-from accounting_analytics.categorization.suggestions import SUGGESTED
-from accounting_analytics.errors import InputError
-from accounting_analytics.schemas import Proposals
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.schemas import Proposals
+from accounting_analytics.recategorization.choices import TRANSACTION, write_decision_file
+from accounting_analytics.recategorization.suggestions import SUGGESTED
 
 RULE = "[[rule]]\nname = 'coffee'\ncontains = 'COFFEE'\ncategory = 'Meals'\n"
 

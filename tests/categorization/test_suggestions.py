@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.categorization.suggestions import SUGGESTED
-from accounting_analytics.errors import FrameError, InputError
+from accounting_analytics.core.errors import FrameError, InputError
+from accounting_analytics.recategorization.suggestions import SUGGESTED
 
 FIRST = dt.date(2023, 1, 1)
 QUEUE_FROM = dt.date(2024, 12, 1)

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
-from accounting_analytics.errors import FrameError, InputError
-from accounting_analytics.load_metadata import attach_load_metadata
-from accounting_analytics.schemas import Queue
+from accounting_analytics.core.errors import FrameError, InputError
+from accounting_analytics.core.load_metadata import attach_load_metadata
+from accounting_analytics.core.schemas import Queue
 
 
 def rows(queue, *columns):

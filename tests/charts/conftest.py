@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines
+from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 
 
 @pytest.fixture

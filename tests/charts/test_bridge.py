@@ -7,7 +7,7 @@ from payee_books import LEDGERS, frame_of, paid
 
 import accounting_analytics as aa
 from accounting_analytics import charts
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 
 
 def bridge_of_months(**options):

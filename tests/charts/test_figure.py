@@ -9,7 +9,7 @@ from marks import amount_of, unfolded
 
 from accounting_analytics import charts
 from accounting_analytics.charts.labels import compact_amount, short_labels
-from accounting_analytics.errors import InputError, PeriodError
+from accounting_analytics.core.errors import InputError, PeriodError
 
 CHARTS = [charts.inflow_outflow, charts.running_balance, charts.waterfall]
 

@@ -12,7 +12,7 @@ from payee_books import LEDGERS, BookEntry, entries_of, frame_of, paid
 
 import accounting_analytics as aa
 from accounting_analytics import charts
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 
 DAYS = ("2025-01-01", "2025-03-31")
 OTHERS = [

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import accounting_analytics as aa
 from accounting_analytics import charts
-from accounting_analytics.errors import InputError
-from accounting_analytics.reconciliation import Comparison, Difference, differences_by_month
-from accounting_analytics.schemas import MonthlyDifferences
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.schemas import MonthlyDifferences
+from accounting_analytics.reconciliation.differences import Comparison, Difference
+from accounting_analytics.reconciliation.reconciliation import differences_by_month
 
 OWN = ("net_cash_flow", "starting_balance", "ending_balance")
 OTHERS = ("line", "total_net_cash_flow", "ending_total_balance", "ending_cash_balance", "identity")

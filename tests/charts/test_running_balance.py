@@ -8,7 +8,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics import charts
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 
 
 def test_every_day_has_a_balance(make_report, lines, hovers):

@@ -14,7 +14,7 @@ from test_reconciled_months import month
 
 import accounting_analytics as aa
 from accounting_analytics import charts
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 
 CHARTS = [charts.inflow_outflow, charts.running_balance, charts.waterfall]
 SVG = "{http://www.w3.org/2000/svg}"

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from accounting_analytics import charts
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 
 
 def steps_of(report, hovers, **options):

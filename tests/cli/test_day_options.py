@@ -8,7 +8,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.cli.options import GivenDays
-from accounting_analytics.errors import InputError, PeriodError
+from accounting_analytics.core.errors import InputError, PeriodError
 
 TOKYO = "Asia/Tokyo"
 

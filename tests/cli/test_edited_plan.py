@@ -6,9 +6,9 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.cli.plan import resolve_plan
-from accounting_analytics.errors import PlanError
+from accounting_analytics.core.errors import PlanError
+from accounting_analytics.core.schemas import PlanItems
 from accounting_analytics.recategorization.plan_sheet import PlanFile
-from accounting_analytics.schemas import PlanItems
 
 DAY = dt.datetime(2026, 5, 20, 16, tzinfo=dt.UTC)
 DISCOVERING = "discovering the ledgers"

@@ -8,7 +8,7 @@ import pytest
 from long_cases import also_long
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 
 MONTH = ("2025-01-01", "2025-01-31")
 TOTAL, COUNT = Decimal("1541.50"), 8

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from accounting_analytics.cli.output import command_line, count_names, print_json, print_table, print_transactions
-from accounting_analytics.money import pandas_dtype
+from accounting_analytics.core.money import pandas_dtype
 
 COLUMNS = {"description": "description", "amount": "amount", "transaction_id": "transaction_id"}
 SUMMARY = "30 transactions"

@@ -3,7 +3,7 @@
 import pytest
 
 from accounting_analytics.cli.loading import read_parents
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.cli.apply import print_outcomes, require_done
-from accounting_analytics.errors import RecategorizationIncompleteError
-from accounting_analytics.schemas import PlanItems
+from accounting_analytics.core.errors import RecategorizationIncompleteError
+from accounting_analytics.core.schemas import PlanItems
 
 
 @pytest.fixture

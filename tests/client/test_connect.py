@@ -6,7 +6,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.client.settings import load_settings
-from accounting_analytics.errors import ConfigurationError
+from accounting_analytics.core.errors import ConfigurationError
 
 VARIABLES = ("BASE_URL", "TOKEN", "TOKEN_FILE", "INSTANCE_ID", "INSTANCE_HEADER", "TIME_ZONE", "PROFILE", "AMOUNTS")
 SHOWN = ("COMPANY", "CURRENCY", "FISCAL_YEAR_START_MONTH")

@@ -11,7 +11,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.client.http import Deadline
-from accounting_analytics.errors import (
+from accounting_analytics.core.errors import (
     AuthenticationError,
     ConfigurationError,
     NoConnectionError,

@@ -14,7 +14,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.client import http as client_http
-from accounting_analytics.errors import (
+from accounting_analytics.core.errors import (
     CertificateRefusedError,
     ConfigurationError,
     NoConnectionError,

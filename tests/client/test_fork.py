@@ -13,7 +13,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.client import Deadline
-from accounting_analytics.errors import RateLimitedError
+from accounting_analytics.core.errors import RateLimitedError
 
 MARCH = ("2025-03-01", "2025-03-31")
 REPORT = {"cash_flow_ledgers": [], "starting_balances": [], "ending_balances": []}

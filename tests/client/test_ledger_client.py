@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import (
+from accounting_analytics.core.errors import (
     AuthenticationError,
     ConfigurationError,
     ConflictError,

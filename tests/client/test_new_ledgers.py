@@ -5,7 +5,7 @@ import pytest
 from faulty_service import running_with_faults
 
 import accounting_analytics as aa
-from accounting_analytics.errors import ConflictError, RateLimitedError, ServiceError, TransportError
+from accounting_analytics.core.errors import ConflictError, RateLimitedError, ServiceError, TransportError
 
 BANK = {"name": "Bank", "editable": False, "financial_account_type": "bank_account"}
 

@@ -7,7 +7,7 @@ import pytest
 
 from accounting_analytics.client import Deadline, retries
 from accounting_analytics.client.retries import RateLimiter
-from accounting_analytics.errors import DeadlineExceededError
+from accounting_analytics.core.errors import DeadlineExceededError
 
 NOW = 1_762_862_400.0
 LATER = Deadline(1e9)

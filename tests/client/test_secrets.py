@@ -9,7 +9,7 @@ import traceback
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import AccountingAnalyticsError
+from accounting_analytics.core.errors import AccountingAnalyticsError
 
 MARCH = ("2025-03-01", "2025-03-31")
 TOKEN = "canary-token-value"

@@ -13,7 +13,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.client import Deadline, http
-from accounting_analytics.errors import (
+from accounting_analytics.core.errors import (
     AuthenticationError,
     DeadlineExceededError,
     GarbledAnswerError,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import accounting_analytics as aa
+from accounting_analytics.core.errors import InputError
 from accounting_analytics.demo_company import run_demo
-from accounting_analytics.errors import InputError
 
 
 @pytest.fixture(scope="module")

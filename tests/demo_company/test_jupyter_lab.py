@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from accounting_analytics.core.errors import ConfigurationError
 from accounting_analytics.demo_company import open_lab
-from accounting_analytics.errors import ConfigurationError
 
 
 def test_a_missing_folder_is_refused(tmp_path):

@@ -5,9 +5,9 @@ import json
 import pytest
 
 import accounting_analytics as aa
+from accounting_analytics.core.errors import InputError, PeriodError
 from accounting_analytics.diagnosis import Diagnosis, Finding, Part, Verdict
 from accounting_analytics.diagnosis.doctor import check_configuration
-from accounting_analytics.errors import InputError, PeriodError
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\n" + "words " * 30
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from accounting_analytics.core.periods import time_zone_names
 from accounting_analytics.diagnosis import Part
 from accounting_analytics.diagnosis.doctor import check_disk, check_library, check_machine, check_time_zones
 from accounting_analytics.diagnosis.findings import run_check
-from accounting_analytics.periods import time_zone_names
 
 
 @pytest.fixture

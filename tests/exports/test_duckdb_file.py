@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import QUESTIONS, Question, check_output
 from accounting_analytics.exports.outputs import OutputFile
 from accounting_analytics.exports.star_schema import STAR_SCHEMA

@@ -9,7 +9,7 @@ import openpyxl
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import writers as excel_workbook
 
 

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import FORMATS, check_output, export_books
 
 OUTPUTS = {"parquet": "out", "duckdb": "out.duckdb", "excel": "out.xlsx", "csv": "out"}

@@ -19,7 +19,7 @@ ZONE = "America/New_York"
 PROGRAM = """
 import json, os, pickle, resource, sys
 import duckdb, pandas, pyarrow.parquet, xlsxwriter
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import export
 
 for line in sys.stdin:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports.star_schema import STAR_SCHEMA
 
 ZONE = "America/New_York"

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.exports.books import ExportedBooks
+from accounting_analytics.exports.exported_books import ExportedBooks
 from accounting_analytics.exports.star_schema import build_star_schema, connect
 
 

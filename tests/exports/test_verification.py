@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import verify_export
 
 LINES = "fact_line_entry/month=2025-02/fact_line_entry.parquet"

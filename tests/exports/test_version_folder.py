@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import Manifest
 from accounting_analytics.exports.outputs import VersionFolder
 

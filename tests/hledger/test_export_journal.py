@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from naive_statements import NaiveBooks, NaiveLedger, NaiveLine
 
 import accounting_analytics as aa
-from accounting_analytics.errors import FrameError, IncompleteLoadError, InputError
-from accounting_analytics.hledger.journal import account_names
-from accounting_analytics.ledger_tree import LedgerTree
+from accounting_analytics.core.errors import FrameError, IncompleteLoadError, InputError
+from accounting_analytics.reconciliation.hledger_journal import account_names
+from accounting_analytics.reports.ledger_tree import LedgerTree
 
 NOON = dt.datetime(2025, 1, 31, 12, tzinfo=dt.UTC)
 RENT = NaiveLedger("rent", "Rent", "expense", "operating_expenses")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from long_cases import also_long
 
 import accounting_analytics as aa
-from accounting_analytics.hledger.journal import HledgerJournal
+from accounting_analytics.reconciliation.hledger_journal import HledgerJournal
 
 pytestmark = pytest.mark.hledger
 

@@ -17,7 +17,7 @@ import httpx
 
 import accounting_analytics as aa
 from accounting_analytics import LedgerClient
-from accounting_analytics.errors import ChangedWhileReadingError
+from accounting_analytics.core.errors import ChangedWhileReadingError
 
 PAGES = 12
 DAYS = ("2025-03-01", "2025-03-31")

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import ChangedWhileReadingError, CheckpointError, InputError, ServerFaultError
+from accounting_analytics.core.errors import ChangedWhileReadingError, CheckpointError, InputError, ServerFaultError
 
 QUARTER = ("2025-01-01", "2025-03-31")
 DAYS = [f"2025-{month:02}-{day:02}" for month in (1, 2, 3) for day in range(1, 29)]
@@ -198,7 +198,7 @@ def test_no_file_is_named_after_an_id(connected, line, tmp_path):
 @pytest.mark.parametrize("fails_at", [1, 2, 3, 4, 7])
 def test_a_full_disk_loses_nothing(connected, service, tmp_path, monkeypatch, fails_at):
     """Whichever write finds the disk full, the error states it, and a later call continues where it stopped."""
-    from accounting_analytics import atomic_files  # noqa: PLC0415 (to fill its disk)
+    from accounting_analytics.core import atomic_files  # noqa: PLC0415 (to fill its disk)
 
     sync, calls, lock = atomic_files.os.fsync, 0, threading.Lock()
 

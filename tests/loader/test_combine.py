@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import ChangedWhileReadingError, FrameError, IncompleteLoadError, InputError
+from accounting_analytics.core.errors import ChangedWhileReadingError, FrameError, IncompleteLoadError, InputError
 
 DAYS = [f"2025-{month:02}-{day:02}" for month in (1, 2, 3) for day in range(1, 29)]
 JANUARY, FEBRUARY, MARCH = ("2025-01-01", "2025-01-31"), ("2025-02-01", "2025-02-28"), ("2025-03-01", "2025-03-31")

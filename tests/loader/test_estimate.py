@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import CheckpointError, InputError
+from accounting_analytics.core.errors import CheckpointError, InputError
 
 YEAR = ("2025-01-01", "2025-12-31")
 DAYS = [f"2025-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 29)]

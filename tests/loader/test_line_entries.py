@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import AmountError, InputError, NotFoundError, ProtocolError
-from accounting_analytics.schemas import LineEntries
+from accounting_analytics.core.errors import AmountError, InputError, NotFoundError, ProtocolError
+from accounting_analytics.core.schemas import LineEntries
 
 MARCH = ("2025-03-01", "2025-03-31")
 

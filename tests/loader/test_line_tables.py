@@ -8,9 +8,9 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.client.records import LineEntry
-from accounting_analytics.errors import ProtocolError
-from accounting_analytics.loader.line_tables import INSTANT, columns, line_schema, require_in_period
-from accounting_analytics.schemas import LineEntries
+from accounting_analytics.core.errors import ProtocolError
+from accounting_analytics.core.schemas import LineEntries
+from accounting_analytics.loading.line_tables import INSTANT, columns, line_schema, require_in_period
 
 
 @pytest.mark.parametrize(

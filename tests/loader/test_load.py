@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import ChangedWhileReadingError, ServerFaultError, StatusError
+from accounting_analytics.core.errors import ChangedWhileReadingError, ServerFaultError, StatusError
 
 MARCH = ("2025-03-01", "2025-03-31")
 DAYS = [f"2025-03-{day:02}" for day in range(1, 32)]

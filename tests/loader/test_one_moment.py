@@ -11,7 +11,7 @@ import pytest
 from posted_books import Part, PostedBooks
 
 import accounting_analytics as aa
-from accounting_analytics.errors import ChangedWhileReadingError, InputError
+from accounting_analytics.core.errors import ChangedWhileReadingError, InputError
 
 QUARTER = ("2025-01-01", "2025-03-31")
 MARCH = aa.Period("2025-03-01", "2025-03-31")

@@ -9,9 +9,9 @@ import pytest
 from long_cases import also_long
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError, NotFoundError, ProtocolError, ServerFaultError
-from accounting_analytics.load_metadata import LOAD_METADATA_KEY
-from accounting_analytics.loader import files
+from accounting_analytics.core.errors import InputError, NotFoundError, ProtocolError, ServerFaultError
+from accounting_analytics.core.load_metadata import LOAD_METADATA_KEY
+from accounting_analytics.loading import line_files as files
 
 PERIOD = ("2025-01-01", "2025-03-31")
 LEDGERS = ["led_3", "led_1", "led_2"]

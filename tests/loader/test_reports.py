@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import ProtocolError
+from accounting_analytics.core.errors import ProtocolError
 
 MARCH = ("2025-03-01", "2025-03-31")
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import AmountError, FrameError, InputError
-from accounting_analytics.schemas import LineEntries
+from accounting_analytics.core.errors import AmountError, FrameError, InputError
+from accounting_analytics.core.schemas import LineEntries
 
 MARCH = ("2025-03-01", "2025-03-31")
 ASSUMED = "No scale is stated; amounts are assumed to have 2 fraction digits."

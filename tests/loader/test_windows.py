@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from long_cases import also_long
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError
-from accounting_analytics.loader.windows import DensityEstimate, Window, gaps, split
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.loading.windows import DensityEstimate, Window, gaps, split
 
 YEAR = ("2025-01-01", "2025-12-31")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 from accounting_analytics.notebook_jobs.example_notebooks import copy_notebooks
 
 PROJECT = Path(__file__).parents[2]

@@ -7,7 +7,8 @@ from nbconvert import HTMLExporter
 from nbformat import v4
 
 import accounting_analytics as aa
-from accounting_analytics.figure_tables import (
+from accounting_analytics.notebook_jobs.notebook_page_and_secrets import notebook_html
+from accounting_analytics.reports.figure_table import (
     EntriesData,
     FigureCell,
     FigureRow,
@@ -15,7 +16,6 @@ from accounting_analytics.figure_tables import (
     TableHead,
     figure_table_html,
 )
-from accounting_analytics.notebook_jobs.notebook_page_and_secrets import notebook_html
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=document.title='owned'>$5$"

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError, JobTimedOutError, NotebookFailedError, NotebookParametersError
+from accounting_analytics.core.errors import InputError, JobTimedOutError, NotebookFailedError, NotebookParametersError
 from accounting_analytics.notebook_jobs import notebook_run
 
 CHART = """
@@ -123,7 +123,11 @@ def test_parameters_are_checked_before_the_run(notebook, tmp_path, parameters, m
     [
         ("1 / 0", 1, "job.ipynb: In [3] ('1 / 0') raised ZeroDivisionError"),
         ("import sys; sys.exit(0)", 1, "raised SystemExit"),
-        ("from accounting_analytics.errors import BooksDoNotTieError as E; raise E('off by 0.01')", 3, "off by 0.01"),
+        (
+            "from accounting_analytics.core.errors import BooksDoNotTieError as E; raise E('off by 0.01')",
+            3,
+            "off by 0.01",
+        ),
         ("import os; os._exit(0)", 1, "job.ipynb"),
     ],
 )
@@ -209,7 +213,7 @@ def test_tokens_that_are_words_of_the_file_format(notebook, tmp_path, token):
     """Only values are masked: a token that a notebook file has as a name or mark damages neither file nor exit code."""
     cells = [
         "import os; print('before ' + os.environ['ACCOUNTING_ANALYTICS_TOKEN'] + ' after')",
-        "from accounting_analytics.errors import NoConnectionError as E",
+        "from accounting_analytics.core.errors import NoConnectionError as E",
         CHART,
         "if fail: raise E('nothing answers')",
     ]

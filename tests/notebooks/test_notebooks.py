@@ -10,7 +10,7 @@ import pytest
 from long_cases import also_long
 
 import accounting_analytics as aa
-from accounting_analytics.errors import NotebookFailedError
+from accounting_analytics.core.errors import NotebookFailedError
 
 PROJECT = Path(__file__).parent.parent.parent
 NOTEBOOKS = sorted((PROJECT / "notebooks").glob("*.ipynb"))

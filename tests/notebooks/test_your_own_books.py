@@ -7,7 +7,7 @@ import nbformat
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import NotebookFailedError
+from accounting_analytics.core.errors import NotebookFailedError
 
 PROJECT = Path(__file__).parents[2]
 NOTEBOOK = "07_your_own_books.ipynb"

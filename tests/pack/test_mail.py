@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from accounting_analytics.errors import InputError
-from accounting_analytics.pack.mail import MailBody, MailFigure, MailPicture, mail_draft, parse_address
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.pack.pack_mail import MailBody, MailFigure, MailPicture, mail_draft, parse_address
 
 GMAIL_CUTS_AT = 102_000
 CREATED_AT = dt.datetime(2026, 6, 1, 6, 30, tzinfo=dt.UTC)

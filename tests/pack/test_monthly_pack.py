@@ -11,11 +11,11 @@ from recorded_figures import PageReader, RecordedSums, units_of
 import accounting_analytics as aa
 from accounting_analytics import pack as pack_room
 from accounting_analytics.client.settings import Presentation
-from accounting_analytics.errors import EmptyPeriodError, InputError, PeriodError
+from accounting_analytics.core.errors import EmptyPeriodError, InputError, PeriodError
 from accounting_analytics.pack.loaded_books import load_books
 from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
 from accounting_analytics.pack.pack_columns import PackPeriods
-from accounting_analytics.pack.page import SECTIONS
+from accounting_analytics.pack.pack_page import SECTIONS
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,8 @@ import unicodedata
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics import atomic_files
-from accounting_analytics.errors import EmptyPeriodError, InputError
+from accounting_analytics.core import atomic_files
+from accounting_analytics.core.errors import EmptyPeriodError, InputError
 from accounting_analytics.pack.written_pack import OutputFiles, pack_name
 
 OLD = {".html": b"old page", ".pdf": b"old paper", ".xlsx": b"old sheets"}

@@ -4,7 +4,7 @@ import pytest
 from recorded_figures import PageReader, RecordedSums, units_of
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from decimal import Decimal
 import openpyxl
 import pytest
 
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 from posted_books import UNCATEGORIZED_OUTFLOW, Part, PostedBooks
 
 import accounting_analytics as aa
-from accounting_analytics.schemas import PlanItems
+from accounting_analytics.core.schemas import PlanItems
 
 PERIOD = ("2025-03-01", "2025-03-31")
 NOON = dt.datetime(2025, 3, 10, 12, tzinfo=dt.UTC)

@@ -9,7 +9,7 @@ import pytest
 from posted_books import Part
 
 import accounting_analytics as aa
-from accounting_analytics.errors import AuthenticationError, InputError, PlanError, ServiceError
+from accounting_analytics.core.errors import AuthenticationError, InputError, PlanError, ServiceError
 from accounting_analytics.recategorization.changes import OUTCOMES
 
 PAGE = Path(__file__).parents[2] / ".github" / "ARCHITECTURE.md"

@@ -17,8 +17,8 @@ import accounting_analytics as aa
 from accounting_analytics.cli import program
 from accounting_analytics.cli.apply import run_plan
 from accounting_analytics.cli.options import Run
-from accounting_analytics.errors import RecategorizationIncompleteError, ServerFaultError
-from accounting_analytics.recategorization.journal import open_journal
+from accounting_analytics.core.errors import RecategorizationIncompleteError, ServerFaultError
+from accounting_analytics.recategorization.run_journal import open_journal
 
 YEAR = ("2025-03-01", "2025-12-31")
 COUNT = 8

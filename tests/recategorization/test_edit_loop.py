@@ -13,8 +13,8 @@ from hypothesis import given
 from posted_books import UNCATEGORIZED_OUTFLOW, Part, PostedBooks
 
 import accounting_analytics as aa
-from accounting_analytics.errors import PlanError
-from accounting_analytics.schemas import PlanItems
+from accounting_analytics.core.errors import PlanError
+from accounting_analytics.core.schemas import PlanItems
 
 OUT, BANK = UNCATEGORIZED_OUTFLOW, "bank"
 TARGETS = ["meals", "rent", "travel"]

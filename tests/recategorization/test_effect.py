@@ -9,8 +9,8 @@ from decimal import Decimal, localcontext
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import BooksDoNotTieError, InputError, PlanError
-from accounting_analytics.schemas import (
+from accounting_analytics.core.errors import BooksDoNotTieError, InputError, PlanError
+from accounting_analytics.core.schemas import (
     CashBalances,
     CashFlowLedgers,
     CashFlowLines,

@@ -6,9 +6,9 @@ import pytest
 from posted_books import Part
 
 import accounting_analytics as aa
-from accounting_analytics.errors import RulesError
+from accounting_analytics.core.errors import RulesError
+from accounting_analytics.core.schemas import Ledgers, Queue
 from accounting_analytics.recategorization.plan import left_by, plan_exact_rules
-from accounting_analytics.schemas import Ledgers, Queue
 
 RULES = """
 [[rule]]

@@ -6,8 +6,8 @@ import threading
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import PlanError
-from accounting_analytics.recategorization.journal import hash_event, open_journal
+from accounting_analytics.core.errors import PlanError
+from accounting_analytics.recategorization.run_journal import hash_event, open_journal
 
 
 def header(**fields):

@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.categorization.category_ledgers import Categories
-from accounting_analytics.errors import FrameError, InputError, PlanError
+from accounting_analytics.core.errors import FrameError, InputError, PlanError
+from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.recategorization.plan_sheet import new_category
-from accounting_analytics.schemas import Ledgers
+from accounting_analytics.reports.category_ledgers import Categories
 
 LEDGERS = {
     "bank": ("Bank", None, True),

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import FrameError, InputError, PlanError
-from accounting_analytics.schemas import PlanTotals
+from accounting_analytics.core.errors import FrameError, InputError, PlanError
+from accounting_analytics.core.schemas import PlanTotals
 
 KEYS = ["transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id"]
 

@@ -16,9 +16,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
-from accounting_analytics.errors import PlanError
+from accounting_analytics.core.errors import PlanError
+from accounting_analytics.core.schemas import PlanItems
 from accounting_analytics.recategorization.plan_sheet import require_writable_format
-from accounting_analytics.schemas import PlanItems
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 IDS = TEXT.filter(lambda text: text and "|" not in text)

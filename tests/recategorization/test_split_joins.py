@@ -3,7 +3,7 @@
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 from accounting_analytics.recategorization.changes import compare_with_books
 
 

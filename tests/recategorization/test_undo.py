@@ -7,7 +7,7 @@ import pytest
 from filelock import FileLock
 
 import accounting_analytics as aa
-from accounting_analytics.errors import PlanError
+from accounting_analytics.core.errors import PlanError
 
 YEAR = ("2025-03-01", "2025-12-31")
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import accounting_analytics as aa
-from accounting_analytics.schemas import CashBalances, CashFlowLedgers, CashFlowLines, Ledgers, LineEntries
+from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines, Ledgers, LineEntries
 
 PARENTS = {"rent": "costs", "meals": "costs", "tips": "meals", "savings": "bank"}
 CASH = ("bank", "savings", "card")

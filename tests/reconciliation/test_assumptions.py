@@ -15,7 +15,7 @@ from planted_books import CASH, CATEGORIES, Line, Reading, figures, ledger_frame
 from planted_books import random_books as make_books
 
 import accounting_analytics as aa
-from accounting_analytics.periods import LOCALTIME, time_zone_names
+from accounting_analytics.core.periods import LOCALTIME, time_zone_names
 
 ZONES = sorted(time_zone_names() - {LOCALTIME})
 DAY = dt.timedelta(days=1)

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import FrameError
-from accounting_analytics.schemas import Ledgers, LineEntries
+from accounting_analytics.core.errors import FrameError
+from accounting_analytics.core.schemas import Ledgers, LineEntries
 
 DAYS = ("2025-03-01", "2025-03-31")
 PARENTS = {"rent": "costs", "meals": "costs", "tips": "meals"}

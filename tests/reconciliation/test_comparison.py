@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
-from accounting_analytics.errors import FrameError, InputError
-from accounting_analytics.schemas import Differences, Ledgers, LineEntries
+from accounting_analytics.core.errors import FrameError, InputError
+from accounting_analytics.core.schemas import Differences, Ledgers, LineEntries
 
 CENT = Decimal("0.01")
 CASH = ("bank", "savings", "card")

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.reconciliation import Comparison, Difference
+from accounting_analytics.reconciliation.differences import Comparison, Difference
 
 HOSTILE = "<img src=x onerror=alert(1)>\x1b[31m\u202e"
 

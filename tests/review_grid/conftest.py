@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.schemas import Ledgers, Proposals, Queue
+from accounting_analytics.core.schemas import Ledgers, Proposals, Queue
 
 LEDGERS = [
     # id, name, type, side, cash, required, parent

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.categorization.queue import exact_queue, with_groups
+from accounting_analytics.recategorization.queue import exact_queue, with_groups
 
 HOSTILE = "</script><img src=x onerror=document.title='owned'>"
 PRESSED = "document.querySelector('td[data-key=\"{group}|amount\"] > button')"

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
-from accounting_analytics.errors import FrameError, InputError, RulesError
-from accounting_analytics.review_grid.record import OPEN, SKIPPED, ReviewRecord
-from accounting_analytics.schemas import Proposals
+from accounting_analytics.core.errors import FrameError, InputError, RulesError
+from accounting_analytics.core.schemas import Proposals
+from accounting_analytics.recategorization.review_record import OPEN, SKIPPED, ReviewRecord
 
 RULES = Path(__file__).parents[2] / "data" / "rules.toml"
 

@@ -9,8 +9,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import accounting_analytics as aa
-from accounting_analytics.review_grid.review import LIVE_GRID, TABLE_OF_GRID
-from accounting_analytics.review_grid.widget import ReviewWidget
+from accounting_analytics.recategorization.review import LIVE_GRID, TABLE_OF_GRID
+from accounting_analytics.recategorization.review_widget import ReviewWidget
 
 HOSTILE = "<img src=x onerror=alert(1)> </script> \u202egnp.exe \x1b[31m"
 WIDGET = "application/vnd.jupyter.widget-view+json"

@@ -22,13 +22,7 @@ import pytest
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.instances import NewInstance, create_instance
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.post_entries import (
-    NewJournalEntry,
-    NewLine,
-    NewTag,
-    NewTransaction,
-    post_entries,
-)
+from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction, post_entries
 from accounting_analytics.service.server import running
 from accounting_analytics.service.store import Store
 from accounting_analytics.service.values import CHANGES, to_units

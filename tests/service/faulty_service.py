@@ -19,7 +19,7 @@ from anyio.to_thread import run_sync
 from sqlalchemy.exc import DBAPIError
 from starlette.requests import Request
 
-from accounting_analytics.errors import InputError, OperationRefusedError
+from accounting_analytics.core.errors import InputError, OperationRefusedError
 from accounting_analytics.service.app import ServiceOptions, create_app, error_response, json_response, unauthorized
 from accounting_analytics.service.interface import Error, ListLineEntriesQuery
 from accounting_analytics.service.operations.list_line_entries import Cursor, page_tokens

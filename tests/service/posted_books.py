@@ -10,13 +10,7 @@ from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.instances import REQUIRED_LEDGERS, NewInstance, create_instance
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.post_entries import (
-    NewJournalEntry,
-    NewLine,
-    NewTag,
-    NewTransaction,
-    post_entries,
-)
+from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction, post_entries
 from accounting_analytics.service.server import running
 from accounting_analytics.service.store import Store
 from accounting_analytics.service.values import to_units

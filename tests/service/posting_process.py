@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
 
-from accounting_analytics.errors import OperationRefusedError
+from accounting_analytics.core.errors import OperationRefusedError
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, post_entries
 from accounting_analytics.service.store import Store

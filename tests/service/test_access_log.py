@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from accounting_analytics.errors import ConfigurationError
+from accounting_analytics.core.errors import ConfigurationError
 from accounting_analytics.service.app import ServiceOptions, create_app
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.instances import create_instance

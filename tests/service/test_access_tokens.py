@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 from accounting_analytics.service.auth import issue_token, list_tokens, revoke_token
 
 

@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from accounting_analytics.errors import PeriodError
+from accounting_analytics.core.errors import PeriodError
 from accounting_analytics.service import audit_log
 from accounting_analytics.service.audit_log import ChangeFilter, list_changes
 from accounting_analytics.service.ledgers import rename_ledger

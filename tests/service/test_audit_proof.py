@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
-from accounting_analytics.errors import PostingRefusedError
+from accounting_analytics.core.errors import PostingRefusedError
 from accounting_analytics.service import audit_log
 from accounting_analytics.service.audit_log import list_changes
 from accounting_analytics.service.check import check_books

@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from accounting_analytics.errors import ConfigurationError, InputError
+from accounting_analytics.core.errors import ConfigurationError, InputError
 from accounting_analytics.service.backup import back_up, restore
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.instances import NewInstance, create_instance

@@ -9,7 +9,7 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from accounting_analytics.errors import OperationRefusedError
+from accounting_analytics.core.errors import OperationRefusedError
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.post_entries import NewTransaction
 from accounting_analytics.service.server import running

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from accounting_analytics.errors import ImportRefusedError, InputError
+from accounting_analytics.core.errors import ImportRefusedError, InputError
 from accounting_analytics.service import tables
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.instances import NewInstance, create_instance

@@ -6,14 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from accounting_analytics.errors import AmountError, InputError, PeriodError, PostingRefusedError
+from accounting_analytics.core.errors import AmountError, InputError, PeriodError, PostingRefusedError
 from accounting_analytics.service.auth import instance_of_token
-from accounting_analytics.service.instances import (
-    NewInstance,
-    create_first_instance,
-    create_instance,
-    set_tier,
-)
+from accounting_analytics.service.instances import NewInstance, create_first_instance, create_instance, set_tier
 from accounting_analytics.service.store import Store
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from accounting_analytics.errors import ConfigurationError, ImportRefusedError
-from accounting_analytics.money import from_minor_units
+from accounting_analytics.core.errors import ConfigurationError, ImportRefusedError
+from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.service.imports import read_books
 from accounting_analytics.service.imports.file_books import ImportOptions
 from accounting_analytics.service.instances import instance_to_fill

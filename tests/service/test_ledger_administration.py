@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounting_analytics.errors import InputError, PostingRefusedError
+from accounting_analytics.core.errors import InputError, PostingRefusedError
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.ledgers import list_ledgers, rename_ledger
 from accounting_analytics.service.post_entries import NewTransaction

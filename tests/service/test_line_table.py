@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounting_analytics.errors import ImportRefusedError, PeriodError
+from accounting_analytics.core.errors import ImportRefusedError, PeriodError
 from accounting_analytics.service.imports import read_books
 from accounting_analytics.service.imports.file_books import ImportOptions
 from accounting_analytics.service.imports.line_table import OPTIONAL_COLUMNS, REQUIRED_COLUMNS

@@ -18,14 +18,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from accounting_analytics.errors import PostingRefusedError
-from accounting_analytics.service.post_entries import (
-    NewJournalEntry,
-    NewLine,
-    NewTag,
-    NewTransaction,
-    post_entries,
-)
+from accounting_analytics.core.errors import PostingRefusedError
+from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction, post_entries
 from accounting_analytics.service.values import to_units
 
 LOCALTIME = "America/Sao_Paulo"

@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from accounting_analytics.errors import ConfigurationError, InputError
+from accounting_analytics.core.errors import ConfigurationError, InputError
 from accounting_analytics.service.instances import create_first_instance, create_instance
 from accounting_analytics.service.post_entries import NewTag
 from accounting_analytics.service.server import running

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from accounting_analytics.errors import ConfigurationError
+from accounting_analytics.core.errors import ConfigurationError
 from accounting_analytics.service.app import RateLimits, ServiceOptions
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.instances import create_instance

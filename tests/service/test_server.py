@@ -17,7 +17,7 @@ import httpx
 import pytest
 import uvicorn
 
-from accounting_analytics.errors import BooksDoNotTieError, ConfigurationError, InputError, PeriodError
+from accounting_analytics.core.errors import BooksDoNotTieError, ConfigurationError, InputError, PeriodError
 from accounting_analytics.service.app import ServiceOptions
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.instances import create_instance

@@ -15,12 +15,7 @@ import pytest
 from sqlalchemy import create_engine, update
 from sqlalchemy.exc import IntegrityError
 
-from accounting_analytics.errors import (
-    ConfigurationError,
-    InputError,
-    OperationRefusedError,
-    PostingRefusedError,
-)
+from accounting_analytics.core.errors import ConfigurationError, InputError, OperationRefusedError, PostingRefusedError
 from accounting_analytics.service import tables
 from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.instances import NewInstance, create_instance
@@ -105,7 +100,7 @@ def test_another_version_is_refused_and_not_changed(tmp_path, request, kind, ver
 OPEN = """
 import sys
 from pathlib import Path
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 from accounting_analytics.service.backup import back_up
 from accounting_analytics.service.store import Store
 for call in (lambda: Store.open(sys.argv[1]), lambda: back_up(sys.argv[2], Path("new.db"))):

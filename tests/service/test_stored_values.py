@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import BigInteger, Column, MetaData, Table, create_engine, func, select
 
-from accounting_analytics.errors import AmountError
+from accounting_analytics.core.errors import AmountError
 from accounting_analytics.service.values import SUMMED_APART, join_sums, number_text, to_units
 
 UNITS = st.integers(-(10**18) + 1, 10**18 - 1)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting_analytics.sheets.cells import FORMULA_START, Invalid, guard, unguard
-from accounting_analytics.sheets.reader import read_amount, read_instant
+from accounting_analytics.core.sheet_cells import FORMULA_START, Invalid, guard, unguard
+from accounting_analytics.core.sheet_reader import read_amount, read_instant
 
 TEN = dt.datetime(2026, 1, 15, 10, tzinfo=dt.UTC)
 

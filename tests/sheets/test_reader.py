@@ -6,8 +6,8 @@ from decimal import Decimal
 import openpyxl
 import pytest
 
-from accounting_analytics.errors import InputError, PlanError
-from accounting_analytics.sheets.reader import Column, Kind, read_table
+from accounting_analytics.core.errors import InputError, PlanError
+from accounting_analytics.core.sheet_reader import Column, Kind, read_table
 
 COLUMNS = (
     Column("id", Kind.ID),

@@ -8,7 +8,7 @@ from books_strategy import ledger_frame, line_table
 from naive_statements import BALANCE, CASH, INCOME, TRIAL, columns
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 
 FUNCTIONS = {
     INCOME: "income_statement",

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 
 
 def test_a_part_of_a_tree_says_so(books):

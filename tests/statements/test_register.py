@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import IncompleteLoadError, InputError
+from accounting_analytics.core.errors import IncompleteLoadError, InputError
 
 
 def test_a_register_of_lines_of_cash_flow_alone_is_refused(books):

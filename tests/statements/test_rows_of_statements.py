@@ -10,7 +10,7 @@ from naive_statements import BALANCE, CASH, INCOME, Days, NaiveBooks, NaiveLedge
 from statement_checks import row_key, row_units, shown_keys, statement_of
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError
+from accounting_analytics.core.errors import InputError
 
 LEDGERS = (
     *(TRANSFERS, OPENING, INFLOW, OUTFLOW),

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import IncompleteLoadError, InputError
-from accounting_analytics.statements.columns import StatementColumn
+from accounting_analytics.core.errors import IncompleteLoadError, InputError
+from accounting_analytics.reports.statement_columns import StatementColumn
 
 
 def test_a_figure_is_a_key_to_its_entries(books):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import FrameError, InputError
+from accounting_analytics.core.errors import FrameError, InputError
 
 CENTS = {"Operating Account": Decimal(100), "Owner Capital": Decimal(-100)}
 

@@ -10,7 +10,7 @@ from naive_statements import TRIAL, Days, columns, units
 from statement_checks import FUNCTIONS, entry_units, row_units, shown_keys
 
 import accounting_analytics as aa
-from accounting_analytics.errors import AccountingAnalyticsError, IncompleteLoadError, InputError
+from accounting_analytics.core.errors import AccountingAnalyticsError, IncompleteLoadError, InputError
 
 MARCH, MAY = "2025-03-01", "2025-05-31"
 SINCE = "since 2025-03-01"

@@ -11,8 +11,8 @@ from long_cases import also_long
 from openpyxl.utils import range_boundaries
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError
-from accounting_analytics.statements import workbook
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.reports import statement_workbook as workbook
 
 COMPARED = ["prior_year", "change", "change_pct", "share", "total", "average"]
 STATEMENTS = {

@@ -9,8 +9,8 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import NamedTuple, Self
 
-from accounting_analytics.errors import InputError
-from accounting_analytics.messages import quote
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import quote
 
 QUESTIONS = (
     "cash_by_month",

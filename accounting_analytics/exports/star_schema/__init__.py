@@ -16,21 +16,21 @@ import duckdb
 import pyarrow as pa
 from duckdb.func import ARROW
 
-from accounting_analytics.categorization.category_ledgers import uncategorized_ledgers
-from accounting_analytics.categorization.merchants import merchants
-from accounting_analytics.duckdb_settings import WITHOUT_EXTENSIONS
-from accounting_analytics.errors import FrameError
-from accounting_analytics.exports.books import arrow_table, compare_with_report, local_times, with_dates
+from accounting_analytics.core.duckdb_settings import WITHOUT_EXTENSIONS
+from accounting_analytics.core.errors import FrameError
+from accounting_analytics.core.ledger_names import LedgerNames
+from accounting_analytics.core.messages import count_of, join_ids, shorten
+from accounting_analytics.core.version import __version__
+from accounting_analytics.exports.exported_books import arrow_table, compare_with_report, local_times, with_dates
 from accounting_analytics.exports.questions import QUESTIONS, Question
-from accounting_analytics.ledger_names import LedgerNames
-from accounting_analytics.messages import count_of, join_ids, shorten
-from accounting_analytics.version import __version__
+from accounting_analytics.reports.category_ledgers import uncategorized_ledgers
+from accounting_analytics.reports.merchants import merchants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from accounting_analytics.exports.books import ExportedBooks
+    from accounting_analytics.exports.exported_books import ExportedBooks
 
 DIGITS = 18
 """Digits of an amount: as many as Parquet stores in an INT64."""

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pandas as pd
 
-from accounting_analytics.errors import PostingRefusedError
-from accounting_analytics.messages import join_ids
-from accounting_analytics.money import DEFAULT_SCALE, format_amount, from_minor_units
-from accounting_analytics.periods import local_date, zone
+from accounting_analytics.core.errors import PostingRefusedError
+from accounting_analytics.core.messages import join_ids
+from accounting_analytics.core.money import DEFAULT_SCALE, format_amount, from_minor_units
+from accounting_analytics.core.periods import local_date, zone
 from accounting_analytics.service.imports.accounts import AccountMapping, AnyLedger, likely_cash, map_accounts
 from accounting_analytics.service.imports.file_books import FileBooks, ImportErrors, ImportOptions
 from accounting_analytics.service.imports.journals import (
@@ -28,12 +28,7 @@ from accounting_analytics.service.imports.journals import (
 )
 from accounting_analytics.service.imports.known_entries import SERIES, compare_with_books
 from accounting_analytics.service.imports.line_table import read_line_table
-from accounting_analytics.service.instances import (
-    NewInstance,
-    check_instance_scale,
-    choose_instance,
-    create_instance,
-)
+from accounting_analytics.service.instances import NewInstance, check_instance_scale, choose_instance, create_instance
 from accounting_analytics.service.ledgers import NewLedger, add_ledgers, names_of_ledgers
 from accounting_analytics.service.post_entries import NewJournalEntry, PostedJournal
 from accounting_analytics.service.store import Store, read_ledgers

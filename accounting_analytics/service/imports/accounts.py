@@ -12,15 +12,15 @@ import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from accounting_analytics.chart_of_accounts import (
+from accounting_analytics.core.chart_of_accounts import (
     MAX_SORT_CODE_LENGTH,
     DebitCredit,
     FinancialAccountType,
     LedgerType,
     SubType,
 )
-from accounting_analytics.ledger_names import PATH_SEPARATOR
-from accounting_analytics.messages import join_ids
+from accounting_analytics.core.ledger_names import PATH_SEPARATOR
+from accounting_analytics.core.messages import join_ids
 from accounting_analytics.service.ledgers import FIRST_DIGIT, NewLedger, names_of_ledgers
 from accounting_analytics.service.values import new_id
 

@@ -8,10 +8,10 @@ from collections import defaultdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from accounting_analytics.errors import ImportRefusedError, PostingRefusedError
-from accounting_analytics.messages import join_ids, quote
-from accounting_analytics.money import DEFAULT_SCALE, format_amount, from_minor_units
-from accounting_analytics.periods import as_utc, local_date, zone
+from accounting_analytics.core.errors import ImportRefusedError, PostingRefusedError
+from accounting_analytics.core.messages import join_ids, quote
+from accounting_analytics.core.money import DEFAULT_SCALE, format_amount, from_minor_units
+from accounting_analytics.core.periods import as_utc, local_date, zone
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine
 from accounting_analytics.service.values import check_id
 

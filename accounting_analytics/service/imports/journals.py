@@ -11,9 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from accounting_analytics.installed_programs import find_program, run_program
-from accounting_analytics.messages import printable, shorten
-from accounting_analytics.money import EXACT
+from accounting_analytics.core.installed_programs import find_program, run_program
+from accounting_analytics.core.messages import printable, shorten
+from accounting_analytics.core.money import EXACT
 from accounting_analytics.service.imports.postings import JournalEntry, PricedPosting, add_journal
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from accounting_analytics.messages import quote
-from accounting_analytics.money import format_amount, from_minor_units
-from accounting_analytics.periods import local_date
+from accounting_analytics.core.messages import quote
+from accounting_analytics.core.money import format_amount, from_minor_units
+from accounting_analytics.core.periods import local_date
 from accounting_analytics.service import tables
 from accounting_analytics.service.imports.accounts import path_id
 from accounting_analytics.service.post_entries import AS_POSTED, NewJournalEntry

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from accounting_analytics.chart_of_accounts import DebitCredit
-from accounting_analytics.errors import AmountError
-from accounting_analytics.messages import shorten
-from accounting_analytics.money import parse_amount
+from accounting_analytics.core.chart_of_accounts import DebitCredit
+from accounting_analytics.core.errors import AmountError
+from accounting_analytics.core.messages import shorten
+from accounting_analytics.core.money import parse_amount
 from accounting_analytics.service.post_entries import REVIEW_STATUSES, NewLine, NewTag, NewTransaction
 from accounting_analytics.service.values import to_units
 

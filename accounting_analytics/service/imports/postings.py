@@ -8,10 +8,10 @@ from collections import Counter, defaultdict
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.errors import AmountError
-from accounting_analytics.ledger_names import PATH_SEPARATOR
-from accounting_analytics.messages import join_ids
-from accounting_analytics.money import EXACT, MAX_SCALE, format_amount, from_minor_units, parse_amount
+from accounting_analytics.core.errors import AmountError
+from accounting_analytics.core.ledger_names import PATH_SEPARATOR
+from accounting_analytics.core.messages import join_ids
+from accounting_analytics.core.money import EXACT, MAX_SCALE, format_amount, from_minor_units, parse_amount
 from accounting_analytics.service.imports.accounts import TYPE_OF_ROOT
 from accounting_analytics.service.post_entries import NewLine, NewTransaction
 from accounting_analytics.service.values import to_units

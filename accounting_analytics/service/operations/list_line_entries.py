@@ -13,8 +13,8 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict, replace
 from sqlalchemy import ColumnElement, Connection, Select, Subquery, literal, select, tuple_
 
-from accounting_analytics.chart_of_accounts import DebitCredit
-from accounting_analytics.errors import OperationRefusedError
+from accounting_analytics.core.chart_of_accounts import DebitCredit
+from accounting_analytics.core.errors import OperationRefusedError
 from accounting_analytics.service import tables
 from accounting_analytics.service.interface import JournalEntry, LineEntry, LineEntryPage, NestedLedger, Tag, number
 from accounting_analytics.service.operations.resource_lookup import (
@@ -30,7 +30,7 @@ from accounting_analytics.service.operations.resource_lookup import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accounting_analytics.periods import Interval
+    from accounting_analytics.core.periods import Interval
     from accounting_analytics.service.interface import ListLineEntriesQuery
     from accounting_analytics.service.operations.resource_lookup import Call
     from accounting_analytics.service.values import AnyRow, Instance, StoredLedger

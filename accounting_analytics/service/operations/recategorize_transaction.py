@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import asdict
 from sqlalchemy import Connection, select, update
 
-from accounting_analytics.errors import OperationRefusedError
+from accounting_analytics.core.errors import OperationRefusedError
 from accounting_analytics.service import tables
 from accounting_analytics.service.audit_log import record
 from accounting_analytics.service.interface import (
@@ -26,13 +26,7 @@ from accounting_analytics.service.operations.resource_lookup import (
     transaction_of_line,
 )
 from accounting_analytics.service.requests import refuse_value
-from accounting_analytics.service.values import (
-    RECATEGORIZE_TRANSACTION,
-    AnyRow,
-    Instance,
-    StoredLedger,
-    is_valid_id,
-)
+from accounting_analytics.service.values import RECATEGORIZE_TRANSACTION, AnyRow, Instance, StoredLedger, is_valid_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

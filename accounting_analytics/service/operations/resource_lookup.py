@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from msgspec import UNSET, Struct, UnsetType
 from sqlalchemy import ColumnElement, Connection, Select, func, select
 
-from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.periods import LOCALTIME, Period
+from accounting_analytics.core.errors import OperationRefusedError
+from accounting_analytics.core.periods import LOCALTIME, Period
 from accounting_analytics.service import tables
 from accounting_analytics.service.interface import NestedLedger, PeriodQuery, Transaction, number
 from accounting_analytics.service.requests import refuse_value

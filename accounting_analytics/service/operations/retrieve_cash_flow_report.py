@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, select
 
-from accounting_analytics.errors import OperationRefusedError
-from accounting_analytics.periods import Period
+from accounting_analytics.core.errors import OperationRefusedError
+from accounting_analytics.core.periods import Period
 from accounting_analytics.service import tables
 from accounting_analytics.service.interface import (
     CashFlowLedger,
@@ -25,7 +25,7 @@ from accounting_analytics.service.values import Instance, StoredLedger, join_sum
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from accounting_analytics.periods import Interval
+    from accounting_analytics.core.periods import Interval
     from accounting_analytics.service.interface import CashFlowReportQuery
     from accounting_analytics.service.operations.resource_lookup import Call
 

@@ -11,7 +11,7 @@ from long_cases import also_long
 from nbformat import v4
 
 import accounting_analytics as aa
-from accounting_analytics.errors import InputError, NotebookParametersError
+from accounting_analytics.core.errors import InputError, NotebookParametersError
 
 DEFAULTS = """
 strict = True

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import FrameError, InputError
+from accounting_analytics.core.errors import FrameError, InputError
+from accounting_analytics.core.schemas import Ledgers, LineEntries
 from accounting_analytics.exports import verify_export
-from accounting_analytics.exports.books import ExportedBooks
+from accounting_analytics.exports.exported_books import ExportedBooks
 from accounting_analytics.exports.star_schema import build_star_schema, connect
-from accounting_analytics.schemas import Ledgers, LineEntries
 
 DAYS = ("2025-01-01", "2025-01-31")
 NAMES = ("bank", "sales")

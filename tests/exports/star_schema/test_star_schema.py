@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.errors import FrameError
-from accounting_analytics.exports.books import ExportedBooks
+from accounting_analytics.core.errors import FrameError
+from accounting_analytics.core.money import pandas_dtype
+from accounting_analytics.exports.exported_books import ExportedBooks
 from accounting_analytics.exports.star_schema import (
     AMOUNT,
     KEYS,
@@ -20,7 +21,6 @@ from accounting_analytics.exports.star_schema import (
     connect,
     query_of,
 )
-from accounting_analytics.money import pandas_dtype
 
 TABLES = {table.name: table for table in STAR_SCHEMA}
 

@@ -1,0 +1,313 @@
+"""Columns of frames: exact amounts from and to float64, and other dtypes that hold the same values.
+
+An amount column is float64 or Arrow ``decimal128``. What an analyst hands in may also be ``object`` Decimals, or
+integers, which are major units. Everything that calculates converts it once, here, to decimals.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.core.chart_of_accounts import DebitCredit
+from accounting_analytics.core.duckdb_settings import WITHOUT_EXTENSIONS
+from accounting_analytics.core.errors import AmountError, FrameError
+from accounting_analytics.core.load_metadata import books_notes, noise_notes, stated_scales
+from accounting_analytics.core.messages import count_of, join_ids
+from accounting_analytics.core.money import (
+    DEFAULT_SCALE,
+    PRECISION,
+    arrow_type,
+    check_scale,
+    parse_amount,
+    read_floats,
+    to_decimals,
+    to_floats,
+)
+from accounting_analytics.core.periods import zone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from decimal import Decimal
+
+    from accounting_analytics.core.periods import ZoneLike
+
+LIST_SEPARATOR = "|"
+"""Joins the ids of a list in a text column; empty text is an empty list, null is not known."""
+
+SEPARATOR_IN_NAME = "\u00a6"
+"""Replaces the separator in a name, which may contain it; an id may not."""
+
+_MANY_TEXTS = 1_000_000
+TEXT = pd.StringDtype(na_value=float("nan"))
+INSTANT = pd.DatetimeTZDtype(unit="us", tz="UTC")
+LOCAL_DATE = np.dtype("datetime64[us]")
+BOOLEAN = pd.BooleanDtype()
+
+
+class Scale(NamedTuple):
+    """Fraction digits of the amounts of a frame, and a note where they were assumed."""
+
+    scale: int
+    notes: tuple[str, ...] = ()
+
+
+class ExactColumn(NamedTuple):
+    """A column of Arrow decimals, and how many of its amounts had float rounding noise."""
+
+    column: pd.Series[Any]
+    noise_removed: int = 0
+
+
+class ExactFrame(NamedTuple):
+    """A frame whose amounts are Arrow decimals, for calculations; `as_decimals` is whether the given ones were, too."""
+
+    frame: pd.DataFrame
+    scale: int
+    as_decimals: bool
+    notes: tuple[str, ...] = ()
+
+
+def is_decimal(dtype: object) -> bool:
+    """Whether a dtype is Arrow decimals."""
+    return isinstance(dtype, pd.ArrowDtype) and pa.types.is_decimal(dtype.pyarrow_dtype)
+
+
+def find_scale(stated: Iterable[int | None]) -> Scale:
+    """Find the fraction digits of amounts from what dtypes, arguments and metadata state; 2 where nothing does."""
+    scales = {check_scale(scale) for scale in stated if scale is not None}
+    if len(scales) > 1:
+        raise FrameError(
+            f"the amounts have no single scale: dtypes, metadata of the frame and scale= state {sorted(scales)}"
+        )
+    if scales:
+        return Scale(scales.pop())
+    return Scale(DEFAULT_SCALE, (f"No scale is stated; amounts are assumed to have {DEFAULT_SCALE} fraction digits.",))
+
+
+def decimal_scale(column: pd.Series[Any]) -> int | None:
+    """Fraction digits of a column of Arrow decimals; None for any other column."""
+    return int(_arrow_type(column).scale) if is_decimal(column.dtype) else None
+
+
+def exact_frame(frame: pd.DataFrame, amounts: Sequence[str], *, scale: int | None = None) -> ExactFrame:
+    """Convert amount columns of a frame to Arrow decimals of one scale, and number its rows; messages name rows by id.
+
+    The labels of a given frame may repeat, so nothing may be joined on them.
+    """
+    found = find_scale([scale, *stated_scales(frame), *(decimal_scale(frame[name]) for name in amounts)])
+    frame = frame.reset_index(drop=True)
+    ids = frame["id"] if "id" in frame else frame.iloc[:, 0] if len(frame.columns) else frame.index.to_series()
+    exact = {name: exact_amounts(frame[name], found.scale, ids) for name in amounts}
+    noise_removed = sum(one.noise_removed for one in exact.values())
+    return ExactFrame(
+        frame.assign(**{name: one.column for name, one in exact.items()}),
+        found.scale,
+        as_decimals=any(is_decimal(frame[name].dtype) for name in amounts),
+        notes=(
+            *found.notes,
+            *noise_notes(noise_removed),
+            *books_notes(frame),
+        ),
+    )
+
+
+def exact_floats(frame: pd.DataFrame) -> pd.DataFrame:
+    """Convert all float64 columns, which are amounts in every table of this package, for text with every digit."""
+    floats = [str(name) for name in frame.columns if frame[name].dtype == np.float64]
+    return exact_frame(frame, floats).frame if floats else frame
+
+
+def exact_amounts(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> ExactColumn:
+    """Convert an amount column to Arrow decimals at `scale`; `ids` names rows in messages."""
+    dtype = column.dtype
+    if is_decimal(dtype):
+        return ExactColumn(_decimal_series(_cast(arrow_column(column), column, scale), column))
+    if pd.api.types.is_bool_dtype(dtype):
+        raise FrameError(_not_amounts(column))
+    if pd.api.types.is_integer_dtype(dtype):
+        whole = pa.chunked_array([pa.array(column.astype(object), pa.int64(), from_pandas=True)])
+        return ExactColumn(_decimal_series(_cast(whole, column, scale), column))
+    if pd.api.types.is_float_dtype(dtype):
+        if str(dtype).lower().startswith(("float32", "float16", "float[", "halffloat")):
+            raise FrameError(_not_amounts(column))
+        return _from_floats(column, scale, ids)
+    if pd.api.types.infer_dtype(column, skipna=True) in {"decimal", "mixed-integer", "mixed", "empty"}:
+        return parse_amounts(column, scale, ids)
+    raise FrameError(_not_amounts(column))
+
+
+def parse_amounts(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> ExactColumn:
+    """Convert a column of Python objects, number text or Decimals, to Arrow decimals; `ids` names rows in messages."""
+    exact: list[Decimal | None] = []
+    noise_removed = 0
+    for value, row_id in zip(column, ids, strict=True):
+        if pd.api.types.is_scalar(value) and pd.isna(value):
+            exact.append(None)
+            continue
+        try:
+            parsed = parse_amount(value, scale)
+        except AmountError as error:
+            raise AmountError(f"column {column.name!r}, {ids.name} {row_id}: {error}") from None
+        exact.append(parsed.amount)
+        noise_removed += parsed.rounding_noise_removed
+    return ExactColumn(_decimal_series(pa.array(exact, arrow_type(scale)), column), noise_removed)
+
+
+def in_floats(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Convert a column of Arrow decimals to float64."""
+    try:
+        return pd.Series(to_floats(arrow_column(column)), index=column.index, name=column.name)
+    except AmountError as error:
+        raise AmountError(f"{column.name}: {error}") from None
+
+
+def signed(amounts: pd.Series[Any], sides: pd.Series[Any]) -> pd.Series[Any]:
+    """Signed amounts of a column, in its dtype: ``+amount`` on the debit side, ``-amount`` on the credit side."""
+    is_debit = (sides == DebitCredit.DEBIT).to_numpy(dtype=bool)
+    if not is_decimal(amounts.dtype):
+        return pd.Series(np.where(is_debit, amounts, 0.0 - amounts), index=amounts.index, name="signed_amount")
+    values = arrow_column(amounts).combine_chunks()
+    return _decimal_series(pc.if_else(pa.array(is_debit), values, pc.negate(values)), amounts.rename("signed_amount"))
+
+
+def negated(amounts: pd.Series[Any]) -> pd.Series[Any]:
+    """Opposite amounts of a column of Arrow decimals; pandas would round them to 28 digits."""
+    return _decimal_series(pc.negate(arrow_column(amounts)), amounts)
+
+
+def total(amounts: pd.Series[Any]) -> Decimal:
+    """Exact sum of a column of Arrow decimals; zero at the column's scale for no rows."""
+    scale = _arrow_type(amounts).scale
+    # 128-bit sums wrap around silently past 38 digits
+    wide = arrow_column(amounts).cast(pa.decimal256(2 * PRECISION, scale))
+    return parse_amount(pc.sum(wide).as_py() or 0, scale).amount
+
+
+def split_lists(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Ids of a column of joined lists, one row per id, with the index of the list; null and empty lists have none."""
+    ids = column[column.notna() & (column != "")].str.split(LIST_SEPARATOR).explode()
+    return ids.astype(TEXT)
+
+
+def split_list(text: Any) -> set[str] | None:  # noqa: ANN401 (a cell)
+    """Ids of one joined list; None where it is not known."""
+    return None if pd.isna(text) else set(filter(None, text.split(LIST_SEPARATOR)))
+
+
+def convert(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # noqa: ANN401 (any dtype)
+    """Column with another dtype if that holds the same values; else the column as it is."""
+    if column.dtype == dtype:
+        return column
+    if _holds_lists(column):
+        raise FrameError(f"column {column.name!r} holds lists, as earlier development versions wrote them; load again")
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        return _convert_instants(column, dtype)
+    if dtype == BOOLEAN and pd.api.types.is_numeric_dtype(column.dtype) and column.dropna().isin([0, 1]).all():
+        return column.astype(BOOLEAN)  # a spreadsheet column with empty cells is read as 1.0, 0.0 and NaN
+    values = column.astype(object)
+    wanted = "string" if dtype == TEXT else "boolean"
+    if pd.api.types.infer_dtype(values, skipna=True) not in {wanted, "empty"} and not column.isna().all():
+        return column
+    if dtype == np.bool_ and column.isna().any():  # null would become False
+        return column
+    return values.where(column.notna(), None).astype(dtype)
+
+
+def _holds_lists(column: pd.Series[Any]) -> bool:
+    """Whether any cell is a list: a Python or Arrow list, or an array as `read_parquet` returns it."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        return bool(pa.types.is_nested(_arrow_type(column)))
+    return pd.api.types.is_object_dtype(column.dtype) and any(
+        isinstance(cell, list | tuple | np.ndarray) for cell in column
+    )
+
+
+def _convert_instants(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # noqa: ANN401 (any dtype)
+    """Instants in UTC, or local dates, in microseconds; a column that would lose digits stays as it is."""
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    if kind not in {"datetime64", "datetime", "date", "string", "empty"} and not column.isna().all():
+        return column
+    if kind == "string":
+        instants = _parse_instants(column, dtype)
+    else:
+        instants = pd.to_datetime(column.astype(object) if isinstance(column.dtype, pd.ArrowDtype) else column)
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        instants = instants.dt.tz_localize("UTC") if instants.dt.tz is None else instants.dt.tz_convert("UTC")
+    converted = instants.astype(dtype)
+    return converted if converted.eq(instants).where(instants.notna(), other=True).all() else column
+
+
+def _parse_instants(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # noqa: ANN401 (any dtype)
+    """Instants or local dates of ISO 8601 text; those with a zone, or an offset, in UTC."""
+    try:
+        instants = pd.to_datetime(column, format="ISO8601", utc=True)
+    except ValueError:
+        raise FrameError(
+            f"column {column.name!r} has a cell that is not ISO 8601, such as 2025-03-01T12:00:00Z"
+        ) from None
+    return instants if isinstance(dtype, pd.DatetimeTZDtype) else instants.dt.tz_localize(None)
+
+
+def are_distinct(texts: pa.ChunkedArray) -> bool:
+    """Whether no text occurs twice. Of many, the hashes are compared first: texts whose hashes differ are distinct."""
+    if len(texts) >= _MANY_TEXTS:
+        import duckdb  # noqa: PLC0415 (slow to import, and few frames are that long)
+
+        with duckdb.connect(config=WITHOUT_EXTENSIONS) as database:
+            hashes = database.from_arrow(pa.table({"text": texts})).project("hash(text) as hash").fetchnumpy()["hash"]
+        hashes.sort()
+        if (hashes[1:] != hashes[:-1]).all():
+            return True
+    return bool(pc.count_distinct(texts).as_py() == len(texts))
+
+
+def arrow_column(column: pd.Series[Any]) -> pa.ChunkedArray:
+    """Values of an Arrow-backed column."""
+    return cast("pd.arrays.ArrowExtensionArray", column.array).__arrow_array__()
+
+
+def _arrow_type(column: pd.Series[Any]) -> pa.DataType:
+    return cast("pd.ArrowDtype", column.dtype).pyarrow_dtype
+
+
+def _from_floats(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> ExactColumn:
+    floats = read_floats(column.to_numpy(np.float64, na_value=np.nan), scale)
+    if floats.wrong.any():
+        wrong = ids.to_numpy()[floats.wrong]
+        raise AmountError(
+            f"column {column.name!r}: {count_of(len(wrong), 'amount')} not in whole minor units at scale {scale}, or "
+            f"too large for float64: {ids.name} {join_ids(wrong, limit=3)}; call .round({scale}) after arithmetic"
+        )
+    decimals = to_decimals(floats.units, scale, absent=floats.absent)
+    return ExactColumn(_decimal_series(decimals, column), int(floats.noisy.sum()))
+
+
+def _cast(values: pa.ChunkedArray, column: pd.Series[Any], scale: int) -> pa.ChunkedArray:
+    try:
+        return values.cast(arrow_type(scale))
+    except pa.ArrowInvalid as error:
+        raise AmountError(
+            f"column {column.name!r} has an amount of more than {PRECISION} digits at scale {scale}"
+        ) from error
+
+
+def _decimal_series(values: pa.Array | pa.ChunkedArray, like: pd.Series[Any]) -> pd.Series[Any]:
+    return pd.Series(pd.arrays.ArrowExtensionArray(values), index=like.index, name=like.name)
+
+
+def _not_amounts(column: pd.Series[Any]) -> str:
+    return (
+        f"column {column.name!r} holds {column.dtype}, not exact amounts: float64 of whole minor units, decimals, or "
+        "integers (major units)"
+    )
+
+
+def local_midnights(instants: pd.Series[Any], time_zone: ZoneLike) -> pd.Series[Any]:
+    """Local day of each instant, as a naive midnight."""
+    days: pd.Series[Any] = instants.dt.tz_convert(zone(time_zone)).dt.tz_localize(None).dt.normalize()
+    return days.astype(LOCAL_DATE)

@@ -1,0 +1,593 @@
+"""Exact sums of line entries on any DataFrame engine: whole minor units by ledger, days and journal entry.
+
+The lines become exact once. Frames in memory (pandas, pyarrow, polars) become Arrow tables of int64 minor units; on
+lazy engines (polars, DuckDB, PySpark) the amounts stay in the engine, as decimals or whole units. Sums by ledger are
+one query, whatever days they are of; the lines of a period are collected for everything that needs whole entries.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from accounting_analytics.core.column_conversion import are_distinct, find_scale, is_decimal
+from accounting_analytics.core.errors import AmountError, FrameError
+from accounting_analytics.core.load_metadata import books_notes, native_frame, noise_notes, stated_scales
+from accounting_analytics.core.messages import count_of, join_ids
+from accounting_analytics.core.money import (
+    MAX_INT64_SUM,
+    MAX_NOISE_IN_UNITS,
+    MAX_UNITS,
+    PRECISION,
+    arrow_type,
+    from_minor_units,
+    read_floats,
+    to_decimals,
+    to_floats,
+    to_minor_units,
+    units_to_floats,
+)
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from accounting_analytics.core.periods import Interval
+
+    Lines = nw.LazyFrame[Any]
+    Days = tuple[Interval, ...]
+    Units = npt.NDArray[Any]
+
+_Ledger = TypeVar("_Ledger", str, str | None)
+INSTANT_TYPE = pa.timestamp("us", "UTC")
+_MAX_IDS = 3
+_ROWS_PER_BATCH = 1 << 17
+_TEXT_COLUMNS = ("id", "ledger_id", "journal_entry_id", "journal_entry_description")
+_COLUMNS = (*_TEXT_COLUMNS, "datetime", "signed_amount")
+_ENTRY_COLUMNS = ("journal_entry_id", "ledger_id", "units")
+_ENTRY, _LEDGER, _UNITS = nw.col("journal_entry_id"), nw.col("ledger_id"), nw.col("units")
+
+
+class LedgerSums(NamedTuple):
+    """Sums of signed units by ledger, one mapping for each column of days, and the instant of the earliest line."""
+
+    columns: tuple[dict[str | None, int], ...]
+    earliest: dt.datetime | None
+
+
+class LedgerFlows(NamedTuple):
+    """Cash flows in units by ledger, one mapping for each column of days, and ids of entries that do not balance."""
+
+    columns: tuple[dict[str, int], ...]
+    unbalanced: list[str]
+
+
+class _Intervals(NamedTuple):
+    """The intervals between the ends of some days, numbered from 0 before the first end; and whose columns they are."""
+
+    ends: list[dt.datetime]
+    columns: dict[int, list[int]]
+    column_count: int
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[Days]) -> Self:
+        """Return the intervals that columns of days consist of."""
+        ends = sorted({end for days in columns for interval in days for end in interval if end is not None})
+        inside: dict[int, list[int]] = {}
+        for column, days in enumerate(columns):
+            for start, end in days:
+                last = len(ends) if end is None else ends.index(end)
+                for number in range(ends.index(start) + 1, last + 1):
+                    inside.setdefault(number, []).append(column)
+        return cls(ends, inside, len(columns))
+
+    def within_all(self) -> nw.Expr:
+        """Whether a line is between the first and the last end: engines skip the parts of files that are not."""
+        instant = nw.col("datetime")
+        if not self.columns:
+            return _no_row("datetime")
+        since = instant >= self.ends[0]
+        return since if len(self.ends) in self.columns else since & (instant < self.ends[-1])
+
+    def number(self) -> nw.Expr:
+        """Return the number of the interval of a line."""
+        instant = nw.col("datetime")
+        passed = [(instant >= end).cast(nw.Int32) for end in self.ends] or [instant.is_null().cast(nw.Int32)]
+        return _combined(operator.add, passed)
+
+    def by_column(self, rows: Iterable[tuple[_Ledger, int, int]]) -> tuple[dict[_Ledger, int], ...]:
+        """Sum the units of ledgers and intervals in the columns that these belong to."""
+        found: list[dict[_Ledger, int]] = [{} for _ in range(self.column_count)]
+        for ledger_id, interval, units in rows:
+            for column in self.columns.get(interval, ()):
+                found[column][ledger_id] = found[column].get(ledger_id, 0) + units
+        return tuple(found)
+
+
+class ExactLines(NamedTuple):
+    """Line entries with exact amounts, ready to be summed.
+
+    Attributes
+    ----------
+    lines : LazyFrame
+        The text columns, ``datetime`` and ``units``: whole minor units, or decimals of the currency unit.
+    scale : int
+        Fraction digits of the amounts.
+    in_units : bool
+        Whether ``units`` are whole minor units.
+    from_decimals : bool
+        Whether a pandas frame of Arrow decimals was given, so that results should have them too.
+    notes : tuple of str
+        What was assumed or normalized.
+    """
+
+    lines: Lines
+    scale: int
+    in_units: bool
+    from_decimals: bool
+    notes: tuple[str, ...]
+
+    @classmethod
+    def from_frame(cls, line_entries: Any, scale: int | None = None) -> Self:  # noqa: ANN401 (any frame narwhals knows)
+        """Check the columns of a frame and make its amounts exact."""
+        frame = wrap(line_entries, "line_entries", _COLUMNS)
+        schema = frame.collect_schema()
+        require_columns(schema, _COLUMNS, "line_entries")
+        _require_types(schema)
+        texts = [nw.col(name) if schema[name] == nw.String else nw.col(name).cast(nw.String) for name in _TEXT_COLUMNS]
+        lines = frame.select(*texts, in_microseconds_utc(frame, schema["datetime"]), units="signed_amount")
+        dtype = schema["signed_amount"]
+        found = find_scale([getattr(dtype, "scale", None), scale, *stated_scales(line_entries)])
+        noise_removed, in_units = 0, True
+        if lines.implementation.is_pyarrow():
+            lines, in_units, noise_removed = _units_in_memory(lines, found.scale)
+        elif not isinstance(dtype, nw.Decimal):
+            lines, noise_removed = _units_on_engine(lines, found.scale, is_float=dtype == nw.Float64)
+        else:
+            in_units = False
+        if not in_units:
+            _require_exact_sums(lines, found.scale)
+        return cls(
+            lines,
+            found.scale,
+            in_units,
+            isinstance(line_entries, pd.DataFrame) and is_decimal(line_entries["signed_amount"].dtype),
+            (*found.notes, *noise_notes(noise_removed), *books_notes(line_entries)),
+        )
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the lines are in the memory of this process, not in a lazy engine."""
+        return self.lines.implementation.is_pyarrow()
+
+    def sums(self, *columns: Days) -> LedgerSums:
+        """Sum the lines of each ledger in one query; a column is the lines of some days, and columns may overlap."""
+        intervals = _Intervals.of_columns(columns)
+        grouped = self.lines.select("ledger_id", "datetime", "units", interval=intervals.number())
+        sums = grouped.group_by("ledger_id", "interval").agg(_UNITS.sum(), nw.col("datetime").min())
+        rows = collect(sums).to_pylist()
+        if any(row["interval"] is None or row["datetime"] is None for row in rows):
+            raise FrameError(null_message("line_entries", "datetime"))
+        found = intervals.by_column((row["ledger_id"], row["interval"], self.to_units(row["units"])) for row in rows)
+        earliest = min((row["datetime"] for row in rows if row["interval"] in intervals.columns), default=None)
+        return LedgerSums(found, earliest)
+
+    def flows(self, cash: Collection[str], *columns: Days) -> LedgerFlows:
+        """Sum the other lines of entries that touch cash by ledger and column, and find entries that do not balance.
+
+        Nothing but these is collected from lazy engines; lines in memory are summed as :class:`EntryLines`.
+        """
+        intervals = _Intervals.of_columns(columns)
+        lines = self.lines if self.in_memory else self.lines.filter(intervals.within_all())
+        lines = lines.select(*_ENTRY_COLUMNS, interval=intervals.number())
+        lines = lines.filter(nw.col("interval").is_in(list(intervals.columns)))
+        if self.in_memory:
+            entries = EntryLines(collect(lines), self)
+            on_cash = entries.on(cash)
+            chosen = entries.of_entries_with(on_cash) & ~on_cash
+            numbers = entries.table["interval"].to_numpy()[chosen]
+            ledgers, count = entries.ledgers[chosen].astype(np.int64), len(intervals.ends) + 1
+            pairs, positions = np.unique(ledgers * count + numbers, return_inverse=True)
+            sums = add_units(positions, entries.units[chosen], len(pairs))
+            moved = [
+                (entries.ledger_ids[pair // count], pair % count, -int(units))
+                for pair, units in zip(pairs.tolist(), sums, strict=True)
+            ]
+            return LedgerFlows(intervals.by_column(moved), entries.unbalanced())
+        per_entry = (
+            lines.select("journal_entry_id", "units", cash=is_on(cash).cast(nw.Int32))
+            .group_by("journal_entry_id")
+            .agg(gap=_UNITS.sum(), cash=nw.col("cash").max())
+        )
+        of_entries = lines.join(per_entry, on="journal_entry_id", how="left")  # also lines that name no entry
+        is_open = nw.col("gap").is_null() | (nw.col("gap") != 0)
+        grouped = of_entries.group_by("ledger_id", "interval", "cash")
+        rows = collect(grouped.agg(_UNITS.sum(), open=is_open.cast(nw.Int32).sum())).to_pylist()
+        unbalanced: list[str] = []
+        if any(row["open"] for row in rows):
+            ids = collect(per_entry.filter((nw.col("gap") != 0) | _ENTRY.is_null()))["journal_entry_id"]
+            if ids.null_count:
+                raise FrameError(null_message("line_entries", "journal_entry_id"))
+            unbalanced = ids.to_pylist()
+        moved = [
+            (row["ledger_id"], row["interval"], -self.to_units(row["units"]))
+            for row in rows
+            if row["cash"] and row["ledger_id"] not in cash
+        ]
+        return LedgerFlows(intervals.by_column(moved), unbalanced)
+
+    def entries(self, days: Days) -> EntryLines:
+        """Collect the lines of some days."""
+        more = ("id", "journal_entry_description", "datetime")
+        return EntryLines(collect(self._within(days, *_ENTRY_COLUMNS, *more)), self)
+
+    def to_units(self, value: Any) -> int:  # noqa: ANN401 (an int or a Decimal of the engine)
+        """Whole minor units of a sum."""
+        return int(value) if self.in_units else to_minor_units(value, self.scale)
+
+    def require_ids(self, days: Days) -> None:
+        """Refuse lines of some days that have no id."""
+        if collect(self._within(days, "id").filter(nw.col("id").is_null()).head(1)).num_rows:
+            raise FrameError(null_message("line_entries", "id"))
+
+    def require_distinct(self, chosen: nw.Expr) -> None:
+        """Refuse some lines if one occurs more than once; this costs more than the sums."""
+        ids = self.lines.select("id", "ledger_id", "datetime").filter(chosen).select("id")
+        line_id = nw.col("id")
+        if self.in_memory:
+            values = ids.collect("pyarrow").to_arrow()["id"]
+            absent, distinct = values.null_count, are_distinct(values)
+        else:
+            counted = ids.select(distinct=line_id.n_unique(), present=line_id.count(), all=nw.len())
+            (counts,) = collect(counted).to_pylist()
+            absent = counts["all"] - counts["present"]
+            distinct = not counts["all"] or counts["distinct"] == counts["all"]
+        if absent:
+            raise FrameError(null_message("line_entries", "id"))
+        if not distinct:
+            repeated = ids.group_by("id").agg(count=nw.len()).filter(nw.col("count") > 1).select("id")
+            raise FrameError(repeated_message(collect(repeated)["id"].to_pylist()))
+
+    def _within(self, days: Days, *columns: str) -> Lines:
+        """Select columns of the lines of some days; engines in memory copy each column that they filter."""
+        return self.lines.select(*dict.fromkeys((*columns, "datetime"))).filter(is_within(days)).select(*columns)
+
+
+class EntryLines:
+    """Lines of journal entries in memory: numbers of their entries and ledgers, and their exact units.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        ``journal_entry_id, ledger_id, units`` and any other columns.
+    lines : ExactLines
+        What they were collected from.
+
+    Attributes
+    ----------
+    entry_ids, ledger_ids : list of str
+        Ids by number.
+    entries, ledgers : array of int
+        Number of the entry and of the ledger of each line.
+    units : array of int64, or of int where 64 bits do not hold their sums
+        Signed minor units of each line.
+    """
+
+    def __init__(self, table: pa.Table, lines: ExactLines) -> None:
+        for name in ("journal_entry_id", "ledger_id"):
+            if table[name].null_count:
+                raise FrameError(null_message("line_entries", name))
+        self.table = table
+        self.entry_ids, self.entries = _numbered(table["journal_entry_id"])
+        ledger_ids, self.ledgers = _numbered(table["ledger_id"])
+        self.ledger_ids: list[str] = ledger_ids.to_pylist()
+        self.units = _units_array(table["units"], 0 if lines.in_units else lines.scale)
+
+    def unbalanced(self) -> list[str]:
+        """Ids of the entries whose debits and credits differ."""
+        gaps = add_units(self.entries, self.units, len(self.entry_ids))
+        ids: list[str] = self.entry_ids.filter(pa.array(gaps != 0, pa.bool_())).to_pylist()
+        return ids
+
+    def on(self, ledger_ids: Collection[str]) -> npt.NDArray[np.bool_]:
+        """Whether each line is on one of some ledgers."""
+        wanted = np.array([one in ledger_ids for one in self.ledger_ids], np.bool_)
+        return np.take(wanted, self.ledgers)
+
+    def of_entries_with(self, lines: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Whether the entry of each line has one of some lines."""
+        touched = np.zeros(len(self.entry_ids), np.bool_)
+        touched[self.entries[lines]] = True
+        return np.take(touched, self.entries)
+
+    def sums(self, lines: npt.NDArray[np.bool_]) -> dict[str, int]:
+        """Sum some of the lines by ledger."""
+        ledgers = self.ledgers[lines]
+        sums = add_units(ledgers, self.units[lines], len(self.ledger_ids))
+        return {self.ledger_ids[number]: int(sums[number]) for number in np.unique(ledgers)}
+
+    def most_moved(self, lines: npt.NDArray[np.bool_], order: Mapping[str, int]) -> npt.NDArray[np.int64]:
+        """Find the number of the ledger that some of the lines move most, by entry; ties by `order`, -1 for none."""
+        entries, ledgers = self.entries[lines].astype(np.int64), self.ledgers[lines].astype(np.int64)
+        moved = np.full(len(self.entry_ids), -1, np.int64)
+        moved[entries] = ledgers
+        several = np.zeros(len(self.entry_ids), np.bool_)
+        several[entries[ledgers != moved[entries]]] = True
+        chosen = several[entries]
+        pairs, numbers = np.unique(entries[chosen] * len(self.ledger_ids) + ledgers[chosen], return_inverse=True)
+        movements = add_units(numbers, self.units[lines][chosen], len(pairs))
+        largest: dict[int, tuple[int, int, int]] = {}
+        for pair, movement in zip(pairs.tolist(), movements.tolist(), strict=True):
+            entry, ledger = divmod(pair, len(self.ledger_ids))
+            rank = (-abs(movement), order[self.ledger_ids[ledger]], ledger)
+            largest[entry] = min(rank, largest.get(entry, rank))
+        for entry, (_, _, ledger) in largest.items():
+            moved[entry] = ledger
+        return moved
+
+
+def add_units(numbers: npt.NDArray[Any], units: Units, count: int) -> Units:
+    """Sum units by number, of which there are `count`."""
+    sums = np.zeros(count, units.dtype)
+    np.add.at(sums, numbers, units)
+    return sums
+
+
+def amount_column(units: Units, scale: int, *, as_decimals: bool) -> pa.Array:
+    """Arrow column of amounts: decimals, or the nearest floats."""
+    is_small = units.dtype == np.int64 and (np.abs(units) < MAX_UNITS).all()
+    if is_small and not as_decimals:
+        return pa.array(units_to_floats(units, scale))
+    exact = (
+        to_decimals(units, scale)
+        if units.dtype == np.int64
+        else pa.array([from_minor_units(one, scale) for one in units], arrow_type(scale))
+    )
+    return exact if as_decimals else pa.array(to_floats(exact))
+
+
+def wrap(frame: Any, name: str, columns: Collection[str]) -> Lines:  # noqa: ANN401 (any frame narwhals knows)
+    """Wrap the wanted columns of a frame lazily; a frame in memory becomes an Arrow table."""
+    frame = native_frame(frame)
+    if isinstance(frame, pd.DataFrame):
+        try:
+            wanted = frame[[one for one in columns if one in frame.columns]]
+            frame = pa.Table.from_pandas(wanted, preserve_index=False)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise FrameError(f"{name} cannot be read as a table: {error.args[-1]}") from error
+    try:
+        wrapped = nw.from_native(frame)
+    except TypeError as error:
+        raise FrameError(
+            f"{name} is of type {type(frame).__name__}; it must be a pandas, pyarrow, polars, DuckDB or PySpark "
+            "frame, such as load_line_entries and discover_ledgers return"
+        ) from error
+    if isinstance(wrapped, nw.DataFrame):
+        held = wrapped.select(*(one for one in columns if one in wrapped.columns)).to_arrow()
+        wrapped = nw.from_native(_with_32_bit_text(held))
+    lazy: Lines = wrapped.lazy()
+    return lazy
+
+
+def collect(lines: Lines) -> pa.Table:
+    """Run a query; text is returned in one Arrow type and instants in microseconds UTC."""
+    engine = (
+        {"engine": "streaming"} if lines.implementation.is_polars() else {}
+    )  # the default holds all lines in memory
+    table = _with_32_bit_text(lines.collect("pyarrow", **engine).to_arrow())
+    fields = [field.with_type(INSTANT_TYPE) if pa.types.is_timestamp(field.type) else field for field in table.schema]
+    return table.cast(pa.schema(fields))
+
+
+def is_within(days: Days) -> nw.Expr:
+    """Whether the instant of a line is in one of some intervals."""
+    instant = nw.col("datetime")
+    inside = [(instant >= start) if end is None else (instant >= start) & (instant < end) for start, end in days]
+    return _combined(operator.or_, inside) if inside else _no_row("datetime")
+
+
+def _combined(combine: Callable[[nw.Expr, nw.Expr], nw.Expr], expressions: list[nw.Expr]) -> nw.Expr:
+    """Combine expressions in pairs: engines and Python nest only so many operations."""
+    while len(expressions) > 1:
+        last = expressions[-1:] if len(expressions) % 2 else []
+        pairs = zip(expressions[::2], expressions[1::2], strict=False)
+        expressions = [*(combine(one, other) for one, other in pairs), *last]
+    return expressions[0]
+
+
+def is_on(ledger_ids: Collection[str]) -> nw.Expr:
+    """Whether a line is on one of some ledgers."""
+    return _LEDGER.is_in(list(ledger_ids)) if ledger_ids else _no_row("ledger_id")
+
+
+def lines_of_entries(lines: Lines, chosen: nw.Expr, touching: nw.Expr, *columns: str) -> Lines:
+    """Select columns of the chosen lines of entries that have a line of others, which the engine finds by a join."""
+    rows = lines.filter(chosen).select(*dict.fromkeys((*columns, "journal_entry_id")))
+    return rows.join(lines.filter(touching).select("journal_entry_id").unique(), on="journal_entry_id")
+
+
+def require_columns(schema: Collection[str], names: Iterable[str], frame_name: str) -> None:
+    """Refuse a frame without some columns."""
+    absent = [name for name in names if name not in schema]
+    if absent:
+        raise FrameError(f"{frame_name}: column is missing: {', '.join(absent)}")
+
+
+def null_message(frame_name: str, column: str) -> str:
+    """Message of a null where a value is required."""
+    return f"{frame_name}: column {column!r} is null where a value is required"
+
+
+def repeated_message(ids: Collection[str]) -> str:
+    """Message of lines that occur more than once."""
+    return (
+        f"line_entries: a line entry id occurs more than once: {join_ids(ids)}; combine overlapping loads with "
+        "combine_loads"
+    )
+
+
+def _no_row(column: str) -> nw.Expr:
+    """Select no row (a literal False has no length on some engines)."""
+    return nw.col(column).is_null() & ~nw.col(column).is_null()
+
+
+def _require_types(schema: nw.Schema) -> None:
+    """Refuse ids that are not text, times without a zone, and amounts that are not exact."""
+    for name in _TEXT_COLUMNS:
+        if schema[name] not in (nw.String, nw.Categorical, nw.Enum):
+            raise FrameError(f"line_entries: column {name!r} holds {schema[name]}, not text")
+    instant = schema["datetime"]
+    if not isinstance(instant, nw.Datetime) or instant.time_zone is None:
+        raise FrameError(f"line_entries: column 'datetime' holds {instant}, not instants with a time zone (UTC)")
+    dtype = schema["signed_amount"]
+    if not isinstance(dtype, nw.Decimal) and dtype != nw.Float64 and not dtype.is_integer():
+        raise FrameError(
+            f"line_entries: column 'signed_amount' holds {dtype}, not exact amounts: float64 of whole minor units, "
+            "decimals, or integers (major units)"
+        )
+
+
+def in_microseconds_utc(frame: Lines, kind: Any) -> nw.Expr:  # noqa: ANN401 (a dtype)
+    """Instants in the unit and zone of the bounds of intervals; SQL engines compare instants of any zone."""
+    instant = nw.col("datetime")
+    if kind == nw.Datetime("us", "UTC") or not (frame.implementation.is_pyarrow() or frame.implementation.is_polars()):
+        return instant
+    return instant.cast(nw.Datetime("us", "UTC"))
+
+
+def _units_in_memory(lines: Lines, scale: int) -> tuple[Lines, bool, int]:
+    """Lines of an Arrow table in minor units, or in decimals where 64 bits do not hold their sums; and the noise."""
+    table = lines.collect("pyarrow").to_arrow()
+    amounts, noise_removed = table["units"], 0
+    if pa.types.is_floating(amounts.type):
+        floats = read_floats(amounts.to_numpy(), scale)
+        if floats.absent.any():
+            raise FrameError(null_message("line_entries", "signed_amount"))
+        if floats.wrong.any():
+            _refuse_floats(int(floats.wrong.sum()), table["id"].filter(pa.array(floats.wrong))[:_MAX_IDS], scale)
+        noise_removed = int(floats.noisy.sum())
+        units: Units | None = floats.units
+    else:
+        if amounts.null_count:
+            raise FrameError(null_message("line_entries", "signed_amount"))
+        amounts = amounts.cast(arrow_type(scale))
+        units = _small_units(amounts)
+    in_units = units is not None and _sums_fit(units)
+    if in_units:
+        amounts = pa.array(units)
+    elif units is not None:
+        amounts = to_decimals(units, scale)
+    table = table.set_column(table.column_names.index("units"), "units", amounts)
+    return nw.from_native(table).lazy(), in_units, noise_removed
+
+
+def _units_array(amounts: pa.ChunkedArray, scale: int) -> Units:
+    """Minor units of integers or decimals without nulls, in int64 if that holds their sums, else as Python ints."""
+    units = amounts.to_numpy() if pa.types.is_integer(amounts.type) else _small_units(amounts)
+    if units is None:
+        return np.array([to_minor_units(one, scale) for one in amounts.to_pylist()], object)
+    return units if _sums_fit(units) else units.astype(object)
+
+
+def _sums_fit(units: Units) -> bool:
+    """Whether int64 holds every sum of some units."""
+    return not len(units) or max(int(units.max()), -int(units.min())) * len(units) < MAX_INT64_SUM
+
+
+def _small_units(amounts: pa.ChunkedArray) -> Units | None:
+    """Minor units of Arrow decimals, read from their lower halves; None if one does not fit 64 bits."""
+    words = [_words(chunk) for chunk in amounts.chunks]
+    if not all((one[:, 1] == one[:, 0] >> 63).all() for one in words):
+        return None
+    return np.concatenate([np.zeros(0, np.int64), *(one[:, 0] for one in words)])
+
+
+def _words(decimals: pa.Array) -> npt.NDArray[np.int64]:
+    """Low and high 64 bits of each value of an Arrow decimal array."""
+    words = np.frombuffer(decimals.buffers()[1], np.int64).reshape(-1, 2) if len(decimals) else np.zeros((0, 2), int)
+    return words[decimals.offset : decimals.offset + len(decimals)]
+
+
+def _units_on_engine(lines: Lines, scale: int, *, is_float: bool) -> tuple[Lines, int]:
+    """Lines of a lazy engine with whole minor units, and how many amounts had float rounding noise.
+
+    The same test as :func:`~accounting_analytics.core.money.read_floats`, as an expression for any engine. Sums are in
+    int64 while they fit; engines wrap around silently past that, so larger ones are in decimals.
+    """
+    amount, factor = _UNITS.cast(nw.Float64), 10.0**scale
+    units = (amount * factor).round(0)
+    divisor = units * 0 + factor  # polars multiplies by the reciprocal of a literal, which is inexact
+    size, distance = units.abs(), (amount - units / divisor).abs()
+    spacing = amount.abs() * np.finfo(np.float64).eps
+    near = (distance <= MAX_NOISE_IN_UNITS / factor) | (distance <= spacing)
+    fits = (size < MAX_UNITS) & near & amount.is_finite()
+    absent = amount.is_null() | amount.is_nan() if is_float else amount.is_null()
+    counts = lines.select("id", absent=absent, wrong=~fits, noisy=distance > 0, size=size).with_columns(
+        wrong=nw.col("wrong") & ~nw.col("absent")
+    )
+    summary = counts.select(
+        absent=nw.col("absent").cast(nw.Int64).sum(),
+        wrong=nw.col("wrong").cast(nw.Int64).sum(),
+        noisy=(nw.col("noisy") & ~nw.col("wrong")).cast(nw.Int64).sum(),
+        size=nw.col("size").sum(),
+    )
+    (found,) = collect(summary).to_pylist()
+    if found["absent"]:
+        raise FrameError(null_message("line_entries", "signed_amount"))
+    if found["wrong"]:
+        wrong = collect(counts.filter(nw.col("wrong")).select("id").head(_MAX_IDS))
+        _refuse_floats(found["wrong"], wrong["id"], scale)
+    exact = units.cast(nw.Int64)
+    if (found["size"] or 0) >= MAX_INT64_SUM:
+        exact = exact.cast(nw.Decimal(PRECISION, 0))
+    return lines.with_columns(units=exact), found["noisy"] or 0
+
+
+def _refuse_floats(count: int, ids: pa.ChunkedArray, scale: int) -> None:
+    raise AmountError(
+        f"line_entries: {count_of(count, 'amount')} in signed_amount not in whole minor units at scale {scale}, or "
+        f"too large for float64: id {join_ids(ids.to_pylist())}; call .round({scale}) after arithmetic"
+    )
+
+
+def _require_exact_sums(lines: Lines, scale: int) -> None:
+    """Refuse amounts that an engine might sum incorrectly: past 38 digits pyarrow overflows silently, others raise."""
+    extremes = lines.select(
+        least=_UNITS.min(), most=_UNITS.max(), absent=_UNITS.is_null().cast(nw.Int64).sum(), count=nw.len()
+    )
+    (bounds,) = collect(extremes).to_pylist()
+    if bounds["absent"]:
+        raise FrameError(null_message("line_entries", "signed_amount"))
+    if not bounds["count"]:
+        return
+    largest = max(bounds["least"].copy_abs(), bounds["most"].copy_abs())
+    if to_minor_units(largest, scale) * bounds["count"] >= 10**PRECISION:
+        raise AmountError(
+            f"{bounds['count']} lines with amounts up to {largest:f} cannot be summed exactly in {PRECISION} digits"
+        )
+
+
+def _numbered(ids: pa.ChunkedArray) -> tuple[pa.Array, npt.NDArray[Any]]:
+    """Distinct ids, and the number of each in a column."""
+    # encoding chunk by chunk and unifying the dictionaries takes eight times as long; 64-bit offsets hold any text
+    encoded = ids.cast(pa.large_string()).combine_chunks().dictionary_encode()
+    return encoded.dictionary, encoded.indices.to_numpy()
+
+
+def _with_32_bit_text(table: pa.Table) -> pa.Table:
+    """Text with 32-bit offsets, in batches small enough for them: Arrow groups and joins it three times as fast."""
+    text = pa.string()
+    fields = [
+        field.with_type(text) if pa.types.is_large_string(field.type) or pa.types.is_string_view(field.type) else field
+        for field in table.schema
+    ]
+    if table.schema.equals(pa.schema(fields)):
+        return table
+    return pa.Table.from_batches(table.to_batches(_ROWS_PER_BATCH), table.schema).cast(pa.schema(fields))

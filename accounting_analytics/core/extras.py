@@ -1,0 +1,16 @@
+"""Packages that extras install, imported when they are needed."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from accounting_analytics.core.errors import InputError
+
+
+def import_extra(module: str, extra: str, purpose: str) -> Any:  # noqa: ANN401 (any module)
+    """Import a package that an extra installs; where it is missing, the message says what needs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise InputError(f"{purpose} needs {module}: pip install 'accounting-analytics[{extra}]'") from None

@@ -1,0 +1,45 @@
+"""Programs that are installed beside the package: how they are found and run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from accounting_analytics.core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_SECONDS = 300
+
+
+def find_program(name: str) -> str | None:
+    """Path of a program: in the environment of this Python, or else on the path."""
+    return shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+
+
+def run_program(
+    command: Sequence[str], *, folder: str, environment: Mapping[str, str], advice: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a program in a folder, without a shell and input; `advice` is for one that cannot be run."""
+    try:
+        return subprocess.run(  # noqa: S603 (an installed program, without a shell)
+            command,
+            capture_output=True,
+            cwd=folder,
+            env={**os.environ, "LC_ALL": "C.UTF-8", **environment},
+            stdin=subprocess.DEVNULL,
+            timeout=_SECONDS,
+            check=False,
+            encoding="utf-8",
+            errors="replace",
+        )
+    except subprocess.TimeoutExpired:
+        name = Path(command[0]).name
+        raise InputError(f"{name} needed more than {_SECONDS} seconds; ask about a shorter period") from None
+    except OSError as error:
+        raise InputError(f"{command[0]} cannot be run: {error.strerror}; {advice}") from error

@@ -1,0 +1,333 @@
+"""Metadata and notes of a load: what was requested, what is missing, and whether a frame still holds every line.
+
+A pandas frame carries the metadata in ``attrs["load"]``, a Parquet file of a load in its key-value metadata. A frame
+without metadata was not loaded by this package, or passed through an engine that drops it: nothing is known about it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import pyarrow as pa
+
+from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.core.periods import DayZone, Period, choose_zone, day_label
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    import pandas as pd
+
+    from accounting_analytics.core.periods import ZoneLike
+
+LOAD_METADATA_KEY = b"accounting_analytics.load"
+NOISE_REMOVED = ("amount", "had float rounding noise, within 1e-6 of the exact value, which was removed")
+CHARACTERS_REPLACED = (
+    "character",
+    "replaced in texts: lone surrogates by U+FFFD, '|' in names of tags, which separates them in a frame, by '\u00a6'",
+)
+"""Noun and text of the note on how many there were."""
+_HARMLESS_FILTER = ("is_cashflow", True)
+"""Filter that leaves out only lines that no cash flow report needs."""
+_DAY = dt.timedelta(days=1)
+_BOOKS = "books_notes"
+"""Where a frame that was made of local books states their age."""
+_PANDAS_ATTRS = b"PANDAS_ATTRS"
+"""Where pandas writes the ``attrs`` of a frame in a Parquet file."""
+
+
+def stated_attrs(frame: Any) -> Mapping[Any, Any]:  # noqa: ANN401 (any frame)
+    """``attrs`` of a pandas frame, or what the Parquet file of an Arrow table states instead."""
+    if isinstance(frame, pa.Table):
+        stated = frame.schema.metadata or {}
+        attrs: dict[Any, Any] = json.loads(stated.get(_PANDAS_ATTRS, b"{}"))
+        return attrs | ({"load": json.loads(stated[LOAD_METADATA_KEY])} if LOAD_METADATA_KEY in stated else {})
+    other = getattr(frame, "attrs", None)
+    return other if isinstance(other, dict) else {}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StatedFrame:
+    """Line entries in an engine, with ``attrs`` that state their load as those of a pandas frame do.
+
+    Functions that take line entries take it in place of ``frame``, which is of the engine and has every column.
+    """
+
+    frame: Any
+    attrs: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        return int(self.attrs["load"]["lines"])
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self):,} line entries in a {type(self.frame).__name__}, .frame>"
+
+
+def native_frame(frame: Any) -> Any:  # noqa: ANN401 (any frame)
+    """Return the frame of an engine itself."""
+    return frame.frame if isinstance(frame, StatedFrame) else frame
+
+
+def read_load_metadata(line_entries: Any) -> Mapping[str, Any] | None:  # noqa: ANN401 (any frame)
+    """Metadata of a pandas frame or an Arrow table; None where there is none."""
+    metadata = stated_attrs(line_entries).get("load")
+    return metadata if isinstance(metadata, dict) else None
+
+
+def stated_scales(frame: Any) -> tuple[int | None, ...]:  # noqa: ANN401 (any frame)
+    """Fraction digits of the amounts as a pandas frame or an Arrow table states them."""
+    attrs = stated_attrs(frame)
+    return attrs.get("scale"), (read_load_metadata(frame) or {}).get("scale")
+
+
+def attach_load_metadata(frame: pd.DataFrame, metadata: Mapping[str, Any]) -> None:
+    """Give a pandas frame the metadata of its load."""
+    frame.attrs["load"] = metadata
+
+
+def to_file_metadata(metadata: Mapping[str, Any]) -> dict[bytes, bytes]:
+    """Key-value metadata for a Parquet file of a load."""
+    return {LOAD_METADATA_KEY: json.dumps(metadata).encode()}
+
+
+def loaded_period(metadata: Mapping[str, Any]) -> Period:
+    """Period that was requested."""
+    return Period.of(metadata["start_date"], metadata["end_date"], metadata["time_zone"])
+
+
+def zone_of_frame(line_entries: Any, time_zone: ZoneLike | None) -> DayZone:  # noqa: ANN401 (any frame)
+    """Zone that a call names, else that of the load, which is noted, else UTC."""
+    metadata = read_load_metadata(line_entries)
+    if time_zone is not None or metadata is None:
+        return choose_zone(time_zone)
+    name, notes = choose_zone(metadata["time_zone"])
+    return DayZone(name, (f"No time zone was given, so the days are those of the load: {name}.", *notes))
+
+
+def stated_books_start(line_entries: Any) -> dt.date | None:  # noqa: ANN401 (any frame)
+    """First day of the books, as frames of local books state it; None where it is not known."""
+    text = (read_load_metadata(line_entries) or {}).get("books_start")
+    return dt.date.fromisoformat(text) if text else None
+
+
+def read_instant(line_entries: Any) -> dt.datetime | None:  # noqa: ANN401 (any frame)
+    """Instant from which on the lines were read; None where nothing states it."""
+    text = (read_load_metadata(line_entries) or {}).get("read_at")
+    return dt.datetime.fromisoformat(text) if text else None
+
+
+def missing_reasons(line_entries: Any, period: Period, *, history: bool = True) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
+    """Reasons why lines of the period are certainly missing, or some are there that were not loaded; empty if unknown.
+
+    `history` is whether the lines before the period are needed too.
+    """
+    metadata = read_load_metadata(line_entries)
+    changed = changed_row_count(line_entries)
+    return () if metadata is None else tuple(_reasons(metadata, period, changed, history=history))
+
+
+def changed_row_count(line_entries: Any) -> int:  # noqa: ANN401 (any frame)
+    """Rows added (positive) or removed (negative) since the load; 0 where nothing is known about the frame."""
+    metadata = read_load_metadata(line_entries)
+    return 0 if metadata is None else len(line_entries) - int(metadata["lines"])
+
+
+def states_all_lines(line_entries: Any) -> bool:  # noqa: ANN401 (any frame)
+    """Whether a frame states its load and has as many lines, so that no line can be in it twice."""
+    return read_load_metadata(line_entries) is not None and not changed_row_count(line_entries)
+
+
+def notes(frame_or_result: object) -> tuple[str, ...]:
+    """Return the notes of a frame or a result: what was assumed, normalized or left out.
+
+    Parameters
+    ----------
+    frame_or_result : DataFrame or result
+        A frame that this package returned (``attrs["notes"]``), or a result such as a report (``notes``).
+
+    Returns
+    -------
+    tuple of str
+        One sentence each; empty where nothing is noted, or for any other object.
+    """
+    attrs = getattr(frame_or_result, "attrs", None)
+    found = attrs.get("notes") if isinstance(attrs, dict) else getattr(frame_or_result, "notes", None)
+    return tuple(map(str, found)) if isinstance(found, tuple | list) else ()
+
+
+def books_notes(*frames: Any) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
+    """Return the notes on the age of the local books that frames were read from or made of, each once."""
+    found: dict[str, None] = {}
+    for frame in frames:
+        attrs = stated_attrs(frame)
+        of_books = (
+            attrs.get("notes", ()) if "books_version" in (read_load_metadata(frame) or {}) else attrs.get(_BOOKS, ())
+        )
+        found |= dict.fromkeys(of_books)
+    return tuple(found)
+
+
+def attach_notes(frame: pd.DataFrame, own: Iterable[str], *sources: Any) -> None:  # noqa: ANN401 (any frame)
+    """Give a frame its notes, and those on the age of the books that it was made of."""
+    of_books = books_notes(*sources)
+    frame.attrs["notes"] = tuple(dict.fromkeys([*own, *of_books]))
+    if of_books:
+        frame.attrs[_BOOKS] = of_books
+
+
+def count_notes(*counts: tuple[int, str, str]) -> tuple[str, ...]:
+    """Write a note for each count, of a noun, that is not zero: ``3 lines sent twice.``."""
+    return tuple(f"{count_of(count, noun)} {text}." for count, noun, text in counts if count)
+
+
+def noise_notes(noise_removed: int) -> tuple[str, ...]:
+    """Write a note if amounts of a given frame or file had float rounding noise."""
+    return count_notes((noise_removed, "amount", "had float rounding noise, which was removed"))
+
+
+class Discovery(NamedTuple):
+    """How the ledgers of a chart of accounts came to be known: the service has no list of them.
+
+    Attributes
+    ----------
+    ledgers : int
+        How many were found.
+    first_day : date or None
+        Day of the first entry of the books; None where they have none.
+    accepted : Period
+        The days whose entries were followed: all, unless the service refuses some.
+    """
+
+    ledgers: int
+    first_day: dt.date | None
+    accepted: Period
+
+    @classmethod
+    def stated(cls, ledgers: Any) -> Self | None:  # noqa: ANN401 (any frame)
+        """Return what a chart of accounts states; None where the caller gave its ledgers, or left some out."""
+        stated = stated_attrs(ledgers).get("discovery")
+        if not stated:
+            return None
+        first = stated["first_day"]
+        found = cls(stated["ledgers"], first and dt.date.fromisoformat(first), Period.of(*stated["accepted"]))
+        return found if not hasattr(ledgers, "__len__") or len(ledgers) >= found.ledgers else None
+
+    def attach(self, ledgers: pd.DataFrame) -> None:
+        """Give a chart of accounts its statement."""
+        first, accepted = self.first_day, self.accepted
+        days = [accepted.start_date.isoformat(), accepted.end_date.isoformat(), accepted.time_zone]
+        ledgers.attrs["discovery"] = {"ledgers": self.ledgers, "first_day": first and str(first), "accepted": days}
+
+    def claim(self) -> str:
+        """State which ledgers are known."""
+        if self.first_day is None:
+            return f"{self.ledgers} ledgers are known, from no entry; the service has no list of ledgers."
+        entries = f"all entries since {day_label(self.first_day)}"
+        refused = [
+            f"{side} {day_label(day)}"
+            for side, day, end in (
+                ("before", self.accepted.start_date, dt.date.min),
+                ("after", self.accepted.end_date, dt.date.max),
+            )
+            if day != end
+        ]
+        more = f"; days {' and '.join(refused)} are refused" if refused else ""
+        return f"{self.ledgers} ledgers are known from {entries}{more}; the service has no list of ledgers."
+
+
+def known_ledgers_claim(ledgers: Any, count: int) -> str:  # noqa: ANN401 (any frame)
+    """State which ledgers a result is of: those that were discovered, or those that the caller gave."""
+    discovery = Discovery.stated(ledgers)
+    if discovery is not None:
+        return discovery.claim()
+    return f"The {count} ledgers are those that were given; whether the books have others was not checked."
+
+
+class DayRange(NamedTuple):
+    """Days from the first to the last, as metadata state them."""
+
+    first: dt.date
+    last: dt.date
+
+    @classmethod
+    def of_period(cls, period: Period) -> Self:
+        """Days of a period."""
+        return cls(period.start_date, period.end_date)
+
+
+def parse_days(text: str) -> list[DayRange]:
+    """Days of a text such as ``2025-01-01/2025-01-31 2025-03-01/2025-03-31``."""
+    return [DayRange(*map(dt.date.fromisoformat, one.split("/"))) for one in text.split()]
+
+
+def days_to_text(days: Iterable[tuple[dt.date, dt.date]]) -> str:
+    """Text of days, as metadata state them."""
+    return " ".join(f"{first}/{last}" for first, last in days)
+
+
+def merge_days(days: Iterable[DayRange]) -> list[DayRange]:
+    """Join days that touch or overlap, in order."""
+    merged: list[DayRange] = []
+    for one in sorted(days):
+        if merged and one.first <= _after(merged[-1].last):
+            merged[-1] = DayRange(merged[-1].first, max(merged[-1].last, one.last))
+        else:
+            merged.append(one)
+    return merged
+
+
+def subtract_days(days: Iterable[DayRange], others: Iterable[DayRange]) -> list[DayRange]:
+    """Days that are in none of the others, in order."""
+    left = []
+    taken = merge_days(others)
+    for first, last in merge_days(days):
+        start: dt.date | None = first
+        for other in taken:
+            if start is None or other.last < start or other.first > last:
+                continue
+            if other.first > start:
+                left.append(DayRange(start, other.first - _DAY))
+            start = None if other.last >= last else other.last + _DAY
+        if start is not None:
+            left.append(DayRange(start, last))
+    return left
+
+
+def _after(day: dt.date) -> dt.date:
+    """Next day; the last day of the calendar has none, and is returned itself."""
+    return day if day == dt.date.max else day + _DAY
+
+
+def describe_gaps(gaps: Mapping[str, str]) -> Iterator[str]:
+    """Describe the days of ledgers that none of several loads has, if there are any."""
+    for ledger_id, days in list(gaps.items())[:1]:
+        yield f"{count_of(len(gaps), 'ledger has', 'ledgers have')} days that no load has (ledger {ledger_id}: {days})"
+
+
+def _reasons(metadata: Mapping[str, Any], period: Period, changed: int, *, history: bool) -> Iterator[str]:
+    if not metadata["complete"] and metadata["missing"]:
+        ledgers = metadata["missing"]
+        first, counted = next(iter(ledgers), ""), count_of(len(ledgers), "ledger")
+        yield f"days of {counted} could not be loaded (ledger {first}: {ledgers.get(first, '')})"
+    gaps = {
+        ledger_id: text
+        for ledger_id, text in metadata.get("gaps", {}).items()
+        if any(first <= period.end_date and (history or last >= period.start_date) for first, last in parse_days(text))
+    }
+    yield from describe_gaps(gaps)
+    for name, value in metadata["filters"].items():
+        if (name, value) != _HARMLESS_FILTER:
+            yield f"only lines with {name}={quote(value)} were loaded"
+    loaded = loaded_period(metadata)
+    if not loaded.covers(period):
+        yield f"the load covers {loaded}, which does not include all of {period}"
+    if changed < 0:
+        yield f"{-changed:,} lines were removed after the load of {metadata['lines']:,}"
+    if changed > 0:
+        yield (
+            f"there are {changed:,} lines more than the {metadata['lines']:,} that were loaded: lines are there twice, "
+            "or others were added"
+        )

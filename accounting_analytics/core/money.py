@@ -1,0 +1,285 @@
+"""Exact amounts of money: scale, parsing, formatting, and the sign convention.
+
+An amount is a :class:`~decimal.Decimal` in units of the instance's one currency, or a whole number of minor units.
+Frames carry it as the float64 nearest to that number of minor units (:func:`to_floats`), and every calculation starts
+by converting it back exactly (:func:`read_floats`). No figure is calculated, kept or compared as a float.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation, localcontext
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.core.errors import AmountError
+from accounting_analytics.core.messages import quote, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+    import pandas as pd
+
+DEFAULT_SCALE = 2
+MAX_SCALE = 10
+PRECISION = 38
+MAX_ROUNDING_NOISE = Decimal("1e-6")
+"""Largest difference from an exact amount that is removed as rounding noise of floats; also limited to a hundredth of
+the smallest unit, so that no real digits are removed at scale 5 and above."""
+
+AMOUNT_FORMS = ("float64", "decimal")
+"""How frames have amounts: as floats of whole minor units, or as Arrow decimals."""
+
+MAX_UNITS = 10**15
+"""Float64 carries amounts of fewer minor units than this without loss, at every scale: 9,999,999,999,999.99."""
+
+MAX_NOISE_IN_UNITS = 1e-4
+"""How far a float may be from a whole number of minor units, unless its own spacing is larger."""
+
+MAX_INT64_SUM = 2**62
+"""Sums of int64 wrap around silently in most engines; sums of absolute values below this cannot."""
+
+EXACT = Context(prec=200, rounding=ROUND_HALF_EVEN)
+"""Decimal arithmetic without rounding for every amount this package accepts."""
+
+_Key = TypeVar("_Key")
+_QUANTA = [Decimal(1).scaleb(-scale) for scale in range(MAX_SCALE + 1)]
+"""Smallest unit, by scale."""
+
+
+class ParsedAmount(NamedTuple):
+    """An exact amount, and whether rounding noise of floats was removed from it."""
+
+    amount: Decimal
+    rounding_noise_removed: bool
+
+
+class FloatAmounts(NamedTuple):
+    """Floats as whole minor units: one element per float.
+
+    Attributes
+    ----------
+    units : array of int64
+        Minor units; 0 where there is no amount.
+    absent : array of bool
+        Where the float is NaN.
+    noisy : array of bool
+        Where the float differs by rounding noise from the one nearest to the amount.
+    wrong : array of bool
+        Where the float is not an amount of this scale: too large, infinite, or between two minor units.
+    """
+
+    units: npt.NDArray[np.int64]
+    absent: npt.NDArray[np.bool_]
+    noisy: npt.NDArray[np.bool_]
+    wrong: npt.NDArray[np.bool_]
+
+
+def arrow_type(scale: int = DEFAULT_SCALE) -> pa.Decimal128Type:
+    """Arrow type of an amount column: ``decimal128(38, scale)``."""
+    return pa.decimal128(PRECISION, check_scale(scale))
+
+
+def pandas_dtype(scale: int = DEFAULT_SCALE) -> pd.ArrowDtype:
+    """Pandas dtype of an amount column."""
+    import pandas as pd  # noqa: PLC0415 (slow to import, and amounts need it only in frames)
+
+    return pd.ArrowDtype(arrow_type(scale))
+
+
+def check_scale(scale: int) -> int:
+    """Return `scale` if it is a number of fraction digits this package supports (0 to 10)."""
+    if isinstance(scale, bool) or not isinstance(scale, int) or not 0 <= scale <= MAX_SCALE:
+        raise AmountError(f"scale must be a whole number from 0 to {MAX_SCALE}, not {scale!r}")
+    return scale
+
+
+def parse_amount(value: object, scale: int = DEFAULT_SCALE) -> ParsedAmount:
+    """Parse an amount from a Decimal, an int or plain number text exactly; minus zero becomes zero.
+
+    A difference of at most 1e-6 from an amount of the scale is removed as rounding noise. A float is refused: its
+    digits are not exactly those of the amount.
+    """
+    check_scale(scale)
+    exact = _decimal(value)
+    # the exponent is checked first: quantizing 1e999999 would create a million digits
+    if exact and exact.adjusted() >= PRECISION - scale:
+        raise AmountError(f"amount {_text(value)} has more than {PRECISION - scale} digits before the point")
+    amount = EXACT.quantize(exact, _QUANTA[scale])
+    is_noisy = exact != amount
+    if is_noisy:
+        max_noise = min(MAX_ROUNDING_NOISE, EXACT.divide(_QUANTA[scale], 100))
+        if EXACT.abs(EXACT.subtract(exact, amount)) > max_noise:
+            raise AmountError(f"amount {_text(value)} does not fit {scale} fraction digits")
+    if amount.adjusted() >= PRECISION - scale:
+        raise AmountError(f"amount {_text(value)} has more than {PRECISION - scale} digits before the point")
+    return ParsedAmount(amount or abs(amount), is_noisy)
+
+
+def exact_amount(value: float | Decimal, scale: int = DEFAULT_SCALE) -> Decimal:
+    """Exact amount of a Decimal, an int or a float, from which rounding noise is removed."""
+    if not isinstance(value, float):
+        return parse_amount(value, scale).amount
+    read = read_floats(np.array([value]), scale)
+    if read.wrong.any() or read.absent.any():
+        raise AmountError(f"{value!r} is not a whole number of minor units at scale {scale}, or too large for float64")
+    return from_minor_units(int(read.units[0]), scale)
+
+
+def to_minor_units(amount: Decimal, scale: int = DEFAULT_SCALE) -> int:
+    """Whole number of minor units (cents at scale 2) of an exact amount; any other amount is refused."""
+    scaled = EXACT.scaleb(amount, check_scale(scale))
+    if scaled.is_finite() and (units := int(scaled)) == scaled:
+        return units
+    raise AmountError(f"amount {_text(amount)} does not fit {scale} fraction digits")
+
+
+def from_minor_units(units: int, scale: int = DEFAULT_SCALE) -> Decimal:
+    """Exact amount of a whole number of minor units."""
+    with localcontext(EXACT):
+        return Decimal(units).scaleb(-check_scale(scale))
+
+
+def exact_sum(amounts: Iterable[Decimal]) -> Decimal:
+    """Sum without rounding; zero for no amounts."""
+    with localcontext(EXACT):
+        return sum(amounts, Decimal(0))
+
+
+def sum_by_key(amounts: Iterable[tuple[_Key, Decimal]]) -> defaultdict[_Key, Decimal]:
+    """Exact sum of the amounts of each key; zero for any other key."""
+    sums: defaultdict[_Key, Decimal] = defaultdict(Decimal)
+    with localcontext(EXACT):
+        for key, amount in amounts:
+            sums[key] += amount
+    return sums
+
+
+def read_floats(values: npt.NDArray[np.float64], scale: int = DEFAULT_SCALE) -> FloatAmounts:
+    """Convert floats to whole minor units; rounding noise of arithmetic with cents is removed and marked.
+
+    A float counts as an amount if it is within 1/10,000 of a minor unit of it, or as near as floats of its size can be.
+    """
+    factor = 10.0**scale
+    absent = np.isnan(values)
+    with np.errstate(invalid="ignore", over="ignore"):
+        units = np.rint(values * factor)
+        distance = np.abs(values - units / factor)
+        tolerance = np.maximum(MAX_NOISE_IN_UNITS / factor, np.spacing(np.abs(values)))
+        fits = (np.abs(units) < MAX_UNITS) & (distance <= tolerance)
+    return FloatAmounts(
+        units=np.where(fits, units, 0).astype(np.int64),
+        absent=absent,
+        noisy=fits & (distance > 0),
+        wrong=~fits & ~absent,
+    )
+
+
+def are_whole_units(values: npt.NDArray[np.float64], scale: int) -> bool:
+    """Whether each float is NaN or the one nearest to a whole number of minor units, and not too large."""
+    absent = np.isnan(values)
+    small = np.abs(values) < MAX_UNITS / 10.0**scale
+    return bool((absent | (small & (np.round(values, scale) == values))).all())
+
+
+def units_to_floats(units: npt.NDArray[np.int64], scale: int) -> npt.NDArray[np.float64]:
+    """Floats nearest to whole numbers of minor units; the division is the one operation that always rounds to them."""
+    return units / 10.0**scale
+
+
+def to_floats(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.float64]:
+    """Floats nearest to the amounts of an Arrow decimal column; null becomes NaN."""
+    scale = column.type.scale
+    least_refused = pa.scalar(from_minor_units(MAX_UNITS, scale), arrow_type(scale))
+    too_large = pc.greater_equal(pc.abs(column), least_refused)
+    if pc.any(too_large).as_py():
+        raise AmountError(_too_large(column[pc.index(too_large, True).as_py()].as_py()))
+    floats = units_to_floats(np.asarray(pc.fill_null(to_units(column), 0)), scale)
+    if column.null_count:
+        floats[column.is_null().to_numpy(zero_copy_only=False)] = np.nan
+    return floats
+
+
+def to_units(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Whole minor units of an Arrow decimal column, in int64; Arrow raises where one has more than 18 digits."""
+    scale = column.type.scale
+    factor = pa.scalar(Decimal(10**scale), pa.decimal128(scale + 1, 0))
+    return pc.multiply(column.cast(pa.decimal128(18, scale)), factor).cast(pa.int64())
+
+
+def to_float(amount: Decimal | None, scale: int = DEFAULT_SCALE) -> float:
+    """Float nearest to an exact amount; None becomes NaN."""
+    if amount is None:
+        return float("nan")
+    if not fits_float(amount, scale):
+        raise AmountError(_too_large(amount))
+    return float(amount or 0)
+
+
+def fits_float(amount: Decimal, scale: int = DEFAULT_SCALE) -> bool:
+    """Whether float64 carries an exact amount without loss."""
+    return abs(to_minor_units(amount, scale)) < MAX_UNITS
+
+
+def to_decimals(units: npt.NDArray[np.int64], scale: int, *, absent: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    """Arrow decimals of whole minor units; null where `absent`."""
+    whole = pa.array(units, mask=absent).cast(pa.decimal128(19, 0))
+    smallest = pa.scalar(_QUANTA[scale], pa.decimal128(max(scale, 1), scale))
+    return pc.multiply(whole, smallest).cast(arrow_type(scale))
+
+
+def fraction_digits(amount: Decimal) -> int:
+    """Count the digits after the decimal mark, zeros at the end included."""
+    return max(-int(amount.as_tuple().exponent), 0)
+
+
+def signed_amount(amount: Decimal, debit_credit: str) -> Decimal:
+    """Signed amount of a line: ``+amount`` on the debit side, ``-amount`` on the credit side."""
+    if debit_credit == "debit":
+        return amount
+    if debit_credit == "credit":
+        return amount.copy_negate() if amount else amount  # unary minus would round to the context's 28 digits
+    raise AmountError(f"debit_credit must be 'debit' or 'credit', not {debit_credit!r}")
+
+
+def format_amount(amount: Decimal) -> str:
+    """Amount for people: thousands separators and a leading minus, ``-1,234.50``."""
+    return f"{amount:,f}"
+
+
+def _too_large(amount: Any) -> str:  # noqa: ANN401 (a Decimal of Arrow)
+    return (
+        f"amount {amount:,f} has too many digits for float64, which is exact below {MAX_UNITS:,} minor units; use "
+        "amounts='decimal', of connect() or recompute_cash_flow()"
+    )
+
+
+def _decimal(value: object) -> Decimal:
+    if isinstance(value, bool | float) or not isinstance(value, Decimal | int | str):
+        raise AmountError(f"an amount is exact number text, an int or a Decimal, not {_text(value)}")
+    if isinstance(value, str) and not _is_number_text(value):
+        raise AmountError(f"{_text(value)} is not an amount; write it like 1234.50")
+    try:
+        exact = Decimal(value)
+    except InvalidOperation as error:
+        raise AmountError(f"{_text(value)} is not an amount; write it like 1234.50") from error
+    if not exact.is_finite():
+        raise AmountError(f"{_text(value)} is not a finite amount")
+    return exact
+
+
+_NUMBER_CHARACTERS = frozenset("0123456789+-.eE")
+
+
+def _is_number_text(text: str) -> bool:
+    """Whether only ASCII digits, signs, points and exponents occur; Decimal also accepts ``1_0`` and other scripts."""
+    return bool(text) and _NUMBER_CHARACTERS.issuperset(text)
+
+
+def _text(value: object) -> str:
+    """Value for a message: a Decimal as its digits, anything else quoted."""
+    return shorten(str(value)) if isinstance(value, Decimal) else quote(value)

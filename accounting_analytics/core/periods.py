@@ -1,0 +1,567 @@
+"""Periods of inclusive local dates: time zones, months, windows, and the UTC instants they cover.
+
+A line belongs to the day that is the calendar date of its instant in the period's time zone. Days have 23, 24, 24.5 or
+25 hours, and where clocks go back across midnight a day consists of several intervals. So a period is never converted
+to "midnight to midnight": :meth:`Period.instants` returns the exact set of UTC instants whose local date lies in it.
+Comparing instants with that set is the same as comparing local dates, on any engine and with any zone data.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import difflib
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from accounting_analytics.core.errors import PeriodError
+from accounting_analytics.core.messages import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    import pandas as pd
+
+RELATIVE_PERIODS = (
+    "today",
+    "yesterday",
+    "this-month",
+    "this-quarter",
+    "this-year",
+    "last-month",
+    "last-quarter",
+    "last-year",
+    "month-to-date",
+    "quarter-to-date",
+    "year-to-date",
+)
+"""The names that :meth:`Period.relative` knows; `this` is the whole month, `to-date` ends with the day itself."""
+
+DateLike: TypeAlias = "dt.date | str | np.datetime64 | pd.Period"
+"""What :func:`parse_date` reads: a date, ``YYYY-MM-DD``, midnight without a time zone, or a period of pandas."""
+ZoneLike: TypeAlias = "str | dt.tzinfo"
+"""What :func:`zone_name` reads: a time zone name of the interface, a ``ZoneInfo``, or ``datetime.UTC``."""
+
+LOCALTIME = "localtime"
+"""The interface's name for the time zone of the service itself."""
+UTC = "UTC"
+
+_NOT_IN_INTERFACE = frozenset({"Factory"})
+_DAY = dt.timedelta(days=1)
+_MONTH_NAMES = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+_LONG_MONTH_NAMES = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_HOUR = dt.timedelta(hours=1)
+_SECOND = dt.timedelta(seconds=1)
+_MONTHS_IN = {"month": 1, "quarter": 3, "half": 6, "year": 12}
+_ABBREVIATIONS = {"ytd": "year-to-date", "qtd": "quarter-to-date", "mtd": "month-to-date"}
+_JANUARY, _JULY = dt.datetime(2025, 1, 1, tzinfo=dt.UTC), dt.datetime(2025, 7, 1, tzinfo=dt.UTC)
+_SIMILARITY = 0.8
+_DAYS_IN_NUMBERS = re.compile("([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
+_YEAR_AND_PART = re.compile("([0-9]{4})[ -]?([A-Z][A-Z0-9]+)|([A-Z][A-Z0-9]+)[ -]([0-9]{4})")
+_PARTS_OF_YEAR = {
+    **{f"Q{number}": (3 * number - 2, "quarter") for number in range(1, 5)},
+    **{f"H{number}": (6 * number - 5, "half") for number in (1, 2)},
+    **{name.upper(): (number, "month") for number, name in enumerate(_MONTH_NAMES, start=1)},
+    **{name.upper(): (number, "month") for number, name in enumerate(_LONG_MONTH_NAMES, start=1)},
+}
+"""Month of the year that a part of it begins with, and its length, by name."""
+_CITIES_WITH_SUMMER_TIME = {"EST": "America/New_York", "MST": "America/Denver"}
+# zoneinfo cannot convert instants this close to the ends of the calendar
+_FIRST = dt.datetime.min + 2 * _DAY
+_LAST = dt.datetime.max - 2 * _DAY
+
+
+class Interval(NamedTuple):
+    """An interval of UTC time from `start` (inclusive) to `end` (exclusive; None if it has no end)."""
+
+    start: dt.datetime
+    end: dt.datetime | None
+
+
+@lru_cache(maxsize=1)
+def time_zone_names() -> frozenset[str]:
+    """Every time zone name the interface accepts: IANA names, legacy and short names, and ``localtime``."""
+    names = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
+    return frozenset(names) - _NOT_IN_INTERFACE | {LOCALTIME}
+
+
+def zone_name(time_zone: ZoneLike) -> str:
+    """Name of a time zone, unchecked: the text itself, the key of a ``ZoneInfo``, or UTC for ``datetime.UTC``."""
+    name = UTC if time_zone is dt.UTC else getattr(time_zone, "key", time_zone)
+    if not isinstance(name, str):
+        raise PeriodError(
+            f"{quote(time_zone)} is not a time zone of the interface; use an IANA name such as 'America/New_York'"
+        )
+    return name
+
+
+def zone(time_zone: ZoneLike, *, localtime: str | None = None) -> ZoneInfo:
+    """Zone with a name of the interface, spelled exactly.
+
+    ``localtime``, which only the service knows, is refused unless it is said which zone it stands for; ``Etc/GMT+5`` is
+    five hours *behind* UTC.
+    """
+    name = zone_name(time_zone)
+    if name == LOCALTIME and localtime not in (None, LOCALTIME):
+        return zone(str(localtime))
+    if name == LOCALTIME:
+        raise PeriodError(
+            "'localtime' is the service's own time zone, which is not known here: "
+            "give the IANA name of that zone instead, such as 'America/New_York'"
+        )
+    if name not in time_zone_names():
+        similar = _similar_zone_name(name)
+        hint = (
+            "use an IANA name such as 'America/New_York' or 'UTC'" if similar is None else f"did you mean {similar!r}?"
+        )
+        raise PeriodError(f"{quote(name)} is not a time zone of the interface; {hint}")
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:  # there is no file, or a damaged one
+        raise PeriodError(f"no zone data for {name!r} on this machine; install it with: pip install tzdata") from error
+
+
+class DayZone(NamedTuple):
+    """Zone that days are counted in, and what a reader must know about it."""
+
+    name: str
+    notes: tuple[str, ...]
+
+
+def choose_zone(time_zone: ZoneLike | None, default: ZoneLike | None = None) -> DayZone:
+    """Zone that a call names, else the default, else UTC.
+
+    Assuming UTC is noted, and so is a zone without summer time.
+    """
+    chosen = default if time_zone is None else time_zone
+    name = UTC if chosen is None else zone_name(chosen)
+    assumed = [] if chosen is not None else ["No time zone was given, so the days are those of UTC."]
+    summer_time = [_fixed_offset_note(name)] if name != LOCALTIME and _is_fixed_abbreviation(name) else []
+    return DayZone(name, (*assumed, *summer_time))
+
+
+def _similar_zone_name(text: str) -> str | None:
+    """Zone name that a misspelt one most likely means: the zone of that city, else the name that is spelled alike."""
+    key = text.strip().lower().replace(" ", "_")
+    by_key = {name.lower(): name for name in sorted(time_zone_names())}
+    of_city = [name for name in by_key.values() if name.lower().endswith(f"/{key}")]
+    if len(of_city) == 1 and key not in by_key:
+        return of_city[0]
+    similar = difflib.get_close_matches(key, by_key, n=1, cutoff=_SIMILARITY)
+    return by_key[similar[0]] if similar else None
+
+
+def _is_fixed_abbreviation(name: str) -> bool:
+    """Whether a name is the abbreviation of its zone all year, as EST is; UTC and GMT have no summer time to miss."""
+    winter, summer = (instant.astimezone(zone(name)) for instant in (_JANUARY, _JULY))
+    return winter.tzname() == summer.tzname() == name and bool(winter.utcoffset())
+
+
+def _fixed_offset_note(name: str) -> str:
+    """Note that a zone has no summer time, and which zone of the same region has."""
+    offset = f"{_JANUARY.astimezone(zone(name)):%z}"
+    city = _CITIES_WITH_SUMMER_TIME.get(name)
+    hint = f"; for the days of {city.rpartition('/')[2].replace('_', ' ')} use {city}" if city else ""
+    return f"{name} does not follow summer time: it is UTC{offset[:3]}:{offset[3:]} all year{hint}."
+
+
+def local_date(instant: dt.datetime, tz: ZoneInfo) -> dt.date:
+    """Calendar date of an aware instant in a zone; beyond the ends of the calendar, its first or last day."""
+    try:
+        return instant.astimezone(tz).date()
+    except OverflowError:
+        return dt.date.min if instant.year == dt.MINYEAR else dt.date.max
+
+
+def as_utc(instant: dt.datetime) -> dt.datetime:
+    """Instant in UTC; one without a time zone is in UTC already."""
+    if instant.tzinfo is None:
+        return instant.replace(tzinfo=dt.UTC)
+    return instant if instant.tzinfo is dt.UTC else instant.astimezone(dt.UTC)
+
+
+def parse_date(value: DateLike, name: str = "date", *, last: bool = False) -> dt.date:
+    """Parse a calendar date; messages name the argument.
+
+    A ``pandas.Period`` means its first day, or with `last` its last; a datetime must be a midnight without a zone.
+    """
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return value
+    date = _date_of_text(_date_text(value, last=last))
+    if date is not None:
+        return date
+    if isinstance(value, dt.datetime) and ":" in str(value):  # not NaT
+        raise PeriodError(
+            f"{name} {value} is not midnight without a time zone; give the calendar date, such as its .date()"
+        )
+    raise PeriodError(f"{name} {quote(value)} is not a calendar date; write it like 2025-01-31")
+
+
+def _date_text(value: Any, *, last: bool) -> str:  # noqa: ANN401 (anything that is not a date)
+    """ISO text of the day that a value means; another text where it does not mean a whole day."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dt.datetime):
+        return _day_at_midnight(value.isoformat())
+    if getattr(getattr(value, "dtype", None), "kind", None) == "M":  # numpy.datetime64
+        return _day_at_midnight(str(value))
+    if hasattr(value, "start_time") and hasattr(value, "end_time"):  # pandas.Period
+        first = _day_at_midnight(value.start_time.isoformat())
+        end, _, time = value.end_time.isoformat().partition("T")
+        if first and time.startswith("23:59:59.999"):
+            return end if last else first
+    return ""
+
+
+def _day_at_midnight(text: str) -> str:
+    """Date of an ISO text whose time is midnight or absent; empty for any other time or a time zone."""
+    day, _, time = text.partition("T")
+    return "" if time.strip("0:.") else day
+
+
+def _date_of_text(text: str) -> dt.date | None:
+    """Date of ``YYYY-MM-DD``; None for any other text."""
+    try:
+        date = dt.date.fromisoformat(text)
+    except ValueError:
+        return None
+    return date if date.isoformat() == text else None  # fromisoformat also reads 20250131 and 2025-W05-5
+
+
+@dataclass(frozen=True, order=True, init=False, repr=False)
+class Period:
+    """Calendar days from `start_date` to `end_date`, both inclusive, in a time zone.
+
+    Parameters
+    ----------
+    start_date, end_date : date-like
+        First and last day: a date, ``YYYY-MM-DD``, a datetime at midnight, or a ``pandas.Period``.
+    time_zone : str or ZoneInfo
+        A time zone name of the interface. ``localtime`` is accepted, because the service knows it, but such a period
+        has no :meth:`instants` here.
+
+    Raises
+    ------
+    PeriodError
+        The end is before the start, a date is not one, or the time zone is unknown.
+    """
+
+    start_date: dt.date
+    end_date: dt.date
+    time_zone: str
+
+    def __init__(self, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike = UTC) -> None:
+        object.__setattr__(self, "start_date", parse_date(start_date, "start_date"))
+        object.__setattr__(self, "end_date", parse_date(end_date, "end_date", last=True))
+        object.__setattr__(self, "time_zone", zone_name(time_zone))
+        if self.end_date < self.start_date:
+            raise PeriodError(f"end_date {self.end_date} is before start_date {self.start_date}")
+        if self.time_zone != LOCALTIME:
+            zone(self.time_zone)
+
+    @classmethod
+    def of(cls, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike = UTC) -> Self:
+        """Period from two dates; the same as the constructor."""
+        return cls(start_date, end_date, time_zone)
+
+    @classmethod
+    def relative(cls, name: str, *, as_of: DateLike | None = None, time_zone: ZoneLike = UTC) -> Self:
+        """Period relative to a day, such as ``last-month``.
+
+        Parameters
+        ----------
+        name : str
+            ``today``, ``yesterday``; ``this-``, ``last-`` with ``month``, ``quarter`` or ``year`` for all days of it;
+            ``month-to-date``, ``quarter-to-date`` or ``year-to-date`` (``mtd``, ``qtd``, ``ytd``) for those up to and
+            including the day.
+        as_of : date-like, optional
+            The day; by default today in `time_zone`.
+        time_zone : str or ZoneInfo
+            Zone of the period.
+
+        Raises
+        ------
+        PeriodError
+            The name, the day or the time zone is unknown, or the period is before the calendar.
+        """
+        name = _ABBREVIATIONS.get(name, name)
+        if name not in RELATIVE_PERIODS:
+            raise PeriodError(_unknown_period_message(name))
+        day = dt.datetime.now(zone(time_zone)).date() if as_of is None else parse_date(as_of, "as_of")
+        try:
+            return cls(*_relative_days(name, day), time_zone)
+        except OverflowError:
+            raise PeriodError(f"there is no {name} as of {day}: the calendar starts on {dt.date.min}") from None
+
+    @classmethod
+    def parse(cls, text: str, *, as_of: DateLike | None = None, time_zone: ZoneLike = UTC) -> Self:
+        """Period of a text, as people type it on a command line.
+
+        Parameters
+        ----------
+        text : str
+            A year, half, quarter, month or day of the calendar (``2026``, ``2026-H1``, ``2026-Q1`` or ``Q1 2026``,
+            ``2026-03`` or ``March 2026``, ``2026-03-15``), two of them for the first to the last
+            (``2026-03-01/2026-03-15``), or a name of :meth:`relative`.
+        as_of : date-like, optional
+            The day that a name is relative to; by default today in `time_zone`.
+        time_zone : str or ZoneInfo
+            Zone of the period.
+
+        Raises
+        ------
+        PeriodError
+            The text is not a period, its end is before its start, or the time zone is unknown.
+        """
+        if text in RELATIVE_PERIODS or text in _ABBREVIATIONS:
+            return cls.relative(text, as_of=as_of, time_zone=time_zone)
+        first, slash, last = text.partition("/") if isinstance(text, str) else ("", "", "")
+        days = _calendar_days(first)
+        last_days = _calendar_days(last) if slash else days
+        if days is None or last_days is None:
+            raise PeriodError(_not_a_period_message(text))
+        return cls(days[0], last_days[1], time_zone)
+
+    def __repr__(self) -> str:
+        return f"Period('{self.start_date}', '{self.end_date}', {self.time_zone!r})"
+
+    def __str__(self) -> str:
+        return f"{self.start_date} to {self.end_date} ({self.time_zone})"
+
+    @property
+    def month(self) -> str:
+        """Year and month of the first day: ``2026-01``."""
+        return self.start_date.isoformat()[:7]
+
+    @property
+    def days(self) -> int:
+        """Number of days, at least 1."""
+        return (self.end_date - self.start_date).days + 1
+
+    def months(self) -> list[Period]:
+        """Split the period into calendar months; the first and last may be parts of a month."""
+        months = []
+        first: dt.date | None = self.start_date
+        while first is not None and first <= self.end_date:
+            following = _next_month(first)
+            last = self.end_date if following is None else min(self.end_date, following - _DAY)
+            months.append(Period(first, last, self.time_zone))
+            first = following
+        return months
+
+    def windows(self, days: int) -> list[Period]:
+        """Split the period into windows of at most `days` days."""
+        if days < 1:
+            raise PeriodError(f"a window needs at least one day, not {days}")
+        return [
+            Period(
+                self.start_date + first * _DAY,
+                self.start_date + (min(first + days, self.days) - 1) * _DAY,
+                self.time_zone,
+            )
+            for first in range(0, self.days, days)
+        ]
+
+    def instants(self) -> tuple[Interval, ...]:
+        """Exact UTC instants whose local date lies in the period, as disjoint intervals in order.
+
+        Usually one interval; several where clocks went back across midnight.
+        """
+        return _subtract(instants_since(self.start_date, self.time_zone), self._instants_after())
+
+    def instants_before(self) -> tuple[Interval, ...]:
+        """Exact UTC instants whose local date is before the first day."""
+        everything = (Interval(dt.datetime.min.replace(tzinfo=dt.UTC), None),)
+        return _subtract(everything, instants_since(self.start_date, self.time_zone))
+
+    def contains(self, instant: dt.datetime) -> bool:
+        """Whether the local date of an aware instant lies in the period."""
+        return self.start_date <= local_date(instant, zone(self.time_zone)) <= self.end_date
+
+    def covers(self, other: Period) -> bool:
+        """Whether every instant of another period lies in this one; with `localtime` only the dates are compared."""
+        if self.time_zone == other.time_zone or LOCALTIME in {self.time_zone, other.time_zone}:
+            return self.start_date <= other.start_date and other.end_date <= self.end_date
+        return not _subtract(other.instants(), self.instants())
+
+    def _instants_after(self) -> tuple[Interval, ...]:
+        if self.end_date == dt.date.max:
+            zone(self.time_zone)
+            return ()
+        return instants_since(self.end_date + _DAY, self.time_zone)
+
+
+@lru_cache(maxsize=4096)
+def instants_since(date: dt.date, time_zone: str) -> tuple[Interval, ...]:
+    """Exact UTC instants whose local date is `date` or later, as disjoint intervals in order; the last has no end."""
+    tz = zone(time_zone)
+    if date == dt.date.min:
+        return (Interval(dt.datetime.min.replace(tzinfo=dt.UTC), None),)
+    midnight = dt.datetime.combine(date, dt.time())
+    # The zone's offset is constant between its changes. Within such a span the local date is `date` or later from
+    # `midnight - offset` on, so each span contributes the part after that instant; adjoining parts are merged. Offsets
+    # are less than 24 hours, so no change of interest is further than a day from `midnight` in UTC.
+    spans: list[tuple[dt.datetime, dt.datetime]] = []
+    for start, end, offset in _constant_offsets(tz, midnight - _DAY, _day_after(midnight)):
+        since = max(start, midnight - offset)
+        if since >= end:
+            continue
+        if spans and spans[-1][1] == since:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((since, end))
+    closed = [Interval(start.replace(tzinfo=dt.UTC), end.replace(tzinfo=dt.UTC)) for start, end in spans]
+    return (*closed[:-1], Interval(closed[-1].start, None))
+
+
+def _day_after(midnight: dt.datetime) -> dt.datetime:
+    return midnight + _DAY if midnight <= dt.datetime.max - _DAY else dt.datetime.max
+
+
+def _constant_offsets(
+    tz: ZoneInfo, start: dt.datetime, end: dt.datetime
+) -> Iterator[tuple[dt.datetime, dt.datetime, dt.timedelta]]:
+    """Split naive UTC `start` to `end` where the zone's offset changes (at whole seconds, hours apart)."""
+    since, offset, checked = start, _offset(tz, start), start
+    while checked < end:
+        following = checked + min(_HOUR, end - checked)
+        if _offset(tz, following) != offset:
+            change = _offset_change(tz, checked, following)
+            yield since, change, offset
+            since, offset = change, _offset(tz, change)
+        checked = following
+    yield since, end, offset
+
+
+def _offset_change(tz: ZoneInfo, before: dt.datetime, after: dt.datetime) -> dt.datetime:
+    """First whole second in (before, after] whose offset differs from that of `before`."""
+    offset = _offset(tz, before)
+    low, high = 0, round((after - before) / _SECOND)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _offset(tz, before + middle * _SECOND) == offset:
+            low = middle
+        else:
+            high = middle
+    return before + high * _SECOND
+
+
+def _offset(tz: ZoneInfo, instant: dt.datetime) -> dt.timedelta:
+    local = min(max(instant, _FIRST), _LAST).replace(tzinfo=dt.UTC).astimezone(tz)
+    return local.utcoffset() or dt.timedelta(0)
+
+
+def _subtract(intervals: tuple[Interval, ...], removed: tuple[Interval, ...]) -> tuple[Interval, ...]:
+    """Instants of `intervals` that are not in `removed`."""
+    for gap in removed:
+        intervals = tuple(
+            part
+            for interval in intervals
+            for part in (
+                Interval(interval.start, _earlier(interval.end, gap.start)),
+                *([] if gap.end is None else [Interval(max(interval.start, gap.end), interval.end)]),
+            )
+            if part.end is None or part.start < part.end
+        )
+    return intervals
+
+
+def _earlier(end: dt.datetime | None, start: dt.datetime) -> dt.datetime:
+    return start if end is None else min(end, start)
+
+
+def _next_month(date: dt.date) -> dt.date | None:
+    """First day of the month after `date`; None after the last month of the calendar."""
+    if (date.year, date.month) == (dt.MAXYEAR, 12):
+        return None
+    return dt.date(date.year + date.month // 12, date.month % 12 + 1, 1)
+
+
+def _relative_days(name: str, day: dt.date) -> tuple[dt.date, dt.date]:
+    """First and last day of a relative period."""
+    match name.split("-"):
+        case ["today"]:
+            return day, day
+        case ["yesterday"]:
+            return day - _DAY, day - _DAY
+        case ["this", unit]:
+            return _first_day(day, unit), _last_day(day, unit)
+        case ["last", unit]:
+            before = _first_day(day, unit) - _DAY
+            return _first_day(before, unit), before
+        case [unit, *_]:
+            return _first_day(day, unit), day
+    raise PeriodError(_unknown_period_message(name))
+
+
+def _calendar_days(text: str) -> tuple[dt.date, dt.date] | None:
+    """First and last day of a year, half, quarter, month or day of the calendar; None for any other text."""
+    if in_numbers := _DAYS_IN_NUMBERS.fullmatch(text):
+        year, month, day = in_numbers.groups()
+        first = _date_of_text(f"{year}-{month or '01'}-{day or '01'}")
+        unit = "day" if day else "month" if month else "year"
+    elif (named := _YEAR_AND_PART.fullmatch(text.upper())) and (named[2] or named[3]) in _PARTS_OF_YEAR:
+        month, unit = _PARTS_OF_YEAR[named[2] or named[3]]
+        first = _date_of_text(f"{named[1] or named[4]}-{month:02}-01")
+    else:
+        return None
+    if first is None:
+        return None
+    return first, first if unit == "day" else _last_day(first, unit)
+
+
+def _first_day(day: dt.date, unit: str) -> dt.date:
+    """First day of the month, quarter, half or year of a day."""
+    months = _MONTHS_IN[unit]
+    return dt.date(day.year, (day.month - 1) // months * months + 1, 1)
+
+
+def _last_day(day: dt.date, unit: str) -> dt.date:
+    """Last day of the month, quarter, half or year of a day."""
+    last_month = _first_day(day, unit).month + _MONTHS_IN[unit] - 1
+    following = _next_month(dt.date(day.year, last_month, 1))
+    return dt.date.max if following is None else following - _DAY
+
+
+def _unknown_period_message(name: object) -> str:
+    hint = _similar_period_name(name) or f"the names are {', '.join(RELATIVE_PERIODS)}"
+    return f"{quote(name)} is not a relative period; {hint}"
+
+
+def _not_a_period_message(text: object) -> str:
+    hint = (
+        "write it like 2026, 2026-H1, 2026-Q1, Q1 2026, 2026-03, March 2026, 2026-03-01/2026-03-15, ytd or last-month"
+    )
+    return f"{quote(text)} is not a period; {_similar_period_name(text) or hint}"
+
+
+def _similar_period_name(name: object) -> str | None:
+    similar = difflib.get_close_matches(str(name).strip().lower().replace(" ", "-"), RELATIVE_PERIODS, n=1)
+    return f"did you mean {similar[0]!r}?" if similar else None
+
+
+def day_label(day: dt.date) -> str:
+    """Text of a day: ``1 Jan 2025``."""
+    return f"{day.day} {month_label(day)}"
+
+
+def month_label(day: dt.date) -> str:
+    """Text of the month of a day: ``Jan 2025``."""
+    return f"{_MONTH_NAMES[day.month - 1]} {day.year:04}"

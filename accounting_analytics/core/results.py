@@ -1,0 +1,119 @@
+"""What all results share: the same members, written once over the parts that each result shows, and their JSON text."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from abc import ABC, abstractmethod
+from decimal import Decimal
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from accounting_analytics.core.column_conversion import exact_floats
+from accounting_analytics.core.html_tables import TABLE_STYLE, html_table
+from accounting_analytics.core.messages import fit_terminal, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+MAX_HTML_ROWS = 50
+
+
+class ResultPart(NamedTuple):
+    """A part of what a result shows.
+
+    Attributes
+    ----------
+    lines : sequence of str
+        The part as plain text.
+    table : DataFrame, optional
+        The part in HTML; without it the lines are shown there too.
+    max_rows : int or None
+        Rows of the table that are shown; None shows all.
+    rest : str
+        What the rows of the table are, where some are not shown.
+    html : callable, optional
+        Writes the part in HTML, where it is a table of figures.
+    """
+
+    lines: Sequence[str] = ()
+    table: pd.DataFrame | None = None
+    max_rows: int | None = MAX_HTML_ROWS
+    rest: str = "rows; .frame has all"
+    html: Callable[[], str] | None = None
+
+
+class Result(ABC):
+    """Base of the results. A result gives its `frame`, its summary, its parts and its content; all else follows.
+
+    Its remarks are in `notes`, if it has any.
+    """
+
+    @property
+    @abstractmethod
+    def frame(self) -> pd.DataFrame:
+        """The main table."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """One line."""
+
+    @abstractmethod
+    def _parts(self) -> Iterable[ResultPart]:
+        """Return what the result shows below its summary."""
+
+    @abstractmethod
+    def _content(self) -> Mapping[str, Any]:
+        """Return what the JSON text contains."""
+
+    def explain(self) -> str:
+        """Plain text: the summary, the parts of the result, the notes."""
+        blocks = [[self.summary()], *(part.lines for part in self._parts()), self._notes()]
+        return "\n\n".join("\n".join(map(printable, block)) for block in blocks if block)
+
+    def to_json(self) -> str:
+        """JSON text of the result; amounts are strings."""
+        return to_json_text(self._content())
+
+    def _notes(self) -> list[str]:
+        return [f"Note: {note}" for note in getattr(self, "notes", ())]
+
+    def __repr__(self) -> str:
+        return fit_terminal(self.explain())
+
+    def _repr_html_(self) -> str:
+        head = f"<p><strong>{escape(printable(self.summary()))}</strong></p>"
+        notes = map(_paragraph, self._notes())
+        return "".join([TABLE_STYLE, head, *map(_part_html, self._parts()), *notes])
+
+
+def _part_html(part: ResultPart) -> str:
+    if part.html is not None:
+        return part.html()
+    if part.table is None:
+        return "".join(map(_paragraph, part.lines))
+    return html_table(part.table, max_rows=part.max_rows, rest=part.rest) if len(part.table) else ""
+
+
+def _paragraph(line: str) -> str:
+    return f"<p>{escape(printable(line))}</p>"
+
+
+def to_json_text(content: Mapping[str, Any] | pd.DataFrame) -> str:
+    """Write a mapping or a table as JSON: amounts are strings, so that no digit is lost, and a table is a list."""
+    return json.dumps(content, default=_to_json_value, ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def _to_json_value(value: object) -> Any:  # noqa: ANN401 (any JSON value)
+    if isinstance(value, pd.DataFrame):
+        exact = exact_floats(value)
+        return exact.astype(object).where(exact.notna(), None).to_dict("records")
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value)

@@ -1,0 +1,425 @@
+"""Files that people edit, CSV or Excel, as spreadsheets save them: declared columns, typed values, problems by cell.
+
+An amount or a date is read where the cell itself is certain; any other is refused, and so is a formula whose result
+the file does not have.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import csv
+import datetime as dt
+import io
+import re
+import warnings
+from decimal import Decimal
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, NamedTuple
+from xml.etree.ElementTree import ParseError, iterparse
+from zipfile import BadZipFile, ZipFile
+
+from accounting_analytics.core.errors import AmountError, InputError
+from accounting_analytics.core.extras import import_extra
+from accounting_analytics.core.messages import count_of, first_lines, join_ids, quote, shorten
+from accounting_analytics.core.money import MAX_SCALE, parse_amount
+from accounting_analytics.core.sheet_cells import Cell, Invalid, cell_text, is_converted, unguard
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+"""What may separate the cells of a CSV file, and its name."""
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_WORKBOOK = b"PK\x03\x04"
+_OLD_WORKBOOK = b"\xd0\xcf\x11\xe0"
+_NUMBER_FORMAT = re.compile(r"[#,]*0(?:\.(0+))?")
+ERRORS = frozenset({"#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!"})
+"""What spreadsheets show for formulas without a result."""
+EMPTY = "the cell is empty"
+_MAX_ROWS = 3
+_MINUS, _SPACES = "\N{MINUS SIGN}", re.compile(r"(?<=\d)[\s](?=\d{3}(?!\d))")
+_ONE_MARK = re.compile(r"-?(\d+)([.,])(\d+)")
+_GROUPED = {
+    ".": re.compile(r"-?\d{1,3}(,\d{3})+\.\d+|-?\d{1,3}(,\d{3}){2,}"),
+    ",": re.compile(r"-?\d{1,3}(\.\d{3})+,\d+|-?\d{1,3}(\.\d{3}){2,}"),
+}
+"""Numbers with a mark between groups of three digits, by decimal mark."""
+_GROUP_DIGITS = 3
+_SHORTENED = re.compile(r"-?\d+([.,]\d+)?e[+-]?\d+", re.IGNORECASE)
+_DATE = re.compile(r"(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})(?:\s+(\d{1,2}):(\d{2})(?::(\d{2}))?)?")
+_YEAR_DIGITS = 4
+_YEARS = range(1000, 9999)
+
+Value = Any
+"""Text, a Decimal, an instant, None for an empty amount or instant, or :class:`Invalid`."""
+
+
+class Kind(Enum):
+    """Kind of the values of a column.
+
+    An id is text of which every character matters: a number, date or boolean, into which a spreadsheet may have changed
+    it, is refused. Other text is taken as the cell shows it.
+    """
+
+    TEXT = auto()
+    ID = auto()
+    AMOUNT = auto()
+    INSTANT = auto()
+
+
+class Column(NamedTuple):
+    """A column of a table: its name in the first row, and what its cells are."""
+
+    name: str
+    kind: Kind = Kind.TEXT
+    may_be_empty: bool = False
+    may_be_absent: bool = False
+    may_be_invalid: bool = False
+    """Whether the caller reports cells that are not valid."""
+
+    def problem(self, value: Invalid) -> str:
+        """Why a cell of the column cannot be used."""
+        clear = ", or clear the cell" if self.may_be_empty and self.kind is Kind.AMOUNT else ""
+        return f"{self.name}: {value.reason}{clear}"
+
+
+class SheetProblems:
+    """Why what a person wrote cannot be used; rows of a file with the same reason are named together."""
+
+    def __init__(self, source: Path | str) -> None:
+        self._source = source
+        self._rows: dict[str, list[int]] = {}
+
+    def add(self, reason: str, *rows: int) -> None:
+        """Add a reason, and the rows it is about as a spreadsheet numbers them, if it is a file."""
+        self._rows.setdefault(reason, []).extend(rows)
+
+    def refuse(self, error: type[InputError] = InputError, *, effect: str = "") -> None:
+        """Raise an error of the given class with all problems, the first rows first, if there are any."""
+        problems = sorted(self._rows.items(), key=lambda one: one[1][:1])
+        lines = [_at_rows(rows, reason) if rows else reason for reason, rows in problems]
+        if not lines:
+            return
+        msg = f"{f'{self._source}, ' if problems[0][1] else ''}{lines[0]}{effect and f'; {effect}'}"
+        if len(lines) > 1:
+            head = f"{self._source} cannot be used{effect and f', and {effect}'}"
+            msg = "\n".join([f"{head}; correct these {len(lines):,} problems:", *first_lines(lines)])
+        raise error(msg)
+
+
+class SheetRow(NamedTuple):
+    """A row, with the number that a spreadsheet shows for it."""
+
+    number: int
+    cells: list[Cell]
+
+
+class Sheet(NamedTuple):
+    """Rows of a file, also empty ones, the first of which has the names of the columns.
+
+    `separator` is None in a workbook, whose cells have types; `hidden` is how many rows a filter hides.
+    """
+
+    rows: list[SheetRow]
+    separator: str | None
+    hidden: int = 0
+
+
+class SheetTable(NamedTuple):
+    """The rows of a file that are not empty, by declared column, with the number that a spreadsheet shows for each.
+
+    `problems` are cells that are empty or not valid, to which the caller may add. `others` are columns that are not
+    declared. `separator` is None in a workbook, and `hidden` is how many rows a filter hides.
+    """
+
+    file: Path
+    numbers: list[int]
+    columns: Mapping[str, list[Value]]
+    problems: SheetProblems
+    others: tuple[str, ...]
+    separator: str | None
+    hidden: int
+
+    def rows(self) -> Iterator[tuple[int, dict[str, Value]]]:
+        """Yield the number and the values of each row."""
+        values = zip(*self.columns.values(), strict=True)
+        for number, row in zip(self.numbers, values, strict=True):
+            yield number, dict(zip(self.columns, row, strict=True))
+
+
+def read_table(file: Path, columns: Sequence[Column], *, what: str, deciding: str | None = None) -> SheetTable:
+    """Read a CSV file or an Excel workbook with declared columns, in any order and beside others.
+
+    `what` the file must be is for messages. A row is left out if its `deciding` cell, or each declared one, is empty.
+    """
+    names = [column.name for column in columns]
+    sheet = read_sheet(file, names)
+    header = [cell_text(cell).strip().casefold() for cell in sheet.rows[0].cells] if sheet.rows else []
+    if reason := _header_problem(header, columns):
+        raise InputError(f"{file} is not {what}: {reason}")
+    places = {name: header.index(name) for name in names if name in header}
+    rows = [row for row in sheet.rows[1:] if any(cell != "" for cell in row.cells)]
+    _require_whole(rows, len(header), max(places.values(), default=-1), file)
+    decisive = places.values() if deciding is None else [places[deciding]]
+    kept = [row for row in rows if any(_is_filled(row.cells[place]) for place in decisive)]
+    values = {}
+    for column in columns:
+        place = places.get(column.name)
+        cells: list[Cell] = [""] * len(kept) if place is None else [row.cells[place] for row in kept]
+        values[column.name] = _read_column(cells, column, sheet.separator)
+    problems = SheetProblems(file)
+    for position, row in enumerate(kept):
+        for reason in _problems({column: values[column.name][position] for column in columns}):
+            problems.add(reason, row.number)
+    others = (
+        cell_text(cell).strip() for cell, name in zip(sheet.rows[0].cells, header, strict=True) if name not in places
+    )
+    numbers = [row.number for row in kept]
+    return SheetTable(file, numbers, values, problems, tuple(filter(None, others)), sheet.separator, sheet.hidden)
+
+
+def _require_whole(rows: Sequence[SheetRow], column_count: int, last_place: int, file: Path) -> None:
+    """Refuse rows with more cells than columns, or without the cells of the last declared column."""
+    problems = SheetProblems(file)
+    for row in rows:
+        if any(cell != "" for cell in row.cells[column_count:]):
+            reason = f"more cells than the {column_count} columns; put an amount or text with a separator in quotes"
+            problems.add(reason, row.number)
+        elif len(row.cells) <= last_place:
+            problems.add(f"fewer cells than the {column_count} columns; the row was cut", row.number)
+    problems.refuse()
+
+
+def _is_filled(cell: Cell) -> bool:
+    return not isinstance(cell, str) or bool(cell.strip())
+
+
+def _header_problem(header: list[str], columns: Sequence[Column]) -> str:
+    """Describe what is wrong with the first row, and what to do; empty if it has each column once."""
+    required = [column.name for column in columns if not column.may_be_absent]
+    if not any(header):
+        return "its first row is empty, not the names of the columns; make the file again"
+    missing = [name for name in required if name not in header]
+    if missing and all(name in header[0] for name in required):
+        return "all columns are in one: a spreadsheet did not split them at the commas; save it as .xlsx instead"
+    declared = [column.name for column in columns]
+    others = [name for name in header if name and name not in declared]
+    if missing:
+        more = f"; it has {count_of(len(others), 'other column')}, first {quote(others[0])}" if others else ""
+        return f"the first row lacks {join_ids(missing)}{more}"
+    twice = [column.name for column in columns if header.count(column.name) > 1]
+    return f"a column appears twice: {join_ids(twice)}" if twice else ""
+
+
+def _read_column(cells: list[Cell], column: Column, separator: str | None) -> list[Value]:
+    match column.kind:
+        case Kind.TEXT:
+            return [unguard(cell_text(cell)) for cell in cells]
+        case Kind.ID:
+            return [_read_id(cell, separator) for cell in cells]
+        case Kind.AMOUNT:
+            return [None if cell == "" else read_amount(cell, separator) for cell in cells]
+        case Kind.INSTANT:
+            return [None if cell == "" else read_instant(cell) for cell in cells]
+
+
+def _read_id(cell: Cell, separator: str | None) -> str | Invalid:
+    """Id of a cell; a number, date or boolean may have lost digits of it, and so may text that is not guarded."""
+    may_be_changed = separator is not None and is_converted(cell_text(cell))
+    if isinstance(cell, str) and not may_be_changed and cell not in ERRORS:
+        return unguard(cell)
+    return Invalid(
+        f"a spreadsheet changed the id to {quote(cell_text(cell))}, and characters of it may be lost; make the file "
+        "again, as .xlsx, and keep this column as it is"
+    )
+
+
+def _problems(row: Mapping[Column, Value]) -> Iterator[str]:
+    """Yield why cells of a row cannot be used; empty ones in one sentence."""
+    empty = [column.name for column, value in row.items() if value in {"", None} and not column.may_be_empty]
+    if empty:
+        yield f"{join_ids(empty)}: {EMPTY}"
+    for column, value in row.items():
+        if isinstance(value, Invalid) and not column.may_be_invalid:
+            yield column.problem(value)
+
+
+def _at_rows(rows: list[int], reason: str) -> str:
+    """Write a reason with the first rows it is about: ``rows 2, 3, 4 and 27 more: ...``."""
+    more = len(rows) - _MAX_ROWS
+    others = f" and {more:,} more" if more > 0 else ""
+    return f"row{'s' if rows[1:] else ''} {', '.join(map(str, rows[:_MAX_ROWS]))}{others}: {reason}"
+
+
+def read_sheet(file: Path, columns: Collection[str]) -> Sheet:
+    """Read a CSV file or an Excel workbook, whichever the content is.
+
+    The separator, or the sheet of a workbook, is recognised by the columns that are expected.
+    """
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}") from error
+    if content.startswith(_OLD_WORKBOOK):
+        raise InputError(f"{file} is an Excel workbook of the old format (.xls): save it as .xlsx or as CSV in UTF-8")
+    read = read_workbook if content.startswith(_WORKBOOK) else _read_csv
+    return read(content, file, columns)
+
+
+def _read_csv(content: bytes, file: Path, columns: Collection[str]) -> Sheet:
+    """Read text in UTF-8, or in UTF-16 as "Unicode text" of Excel; the header shows the separator."""
+    encoding = "utf-16" if content.startswith(_UTF_16) else "utf-8-sig"
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{file} cannot be read: it is not UTF-8 text; save it as CSV in UTF-8, or as .xlsx"
+        ) from error
+    separator = max(SEPARATORS, key=lambda one: len(set(_first_cells(text, one)) & set(columns)))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    rows: list[SheetRow] = []
+    try:
+        rows.extend(SheetRow(number, list(cells)) for number, cells in enumerate(reader, start=1))
+    except csv.Error as error:
+        raise InputError(f"{file}, row {len(rows) + 1} is not a row of CSV: {error}") from error
+    return Sheet(rows, separator)
+
+
+def _first_cells(text: str, separator: str) -> list[str]:
+    """Cells of the first row; none where it is not a row."""
+    try:
+        return next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
+    except csv.Error:
+        return []
+
+
+def read_workbook(content: bytes, file: Path, columns: Collection[str], *, read_only: bool = False) -> Sheet:
+    """Read the sheet whose first row has the columns; a formula has the result that the spreadsheet stored.
+
+    Large workbooks take much less memory `read_only`, which does not show hidden rows.
+    """
+    openpyxl = import_extra("openpyxl", "excel", f"{file} is an Excel workbook, which")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about styles and validations, which are not read
+            workbook = openpyxl.load_workbook(io.BytesIO(content), data_only=True, read_only=read_only)
+        _require_results(content, file)
+    except (BadZipFile, KeyError, ValueError, TypeError, IndexError, EOFError, OSError, ParseError) as error:
+        raise InputError(
+            f"{file} cannot be read: it is not an Excel workbook, or damaged ({shorten(str(error))})"
+        ) from error
+    sheet = max(workbook.worksheets, key=lambda one: len(_first_row(one) & set(columns)))
+    rows = [SheetRow(number, [_cell(one) for one in cells]) for number, cells in enumerate(sheet.iter_rows(), start=1)]
+    hidden = 0 if read_only else sum(row.hidden for row in sheet.row_dimensions.values())
+    return Sheet(rows, None, hidden)
+
+
+def _require_results(content: bytes, file: Path) -> None:
+    """Refuse formulas without a stored result, which would look like empty cells."""
+    with ZipFile(io.BytesIO(content)) as archive:
+        for part in archive.namelist():
+            if not part.startswith("xl/worksheets/") or not part.endswith(".xml"):
+                continue
+            for _, element in iterparse(archive.open(part)):  # noqa: S314 (openpyxl has parsed it)
+                is_formula = element.find("{*}f") is not None
+                if is_formula and not element.findtext("{*}v") and element.get("t") != "str":  # empty text is a result
+                    raise InputError(
+                        f"{file}, cell {element.get('r')}: a formula without a result; open the file in a "
+                        "spreadsheet and save it, or put a value there"
+                    )
+                if element.tag.endswith("}row"):
+                    element.clear()
+
+
+def _first_row(sheet: Any) -> set[Any]:  # noqa: ANN401 (a sheet of a workbook)
+    return {value for row in sheet.iter_rows(max_row=1, values_only=True) for value in row}
+
+
+def _cell(cell: Any) -> Cell:  # noqa: ANN401 (a cell of a workbook)
+    """Value of a cell; a number with at least the fraction digits of its format."""
+    value = cell.value
+    if value is None:
+        return ""
+    if isinstance(value, bool | dt.datetime | str):
+        return value
+    if not isinstance(value, int | float):
+        return str(value)
+    number = Decimal(repr(value))
+    shown = _NUMBER_FORMAT.fullmatch(cell.number_format)
+    digits = len(shown[1] or "") if shown else 0
+    return number.quantize(Decimal(1).scaleb(-digits)) if -int(number.as_tuple().exponent) < digits else number
+
+
+def read_amount(cell: Cell, separator: str | None) -> Decimal | Invalid:
+    """Exact amount of a cell of a file with this separator, where its decimal mark is certain."""
+    shown = cell_text(cell)
+    if isinstance(cell, bool | dt.datetime):
+        return Invalid(f"{quote(shown)} is not an amount: a spreadsheet changed it; make the file again")
+    if isinstance(cell, str) and _SHORTENED.fullmatch(shown):
+        return Invalid(f"{quote(shown)} lacks digits: a spreadsheet shortened it; format the column as 0.00")
+    text = _SPACES.sub("", shown.strip()).replace(_MINUS, "-")
+    if isinstance(cell, str):
+        mark = _decimal_mark(text, separator)
+        if mark is None:
+            return Invalid(f"{quote(shown)} may have a decimal mark or a mark of thousands; format the column as 0.00")
+        text = text.replace("," if mark == "." else ".", "").replace(mark, ".")
+    try:
+        return parse_amount(text, min(len(text.partition(".")[2]), MAX_SCALE)).amount
+    except AmountError as error:
+        return Invalid(str(error))
+
+
+def _decimal_mark(text: str, separator: str | None) -> str | None:
+    """Find the decimal mark of a number; None if its only mark may be either, before three digits.
+
+    A point is the decimal mark of files that commas separate, and of text in workbooks.
+    """
+    one = _ONE_MARK.fullmatch(text)
+    if one is None:
+        return next((mark for mark, pattern in _GROUPED.items() if pattern.fullmatch(text)), ".")
+    integer, mark, fraction = one.groups()
+    is_certain = len(fraction) != _GROUP_DIGITS or len(integer) > _GROUP_DIGITS or integer.startswith("0")
+    return mark if is_certain or (mark == "." and separator in {",", None}) else None
+
+
+def read_instant(cell: Cell) -> dt.datetime | Invalid:
+    """Instant of a cell, in UTC if it has no zone, of years for which days before and after can be calculated."""
+    if isinstance(cell, dt.datetime):
+        # to the nearest second: a spreadsheet stores a fraction of a day
+        found = {(cell if cell.year == dt.MAXYEAR else cell + dt.timedelta(milliseconds=500)).replace(microsecond=0)}
+    else:
+        found = _possible_instants(cell.strip()) if isinstance(cell, str) else set()
+    if len(found) > 1:
+        return Invalid(
+            f"{quote(str(cell))} does not show which number is the day and which the month; format the column as "
+            "yyyy-mm-dd hh:mm:ss"
+        )
+    for instant in found:
+        if instant.year not in _YEARS:
+            return Invalid(f"{quote(str(cell))} is not in the years {_YEARS.start} to {_YEARS.stop - 1}")
+        return instant if instant.tzinfo else instant.replace(tzinfo=dt.UTC)
+    return Invalid(
+        f"{quote(cell_text(cell))} is not as the plan was written (2025-03-10T12:00:00+00:00): a spreadsheet changed "
+        "the column; format it as yyyy-mm-dd hh:mm:ss, or make the file again"
+    )
+
+
+def _possible_instants(text: str) -> set[dt.datetime]:
+    """Every instant that a text may mean; between points the day comes before the month."""
+    with contextlib.suppress(ValueError):
+        return {dt.datetime.fromisoformat(text)}
+    found = _DATE.fullmatch(text)
+    if found is None:
+        return set()
+    first, mark, second, third, *clock = found.groups(default="0")
+    dates = {(third, second, first)} if len(third) == _YEAR_DIGITS else set()
+    dates |= {(third, first, second)} if dates and mark != "." else set()
+    dates |= {(first, second, third)} if len(first) == _YEAR_DIGITS else set()
+    instants = set()
+    for date in dates:
+        with contextlib.suppress(ValueError):  # there is no such day or time
+            year, month, day, hour, minute, seconds = map(int, (*date, *clock))
+            instants.add(dt.datetime(year, month, day, hour, minute, seconds, tzinfo=dt.UTC))
+    return instants

@@ -1,0 +1,258 @@
+"""Workbooks of Excel: texts never become formulas, numbers or links, and no amount loses a digit."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import re
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from accounting_analytics.core.atomic_files import replace_file
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.extras import import_extra
+from accounting_analytics.core.messages import printable, shorten
+from accounting_analytics.core.money import MAX_UNITS, fraction_digits, to_minor_units
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+WORKBOOK_SUFFIX = ".xlsx"
+MAX_ROWS, MAX_TEXT = 1_048_576, 32_767
+_AS_TEXT = {"strings_to_formulas": False, "strings_to_numbers": False, "strings_to_urls": False}
+_NOT_IN_WORKBOOKS = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|x005F_")
+"""Characters that XML does not have, and the code that stands for them in workbooks."""
+_NOT_IN_NAMES, _MAX_NAME = "[]:*?/\\", 31
+FIRST_DAY = dt.date(1900, 3, 1)
+"""Earlier days, of which Excel counts one too many, are text."""
+_MIN_WIDTH, _MAX_WIDTH, _MEASURED_ROWS = 8, 60, 200
+_MARGIN = 3
+"""Characters for the button of the filter in the header."""
+_CHOICES = "choices"
+Place = tuple[int, int]
+"""Row and column of a cell, from 0."""
+
+
+class ColumnSheet(NamedTuple):
+    """A sheet of columns: line entries, ledgers, or a table to edit.
+
+    Attributes
+    ----------
+    name : str
+        Name of the sheet.
+    columns : mapping
+        The values of each column: texts, Decimals, days, instants in UTC; null is an empty cell.
+    editable : collection of str
+        Columns whose heading has a colour; where there are some, all columns of text are formatted as such.
+    choices : sequence of str
+        What a list offers in the first column, from a sheet of their own; other text stays possible.
+    totals : sequence of mapping
+        Rows below the table, of amounts and labels by column; ``sum`` is the sum of the column.
+    """
+
+    name: str
+    columns: Mapping[str, Sequence[Any]]
+    editable: Collection[str] = ()
+    choices: Sequence[str] = ()
+    totals: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def row_count(self) -> int:
+        """Number of rows of the table."""
+        return len(next(iter(self.columns.values())))
+
+
+class Workbook:
+    """A workbook that is being written; it has each format of cells once."""
+
+    def __init__(self, made: Any, amount_format: str, unit: str = "") -> None:  # noqa: ANN401 (untyped package)
+        self.amount_format, self.unit = amount_format, unit
+        self._made = made
+        self._formats: dict[tuple[tuple[str, object], ...], Any] = {}
+
+    def format(self, **properties: object) -> Any:  # noqa: ANN401 (untyped package)
+        """Format of cells with some properties."""
+        key = tuple(sorted(properties.items()))
+        if key not in self._formats:
+            self._formats[key] = self._made.add_format(properties)
+        return self._formats[key]
+
+    def add_sheet(self, name: str, *, is_landscape: bool = False) -> Any:  # noqa: ANN401 (untyped package)
+        """Add an empty sheet that is as wide as a page when it is printed."""
+        sheet = self._made.add_worksheet(_sheet_name(name))
+        sheet.fit_to_pages(1, 0)
+        sheet.set_footer("&L&A&RPage &P of &N")
+        if is_landscape:
+            sheet.set_landscape()
+        return sheet
+
+    def add_columns(self, sheet: ColumnSheet) -> None:
+        """Add a sheet of columns, which people filter and print."""
+        names, count = list(sheet.columns), sheet.row_count
+        worksheet = self.add_sheet(sheet.name, is_landscape=True)
+        worksheet.freeze_panes(1, 0)
+        worksheet.repeat_rows(0)
+        worksheet.autofilter(0, 0, count, len(names) - 1)
+        text = self.format(num_format="@") if sheet.editable else None
+        amount = self.format(num_format=self.amount_format, align="right")
+        for place, (name, values) in enumerate(sheet.columns.items()):
+            is_text = all(value is None or isinstance(value, str) for value in values)
+            worksheet.set_column(place, place, _width(name, values, self.unit), text if is_text else None)
+            colour = {"bg_color": "#FFF2CC"} if name in sheet.editable else {}
+            worksheet.write_string(0, place, name, self.format(bold=True, bottom=1, **colour))
+            for row, value in enumerate(values, start=1):
+                self._write(worksheet, (row, place), value, text, amount)
+        bold = self.format(bold=True)
+        total = self.format(num_format=self.amount_format, align="right", bold=True)
+        for row, totals in enumerate(sheet.totals, start=count + 1):
+            for name, cell in totals.items():
+                below = (row, names.index(name))
+                if cell == "sum":
+                    self._write_sum(worksheet, below, sheet.columns[name])
+                else:
+                    self._write(worksheet, below, cell, bold, total)
+        if sheet.choices:
+            self._offer(worksheet, sheet)
+
+    def _write(
+        self,
+        worksheet: Any,  # noqa: ANN401 (untyped package)
+        place: Place,
+        value: Any,  # noqa: ANN401 (any cell)
+        of_text: Any,  # noqa: ANN401 (a format)
+        of_amount: Any,  # noqa: ANN401 (a format)
+    ) -> None:
+        """Write a cell: a number, a day or an instant where Excel keeps it exactly, else text."""
+        if isinstance(value, Decimal):
+            if has_too_many_digits(value):
+                worksheet.write_string(*place, f"{value:,f}", of_amount)
+            else:
+                worksheet.write_number(*place, float(value), of_amount)
+        elif isinstance(value, bool):
+            worksheet.write_boolean(*place, value)
+        elif isinstance(value, int | float):
+            worksheet.write_number(*place, value)
+        elif isinstance(value, dt.datetime) and value.date() >= FIRST_DAY:
+            shown = self.format(num_format="yyyy-mm-dd hh:mm:ss")
+            worksheet.write_datetime(*place, value.replace(tzinfo=None), shown)
+        elif isinstance(value, dt.date) and not isinstance(value, dt.datetime) and value >= FIRST_DAY:
+            worksheet.write_datetime(*place, value, self.format(num_format="yyyy-mm-dd", align="left"))
+        elif value is not None:
+            worksheet.write_string(*place, workbook_text(str(value)), of_text)
+
+    def _write_sum(self, worksheet: Any, place: Place, values: Sequence[Any]) -> None:  # noqa: ANN401
+        total, shown = float(sum(values, Decimal(0))), self.format(num_format=self.amount_format, bold=True)
+        if not values:
+            worksheet.write_number(*place, total, shown)
+            return
+        from xlsxwriter.utility import xl_range  # noqa: PLC0415 (an extra)
+
+        cells = xl_range(1, place[1], len(values), place[1])
+        worksheet.write_formula(*place, f"=SUM({cells})", shown, total)
+
+    def _offer(self, worksheet: Any, sheet: ColumnSheet) -> None:  # noqa: ANN401
+        """Write a sheet of choices, and offer them; the spreadsheet asks whether other text is meant."""
+        choices, text = self._made.add_worksheet(_CHOICES), self.format(num_format="@")
+        choices.set_column(0, 0, _width("", sheet.choices, ""), text)
+        choices.write_column(0, 0, sheet.choices, text)
+        offered = {
+            "validate": "list",
+            "source": f"={_CHOICES}!$A$1:$A${len(sheet.choices)}",
+            "error_type": "warning",
+            "error_title": "Not in the list",
+            "error_message": f"The sheet {_CHOICES} does not have this text. Is it an id or a unique name?",
+        }
+        worksheet.data_validation(1, 0, max(sheet.row_count, 1), 0, offered)
+
+
+@contextmanager
+def new_workbook(
+    path: Path, amount_format: str, *, unit: str = "", folder: Path | None = None, private: bool = False
+) -> Iterator[Workbook]:
+    """Workbook that replaces the file completely when the block ends, or leaves it unchanged.
+
+    `unit` is what the format shows after an amount, for the widths of columns. Temporary files are in the folder, or
+    there are none.
+    """
+    xlsxwriter = require_xlsxwriter()
+    options = {**_AS_TEXT, **({"in_memory": True} if folder is None else {"tmpdir": str(folder)})}
+    content = io.BytesIO()
+    try:
+        with xlsxwriter.Workbook(content, options) as made:
+            yield Workbook(made, amount_format, unit)
+    except xlsxwriter.exceptions.FileCreateError as error:
+        raise OSError(f"temporary files of the workbook in {folder}: {error}") from error
+    write_file(path, content.getvalue(), private=private)
+
+
+def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Write a file, which is replaced completely or left unchanged."""
+    try:
+        replace_file(path, lambda file: file.write(content), private=private)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}; the previous content is unchanged") from error
+
+
+def is_workbook(file: Path) -> bool:
+    """Whether a file is an Excel workbook by its name."""
+    return file.suffix.lower() == WORKBOOK_SUFFIX
+
+
+def require_xlsxwriter() -> Any:  # noqa: ANN401 (a module)
+    """Import the package that writes workbooks."""
+    return import_extra("xlsxwriter", "excel", "an Excel workbook")
+
+
+def require_workbook_name(path: Path) -> None:
+    """Refuse a file whose name is not that of a workbook, or a machine that cannot write one."""
+    require_xlsxwriter()
+    if not is_workbook(path):
+        raise InputError(f"{path}: a workbook needs a name that ends in {WORKBOOK_SUFFIX}; nothing was written")
+
+
+def workbook_text(text: str) -> str:
+    """Text that a cell can hold: without the characters that XML does not have, and cut where it is too long."""
+    return shorten(_NOT_IN_WORKBOOKS.sub("\N{REPLACEMENT CHARACTER}", text), limit=MAX_TEXT)
+
+
+def line_text(text: str) -> str:
+    """Text that a cell can hold on one line."""
+    return workbook_text(printable(text, " "))
+
+
+def is_text_of_a_workbook(text: str) -> bool:
+    """Whether a workbook has all characters of a text."""
+    return not _NOT_IN_WORKBOOKS.search(text)
+
+
+def has_too_many_digits(amount: Decimal) -> bool:
+    """Whether an amount has more than the 15 digits that Excel keeps."""
+    return abs(to_minor_units(amount, fraction_digits(amount))) >= MAX_UNITS
+
+
+def grouped_format(scale: int, unit: str = "") -> str:
+    """Format of amounts with separators, and the unit after them."""
+    return f"#,##0{'.' if scale else ''}{'0' * scale}" + (f' "{unit}"' if unit else "")
+
+
+def accounting_format(number: str) -> str:
+    """Format with negative numbers in parentheses and a dash for zero; the signs end below each other."""
+    return f'{number}_);({number});"–"_);@_)'  # noqa: RUF001 (an en dash)
+
+
+def _sheet_name(title: str) -> str:
+    """Title as the name of a sheet: at most 31 characters, without those that Excel refuses."""
+    name = "".join(" " if letter in _NOT_IN_NAMES else letter for letter in printable(title, " "))
+    return name[:_MAX_NAME].strip("' ") or "Sheet"
+
+
+def _width(name: str, values: Sequence[Any], unit: str) -> int:
+    """Width of a column: that of its longest amount or total, because Excel shows ``###`` instead; text has a limit."""
+    amounts = [value for value in values if isinstance(value, Decimal)]
+    if amounts:
+        shown = [f"{amount:,f} {unit}" for amount in (min(amounts), max(amounts), sum(amounts, Decimal(0)))]
+        return max(len(text) for text in (name, *shown)) + _MARGIN
+    longest = max((len(str(value)) for value in values[:_MEASURED_ROWS]), default=0)
+    return min(_MAX_WIDTH, max(len(name), longest, _MIN_WIDTH) + _MARGIN)

@@ -1,0 +1,6 @@
+"""Line entries and cash flow reports of the service, as validated frames, and the chart of accounts.
+
+Values that can be read without guessing (float rounding noise, repeated lines, nested balances) are normalized, counted
+and noted in ``frame.attrs["notes"]`` or ``report.notes``. Anything else is refused, and the message names ledger, line
+and field. A load ends with every line, or with an error: lines are never missing without notice.
+"""

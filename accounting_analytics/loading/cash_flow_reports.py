@@ -1,0 +1,142 @@
+"""The cash flow report as the service computes it, as validated frames."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from accounting_analytics.client.records import flattened
+from accounting_analytics.core.arguments import to_texts
+from accounting_analytics.core.errors import AmountError, ProtocolError
+from accounting_analytics.core.load_metadata import CHARACTERS_REPLACED, NOISE_REMOVED, count_notes
+from accounting_analytics.core.money import parse_amount
+from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines
+from accounting_analytics.loading.line_tables import INSTANT, TEXT, require_in_period
+from accounting_analytics.loading.pages import instants_in_utc
+from accounting_analytics.loading.request import requested_days
+from accounting_analytics.reports.cash_flow_report import CashFlowReport
+from accounting_analytics.reports.local_books import LocalBooks, days_of_books
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from decimal import Decimal
+
+    import msgspec
+    import pandas as pd
+
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.core.periods import DateLike, ZoneLike
+    from accounting_analytics.core.schemas import Table
+
+
+def load_cash_flow_report(
+    client: LedgerClient | LocalBooks,
+    start_date: DateLike,
+    end_date: DateLike,
+    *,
+    time_zone: ZoneLike | None = None,
+    tag_ids: Iterable[str] | None = None,
+) -> CashFlowReport:
+    """Load the cash flow report of a period as the service computes it.
+
+    Ledgers and lines keep the order of the service.
+
+    Parameters
+    ----------
+    client : LedgerClient or Books
+        The service, or local books: their report is recomputed from the lines, and its notes say what the service's
+        report of these days was when they were synced.
+    start_date, end_date : date-like
+        First and last day, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a time zone,
+        or periods of pandas (the first day of the one, the last of the other).
+    time_zone : str or ZoneInfo, optional
+        Zone that days are counted in; by default the client's, else UTC, which is then noted.
+    tag_ids : iterable of str, optional
+        Only cash flow lines that carry all these tags; balances are never filtered.
+
+    Returns
+    -------
+    CashFlowReport
+        Four validated tables, two exact balances, and notes on values that were normalized.
+
+    Raises
+    ------
+    ServiceError
+        The service failed or broke its interface; a line outside the period is refused too.
+    """
+    if isinstance(client, LocalBooks):
+        return client.report(days_of_books(client, start_date, end_date, time_zone), tag_ids=to_texts(tag_ids))
+    period, zone_notes = requested_days(client, start_date, end_date, time_zone)
+    tags, read_at = to_texts(tag_ids), dt.datetime.now(dt.UTC)
+    report = client.retrieve_cash_flow_report(
+        period.start_date, period.end_date, time_zone=period.time_zone, tag_ids=tags
+    )
+    where = f"cash flow report, {period}"
+    tables = _ReportTables(client, where)
+    ledgers = list(flattened(report.cash_flow_ledgers))
+    lines = [line for one in ledgers for line in one.lines]
+    starting = tables.table(CashBalances, list(flattened(report.starting_balances)))
+    ending = tables.table(CashBalances, list(flattened(report.ending_balances)))
+    instants = instants_in_utc([line.datetime for line in lines], where)
+    ids = pa.array([line.line_id for line in lines], TEXT)
+    require_in_period(pa.table({"id": ids, "datetime": pa.array(instants, INSTANT)}), period, where)
+    loaded = CashFlowReport(
+        period=period,
+        ledgers=tables.table(CashFlowLedgers, ledgers),
+        lines=tables.table(
+            CashFlowLines,
+            lines,
+            subject="line ",
+            ledger_id=[one.ledger_id for one in ledgers for _ in one.lines],
+            datetime=instants,
+        ),
+        starting_balances=starting,
+        ending_balances=ending,
+        starting_cash_balance=tables.exact(report.starting_cash_balance, "starting_cash_balance"),
+        ending_cash_balance=tables.exact(report.ending_cash_balance, "ending_cash_balance"),
+        tag_ids=tags,
+        origin="loaded",
+        read_at=read_at,
+    )
+    notes = count_notes((tables.noise_removed, *NOISE_REMOVED), (report.characters_replaced, *CHARACTERS_REPLACED))
+    return dataclasses.replace(loaded, notes=(*notes, *zone_notes)).checked()
+
+
+class _ReportTables:
+    """Tables of one response with exact amounts; counts the values from which rounding noise was removed."""
+
+    def __init__(self, client: LedgerClient, where: str) -> None:
+        self._scale = client.scale
+        self._as_decimals = client.amounts == "decimal"
+        self._where = where
+        self.noise_removed = 0
+
+    def exact(self, value: Decimal, field: str) -> Decimal:
+        try:
+            amount, had_noise = parse_amount(value, self._scale)
+        except AmountError as error:
+            raise ProtocolError(f"{self._where}: {field}: {error}") from None
+        self.noise_removed += had_noise
+        return amount
+
+    def table(
+        self, kind: type[Table], records: Sequence[msgspec.Struct], *, subject: str = "", **given: Sequence[Any]
+    ) -> pd.DataFrame:
+        """Table of wire records, whose fields have the names of its columns, except for those given.
+
+        The first column identifies a record in messages, after the `subject`.
+        """
+        columns = {name: given.get(name) or [getattr(one, name) for one in records] for name in kind.dtypes()}
+        ids = next(iter(columns.values()))
+        for name in kind.amount_columns():
+            columns[name] = [
+                None if value is None else self.exact(value, f"{name} of {subject}{record_id}")
+                for value, record_id in zip(columns[name], ids, strict=True)
+            ]
+        try:
+            return kind.from_columns(columns, self._scale, as_decimals=self._as_decimals)
+        except AmountError as error:
+            raise AmountError(f"{self._where}: {error}") from None

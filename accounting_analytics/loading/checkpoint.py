@@ -1,0 +1,280 @@
+"""Where the finished windows of a load are kept: in memory, or in the folder of a checkpoint.
+
+With a checkpoint a load that failed or was killed continues where it stopped. A window is one Parquet file whose
+metadata state its ledger and days. It appears under its name, which is its digest, only when it is complete and on
+disk, so there is no other state that could disagree with it. ``manifest.json`` binds the folder to one service,
+instance and request, and names the days that were read twice without a change, with the windows that this is true of.
+No file is named after an id.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
+
+from accounting_analytics.core.atomic_files import (
+    TEMPORARY_SUFFIX,
+    remove_temporary_files,
+    replace_file,
+    sync_folder,
+    write_durably,
+)
+from accounting_analytics.core.errors import CheckpointError
+from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.core.periods import Period
+from accounting_analytics.loading.windows import FinishedWindow, Window, WindowCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from accounting_analytics.loading.request import LoadRequest
+
+MANIFEST = "manifest.json"
+_LOCK = ".lock"
+_METADATA_KEY = b"accounting_analytics.window"
+_ROWS_PER_GROUP = 1000
+
+
+class WindowStore:
+    """The finished windows of a load, as a context manager: in memory, where nothing survives the load.
+
+    Attributes
+    ----------
+    windows : list of FinishedWindow
+        All that are finished, those of an earlier load first.
+    """
+
+    def __init__(self) -> None:
+        self.windows: list[FinishedWindow] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing to close."""
+
+    def save(self, finished: FinishedWindow) -> FinishedWindow:
+        """Save a window whose lines are in memory; when this returns it is as safe as the store can make it."""
+        self.windows.append(finished)
+        return finished
+
+    def discard(self, stale: Iterable[FinishedWindow]) -> None:
+        """Remove windows that turned out to be stale."""
+        for one in stale:
+            self.windows.remove(one)
+
+    def is_verified(self, days: Period) -> bool:  # noqa: ARG002 (for stores that survive a load)
+        """Whether :meth:`mark_verified` was called for these days and exactly these windows."""
+        return False
+
+    def mark_verified(self, days: Period) -> None:
+        """Note the days whose lines in these windows are those of one moment."""
+
+    def recovery_hint(self, *, may_succeed: bool) -> str:
+        """Which lines are safe after a failure, and how to continue if another load may succeed, for a message."""
+        advice = ": load again (a load with checkpoint=... continues where it failed)" if may_succeed else ""
+        return f"nothing was kept{advice}"
+
+
+class _Verified(msgspec.Struct, frozen=True):
+    """Days that were read twice without a change, and the names of all windows then."""
+
+    start_date: dt.date
+    end_date: dt.date
+    windows: list[str]
+
+
+class _Manifest(msgspec.Struct):
+    """What a checkpoint belongs to."""
+
+    load: dict[str, Any]
+    verified: _Verified | None = None
+
+
+class _WindowMetadata(msgspec.Struct):
+    """What the file of a window states, beside its lines."""
+
+    ledger_id: str
+    start_date: dt.date
+    end_date: dt.date
+    read_at: dt.datetime
+    counts: WindowCounts
+
+
+class Checkpoint(WindowStore):
+    """A folder with the finished windows of one request, used by one load at a time.
+
+    The folder is created if it does not exist; an existing one must be empty or a checkpoint of the same request. A
+    temporary one is deleted after the load, so its windows need not survive a crash.
+    """
+
+    def __init__(self, folder: Path, request: LoadRequest, *, temporary: bool = False) -> None:
+        super().__init__()
+        self.folder = folder
+        self._time_zone = request.period.time_zone
+        self._is_durable = not temporary
+        self._manifest = _Manifest(request.as_json() | {"ledger_ids": sorted(request.ledger_ids)})
+        self._lock = FileLock(self.folder / _LOCK, timeout=0)
+
+    def __enter__(self) -> Self:
+        with self._usable():
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._require_no_other_files()
+            try:
+                self._lock.acquire()
+            except Timeout:
+                raise CheckpointError(
+                    f"another load is using the checkpoint {self.folder}; wait for it, or give this load its own folder"
+                ) from None
+            try:
+                self._bind()
+                self._find_windows()
+            except BaseException:  # also when interrupted: the checkpoint must not stay locked
+                self._lock.release()
+                raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+    def save(self, finished: FinishedWindow) -> FinishedWindow:
+        """Write a window; when this returns, it survives a power cut."""
+        days = finished.window.period
+        metadata = _WindowMetadata(
+            ledger_id=finished.window.ledger_id,
+            start_date=days.start_date,
+            end_date=days.end_date,
+            read_at=finished.read_at,
+            counts=finished.counts,
+        )
+        buffer = pa.BufferOutputStream()
+        table = finished.read_table().replace_schema_metadata({_METADATA_KEY: msgspec.json.encode(metadata)})
+        pq.write_table(table, buffer, compression="zstd", compression_level=1, row_group_size=_ROWS_PER_GROUP)
+        content = buffer.getvalue()
+        path = self.folder / _name(content)
+        with self._usable():
+            replace_file(path, lambda file: file.write(content), sync=self._is_durable, remove_leftovers=False)
+            if self._is_durable:
+                sync_folder(self.folder)
+        return super().save(replace(finished, read_table=partial(self._read_table, path), path=path))
+
+    def discard(self, stale: Iterable[FinishedWindow]) -> None:
+        """Delete windows that turned out to be stale."""
+        for one in stale:
+            super().discard([one])
+            if one.path is not None:
+                with self._usable():
+                    one.path.unlink()
+        with self._usable():
+            sync_folder(self.folder)
+
+    def is_verified(self, days: Period) -> bool:
+        """Whether the days were read twice without a change, and the windows are still the same."""
+        verified = self._manifest.verified
+        if verified is None or verified.windows != self._window_names():
+            return False
+        return Period(verified.start_date, verified.end_date, self._time_zone).covers(days)
+
+    def mark_verified(self, days: Period) -> None:
+        """Write the days that were read twice without a change, for the windows as they are."""
+        self._manifest.verified = _Verified(days.start_date, days.end_date, self._window_names())
+        self._write_manifest()
+
+    def recovery_hint(self, *, may_succeed: bool) -> str:
+        """Which windows are safe on disk and how to continue, for a message."""
+        lines = sum(one.counts.lines for one in self.windows)
+        when = "" if may_succeed else "once the cause is removed, "
+        return (
+            f"{count_of(len(self.windows), 'finished window')} with {lines:,} lines safe in {self.folder}: {when}call "
+            "again with the same arguments to continue from there"
+        )
+
+    def _window_names(self) -> list[str]:
+        return sorted(one.path.name for one in self.windows if one.path is not None)
+
+    def _require_no_other_files(self) -> None:
+        """Refuse a folder with files that are not a checkpoint's; an unfinished manifest is one's."""
+        names = {path.name for path in self.folder.iterdir() if path.suffix != TEMPORARY_SUFFIX}
+        if MANIFEST not in names and names - {_LOCK}:
+            raise CheckpointError(
+                f"{self.folder} contains files but no checkpoint; name a new or empty folder, nothing was changed"
+            )
+
+    def _bind(self) -> None:
+        """Bind a new folder to the request, or check that an existing one is bound to it."""
+        path = self.folder / MANIFEST
+        remove_temporary_files(path)
+        if not path.exists():
+            self._write_manifest()
+            return
+        try:
+            found = msgspec.json.decode(path.read_bytes(), type=_Manifest)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise CheckpointError(f"{path} is damaged; delete the folder {self.folder} and load again") from None
+        different = [name for name, value in self._manifest.load.items() if found.load.get(name) != value]
+        if different:
+            name, *others = different
+            also = f" (also different: {', '.join(others)})" if others else ""
+            raise CheckpointError(
+                f"the checkpoint {self.folder} belongs to another load: its {name} is {quote(found.load.get(name))}, "
+                f"not {quote(self._manifest.load[name])}{also}; give the same arguments as then, or another folder "
+                "(or delete this one); nothing was changed"
+            )
+        self._manifest = found
+
+    def _write_manifest(self) -> None:
+        text = msgspec.json.format(msgspec.json.encode(self._manifest))
+        with self._usable():
+            write_durably(self.folder / MANIFEST, lambda file: file.write(text))
+
+    def _find_windows(self) -> None:
+        for leftover in self.folder.glob(f"window-*{TEMPORARY_SUFFIX}"):
+            leftover.unlink()
+        for path in sorted(self.folder.glob("window-*.parquet")):
+            found = pq.read_metadata(pa.BufferReader(self._read_content(path))).metadata
+            stated = msgspec.json.decode(found[_METADATA_KEY], type=_WindowMetadata)
+            window = Window(stated.ledger_id, Period(stated.start_date, stated.end_date, self._time_zone))
+            read_table = partial(self._read_table, path)
+            self.windows.append(FinishedWindow(window, stated.counts, stated.read_at, read_table, path))
+
+    def _read_table(self, path: Path) -> pa.Table:
+        content = pa.BufferReader(self._read_content(path))
+        return pq.ParquetFile(content).read(use_threads=False).replace_schema_metadata(None)
+
+    def _read_content(self, path: Path) -> bytes:
+        """Bytes of a window, checked against its name: a Parquet reader may crash on damaged files."""
+        with self._usable():
+            content = path.read_bytes()
+        if path.name != _name(content):
+            raise CheckpointError(
+                f"{path} is not part of this load: it is truncated or was modified; delete that file and call again: "
+                "only its days are read again"
+            )
+        return content
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        """Name the folder where the disk refuses something, and what is safe."""
+        try:
+            yield
+        except OSError as error:
+            safe = self.recovery_hint(may_succeed=True)
+            advice = safe if self.windows else "no request was sent, give another folder"
+            raise CheckpointError(
+                f"the checkpoint {self.folder} cannot be used ({error.strerror or error}); {advice}"
+            ) from error
+
+
+def _name(content: bytes | pa.Buffer) -> str:
+    """File name of a window."""
+    return f"window-{hashlib.blake2b(content, digest_size=16).hexdigest()}.parquet"

@@ -1,0 +1,539 @@
+"""The chart of accounts, found by following references: the service has no operation that lists ledgers.
+
+The balances of a cash flow report name the ledgers that report cash flow, the flows of each year name categories, the
+lines of entries without cash name opposing ledgers, and nested ledgers name parents. All days of the books are read,
+whatever the period: which ledgers are known never depends on it. A set of ledgers that are used only with each other
+cannot be found; ``attrs["notes"]`` states that.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import pandas as pd
+
+from accounting_analytics.client import records as wire
+from accounting_analytics.client.ledger_client import MAX_LIMIT
+from accounting_analytics.client.paging import restart_on_expired_token
+from accounting_analytics.client.records import flattened
+from accounting_analytics.core.chart_of_accounts import Hierarchy, RequiredLedger, display_order, required_ledger
+from accounting_analytics.core.errors import (
+    ExpiredPageTokenError,
+    InputError,
+    InvalidRequestError,
+    NotFoundError,
+    ProtocolError,
+)
+from accounting_analytics.core.load_metadata import DayRange, Discovery, subtract_days
+from accounting_analytics.core.messages import count_of, join_ids, quote
+from accounting_analytics.core.periods import LOCALTIME, Period, as_utc, local_date, zone
+from accounting_analytics.core.progress import progress_bar, show_notice
+from accounting_analytics.core.schemas import Ledgers
+from accounting_analytics.loading.parallel import DEFAULT_IN_FLIGHT, check_in_flight, run_in_parallel
+from accounting_analytics.loading.request import requested_days
+from accounting_analytics.reports.local_books import LocalBooks, days_of_books, refuse_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.core.periods import DateLike, ZoneLike
+
+_WITH_PARENTS = ("ledger", "ledger.parent", "ledger.parent.parent", "opposing_ledger_ids")
+_WITHOUT_PARENTS = ("ledger", "opposing_ledger_ids")
+_DAY = dt.timedelta(days=1)
+_HALVINGS = 14
+"""Requests that find the first or last day that a service accepts; 2**14 days are 44 years."""
+_ATTEMPTS = 6
+_LIMIT = 200
+"""Few enough for a small response with nested ledgers, enough for all lines of most categories."""
+_MANY_REQUESTS = 100
+"""More requests than these are announced."""
+_GIVEN_PARENTS = "given parents"
+
+
+def discover_ledgers(
+    client: LedgerClient | LocalBooks,
+    start_date: DateLike,
+    end_date: DateLike,
+    *,
+    time_zone: ZoneLike | None = None,
+    parents: Mapping[str, str | None] | None = None,
+    inflow_ledger_id: str | None = None,
+    outflow_ledger_id: str | None = None,
+    transfers_ledger_id: str | None = None,
+    opening_balance_ledger_id: str | None = None,
+    in_flight: int = DEFAULT_IN_FLIGHT,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Discover the ledgers that are used in the books, on any day.
+
+    Parameters
+    ----------
+    client : LedgerClient or Books
+        The service, or local books, which return the ledgers of their chart of accounts.
+    start_date, end_date : date-like
+        Days that the service accepts, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a
+        time zone, or periods of pandas (the first day of the one, the last of the other). The ledgers are those of all
+        days; where the service refuses the earliest or latest days, the search for those that it accepts starts here.
+    time_zone : str or ZoneInfo, optional
+        Zone that days are counted in; by default the client's, else UTC, which is then noted.
+    parents : mapping, optional
+        Ledger id to parent id (None for a root), where the service does not show parents.
+    inflow_ledger_id, outflow_ledger_id, transfers_ledger_id, opening_balance_ledger_id : str, optional
+        The required ledger of that role, where it cannot be recognised.
+    in_flight : int
+        Requests in parallel at most.
+    progress : bool, optional
+        Show a progress bar; None shows one in a terminal or an interactive notebook.
+
+    Returns
+    -------
+    DataFrame
+        :class:`~accounting_analytics.schemas.Ledgers`, ordered by (sort_code, id). ``found_by`` states how each was
+        found, ``parent_known`` whether its parent is certain, ``attrs["discovery"]`` of which days the entries were
+        followed, ``attrs["notes"]`` what cannot be found, ``attrs["required"]`` which ledger has which of the four
+        required roles.
+
+    Raises
+    ------
+    ServiceError
+        The service failed.
+    HierarchyError
+        The parents form a cycle.
+    InputError
+        A ledger of `parents` does not exist, or an option has no effect on local books.
+    """
+    if isinstance(client, LocalBooks):
+        days_of_books(client, start_date, end_date, time_zone)
+        refuse_options(
+            parents=parents,
+            inflow_ledger_id=inflow_ledger_id,
+            outflow_ledger_id=outflow_ledger_id,
+            transfers_ledger_id=transfers_ledger_id,
+            opening_balance_ledger_id=opening_balance_ledger_id,
+        )
+        return client.ledgers()
+    period, zone_notes = requested_days(client, start_date, end_date, time_zone)
+    check_in_flight(in_flight)
+    roles = {
+        RequiredLedger.UNCATEGORIZED_INFLOW: inflow_ledger_id,
+        RequiredLedger.UNCATEGORIZED_OUTFLOW: outflow_ledger_id,
+        RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: transfers_ledger_id,
+        RequiredLedger.OPENING_BALANCE: opening_balance_ledger_id,
+    }
+    zone_of_days = "UTC" if period.time_zone == LOCALTIME else period.time_zone  # all days are the same in every zone
+    search = _LedgerSearch(client, zone_of_days, in_flight)
+    search.read_report(period.end_date, period.end_date)
+    search.find_accepted_days(period)
+    for ledger_id in (*(parents or {}), *filter(None, (parents or {}).values())):
+        search.add(ledger_id, _GIVEN_PARENTS)
+    given = {role: ledger_id for role, ledger_id in roles.items() if ledger_id is not None}
+    for role, ledger_id in given.items():
+        search.add(ledger_id, f"given as {role}")
+    with progress_bar(progress, desc="ledgers", unit=" ledgers") as bar:
+        while search.unprobed:
+            bar.update(search.probe_new())
+    ledgers = search.frame(parents or {}, given)
+    ledgers.attrs["notes"] = (*ledgers.attrs["notes"], *zone_notes)
+    return ledgers
+
+
+def refresh_ledgers(
+    client: LedgerClient,
+    known: pd.DataFrame,
+    days: Period,
+    *,
+    new_ids: Iterable[str] = (),
+    parents: Mapping[str, str | None] | None = None,
+    since_first_line: bool = False,
+) -> pd.DataFrame:
+    """Read the fields of known ledgers again, one line of each, and discover those with new ids.
+
+    What no line shows stays as it was known. With `since_first_line` it is their first line of any day, which the
+    first day of ``attrs["discovery"]`` then includes.
+    """
+    discovery = Discovery.stated(known) or Discovery(len(known), None, days)
+    accepted = Period(discovery.accepted.start_date, max(discovery.accepted.end_date, days.end_date), days.time_zone)
+    days_of_known = Period(accepted.start_date, days.end_date, days.time_zone) if since_first_line else days
+    search = _LedgerSearch(client, days.time_zone, DEFAULT_IN_FLIGHT, frozenset(known["id"]), days_of_known)
+    search.days, search.first_day = accepted, discovery.first_day
+    rows = known.to_dict("records")
+    for row in rows:
+        search.add(
+            row["id"], row["found_by"], name=row["name"], sort_code=row["sort_code"], cash=row["report_cash_flow"]
+        )
+    for ledger_id in (*new_ids, *(parents or {}), *filter(None, (parents or {}).values())):
+        search.add(ledger_id, "a line or a report")
+    while search.unprobed:
+        search.probe_new()
+    for row in rows:
+        _keep_fields(search.found[row["id"]], row)
+    return search.frame(parents or {}, {RequiredLedger(role): one for role, one in known.attrs["required"].items()})
+
+
+def _keep_fields(ledger: _FoundLedger, row: Mapping[Any, Any]) -> None:
+    """Keep the known fields of a ledger that no line shows, such as one with lines before the days only."""
+    if ledger.fields is None and pd.notna(row["debit_credit"]):
+        names = (name for name in wire.Ledger.__struct_fields__ if pd.notna(row.get(name)))
+        ledger.fields = wire.Ledger(**{name: row[name] for name in names if name != "parent_id"})
+    if not ledger.parent_known and row["parent_known"]:
+        ledger.parent_id = row["parent_id"] if pd.notna(row["parent_id"]) else None
+        ledger.parent_known = True
+
+
+@dataclass
+class _FoundLedger:
+    """What is known of a ledger so far: what named it, and the fields that a line of it shows."""
+
+    id: str
+    found_by: str
+    name: str | None = None
+    sort_code: str | None = None
+    cash: bool | None = None
+    fields: wire.Ledger | None = None
+    parent_id: str | None = None
+    parent_known: bool = False
+
+    @property
+    def is_cash(self) -> bool:
+        """Whether it reports cash flow, as balances of a report or its own fields state."""
+        return bool(self.cash or (self.fields is not None and self.fields.report_cash_flow))
+
+
+class _Probe(NamedTuple):
+    """The first lines of a ledger, which of most ledgers are all of them."""
+
+    ledger: _FoundLedger
+    lines: list[wire.LineEntry]
+    has_all_lines: bool
+
+    def lines_a_day(self) -> float:
+        """How many lines there are on each day of these lines."""
+        instants = [as_utc(line.datetime) for line in self.lines]
+        return len(instants) / max((max(instants) - min(instants)) / _DAY, 1)
+
+
+class _LedgerSearch:
+    """Ledgers found so far; each is probed once, and all new ones in parallel; of those that are known, one line.
+
+    Parameters
+    ----------
+    client : LedgerClient
+        The service.
+    time_zone : str
+        Zone that days are counted in.
+    in_flight : int
+        Requests in parallel at most.
+    known : set of str
+        Ledgers that were found earlier, of which one line is read.
+    days_of_known : Period, optional
+        Days of these lines.
+
+    Attributes
+    ----------
+    days : Period
+        The days that the service accepts: all, unless it refuses some.
+    first_day, last_day : date or None
+        The earliest and the latest day of a line that was read.
+    """
+
+    def __init__(
+        self,
+        client: LedgerClient,
+        time_zone: str,
+        in_flight: int,
+        known: frozenset[str] = frozenset(),
+        days_of_known: Period | None = None,
+    ) -> None:
+        self._client = client
+        self._zone = zone(time_zone)
+        self._in_flight = in_flight
+        self._known = known
+        self._expand: tuple[str, ...] = _WITH_PARENTS
+        self._years_read: list[DayRange] = []
+        self.days = Period(dt.date.min, dt.date.max, time_zone)
+        self._days_of_known = days_of_known or self.days
+        self.first_day: dt.date | None = None
+        self.last_day: dt.date | None = None
+        self.found: dict[str, _FoundLedger] = {}
+        self.unprobed: list[_FoundLedger] = []
+
+    def add(self, ledger_id: str, found_by: str, **known: Any) -> _FoundLedger:  # noqa: ANN401 (fields of _FoundLedger)
+        """Add a ledger unless it was found before; `known` fills fields that are not known yet."""
+        ledger = self.found.get(ledger_id)
+        if ledger is None:
+            ledger = self.found[ledger_id] = _FoundLedger(ledger_id, found_by)
+            self.unprobed.append(ledger)
+        for name, value in known.items():
+            if getattr(ledger, name) is None:
+                setattr(ledger, name, value)
+        return ledger
+
+    def read_report(self, first: dt.date, last: dt.date) -> None:
+        """Read the report of some days, and add the ledgers that report cash flow and the categories that it names."""
+        report = self._client.retrieve_cash_flow_report(first, last, time_zone=self.days.time_zone)
+        for one in (*flattened(report.starting_balances), *flattened(report.ending_balances)):
+            self.add(one.ledger_id, "cash balance", name=one.ledger_name, sort_code=one.sort_code, cash=True)
+        for flow in flattened(report.cash_flow_ledgers):
+            self.add(flow.ledger_id, "cash flow", name=flow.name)
+            self._note_lines(flow.lines)
+
+    def find_accepted_days(self, asked: Period) -> None:
+        """Find out which days the service accepts, where it refuses some: those asked for are accepted."""
+        first, last = self.days.start_date, self.days.end_date
+        if self.found and not self._accepts(first, last):
+            first = _last_accepted(asked.start_date, first, lambda day: self._accepts(day, asked.end_date))
+            last = _last_accepted(asked.end_date, last, lambda day: self._accepts(asked.start_date, day))
+            self.days = Period(first, last, self.days.time_zone)
+
+    def _accepts(self, first: dt.date, last: dt.date) -> bool:
+        """Whether the service accepts a query of some days."""
+        try:
+            self._client.list_line_entries(next(iter(self.found)), first, last, time_zone=self.days.time_zone, limit=1)
+        except InvalidRequestError:
+            return False
+        return True
+
+    def probe_new(self) -> int:
+        """Probe all new ledgers in parallel, and follow what their lines name; return how many ledgers there were."""
+        ledgers, self.unprobed = self.unprobed, []
+        probes = sorted(
+            run_in_parallel(self._probe, ledgers, threads=self._in_flight),
+            key=lambda one: one.ledger.id,  # the same order, whatever found them
+        )
+        for one in probes:
+            self._note_lines(one.lines)
+            if one.lines and one.lines[0].ledger is not None:
+                self._set_fields(one.ledger, one.lines[0].ledger)
+        opposing = {one.ledger.id: _opposing_ids(one.lines) for one in probes if one.ledger.id not in self._known}
+        cash = [one for one in probes if one.ledger.id in opposing and one.ledger.is_cash]
+        for one in cash:
+            self._read_reports_of_years(one)
+        all_named = all(opposing[one.ledger.id] <= self.found.keys() for one in cash)
+        longer = [one for one in probes if not one.has_all_lines and not (one.ledger.is_cash and all_named)]
+        self._announce(longer)
+        for ledger_id, opposing_ids, first_and_last in run_in_parallel(
+            self._read_rest, longer, threads=self._in_flight
+        ):
+            opposing[ledger_id] |= opposing_ids
+            self._note_lines(first_and_last)
+        for ledger_id, opposing_ids in opposing.items():
+            for opposing_id in sorted(opposing_ids):
+                self.add(opposing_id, f"opposing ledger of {self.found[ledger_id].name or ledger_id}")
+        return len(ledgers)
+
+    def _day(self, line: wire.LineEntry) -> dt.date:
+        return local_date(as_utc(line.datetime), self._zone)
+
+    def _note_lines(self, lines: Iterable[wire.LineEntry | wire.CashFlowLine]) -> None:
+        """Extend the days that have lines."""
+        instants = [as_utc(line.datetime) for line in lines]
+        if instants:
+            first, last = (local_date(instant, self._zone) for instant in (min(instants), max(instants)))
+            self.first_day = min(first, self.first_day or first)
+            self.last_day = max(last, self.last_day or last)
+
+    def _probe(self, ledger: _FoundLedger) -> _Probe:
+        """Read the first page of a ledger, or one line of one that is known."""
+        is_known = ledger.id in self._known
+        days, limit = (self._days_of_known, 1) if is_known else (self.days, _LIMIT)
+        try:
+            page = self._first_page(ledger.id, days, limit)
+        except NotFoundError:
+            if ledger.found_by != _GIVEN_PARENTS:
+                raise
+            raise InputError(
+                f"parents: ledger {quote(ledger.id)} does not exist in this instance; correct its id"
+            ) from None
+        return _Probe(ledger, page.records, is_known or page.next_page_token is None)
+
+    def _first_page(self, ledger_id: str, days: Period, limit: int) -> wire.LineEntryPage:
+        """First page that has lines, or the last page."""
+
+        def read(expand: tuple[str, ...]) -> wire.LineEntryPage:
+            pages = self._client.iter_line_entry_pages(
+                ledger_id, days.start_date, days.end_date, time_zone=days.time_zone, expand=expand, limit=limit
+            )
+            return next(page for page in pages if page.records or page.next_page_token is None)
+
+        expand = self._expand
+        try:
+            return restart_on_expired_token(lambda: read(expand), attempts=_ATTEMPTS)
+        except InvalidRequestError as error:
+            if expand == _WITHOUT_PARENTS or isinstance(error, ExpiredPageTokenError):
+                raise
+        self._expand = _WITHOUT_PARENTS  # this service shows no parents, or refuses the request for another reason
+        return restart_on_expired_token(lambda: read(_WITHOUT_PARENTS), attempts=_ATTEMPTS)
+
+    def _read_reports_of_years(self, probe: _Probe) -> None:
+        """Read the reports of all years in which a cash ledger has lines, one at a time: they are large.
+
+        A longer ledger takes one request for each year, whatever the order of its lines, and one for each gap.
+        """
+        for line in probe.lines:
+            self._read_year(line)
+        all_days = [] if probe.has_all_lines else [DayRange.of_period(self.days)]
+        unread = subtract_days(all_days, self._years_read)
+        while unread:
+            days = unread.pop()
+            lines = self._client.iter_line_entries(probe.ledger.id, *days, time_zone=self.days.time_zone, limit=1)
+            for line in itertools.islice(lines, 1):
+                if not days.first <= self._day(line) <= days.last:
+                    raise ProtocolError(
+                        f"list line entries of ledger {quote(probe.ledger.id)}, {days.first} to {days.last}: line "
+                        f"{quote(line.id)} of {self._day(line)} is outside these days; nothing was loaded"
+                    )
+                unread += subtract_days([days], [self._read_year(line)])
+
+    def _read_year(self, line: wire.LineEntry) -> DayRange:
+        """Read the report of the year of a line, unless it was read."""
+        first, last = dt.date(self._day(line).year, 1, 1), dt.date(self._day(line).year, 12, 31)
+        days = DayRange(max(first, self.days.start_date), min(last, self.days.end_date))
+        if days not in self._years_read:
+            self._years_read.append(days)
+            self.read_report(*days)
+        return days
+
+    def _announce(self, probes: Iterable[_Probe]) -> None:
+        """Announce the requests for the lines after the first pages, where they are many."""
+        days = (self.last_day - self.first_day).days + 1 if self.first_day and self.last_day else 0
+        expected = sum(math.ceil(days * one.lines_a_day() / MAX_LIMIT) for one in probes)
+        if expected > _MANY_REQUESTS:
+            show_notice(
+                f"finding the ledgers takes up to {expected:,} requests, because the service has no list of them; "
+                "local books (sync) keep what was found, and read only what is new"
+            )
+
+    def _read_rest(self, probe: _Probe) -> tuple[str, set[str], list[wire.LineEntry]]:
+        """Read the lines without cash of a ledger, or all: their opposing ledgers, and the first and last of each page.
+
+        All are read where the reports do not name every opposing ledger of cash, or no line shows what the ledger is.
+        """
+        ledger = probe.ledger
+
+        def read() -> tuple[str, set[str], list[wire.LineEntry]]:
+            opposing: set[str] = set()
+            ends: list[wire.LineEntry] = []
+            for page in self._client.iter_line_entry_pages(
+                ledger.id,
+                self.days.start_date,
+                self.days.end_date,
+                time_zone=self.days.time_zone,
+                is_cashflow=None if ledger.is_cash or ledger.fields is None else False,
+                expand=("opposing_ledger_ids",),
+            ):
+                opposing |= _opposing_ids(page.records)
+                ends += [
+                    one(page.records, key=lambda line: as_utc(line.datetime)) for one in (min, max) if page.records
+                ]
+            return ledger.id, opposing, ends
+
+        return restart_on_expired_token(read, attempts=_ATTEMPTS)
+
+    def frame(self, parents: Mapping[str, str | None], given: Mapping[RequiredLedger, str]) -> pd.DataFrame:
+        """All ledgers found, as a validated table."""
+        for ledger_id, parent_id in parents.items():
+            self.found[ledger_id].parent_id = parent_id
+            self.found[ledger_id].parent_known = True
+        hierarchy = Hierarchy({ledger.id: ledger.parent_id for ledger in self.found.values()})
+        types: defaultdict[str, set[str]] = defaultdict(set)
+        roles: dict[RequiredLedger, str] = {}
+        ledgers = sorted(self.found.values(), key=lambda ledger: display_order(ledger.sort_code or "", ledger.id))
+        for ledger in ledgers:
+            if ledger.fields is not None:
+                types[hierarchy.root(ledger.id)].add(ledger.fields.type)
+                if role := _required_role(ledger.fields):
+                    roles[role] = ledger.id
+        roles |= given
+        dtypes = Ledgers.dtypes()
+        rows = [_row(ledger, types[hierarchy.root(ledger.id)], dtypes) for ledger in ledgers]
+        frame = Ledgers.require_valid(pd.DataFrame(rows, columns=list(dtypes)).astype(dtypes))
+        frame.attrs["required"] = {str(role): roles[role] for role in RequiredLedger if role in roles}
+        discovery = Discovery(len(frame), self.first_day, self.days)
+        discovery.attach(frame)
+        frame.attrs["notes"] = (discovery.claim(), *self._notes(roles))
+        return frame
+
+    def _set_fields(self, ledger: _FoundLedger, fields: wire.Ledger) -> None:
+        """Take over the fields of a nested ledger, and add its parent."""
+        ledger.fields, ledger.name, ledger.sort_code = fields, fields.name, fields.sort_code
+        if fields.parent_id is not msgspec.UNSET:
+            ledger.parent_id, ledger.parent_known = fields.parent_id, True
+        if fields.parent is msgspec.UNSET:
+            return
+        ledger.parent_known = True
+        if fields.parent is not None:
+            ledger.parent_id = fields.parent.id
+            parent = self.add(fields.parent.id, f"parent of {fields.name}")
+            if parent.fields is None or not parent.parent_known:
+                self._set_fields(parent, fields.parent)
+
+    def _notes(self, required: Mapping[RequiredLedger, str]) -> Iterator[str]:
+        unknown = [ledger.name or ledger.id for ledger in self.found.values() if not ledger.parent_known]
+        if unknown:
+            yield (
+                f"The parent of {count_of(len(unknown), 'ledger')} is unknown, so totals over them may be too; give it "
+                f"as parents= (--parents): {join_ids(unknown)}."
+            )
+        without_lines = [ledger.name or ledger.id for ledger in self.found.values() if ledger.fields is None]
+        if without_lines:
+            yield (
+                f"{count_of(len(without_lines), 'ledger has', 'ledgers have')} no line, so side and sub_type are "
+                f"unknown, and the type where the parents do not show it: {join_ids(without_lines)}."
+            )
+        unrecognised = [str(role) for role in RequiredLedger if role not in required]
+        if unrecognised:
+            yield (
+                f"These required ledgers have no line by which to recognise them: {', '.join(unrecognised)}; their ids "
+                "can be given."
+            )
+
+
+def _required_role(fields: wire.Ledger) -> RequiredLedger | None:
+    return required_ledger(is_required=fields.is_required, sub_type=fields.sub_type, debit_credit=fields.debit_credit)
+
+
+def _opposing_ids(lines: Iterable[wire.LineEntry]) -> set[str]:
+    """Ids of the opposing ledgers of some lines."""
+    return {ledger_id for line in lines for ledger_id in line.opposing_ledger_ids or ()}
+
+
+def _last_accepted(accepted: dt.date, end: dt.date, is_accepted: Callable[[dt.date], bool]) -> dt.date:
+    """Return the last day from an accepted one towards an end of the calendar that is accepted, found by halving."""
+    if is_accepted(end):
+        return end
+    day = _DAY if end > accepted else -_DAY
+    low, high = 0, 2**_HALVINGS
+    while high - low > 1:
+        middle = (low + high) // 2
+        if is_accepted(accepted + middle * day):
+            low = middle
+        else:
+            high = middle
+    return accepted + low * day
+
+
+def _row(ledger: _FoundLedger, types_of_tree: set[str], columns: Iterable[str]) -> dict[str, Any]:
+    """Columns of a ledger: its fields on the wire, None where they are not known, and what the search found.
+
+    A ledger without a line has the type of its tree: a parent and its child have the same type.
+    """
+    known = ledger.fields
+    return {name: getattr(known, name, None) for name in columns} | {
+        "id": ledger.id,
+        "name": ledger.name or ledger.id,
+        "type": known.type if known else min(types_of_tree) if len(types_of_tree) == 1 else None,
+        "report_cash_flow": known.report_cash_flow if known else bool(ledger.cash),
+        "parent_id": ledger.parent_id,
+        "sort_code": ledger.sort_code or "",
+        "created_at": known and known.created_at and as_utc(known.created_at),
+        "found_by": ledger.found_by,
+        "parent_known": ledger.parent_known,
+    }

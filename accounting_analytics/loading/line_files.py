@@ -1,0 +1,371 @@
+"""Line entries in files: a load written to one Parquet file, and CSV, Excel and Parquet files read as frames.
+
+A load is written from its windows on disk, sorted by (datetime, id). Files are read with ids as text and amounts exact.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
+
+from accounting_analytics.core.arguments import to_path
+from accounting_analytics.core.atomic_files import write_durably
+from accounting_analytics.core.column_conversion import (
+    BOOLEAN,
+    ExactColumn,
+    decimal_scale,
+    exact_amounts,
+    find_scale,
+    in_floats,
+    local_midnights,
+    parse_amounts,
+)
+from accounting_analytics.core.duckdb_settings import WITHOUT_EXTENSIONS, exact_name
+from accounting_analytics.core.errors import FrameError, InputError, with_context
+from accounting_analytics.core.load_metadata import noise_notes, stated_attrs, stated_scales, to_file_metadata
+from accounting_analytics.core.messages import count_of, fit_terminal, join_ids, shorten
+from accounting_analytics.core.periods import choose_zone
+from accounting_analytics.core.progress import LoadProgress
+from accounting_analytics.core.schemas import LineEntries
+from accounting_analytics.core.sheet_cells import cell_text
+from accounting_analytics.core.sheet_reader import ERRORS, read_workbook
+from accounting_analytics.loading.checkpoint import Checkpoint
+from accounting_analytics.loading.line_tables import line_schema, remove_repeats, with_local_dates
+from accounting_analytics.loading.load import load_windows
+from accounting_analytics.loading.request import LoadRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.core.periods import DateLike, ZoneLike
+    from accounting_analytics.loading.load import LoadedWindows
+    from accounting_analytics.loading.request import LoadOptions
+
+_ROWS_PER_BATCH = 1 << 15
+_LINES_PER_PART = 100_000
+_CONFIG = WITHOUT_EXTENSIONS | {"memory_limit": "200MB", "threads": 1}
+_BOOLEANS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, repr=False)
+class LoadedFile:
+    """A Parquet file of line entries.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    lines : int
+        Its rows.
+    notes : tuple of str
+        Values that were normalized.
+    load : dict
+        Metadata of the load, as in ``attrs["load"]`` of a frame and in the metadata of the file.
+    """
+
+    path: Path
+    lines: int
+    notes: tuple[str, ...]
+    load: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return fit_terminal("\n".join([self.summary(), *(f"Note: {note}" for note in self.notes)]))
+
+    def summary(self) -> str:
+        """One line: the file and its number of lines."""
+        return f"{self.lines:,} lines in {self.path}"
+
+
+def load_line_entries_to_parquet(
+    client: LedgerClient,
+    ledger_ids: Iterable[str],
+    start_date: DateLike,
+    end_date: DateLike,
+    path: str | Path,
+    *,
+    progress: bool | None = None,
+    **options: Unpack[LoadOptions],
+) -> LoadedFile:
+    """Load all line entries of some ledgers in a period into one Parquet file, ordered by (datetime, id).
+
+    Memory holds the windows in flight, not the books. The file appears when it is complete; its previous content stays
+    until then. The options are those of :func:`load_line_entries`.
+
+    Returns
+    -------
+    LoadedFile
+        Path, rows, notes.
+
+    Raises
+    ------
+    ServiceError
+        The service failed or broke its interface; no file was written.
+    ChangedWhileReadingError
+        Lines were added, removed or changed during the load.
+    CheckpointError
+        The checkpoint belongs to another load, is in use, is damaged, or cannot be written.
+    InputError
+        The file cannot be written.
+    """
+    request = LoadRequest.from_options(client, ledger_ids, start_date, end_date, **options)
+    target = to_path(path, "path")
+    with ExitStack() as stack:
+        folder = request.checkpoint or Path(stack.enter_context(_temporary_folder(target.parent)))
+        store = stack.enter_context(Checkpoint(folder, request, temporary=request.checkpoint is None))
+        bar = stack.enter_context(LoadProgress(progress, lambda: client.quota.remaining))
+        return _write_parquet(load_windows(request, store, bar), target)
+
+
+def _temporary_folder(parent: Path) -> TemporaryDirectory[str]:
+    """Folder beside a file that is written, deleted after the load."""
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        return TemporaryDirectory(prefix=".line-entries-", dir=parent, ignore_cleanup_errors=True)
+    except OSError as error:
+        raise InputError(f"{parent} cannot be written ({error.strerror or error}); no request was sent") from error
+
+
+def _write_parquet(loaded: LoadedWindows, path: Path) -> LoadedFile:
+    """Write all lines of a load, each once, ordered by (datetime, id); the file appears when it is complete."""
+    time_zone = loaded.request.period.time_zone
+    lines = line_schema(loaded.request.expand, loaded.request.scale)
+    written = repeats_removed = 0
+
+    def write(file: BinaryIO) -> None:
+        nonlocal written, repeats_removed
+        schema = with_local_dates(lines.empty_table(), time_zone).schema
+        with (
+            _sorted_lines(loaded, lines, path.parent) as (batches, repeats_removed),
+            pq.ParquetWriter(file, schema, compression="zstd", compression_level=1, store_schema=False) as writer,
+        ):
+            for batch in batches:
+                writer.write_table(with_local_dates(pa.Table.from_batches([batch]).cast(lines), time_zone))
+                written += batch.num_rows
+            metadata = loaded.metadata(written) | {"notes": loaded.notes(repeats_removed)}
+            writer.add_key_value_metadata(to_file_metadata(metadata))
+
+    try:
+        write_durably(path, write)
+    except (OSError, duckdb.Error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} cannot be written ({reason}); its previous content is unchanged") from error
+    return LoadedFile(path, written, loaded.notes(repeats_removed), loaded.metadata(written))
+
+
+@contextmanager
+def _sorted_lines(
+    loaded: LoadedWindows, schema: pa.Schema, folder: Path
+) -> Iterator[tuple[Iterable[pa.RecordBatch], int]]:
+    """Batches of lines in order, and how many repeats between windows were removed; DuckDB sorts them.
+
+    An id that two windows have with different content is refused before the first batch.
+    """
+    files = [exact_name(str(one.path)) for one in loaded.windows if one.path is not None and one.counts.lines]
+    if not files:
+        yield (), 0
+        return
+    with (
+        TemporaryDirectory(prefix=".line-entries-", dir=folder, ignore_cleanup_errors=True) as temporary,
+        duckdb.connect(config=_CONFIG | {"temp_directory": temporary}) as database,
+    ):
+        database.execute("set TimeZone = 'UTC'")
+        database.read_parquet(files).create_view("line")
+        repeated = database.sql("from line where id in (select id from line group by id having count(*) > 1)")
+        unique, repeats = remove_repeats(repeated.to_arrow_table().cast(schema))
+        database.register("repeated_line", unique)
+        query = "(from line anti join repeated_line using (id) union all from repeated_line)" if repeats else "line"
+        yield _in_order(database, query, sum(one.counts.lines for one in loaded.windows)), repeats
+
+
+def _in_order(database: duckdb.DuckDBPyConnection, query: str, count: int) -> Iterator[pa.RecordBatch]:
+    """Sort the lines in parts of so many that DuckDB can, one after the other."""
+    parts = math.ceil(count / _LINES_PER_PART)
+    shares = [part / parts for part in range(1, parts)]
+    bounds = database.sql(f"select approx_quantile(epoch_us(datetime), {shares}::float[])::bigint[] from line")  # noqa: S608 (our own numbers)
+    limits = bounds.fetchall()[0][0] if shares else []
+    for since, until in pairwise([None, *limits, None]):
+        conditions = [] if since is None else [f"datetime >= make_timestamptz({since})"]
+        conditions += [] if until is None else [f"datetime < make_timestamptz({until})"]
+        lines = database.sql(f"from {query} where {' and '.join(conditions or ['true'])} order by datetime, id")
+        yield from lines.to_arrow_reader(_ROWS_PER_BATCH)
+
+
+def read_line_entries(
+    path: str | Path,
+    *,
+    scale: int | None = None,
+    time_zone: ZoneLike | None = None,
+    expected_rows: int | None = None,
+) -> pd.DataFrame:
+    """Read line entries from a CSV, Excel or Parquet file, such as one that was saved from a frame.
+
+    Ids and other text stay text: ``00123`` keeps its zeros. Amounts that are text are read digit by digit, never as
+    floats. An instant without a zone is in UTC. An empty cell is null; in CSV, ``""`` is empty text.
+
+    A CSV file that was cut after a row reads like a whole one, unlike an Excel or Parquet file. Pass the number of rows
+    that were saved as `expected_rows`; without it a note says that the file is not known to be whole.
+
+    Parameters
+    ----------
+    path : str or Path
+        A ``.csv``, ``.xlsx`` or ``.parquet`` file with the columns of
+        :class:`~accounting_analytics.schemas.LineEntries`. Excel files need the extra ``excel``; the sheet
+        with these columns is read.
+    scale : int, optional
+        Fraction digits of the amounts; by default those that a Parquet file states, else 2.
+    time_zone : str or ZoneInfo, optional
+        Zone of the column ``local_date``; by default that column is as in the file.
+    expected_rows : int, optional
+        Number of line entries that the file must have, such as ``len(lines)`` when it was saved.
+
+    Returns
+    -------
+    DataFrame
+        :class:`~accounting_analytics.schemas.LineEntries` with float64 amounts. ``attrs["load"]`` holds the metadata of
+        the load, if a Parquet file has them; ``attrs["notes"]`` what was assumed or normalized.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or has another number of rows than `expected_rows`.
+    FrameError
+        A column is missing, unknown, or breaks a rule.
+    AmountError
+        An amount is not a whole number of minor units, or too large for float64.
+    """
+    file = to_path(path, "path")
+    read = _READERS.get(file.suffix.lower())
+    if read is None:
+        raise InputError(f"{file}: line entries are read from {', '.join(_READERS)} files; save them as one of these")
+    try:
+        frame = _in_floats(_counted(read(file), file, expected_rows), scale)
+        return LineEntries.checked(frame if time_zone is None else _with_local_dates(frame, time_zone))
+    except OSError as error:
+        raise InputError(f"{file} cannot be read ({error.strerror or error})") from None
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise InputError(f"{file} is damaged or another kind of file ({shorten(str(error))})") from None
+    except InputError as error:
+        raise with_context(error, f"file {file}") from None
+
+
+def _counted(frame: pd.DataFrame, file: Path, expected_rows: int | None) -> pd.DataFrame:
+    """Frame with the expected number of rows, and a note where a CSV file is not known to be whole."""
+    if expected_rows is not None and len(frame) != expected_rows:
+        raise InputError(
+            f"it has {count_of(len(frame), 'row')}, and expected_rows is {expected_rows:,}: it was cut or is another "
+            "file"
+        )
+    if file.suffix.lower() == ".csv" and expected_rows is None:
+        note = (
+            f"{file.name} is not known to be whole: a CSV file that was cut after a row reads like a whole one; pass "
+            "expected_rows=."
+        )
+        frame.attrs["notes"] = (*frame.attrs.get("notes", ()), note)
+    return frame
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    """Read every cell as text; an empty cell is null unless it is quoted."""
+    options = arrow_csv.ConvertOptions(
+        column_types=dict.fromkeys(LineEntries.dtypes(), pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    lines = arrow_csv.ParseOptions(newlines_in_values=True)
+    table = arrow_csv.read_csv(path, convert_options=options, parse_options=lines)
+    return _parse_cells(_to_pandas(table))
+
+
+def _read_excel(path: Path) -> pd.DataFrame:
+    """Read the cells of the sheet that has the columns: text, exact numbers, dates; null where empty or an error."""
+    sheet = read_workbook(path.read_bytes(), Path(path.name), LineEntries.dtypes(), read_only=True)
+    cells = pd.DataFrame([row.cells for row in sheet.rows], dtype=object)
+    cells = cells.mask(cells.isin(["", *ERRORS]), None).dropna(axis="columns", how="all")  # such as formatted cells
+    header = ["" if name is None else cell_text(name) for name in cells.iloc[0]] if len(cells) else []
+    if "" in header:
+        raise FrameError(f"column {header.index('') + 1} has cells, but no name in the first row; name it or clear it")
+    _require_each_once(header)
+    return _parse_cells(cells[1:].set_axis(header, axis="columns").dropna(how="all").reset_index(drop=True))
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    """Read a file of this package's loads, or of a frame, with what it states about the load."""
+    with path.open("rb") as file:
+        table = pq.read_table(file)
+    attrs = dict(stated_attrs(table))
+    frame = _to_pandas(table).reset_index(drop=True)
+    frame.attrs = attrs | {"notes": tuple(attrs.get("load", {}).get("notes", attrs.get("notes", ())))}
+    return frame
+
+
+_READERS = {".csv": _read_csv, ".xlsx": _read_excel, ".parquet": _read_parquet}
+
+
+def _to_pandas(table: pa.Table) -> pd.DataFrame:
+    """Pandas frame of a table, in which decimals stay Arrow decimals."""
+    _require_each_once(table.column_names)
+    frame: pd.DataFrame = table.to_pandas(
+        types_mapper=lambda kind: pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else None
+    )
+    return frame
+
+
+def _require_each_once(names: list[str]) -> None:
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise FrameError(f"column occurs more than once: {join_ids(repeated)}")
+
+
+def _parse_cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """Frame whose booleans are no longer text; other cells stay as they are."""
+    booleans = [name for name, dtype in LineEntries.dtypes().items() if name in frame and dtype == BOOLEAN]
+    texts = [name for name in booleans if pd.api.types.infer_dtype(frame[name], skipna=True) == "string"]
+    return frame.assign(**{name: _parse_booleans(frame[name]) for name in texts})
+
+
+def _parse_booleans(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Booleans of the words true and false, in any case; other words stay, and are refused with the column."""
+    words = column.str.lower()
+    known = words.isna() | words.isin(list(_BOOLEANS))
+    return words.map(_BOOLEANS).astype(BOOLEAN) if known.all() else column
+
+
+def _in_floats(frame: pd.DataFrame, scale: int | None) -> pd.DataFrame:
+    """Frame with amounts of one scale as floats; text is parsed digit by digit, not as a float."""
+    names = [name for name in LineEntries.amount_columns() if name in frame]
+    stated = [scale, *stated_scales(frame), *(decimal_scale(frame[name]) for name in names)]
+    found = find_scale(stated)
+    ids = frame["id"] if "id" in frame else frame.index.to_series(name="row")
+    exact = {name: _exact(frame[name], found.scale, ids) for name in names}
+    noise = noise_notes(sum(one.noise_removed for one in exact.values()))
+    floats = frame.assign(**{name: in_floats(one.column) for name, one in exact.items()})
+    floats.attrs = frame.attrs | {"scale": found.scale, "notes": (*frame.attrs.get("notes", ()), *found.notes, *noise)}
+    return floats
+
+
+def _exact(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> ExactColumn:
+    """Exact amounts of a column of text, or of numbers of any kind."""
+    is_text = pd.api.types.infer_dtype(column, skipna=True) == "string"
+    return (parse_amounts if is_text else exact_amounts)(column, scale, ids)
+
+
+def _with_local_dates(frame: pd.DataFrame, time_zone: ZoneLike) -> pd.DataFrame:
+    """Frame with the local date of each line in a zone."""
+    chosen = choose_zone(time_zone)
+    lines = LineEntries.checked(frame.drop(columns="local_date", errors="ignore"))
+    lines["local_date"] = local_midnights(lines["datetime"], chosen.name)
+    lines.attrs["notes"] = (*lines.attrs["notes"], *chosen.notes)
+    return lines

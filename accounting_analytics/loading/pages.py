@@ -1,0 +1,325 @@
+"""Pages of line entries as Arrow tables: ordinary pages by Arrow's JSON reader, all others by wire records.
+
+Arrow's JSON reader parses a page with a schema made from the wire records, many times faster than Python objects are
+built, and without the interpreter's lock. It refuses repeated and unknown names, other types, and amounts that do not
+fit the scale; what it would accept by mistake is checked here. Where there is any doubt the strict decoder reads the
+page, or refuses it naming page, line and field.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json
+from msgspec import inspect
+
+from accounting_analytics.client.records import LineEntry, LineEntryPage
+from accounting_analytics.client.strict_json import (
+    NotJSONError,
+    NotTheInterfaceError,
+    decode,
+    has_lone_surrogate,
+    other_text_of,
+)
+from accounting_analytics.core.column_conversion import LIST_SEPARATOR, SEPARATOR_IN_NAME
+from accounting_analytics.core.errors import AmountError, ProtocolError
+from accounting_analytics.core.money import ParsedAmount, arrow_type, parse_amount
+from accounting_analytics.core.periods import as_utc
+from accounting_analytics.loading.line_tables import INSTANT, TEXT, line_schema, requested_columns
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Iterable
+    from concurrent.futures import ThreadPoolExecutor
+    from decimal import Decimal
+
+DECODING_THREADS = min(os.cpu_count() or 1, 4)
+"""Pages decoded in parallel: few, because Arrow keeps memory for each thread."""
+_MAX_BYTES = 1 << 26
+_LINE = inspect.type_info(LineEntry)
+_NOT_READ = frozenset({"ledger"})
+"""Not decoded: they have no column, and are recursive: a ledger nests its parents."""
+_ORDINARY_INSTANT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?$"
+_OFFSET = r"(Z|[+-][0-9]{2}:[0-9]{2})$"
+_SIDES = pa.array(["debit", "credit"])
+_OTHER_AMOUNT = other_text_of(["amount"])
+_ESCAPE_IN_NAME = re.compile(rb'\\.[^"\\]*"[ \t\r\n]*:', re.DOTALL)
+
+
+class DecodedPage(NamedTuple):
+    """A page of line entries, with counts of amounts that had rounding noise and of characters that were replaced."""
+
+    table: pa.Table
+    next_page_token: str | None
+    noise_removed: int = 0
+    characters_replaced: int = 0
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids of the lines."""
+        ids: list[str] = self.table["id"].to_pylist()
+        return ids
+
+
+def read_page(
+    request_json: Callable[[], bytes],
+    request_records: Callable[[], LineEntryPage],
+    where: str,
+    *,
+    threads: ThreadPoolExecutor,
+    ledger_id: str,
+    expand: frozenset[str],
+    scale: int,
+) -> DecodedPage:
+    """Request a page and decode it on one of few threads; a damaged or wrong one is requested again as records."""
+    content = request_json()
+    page = threads.submit(decode_fast, content, ledger_id=ledger_id, expand=expand, scale=scale).result()
+    if page is not None:
+        return page
+    try:
+        records = decode(content, LineEntryPage)
+    except (NotJSONError, NotTheInterfaceError):
+        records = request_records()
+    return decode_strictly(records, where, ledger_id=ledger_id, expand=expand, scale=scale)
+
+
+class _UndecodedPage(msgspec.Struct):
+    """A page whose records are JSON that is not decoded."""
+
+    records: msgspec.Raw
+    next_page_token: str | None
+    prev_page_token: str | None
+
+
+# msgspec learns a type when it first decodes it; two threads that do so in parallel crash the interpreter
+_PAGE = msgspec.json.Decoder(_UndecodedPage)
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+
+
+class _Fallback(Exception):  # noqa: N818 (not an error: the strict decoder takes over)
+    """The page is not supported by the fast decoder."""
+
+
+def decode_fast(content: bytes, *, ledger_id: str, expand: frozenset[str], scale: int) -> DecodedPage | None:
+    """Decode a page, or return None where anything about it is not ordinary."""
+    try:
+        token = _read_token(content)
+        records = _read_records(content, scale)
+        return DecodedPage(_make_table(records, ledger_id, expand, scale), token)
+    except (_Fallback, pa.ArrowException):
+        return None
+
+
+def _read_token(content: bytes) -> str | None:
+    """Token of the next page; the rest is checked to be one JSON object, because Arrow may crash on anything else."""
+    try:
+        page = _PAGE.decode(content)
+        content.isascii() or content.decode()
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise _Fallback from None
+    _require(len(content) <= _MAX_BYTES and not has_lone_surrogate(content))
+    return page.next_page_token
+
+
+def _read_records(content: bytes, scale: int) -> pa.StructArray:
+    """Parse the records of a page with Arrow."""
+    _require(_OTHER_AMOUNT.search(content) is None)
+    _require(b"\\" not in content or _ESCAPE_IN_NAME.search(content) is None)
+    page = pa.json.read_json(
+        pa.BufferReader(content),
+        read_options=pa.json.ReadOptions(use_threads=False, block_size=len(content) + 1),
+        parse_options=_parse_options(scale),
+    )
+    _require(page.num_rows == 1 and not page["records"].null_count)
+    return page["records"].chunk(0).flatten()
+
+
+@cache
+def _parse_options(scale: int) -> pyarrow.json.ParseOptions:
+    """Options with the schema of a page."""
+    line = _arrow_type(_LINE, scale)
+    page = {"records": pa.list_(line), "next_page_token": TEXT, "prev_page_token": TEXT}
+    return pa.json.ParseOptions(
+        explicit_schema=pa.schema(page), newlines_in_values=True, unexpected_field_behavior="error"
+    )
+
+
+def _arrow_type(kind: inspect.Type, scale: int) -> pa.DataType:
+    """Arrow type of a wire type; instants are read as text."""
+    match _without_none(kind):
+        case inspect.StructType(fields=fields):
+            return pa.struct({one.name: _arrow_type(one.type, scale) for one in fields if one.name not in _NOT_READ})
+        case inspect.ListType(item_type=item):
+            return pa.list_(_arrow_type(item, scale))
+        case inspect.DecimalType():
+            return arrow_type(scale)
+        case inspect.BoolType():
+            return pa.bool_()
+        case _:
+            return TEXT
+
+
+def _without_none(kind: inspect.Type) -> inspect.Type:
+    if not isinstance(kind, inspect.UnionType):
+        return kind
+    return next(one for one in kind.types if not isinstance(one, inspect.NoneType))
+
+
+def _make_table(records: pa.StructArray, ledger_id: str, expand: frozenset[str], scale: int) -> pa.Table:
+    """Table of the lines, after the checks that the schema cannot state."""
+    _require(not records.null_count)
+    instants: dict[str, pa.StringArray] = {}
+    fields = _read_fields(records, _LINE, instants)
+    fields |= _parse_instants(instants)
+    _require_all(pc.equal(fields["ledger_id"], ledger_id))
+    _require_all(pc.is_in(fields["debit_credit"], _SIDES))
+    amount = fields["amount"]
+    columns = {column.name: _join_list(fields[column.path]) for column in requested_columns(expand) if column.path}
+    columns["signed_amount"] = pc.if_else(pc.equal(fields["debit_credit"], "debit"), amount, pc.negate(amount))
+    schema = line_schema(expand, scale)
+    return pa.table([columns[name] for name in schema.names], schema=schema)
+
+
+def _read_fields(
+    objects: pa.StructArray, kind: inspect.Type, instants: dict[str, pa.StringArray], prefix: str = ""
+) -> dict[str, pa.Array]:
+    """Fields of objects by path, nested ones too; texts of instants are also added to `instants`."""
+    arrays = dict(zip((one.name for one in objects.type), objects.flatten(), strict=True))
+    fields: dict[str, pa.Array] = {}
+    for one in _struct_fields(kind):
+        path, array, inner = f"{prefix}{one.name}", arrays[one.name], _without_none(one.type)
+        _require(not one.required or array.null_count == objects.null_count)
+        fields[path] = array
+        _require_ids(array, inner)
+        if isinstance(inner, inspect.DateTimeType):
+            instants[path] = array
+        elif isinstance(inner, inspect.StructType):
+            fields |= _read_fields(array, inner, instants, f"{path}.")
+        elif isinstance(inner, inspect.ListType):
+            _require(not array.values.null_count)
+            if isinstance(inner.item_type, inspect.StructType):
+                values = _read_fields(array.values, inner.item_type, instants, f"{path}.")
+                fields |= {name: _list_like(array, value) for name, value in values.items()}
+    return fields
+
+
+def _require_ids(array: pa.Array, kind: inspect.Type) -> None:
+    """Fall back where an id is empty."""
+    if isinstance(kind, inspect.ListType):
+        array, kind = array.flatten(), kind.item_type
+    if isinstance(kind, inspect.StrType) and kind.min_length:
+        _require_all(pc.not_equal(array, ""))
+
+
+def _struct_fields(kind: inspect.Type) -> list[inspect.Field]:
+    return [one for one in kind.fields if one.name not in _NOT_READ] if isinstance(kind, inspect.StructType) else []
+
+
+def _list_like(lists: pa.ListArray, values: pa.Array) -> pa.ListArray:
+    """Other values in lists of the same lengths."""
+    return pa.ListArray.from_arrays(lists.offsets, values, mask=lists.is_null())
+
+
+def _join_list(values: pa.Array) -> pa.Array:
+    """Ids of each list as one text; any other array as it is."""
+    if not pa.types.is_list(values.type):
+        return values
+    wrong = values.flatten().filter(pc.match_substring(values.flatten(), LIST_SEPARATOR))
+    if len(wrong):
+        raise _Fallback(
+            f"id {wrong[0].as_py()!r} contains {LIST_SEPARATOR!r}, which separates the ids of a list in frames"
+        )
+    if values.values.null_count:  # a name that is absent
+        values = _list_like(values, pc.fill_null(values.values, ""))
+    return pc.binary_join(values, LIST_SEPARATOR)
+
+
+def _parse_instants(texts: dict[str, pa.StringArray]) -> dict[str, pa.TimestampArray]:
+    """Instants of ordinary texts, all parsed in one pass; without an offset they are UTC."""
+    joined = pa.concat_arrays(list(texts.values()))
+    _require_all(pc.match_substring_regex(joined, _ORDINARY_INSTANT))
+    try:
+        instants = joined.cast(INSTANT)
+    except pa.ArrowInvalid:  # not all of them have an offset
+        has_offset = pc.match_substring_regex(joined, _OFFSET)
+        instants = pc.if_else(has_offset, joined, pc.binary_join_element_wise(joined, "Z", "")).cast(INSTANT)
+    try:
+        pc.min_max(instants).as_py()
+    except OverflowError:  # outside the years 1 to 9999
+        raise _Fallback from None
+    parsed, start = {}, 0
+    for path, array in texts.items():
+        parsed[path] = instants.slice(start, len(array))
+        start += len(array)
+    return parsed
+
+
+def _require_all(values: pa.BooleanArray) -> None:
+    """Fall back where a value is false; null is accepted."""
+    _require(bool(pc.all(values, min_count=0).as_py()))
+
+
+def _require(condition: bool) -> None:  # noqa: FBT001 (reads as a statement)
+    if not condition:
+        raise _Fallback
+
+
+def decode_strictly(
+    page: LineEntryPage, where: str, *, ledger_id: str, expand: frozenset[str], scale: int
+) -> DecodedPage:
+    """Decode a page of wire records: each is checked, and written as an ordinary line, which Arrow reads."""
+    noise_removed = separators_replaced = 0
+    records = []
+    for line in page.records:
+        if line.ledger_id != ledger_id:
+            raise ProtocolError(f"{where}: line {line.id} belongs to ledger {line.ledger_id}")
+        if line.debit_credit not in {"debit", "credit"}:
+            raise ProtocolError(
+                f"{where}: line {line.id}: debit_credit {line.debit_credit!r} is neither debit nor credit"
+            )
+        amount = _parse_amount(line.amount, f"{where}: amount of line {line.id}", scale)
+        noise_removed += amount.rounding_noise_removed
+        separators_replaced += sum((tag.name or "").count(LIST_SEPARATOR) for tag in line.tags or ())
+        records.append(_ordinary_fields(line, where, scale) | {"amount": amount.amount})
+    content = _ENCODER.encode(
+        _UndecodedPage(msgspec.Raw(_ENCODER.encode(records)), page.next_page_token, page.prev_page_token)
+    )
+    try:
+        table = _make_table(_read_records(content, scale), ledger_id, expand, scale)
+    except (_Fallback, pa.ArrowException) as error:
+        raise ProtocolError(f"{where}: {error or 'a value cannot be read'}") from None
+    return DecodedPage(table, page.next_page_token, noise_removed, page.characters_replaced + separators_replaced)
+
+
+def _ordinary_fields(line: LineEntry, where: str, scale: int) -> dict[str, Any]:
+    """Fields of a line that are read, with instants in UTC, exact amounts, and names without the separator of lists."""
+    fields = {name: getattr(line, name) for name in line.__struct_fields__ if name not in _NOT_READ}
+    (fields["datetime"],) = instants_in_utc([line.datetime], where)
+    if line.transaction is not None and line.transaction.amount is not None:
+        amount = _parse_amount(line.transaction.amount, f"{where}: transaction.amount of line {line.id}", scale).amount
+        fields["transaction"] = msgspec.structs.replace(line.transaction, amount=amount)
+    if line.tags:
+        names = [(tag.name or "").replace(LIST_SEPARATOR, SEPARATOR_IN_NAME) for tag in line.tags]
+        fields["tags"] = [msgspec.structs.replace(tag, name=name) for tag, name in zip(line.tags, names, strict=True)]
+    return fields
+
+
+def _parse_amount(value: Decimal, where: str, scale: int) -> ParsedAmount:
+    try:
+        return parse_amount(value, scale)
+    except AmountError as error:
+        raise ProtocolError(f"{where}: {error}") from None
+
+
+def instants_in_utc(values: Iterable[dt.datetime], where: str) -> list[dt.datetime]:
+    """Instants in UTC; without an offset they are UTC already. Arrow would drop any other offset."""
+    try:
+        return [as_utc(value) for value in values]
+    except OverflowError:
+        raise ProtocolError(f"{where}: an instant lies outside the calendar (years 1 to 9999 in UTC)") from None

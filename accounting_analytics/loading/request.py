@@ -1,0 +1,151 @@
+"""The description of one load: ledgers, days, filters and expansions, what is checked, and how it is carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpack
+
+from accounting_analytics.client import LedgerClient
+from accounting_analytics.core.arguments import require_type, to_path, to_texts
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.periods import Period, choose_zone
+from accounting_analytics.loading.parallel import DEFAULT_IN_FLIGHT, check_in_flight
+from accounting_analytics.reports.local_books import refuse_books
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from accounting_analytics.core.periods import DateLike, ZoneLike
+
+PAGE_SIZE = 1000
+DEFAULT_EXPANSIONS = ("transaction", "journal_entry", "opposing_ledger_ids")
+Consistency: TypeAlias = Literal["newest", "all"] | Period
+"""What a load checks for changes: the newest days of each ledger, all days, or the days of a period within the load."""
+
+
+class LoadOptions(TypedDict, total=False):
+    """Options of a load; :func:`load_line_entries` describes them."""
+
+    time_zone: ZoneLike | None
+    is_cashflow: bool | None
+    tag_ids: Iterable[str] | None
+    expand: Iterable[str]
+    consistency: Consistency
+    checkpoint: str | Path | None
+    in_flight: int
+    allow_partial: bool
+
+
+def requested_days(
+    client: LedgerClient, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike | None
+) -> tuple[Period, tuple[str, ...]]:
+    """Days that a call requests of a client, and what to note of their zone: the given one, the client's, or UTC."""
+    refuse_books(client, "local books cannot be used here, because this reads the service: connect to it")
+    require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
+    day_zone = choose_zone(time_zone, client.time_zone)
+    return Period(start_date, end_date, day_zone.name), day_zone.notes
+
+
+@dataclass(frozen=True)
+class LoadRequest:
+    """The line entries that one load requests, and how.
+
+    `filters` are query parameters that select lines, by name, None where not given. `verified` are the days whose lines
+    must be those of one moment; None checks the newest lines of each ledger.
+    """
+
+    client: LedgerClient
+    ledger_ids: tuple[str, ...]
+    period: Period
+    expand: frozenset[str]
+    filters: Mapping[str, bool | tuple[str, ...] | None]
+    verified: Period | None
+    checkpoint: Path | None
+    in_flight: int
+    allow_partial: bool
+    notes: tuple[str, ...]
+
+    @classmethod
+    def from_options(
+        cls,
+        client: LedgerClient,
+        ledger_ids: Iterable[str],
+        start_date: DateLike,
+        end_date: DateLike,
+        **options: Unpack[LoadOptions],
+    ) -> Self:
+        """Check the arguments of a public function; nothing is sent."""
+        period, notes = requested_days(client, start_date, end_date, options.get("time_zone"))
+        checkpoint = options.get("checkpoint")
+        return cls(
+            client=client,
+            ledger_ids=check_ledger_ids(ledger_ids),
+            period=period,
+            expand=frozenset(to_texts(options.get("expand", DEFAULT_EXPANSIONS))),
+            filters={"is_cashflow": options.get("is_cashflow"), "tag_ids": to_texts(options.get("tag_ids")) or None},
+            verified=_find_verified_days(options.get("consistency", "newest"), period),
+            checkpoint=None if checkpoint is None else to_path(checkpoint, "checkpoint"),
+            in_flight=check_in_flight(options.get("in_flight", DEFAULT_IN_FLIGHT)),
+            allow_partial=options.get("allow_partial", False),
+            notes=notes,
+        )
+
+    @property
+    def scale(self) -> int:
+        """Fraction digits of the amounts."""
+        return self.client.scale
+
+    def page_arguments(self, ledger_id: str, days: Period, page_token: str | None = None) -> dict[str, Any]:
+        """Arguments of ``LedgerClient.list_line_entries`` for one page."""
+        return {
+            "ledger_id": ledger_id,
+            "start_date": days.start_date,
+            "end_date": days.end_date,
+            "time_zone": self.period.time_zone,
+            "expand": sorted(self.expand),
+            "limit": PAGE_SIZE,
+            "page_token": page_token,
+        } | {name: value for name, value in self.filters.items() if value is not None}
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything that decides which lines are sent and which columns they have."""
+        return {
+            "base_url": self.client.base_url,
+            "instance_id": self.client.instance_id,
+            "ledger_ids": list(self.ledger_ids),
+            "start_date": self.period.start_date.isoformat(),
+            "end_date": self.period.end_date.isoformat(),
+            "time_zone": self.period.time_zone,
+            "expand": sorted(self.expand),
+            "scale": self.scale,
+        } | {name: list(value) if isinstance(value, tuple) else value for name, value in self.filters.items()}
+
+
+def _find_verified_days(consistency: Consistency, loaded: Period) -> Period | None:
+    """Days of a load that must be unchanged at its end; None where only the newest lines are checked."""
+    if isinstance(consistency, Period):
+        if consistency.time_zone == loaded.time_zone and loaded.covers(consistency):
+            return consistency
+        raise InputError(
+            f"consistency is the period {consistency}, which is not within the load of {loaded}; no request was sent"
+        )
+    if consistency not in ("newest", "all"):  # a list cannot be in a set
+        raise InputError(f"consistency is {consistency!r}; it must be 'newest', 'all', or a Period within the load")
+    return loaded if consistency == "all" else None
+
+
+def check_ledger_ids(ledger_ids: Iterable[str]) -> tuple[str, ...]:
+    """Ids of the ledgers to load, each once."""
+    if not isinstance(ledger_ids, Iterable) or hasattr(ledger_ids, "columns"):  # a DataFrame iterates over its columns
+        raise InputError(f"ledger_ids is a {type(ledger_ids).__name__}; give the ids, such as ledgers['id']")
+    ids = (ledger_ids,) if isinstance(ledger_ids, str) else tuple(dict.fromkeys(ledger_ids))
+    if not ids:
+        raise InputError(
+            "no ledgers given; discover_ledgers(client, start_date, end_date)['id'] are those that are used in a period"
+        )
+    wrong = [ledger_id for ledger_id in ids if not isinstance(ledger_id, str) or not ledger_id]
+    if wrong:
+        raise InputError(f"ledger_ids contains {wrong[0]!r}, which is not an id; no request was sent")
+    return ids

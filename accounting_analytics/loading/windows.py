@@ -1,0 +1,258 @@
+"""Windows: the days of a ledger, split so that they can be read in parallel, each read page by page to its end.
+
+Pages can only be followed one after the other, so a ledger of many pages is read as several windows of days. How many
+days make a window is estimated from how many lines lie on the days of the first page. The order in which the service
+sends lines only helps this estimate; a window is complete because its own query is read to its end.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import threading
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.client.paging import follow_pages, restart_on_expired_token
+from accounting_analytics.core.errors import ExpiredPageTokenError, ProtocolError, ServiceError, with_context
+from accounting_analytics.core.load_metadata import DayRange, subtract_days
+from accounting_analytics.core.periods import LOCALTIME, Period, local_date, zone
+from accounting_analytics.loading.line_tables import line_schema, remove_repeats, require_in_period, sort_lines
+from accounting_analytics.loading.pages import DECODING_THREADS, read_page
+from accounting_analytics.loading.request import PAGE_SIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from accounting_analytics.loading.pages import DecodedPage
+    from accounting_analytics.loading.request import LoadRequest
+
+MIN_PAGES_TO_SPLIT = 5
+"""Fewer remaining pages than these are read one after the other."""
+_DAY = dt.timedelta(days=1)
+_ATTEMPTS = 3
+_MAX_PAGES_PER_WINDOW = 10
+_MAX_WINDOWS = 4
+"""Windows for each request in flight that one split makes at most."""
+_LEFT_EMPTY = 0.1
+"""Share of the last page of a window that stays empty on average: one line too many costs another page."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Some days of one ledger, read page by page; `expected_pages` is None where nothing is known yet."""
+
+    ledger_id: str
+    period: Period
+    expected_pages: float | None = None
+
+    @property
+    def expected_lines(self) -> float:
+        """Expected lines, 0 where nothing is known."""
+        return (self.expected_pages or 0) * PAGE_SIZE
+
+    def __str__(self) -> str:
+        return f"ledger {self.ledger_id}, {self.period}"
+
+
+class WindowCounts(msgspec.Struct, frozen=True):
+    """How many lines and pages a window has, and how many values were normalized."""
+
+    lines: int
+    pages: int
+    noise_removed: int
+    repeats_removed: int
+    characters_replaced: int
+
+
+@dataclass(frozen=True, eq=False)
+class FinishedWindow:
+    """A window that was read to its end, from `read_at` on; `read_table` returns its lines by (datetime, id)."""
+
+    window: Window
+    counts: WindowCounts
+    read_at: dt.datetime
+    read_table: Callable[[], pa.Table]
+    path: Path | None = None
+
+
+def group_by_ledger(windows: Iterable[FinishedWindow]) -> defaultdict[str, list[FinishedWindow]]:
+    """Finished windows of each ledger."""
+    by_ledger: defaultdict[str, list[FinishedWindow]] = defaultdict(list)
+    for one in windows:
+        by_ledger[one.window.ledger_id].append(one)
+    return by_ledger
+
+
+class DensityEstimate(NamedTuple):
+    """How many lines the rest of a window has, estimated from one page.
+
+    `rest` are the days that are not read yet, if the service continues in order of time. It may put fewer lines on a
+    page than requested.
+    """
+
+    lines_per_day: float
+    lines_per_page: int
+    rest: Period
+
+    @classmethod
+    def from_page(cls, instants: pa.ChunkedArray, window: Period) -> Self | None:
+        """Estimate from the instants of a page; None where they are in another order."""
+        count = len(instants)
+        if count < 2 or not pc.all(pc.less_equal(instants[:-1], instants[1:])).as_py():  # noqa: PLR2004 (no interval)
+            return None
+        start, end = instants[0].as_py(), instants[-1].as_py()
+        lines_per_day = count / max((end - start) / _DAY, 1)  # hours of one day do not predict the next day
+        # UTC is near enough to the service's own zone for an estimate
+        last_read = local_date(end, zone("UTC" if window.time_zone == LOCALTIME else window.time_zone))
+        first_unread = min(max(last_read, window.start_date), window.end_date)
+        return cls(lines_per_day, count, Period(first_unread, window.end_date, window.time_zone))
+
+    @property
+    def pages(self) -> float:
+        """Pages to expect on the days that are not read yet."""
+        return self.rest.days * self.lines_per_day / self.lines_per_page
+
+
+def should_split(window: Window, density: DensityEstimate, pages_read: int) -> bool:
+    """Whether so many pages remain that splitting the window is worth reading its first pages again."""
+    unexpected = window.expected_pages is None or pages_read + density.pages > 2 * window.expected_pages
+    return unexpected and density.pages >= max(MIN_PAGES_TO_SPLIT, 4 * pages_read)
+
+
+def split(window: Window, density: DensityEstimate, in_flight: int) -> list[Window]:
+    """Split a dense window into windows of a few pages, enough of them to be read in parallel.
+
+    A window has a fair share of the pages, few enough to balance, and is not quite full, so that few spill over. The
+    days that the page covers are one more window. Of a very long window only the days next to the page are split; the
+    days beyond are one window of unknown size, because lines may be denser or sparser there.
+    """
+    rest = density.rest
+    fair_share = min(max(math.ceil(density.pages / in_flight), 1), _MAX_PAGES_PER_WINDOW)
+    lines = (fair_share - _LEFT_EMPTY) * density.lines_per_page
+    days = min(max(int(lines / density.lines_per_day), 1), rest.days)
+    near_days = min(days * _MAX_WINDOWS * in_flight, rest.days)
+    near = Period(rest.start_date, rest.start_date + (near_days - 1) * _DAY, rest.time_zone)
+    pages = days * density.lines_per_day / density.lines_per_page
+    return [
+        *gaps(window.ledger_id, window.period, [near]),
+        *(Window(window.ledger_id, period, pages) for period in near.windows(days)),
+    ]
+
+
+def halve(window: Window) -> list[Window]:
+    """Both halves of a window of at least two days."""
+    days = (window.period.days + 1) // 2
+    return [Window(window.ledger_id, period) for period in window.period.windows(days)]
+
+
+def gaps(ledger_id: str, period: Period, finished: Iterable[Period]) -> list[Window]:
+    """Windows of the days of a period that are not finished."""
+    left = subtract_days([DayRange.of_period(period)], map(DayRange.of_period, finished))
+    return [Window(ledger_id, Period(first, last, period.time_zone)) for first, last in left]
+
+
+def unread_windows(ledger_ids: Iterable[str], period: Period, finished: Iterable[FinishedWindow]) -> list[Window]:
+    """Windows of the days of each ledger that are not finished."""
+    by_ledger = group_by_ledger(finished)
+    return [
+        window
+        for ledger_id in ledger_ids
+        for window in gaps(ledger_id, period, [one.window.period for one in by_ledger[ledger_id]])
+    ]
+
+
+class LoadStoppedError(Exception):
+    """The load failed elsewhere while this window was read."""
+
+
+class WindowReader:
+    """Reads windows of one request; several threads may use it in parallel.
+
+    Dense windows are split into as many as are read in parallel, and more. When `stop` is set, no further page is
+    requested.
+    """
+
+    def __init__(self, request: LoadRequest) -> None:
+        self.request = request
+        self.stop = threading.Event()
+        self._decoding_threads = ThreadPoolExecutor(DECODING_THREADS, "decode")
+        self._began = dt.datetime.now(dt.UTC)
+
+    def read(self, window: Window) -> FinishedWindow | list[Window]:
+        """Read a window to its end, or return the smaller windows to read instead."""
+        may_split = self.request.in_flight > 1 and window.period.days > 1
+        pages = []
+        try:
+            for page in self._pages(window):
+                pages.append(page)
+                if may_split and page.next_page_token is not None:
+                    density = DensityEstimate.from_page(page.table["datetime"], window.period)
+                    if density is not None and should_split(window, density, len(pages)):
+                        return split(window, density, self.request.in_flight)
+        except ExpiredPageTokenError:
+            # half a window has half the pages, so its tokens need not live as long
+            return halve(window) if window.period.days > 1 else self.read_whole(window)
+        return self._join(window, pages)
+
+    def read_whole(self, window: Window) -> FinishedWindow:
+        """Read a window to its end, whatever its size."""
+        try:
+            pages = restart_on_expired_token(lambda: list(self._pages(window)), attempts=_ATTEMPTS)
+        except ExpiredPageTokenError as error:
+            raise ProtocolError(
+                f"list line entries ({window}): the service refused its own page token in each of {_ATTEMPTS} attempts "
+                f"to read all pages of these days; the last refusal: {error}"
+            ) from None
+        return self._join(window, pages)
+
+    def _pages(self, window: Window) -> Iterator[DecodedPage]:
+        return follow_pages(partial(self._request_page, window), subject=f"list line entries ({window})")
+
+    def _request_page(self, window: Window, token: str | None, number: int) -> DecodedPage:
+        """Request and decode a page; threads wait for the service in parallel."""
+        self._require_running()
+        request, where = self.request, f"list line entries ({window}), page {number}"
+        arguments = request.page_arguments(window.ledger_id, window.period, token)
+        try:
+            page = read_page(
+                partial(request.client.list_line_entries_json, **arguments),
+                partial(request.client.list_line_entries, **arguments),
+                where,
+                threads=self._decoding_threads,
+                ledger_id=window.ledger_id,
+                expand=request.expand,
+                scale=request.scale,
+            )
+        except ServiceError as error:
+            if str(error).startswith(where):
+                raise
+            raise with_context(error, f"page {number} of its window") from None
+        require_in_period(page.table, window.period, where)
+        return page
+
+    def _require_running(self) -> None:
+        if self.stop.is_set():
+            raise LoadStoppedError
+
+    def _join(self, window: Window, pages: list[DecodedPage]) -> FinishedWindow:
+        self._require_running()  # a window that was read after the end of its load is not saved
+        schema = line_schema(self.request.expand, self.request.scale)
+        unique, repeats = remove_repeats(pa.concat_tables([schema.empty_table(), *(page.table for page in pages)]))
+        table = sort_lines(unique)
+        counts = WindowCounts(
+            lines=table.num_rows,
+            pages=len(pages),
+            noise_removed=sum(page.noise_removed for page in pages),
+            repeats_removed=repeats,
+            characters_replaced=sum(page.characters_replaced for page in pages),
+        )
+        return FinishedWindow(window, counts, self._began, lambda: table)

@@ -1,0 +1,285 @@
+"""The checks of a pack: every figure is calculated from its entries, and each finds what is not as it has to be."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import count_of, quote, shorten
+from accounting_analytics.pack.browser_check import check_script
+from accounting_analytics.pack.page_data import (
+    DATA_ID,
+    ListFigure,
+    StatedFigure,
+    SumFigure,
+    TermsFigure,
+    UnknownFigure,
+    agrees,
+    is_day,
+    read_shown,
+    read_units,
+    value_text,
+)
+from accounting_analytics.pack.verification_result import PackFault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from accounting_analytics.pack.page_data import PageData, PageElement, PageFigure, SelectedLines
+
+
+class Recomputation:
+    """The figures of a page, each calculated once from its lines."""
+
+    def __init__(self, data: PageData) -> None:
+        self._data = data
+        self._known: dict[tuple[str, str], int | None] = {}
+        self._open: set[tuple[str, str]] = set()
+        self._sums: dict[tuple[int, str, str], Mapping[int, int]] = {}
+        self._by_day = {is_flow: _sum_days(data, of_flows=bool(is_flow)) for is_flow in (0, 1)}
+
+    def figure(self, table: str, key: str) -> PageFigure:
+        """Return what the page states about a figure; one that it does not is refused."""
+        if table not in self._data.tables:
+            raise InputError(f"the page states no table {quote(table)}")
+        figures = self._data.tables[table].figures
+        if key not in figures:
+            raise InputError("the page does not state how it is calculated")
+        return figures[key]
+
+    def value(self, table: str, key: str) -> int | None:
+        """Units of a figure, None where it is not known."""
+        place = (table, key)
+        if place not in self._known:
+            if place in self._open:
+                raise InputError(f"{quote(key)} of {quote(table)} is made of itself")
+            self._open.add(place)
+            try:
+                self._known[place] = self._calculate(table, self.figure(table, key))
+            except RecursionError:
+                raise InputError("it is made of too many others") from None
+            finally:
+                self._open.remove(place)
+        return self._known[place]
+
+    def _calculate(self, table: str, figure: PageFigure) -> int | None:
+        match figure:
+            case UnknownFigure():
+                return None
+            case StatedFigure():
+                return read_units(figure.units)
+            case ListFigure():
+                return sum(self._sum_run(*run) for run in figure.runs)
+            case SumFigure():
+                return sum(self._sum_selection(part) for part in figure.parts)
+            case TermsFigure():
+                terms = [(sign, self.value(table, key)) for sign, key in figure.terms]
+                if not terms:
+                    raise InputError("it is made of nothing")
+                if any(units is None for _, units in terms):
+                    return None
+                return sum(-(units or 0) if sign == "-" else units or 0 for sign, units in terms)
+
+    def _sum_run(self, sign: int, first: int, last: int) -> int:
+        lines = self._data.lines
+        if not 0 <= first <= last < len(lines):
+            raise InputError("it refers to a line that does not exist")
+        return sign * sum(int(line.units) for line in lines[first : last + 1])
+
+    def _sum_selection(self, part: SelectedLines) -> int:
+        if any(not 0 <= ledger < len(self._data.ledgers) for ledger in part.ledgers):
+            raise InputError("it refers to a ledger that does not exist")
+        place = (part.is_flow, part.first, part.last)
+        if place not in self._sums:
+            sums: defaultdict[int, int] = defaultdict(int)
+            for day, ledgers in self._by_day[part.is_flow].items():
+                if part.first <= day <= part.last:
+                    for ledger, units in ledgers.items():
+                        sums[ledger] += units
+            self._sums[place] = sums
+        return part.factor * sum(self._sums[place].get(ledger, 0) for ledger in set(part.ledgers))
+
+
+def _sum_days(data: PageData, *, of_flows: bool) -> dict[str, defaultdict[int, int]]:
+    """Sum of the lines by day and ledger."""
+    days: dict[str, defaultdict[int, int]] = {}
+    for line in data.lines:
+        if line.is_flow or not of_flows:
+            days.setdefault(data.dates[line.date], defaultdict(int))[line.ledger] += int(line.units)
+    return days
+
+
+_OPENING = "Balance before "
+_FACTS = ("company", "currency", "start_date", "end_date", "time_zone", "created_at", "verdict")
+_ALWAYS_SHOWN = ("company", "currency", "start_date", "end_date", "verdict")
+_NOT_READ = {"script", "style", "svg"}
+_CELLS = {"td", "th"}
+_BEFORE, _AFTER = re.compile(r"[0-9.,(+\u2212-]$"), re.compile(r"^(?:[0-9)%]|[.,][0-9])")
+"""What a reader would take for a part of a figure before or after it."""
+
+
+def check_figures(elements: Sequence[PageElement], figures: Recomputation, scale: int) -> Iterator[PackFault]:
+    """Recompute every figure on the page, and compare."""
+    if not elements:
+        yield PackFault("figures", "the page", "none", "figures")
+    for element in elements:
+        table, key = element.nearest("data-table"), element.attributes["data-key"]
+        where = f"{table}: {key}, line {element.line}"
+        form = element.attributes.get("data-form", "")
+        try:
+            figure = figures.figure(table, key)
+            where = f"{figure.label} ({table}: {key}), line {element.line}"
+            expected = value_text(figures.value(table, key), scale, form=form)
+        except InputError as error:
+            yield PackFault("figure", where, element.own_text, f"not possible: {error}")
+            continue
+        if form not in {"", "magnitude"}:
+            yield PackFault("figure", where, element.own_text, f"not possible: shown as {form}")
+        elif not agrees(read_shown(element.own_text), expected):
+            yield PackFault("figure", where, element.own_text, expected)
+
+
+def check_beside(page: Iterable[PageElement]) -> Iterator[PackFault]:
+    """Look for digits that a reader would take for a part of a figure: in its cell, or right beside it."""
+    cells: defaultdict[int, list[str]] = defaultdict(list)
+    figures: list[tuple[PageElement, PageElement]] = []
+    for element in page:
+        is_figure = "data-key" in element.attributes
+        around = list(element.with_parents())
+        cell = next((one for one in around if one.name in _CELLS or (one is not element and is_in(one))), element)
+        if is_figure:
+            figures.append((element, cell))
+        else:
+            cells[id(cell)] += element.pieces
+    for element, cell in figures:
+        others = " ".join("".join(cells[id(cell)]).split())
+        before, after = element.beside
+        is_wrong = cell.name in _CELLS and any(character.isdigit() for character in others)
+        if is_wrong or _BEFORE.search(before) or _AFTER.search(after):
+            where = f"{element.nearest('data-table')}: {element.attributes['data-key']}, line {element.line}"
+            shown = f"{before}{element.own_text}{after}"
+            yield PackFault("digits beside a figure", where, f"{shown} {others}".strip(), element.own_text)
+
+
+def is_in(element: PageElement) -> bool:
+    """Whether an element is a figure, so that what is in it is part of its cell."""
+    return "data-key" in element.attributes
+
+
+_LOADS = ("src", "srcset", "ping", "action", "formaction", "data", "poster", "background", "manifest", "http-equiv")
+"""Attributes that load something, send something, or lead elsewhere."""
+_NOT_OF_A_PACK = {"base", "embed", "form", "frame", "iframe", "link", "object"}
+_STYLE = re.compile(r"url\s*\((?!\s*['\"]?#)|@import|image-set|expression", re.IGNORECASE)
+
+
+def check_loads(page: Iterable[PageElement]) -> Iterator[PackFault]:
+    """Look for anything that loads or runs, but for the scripts of packs."""
+    for element in page:
+        where, text = f"line {element.line}", "".join(element.pieces)
+        if element.name == "script" and element.attributes.get("id") != DATA_ID and text.strip() not in _scripts():
+            yield PackFault("script", where, text.strip(), "a script of packs of this version")
+        if element.name in _NOT_OF_A_PACK:
+            yield PackFault("element", where, element.name, "none that loads or sends")
+        if element.name == "style" and _STYLE.search(text):
+            yield PackFault("style", where, shorten(_STYLE.findall(text)[0]), "nothing that loads")
+        for name, value in element.attributes.items():
+            is_link = name.rpartition(":")[2] == "href" and not value.startswith("#")
+            is_style = name == "style" and _STYLE.search(value)
+            if name.startswith("on") or name in _LOADS or is_link or is_style:
+                yield PackFault("attribute", where, f"{name}={value}", "none that loads, runs or leads elsewhere")
+
+
+@cache
+def _scripts() -> set[str]:
+    """Text of the scripts that a pack has: that of its check, and that of its tables."""
+    tables = Path(__file__).parents[1] / "reports" / "figure_table.js"
+    return {check_script().strip(), tables.read_text(encoding="utf-8").strip()}
+
+
+def check_shown(elements: Sequence[PageElement], data: PageData) -> Iterator[PackFault]:
+    """Look for the figures that the page has to show, and those that it has to hide."""
+    keys = defaultdict(set)
+    for element in elements:
+        keys[element.nearest("data-table")].add(element.attributes["data-key"])
+    for name, table in data.tables.items():
+        for key in sorted(table.figures.keys() - keys[name] - set(table.hidden)):
+            yield PackFault("figure of the page", f"{name}: {key}", "not on the page", "shown")
+        for key in sorted(keys[name] & set(table.hidden)):
+            yield PackFault("figure of the page", f"{name}: {key}", "shown", "hidden")
+
+
+def check_facts(elements: Iterable[PageElement], data: PageData) -> Iterator[PackFault]:
+    """Compare the facts on the page with its data: company, currency, days, verdict."""
+    facts = {name: getattr(data, name) for name in _FACTS}
+    missing = {name for name in _ALWAYS_SHOWN if facts[name]}
+    for element in elements:
+        name = element.attributes.get("data-field")
+        if name is None:
+            continue
+        missing.discard(name)
+        shown = element.attributes.get("datetime", "") if element.name == "time" else element.own_text
+        expected = facts.get(name)
+        if expected is None or shown != expected.strip(" \t\n"):
+            yield PackFault(name, f"line {element.line}", shown, "no such fact" if expected is None else expected)
+    for name in _ALWAYS_SHOWN:
+        if name in missing:
+            yield PackFault(name, "the page", "not shown", facts[name])
+
+
+def check_days(data: PageData) -> Iterator[PackFault]:
+    """Check that the days of the period, the figures and the entries go together."""
+    first, last = data.start_date, data.end_date
+    if not is_day(first) or not is_day(last) or first > last:
+        yield PackFault("period", "the page", f"{first} to {last}", "a first and a last day")
+    for name, table in data.tables.items():
+        for key, figure in table.figures.items():
+            for part in figure.parts if isinstance(figure, SumFigure) else ():
+                if not is_day(part.last) or (part.first and not is_day(part.first)) or part.last > last:
+                    where, shown = f"{name}: {key}", f"to {part.last}"
+                    yield PackFault("days of a figure", where, shown, f"to {last} at the most")
+    days = Counter(data.dates[line.date] for line in data.lines)
+    for day in sorted(day for day in days if day > last):
+        yield PackFault("day of an entry", count_of(days[day], "line"), day, f"{last} at the latest")
+    start = min((day for day in days if day), default=last)
+    openings = {data.texts[line.text] for line in data.lines if not data.dates[line.date]}
+    for text in sorted(openings):
+        day = text.removeprefix(_OPENING)
+        if day == text or not is_day(day) or day > start:
+            yield PackFault("opening balances", "entries", text, f"{_OPENING}{start}, or of a day before")
+
+
+def check_journal_entries(data: PageData) -> Iterator[PackFault]:
+    """Check that each journal entry that the pack has all lines of is of one day, with debits equal to credits."""
+    sums: defaultdict[int, int] = defaultdict(int)
+    days: dict[int, str] = {}
+    for line in data.lines:
+        if line.entry < 0:
+            continue
+        sums[line.entry] += int(line.units)
+        day = data.dates[line.date]
+        if days.setdefault(line.entry, day) != day:
+            yield PackFault("journal entry", f"entry {line.entry}", f"of {days[line.entry]} and {day}", "of one day")
+    for entry in sorted(sums):
+        if sums[entry]:
+            yield PackFault("journal entry", f"entry {entry} of {days[entry]}", f"sum {sums[entry]}", "sum 0")
+
+
+def unchecked_amounts(elements: Iterable[PageElement], scale: int) -> tuple[str, ...]:
+    """Amounts in the text of the page that are not figures; none where amounts have no fraction digits."""
+    if not scale:
+        return ()
+    amount = re.compile(rf"(?<![0-9.,])[0-9]{{1,3}}(?:,?[0-9]{{3}})*\.[0-9]{{{scale}}}(?![0-9.%])")
+    found: list[str] = []
+    for element in elements:
+        if not {"data-key", "data-field"} & element.attributes.keys() and not _is_exempt(element):
+            found += amount.findall("".join(element.pieces))
+    return tuple(found)
+
+
+def _is_exempt(element: PageElement) -> bool:
+    """Whether the text of an element is code, part of a picture, or something that people typed."""
+    return any(one.name in _NOT_READ or "data-text" in one.attributes for one in element.with_parents())

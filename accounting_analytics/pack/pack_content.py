@@ -1,0 +1,218 @@
+"""What a pack says: its statements, verdict, sentences, tables, and remarks, made from the loaded books."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.load_metadata import known_ledgers_claim
+from accounting_analytics.pack import pack_sections as sections
+from accounting_analytics.pack.pack_lines import PackLines
+from accounting_analytics.pack.pack_pictures import make_pictures
+from accounting_analytics.pack.pack_sentences import SentenceFacts, SentenceWriter
+from accounting_analytics.pack.pack_tables import PackTable, statement_table
+from accounting_analytics.reports.statement_sums import LineSource
+from accounting_analytics.reports.statements import balance_sheet, cash_flow_statement, income_statement
+
+if TYPE_CHECKING:
+    from accounting_analytics.pack.loaded_books import LoadedBooks
+    from accounting_analytics.pack.pack_columns import PackPeriods
+    from accounting_analytics.pack.pack_pictures import PackPicture
+    from accounting_analytics.pack.pack_sentences import Sentence
+    from accounting_analytics.reports.bridge import Bridge
+    from accounting_analytics.reports.figures import Figure
+    from accounting_analytics.reports.statement import Statement
+    from accounting_analytics.reports.statement_figures import StatementFigures
+
+
+class PackStatements(NamedTuple):
+    """The statements of a pack; `compared` is a cash flow statement with the columns of the key figures."""
+
+    income: Statement
+    cash_flow: Statement
+    balance: Statement
+    compared: Statement
+
+
+def make_statements(
+    books: LoadedBooks, periods: PackPeriods, currency: str | None, company: str | None
+) -> PackStatements:
+    """Make the statements, each of whose columns is known as far as the lines reach."""
+    given: dict[str, Any] = {
+        "ledgers": books.ledgers,
+        "start_date": books.days.start_date,
+        "end_date": books.days.end_date,
+        "time_zone": books.days.time_zone,
+        "fiscal_year_start_month": periods.first_month,
+        "currency": currency,
+        "company": company,
+    }
+    history: dict[str, Any] = {**given, "books_start": books.books_start}
+    cash_flow = partial(cash_flow_statement, books.lines, **history, starting_balances=books.starting_balances)
+    return PackStatements(
+        income_statement(books.lines, **given, columns=periods.income_columns()),
+        cash_flow(columns=periods.month_columns()),
+        balance_sheet(books.lines, **history, columns=periods.balance_columns()),
+        cash_flow(columns=periods.key_columns()),
+    )
+
+
+def _line_source(figures: StatementFigures) -> LineSource:
+    if not isinstance(figures.source, LineSource):
+        raise InputError("a pack is made from line entries, not from a report")
+    return figures.source
+
+
+_LEFT_OUT = "left out."
+_PARTS = 10
+"""What is not categorized is stated with the verdict if it is more than this part of net income."""
+_NOT_REPORTED = (
+    "The service reports cash flow only: the income statement and the balance sheet are sums of the same line entries, "
+    "which no report confirms."
+)
+
+
+class PackContent(NamedTuple):
+    """What a pack says.
+
+    Attributes
+    ----------
+    statements : PackStatements
+        Its statements.
+    entries : PackLines
+        The lines behind its figures.
+    tables : dict
+        Its tables by name.
+    sentences : list of Sentence
+        What changed and why.
+    bridge : Bridge, optional
+        Why cash changed.
+    proven : bool
+        Whether no line of the known ledgers is missing, and every report that was compared agrees.
+    undecided : Sentence, optional
+        How much is not categorized, where that is more than a tenth of net income.
+    reasons : tuple of str
+        What is proven, or why it is not.
+    assumptions : tuple of str
+        What was assumed.
+    pictures : dict
+        Its pictures by name.
+    """
+
+    statements: PackStatements
+    entries: PackLines
+    tables: dict[str, PackTable]
+    sentences: list[Sentence]
+    bridge: Bridge | None
+    proven: bool
+    undecided: Sentence | None
+    reasons: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    pictures: dict[str, PackPicture]
+
+
+def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None, company: str | None) -> PackContent:
+    """Make all parts of a pack."""
+    statements = make_statements(books, periods, currency, company)
+    figures = statements.compared.figures
+    cash = sections.CashLines(statements.compared, _line_source(figures))
+    key_table = sections.key_figures(cash, statements.income)
+    bridge = sections.make_bridge(statements.compared, periods)
+    queue = sections.open_entries(cash, periods.key)
+    facts = SentenceFacts(
+        periods,
+        key_table,
+        bridge,
+        sections.lowest_day(cash, cash.column(periods.key)),
+        cash,
+        len(queue),
+        _suspense(statements.balance),
+        statements.balance.since,
+        _undecided(statements.income, periods.key),
+    )
+    writer = SentenceWriter(facts)
+    sentences, undecided_sentence = writer.sentences(), writer.undecided()
+    has_balances = "ending_cash_balance" in figures.layout.by_key
+    tables = [
+        key_table,
+        writer.table(),
+        statement_table("income", statements.income),
+        statement_table("cash_flow", statements.cash_flow),
+        statement_table("balance", statements.balance),
+        None if bridge is None else sections.cash_bridge(bridge, cash, periods),
+        sections.cash_accounts(cash, periods.this) if has_balances else None,
+        sections.cash_by_day(cash, periods.this) if has_balances else None,
+        sections.top_payees(cash, periods),
+        sections.uncategorized(queue, cash),
+        sections.flows_by_month(cash, statements.cash_flow, periods.months),
+        None if books.drift is None else sections.changes(books.drift),
+        sections.reported_cash(books.compared, cash),
+    ]
+    proven, reasons = _verdict(books)
+    return PackContent(
+        statements,
+        PackLines(statements.compared.figures, cash.source, periods.first_day, periods.this.end_date),
+        {one.name: one for one in tables if one is not None},
+        sentences,
+        bridge,
+        proven,
+        undecided_sentence,
+        reasons,
+        _assumptions(books, statements),
+        make_pictures(books, periods, bridge, statements.compared),
+    )
+
+
+def _suspense(balance: Statement) -> Figure | None:
+    """Find what is in suspense at the end of the period, or moved since the lines begin; None if it is not known."""
+    key = balance.columns[0].key
+    if "suspense" not in balance.figures.layout.by_key or balance.value("suspense", key) is None:
+        return None
+    return balance["suspense", key]
+
+
+def _undecided(income: Statement, column_key: str) -> list[tuple[str, Figure]]:
+    """Received and paid amounts without a category, if the larger exceeds a tenth of net income without its sign."""
+    net, row = income.value("net_income", column_key), income.figures.layout.by_key.get("not_categorized")
+    if net is None or row is None:
+        return []
+    figures = [income[one, column_key] for one in row.ledger_ids]
+    amounts = [one.exact() or Decimal(0) for one in figures]
+    if max(map(abs, amounts), default=Decimal(0)) * _PARTS <= abs(net):
+        return []
+    return [("received" if amount > 0 else "paid", one) for amount, one in zip(amounts, figures, strict=True) if amount]
+
+
+def _verdict(books: LoadedBooks) -> tuple[bool, tuple[str, ...]]:
+    """Whether a pack is proven, and why or why not."""
+    faults = [] if books.certificate.complete else [f"The load: {books.certificate.summary()}"]
+    faults += [f"{one.label}: {one.verdict}" for one in books.compared.values() if not one.ties]
+    if not books.compared:
+        faults.append("no report of the service covers these days")
+    if faults:
+        return False, tuple(faults)
+    labels = ", ".join(one.label for one in books.compared.values())
+    return True, (
+        f"The {books.certificate.lines:,} line entries of {len(books.ledgers):,} ledgers are all there.",
+        known_ledgers_claim(books.ledgers, len(books.ledgers)),
+        f"The service's cash flow reports of {labels} agree with our calculation to the last digit.",
+        _NOT_REPORTED,
+    )
+
+
+def _assumptions(books: LoadedBooks, statements: PackStatements) -> tuple[str, ...]:
+    """List what was assumed, each remark once."""
+    notes = [
+        _NOT_REPORTED,
+        *(_of_statement(note, one.title) for one in statements[:-1] for note in one.notes),
+        *books.certificate.notes,
+        *books.notes,
+    ]
+    return tuple(dict.fromkeys(notes))
+
+
+def _of_statement(note: str, title: str) -> str:
+    """Name the statement in a remark that counts what it leaves out."""
+    return f"{title}: {note}" if note.endswith(_LEFT_OUT) else note

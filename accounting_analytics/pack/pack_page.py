@@ -1,0 +1,194 @@
+"""The page of a pack: its sections rendered from templates, and its data."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+import pandas as pd
+from markupsafe import Markup, escape
+
+from accounting_analytics.charts.matplotlib_charts import PICTURE_STYLE
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.html_tables import html_table
+from accounting_analytics.core.messages import printable, quote
+from accounting_analytics.core.periods import day_label
+from accounting_analytics.core.version import __version__
+from accounting_analytics.pack.browser_check import check_script, check_section, check_style
+from accounting_analytics.pack.pack_pictures import NARROW, WIDE
+from accounting_analytics.pack.pack_sentences import Amount
+from accounting_analytics.pack.page_data import pack_data
+from accounting_analytics.reports.figure_table import figure_table_script, figure_table_style, shared_figure_table_html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from accounting_analytics.pack.pack_result import MonthlyPack
+    from accounting_analytics.pack.pack_sentences import Sentence
+
+SECTIONS = (
+    "summary",
+    "income_statement",
+    "cash_flow_statement",
+    "balance_sheet",
+    "cash_bridge",
+    "balances",
+    "payees",
+    "uncategorized",
+    "changes",
+    "certificate",
+    "reconciliation",
+    "assumptions",
+)
+"""The sections of a pack in their order."""
+_FOLDER = Path(__file__).parent
+_IN_CSS_TEXT = str.maketrans({character: f"\\{ord(character):x} " for character in "\\\"'<>&\n"})
+
+
+def page_environment(templates: Path | None) -> jinja2.Environment:
+    """Templates of the package, each of which a file of the same path in a folder replaces."""
+    folders = [*([] if templates is None else [templates]), _FOLDER / "templates"]
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folders),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+
+
+def check_sections(sections: Iterable[str] | None, environment: jinja2.Environment) -> tuple[str, ...]:
+    """Names of the sections that are shown; each has a template."""
+    names = SECTIONS if sections is None else tuple(sections)
+    templates = environment.list_templates(filter_func=lambda name: name.startswith("sections/"))
+    known = {Path(one).name.removesuffix(".html.j2") for one in templates}
+    for one in names:
+        if one not in known:
+            raise InputError(f"sections: {quote(one)} is unknown; there are {', '.join(sorted(known))}")
+    if not names:
+        raise InputError("sections is empty; name at least one, or leave it out for all")
+    return names
+
+
+def render_page(environment: jinja2.Environment, pack: MonthlyPack) -> str:
+    """Render the whole page."""
+    page = PackPage(pack)
+    return environment.get_template("monthly_pack.html.j2").render(
+        pack=pack,
+        version=__version__,
+        day=day_label,
+        section_template=lambda name: f"sections/{name}.html.j2",
+        has_table=lambda name: name in pack.content.tables,
+        **page.functions(),
+    )
+
+
+class PackPage:
+    """What templates call: tables, sentences, pictures, and the data of those that they called."""
+
+    def __init__(self, pack: MonthlyPack) -> None:
+        self._pack = pack
+        self._shown: dict[str, set[str]] = defaultdict(set)
+
+    def functions(self) -> Mapping[str, Callable[..., Any]]:
+        """Return the functions of templates by name."""
+        return {
+            "table": self.table,
+            "title": lambda name: self._pack.content.tables[name].table.title,
+            "amounts": self.amounts,
+            "picture": self.picture,
+            "code": self.code,
+            "styles": self.styles,
+            "data": self.data,
+            "check_script": partial(_module, check_script()),
+            "check_section": lambda: Markup(check_section()),  # noqa: S704 (markup of the package)
+            "table_script": partial(_module, figure_table_script()),
+            "checks_table": self.checks_table,
+            "verdicts_table": self.verdicts_table,
+        }
+
+    def table(self, name: str) -> Markup:
+        """Table of figures, which unfold."""
+        table = self._pack.content.tables[name]
+        self._shown[name] |= {key for key, _ in table.shown()}
+        return Markup(shared_figure_table_html(table.table, name))  # noqa: S704 (escaped there)
+
+    def amounts(self, sentence: Sentence) -> Markup:
+        """Sentence whose amounts are figures."""
+        return Markup("").join(self._amount(part) if isinstance(part, Amount) else _typed(part) for part in sentence)
+
+    def _amount(self, amount: Amount) -> Markup:
+        self._shown[amount.table].add(amount.key)
+        form = Markup(' data-form="magnitude"') if amount.is_size else ""
+        return Markup('<span data-table="{}" data-key="{}"{}>{}</span>').format(
+            amount.table, amount.key, form, amount.text
+        )
+
+    def picture(self, name: str) -> Markup:
+        """Picture of a section, wide and narrow; nothing where it has none."""
+        found = self._pack.content.pictures.get(name)
+        if found is None:
+            return Markup("")
+        wide, narrow = (Markup(found.svg(width)) for width in (WIDE, NARROW))  # noqa: S704 (escaped there)
+        return Markup(
+            '<figure class="picture"><div class="wide">{}</div><div class="narrow">{}</div>'
+            "<figcaption data-text>{}</figcaption></figure>"
+        ).format(wide, narrow, found.text)
+
+    def code(self, name: str) -> Markup:
+        """Call that makes the same in Python, where code is shown."""
+        text = self._pack.calls.get(name, "")
+        return Markup("<pre><code>{}</code></pre>").format(text) if text and self._pack.show_code else Markup("")
+
+    def checks_table(self) -> Markup:
+        """Return the checks of the certificate."""
+        columns = ["check", "checked", "failed", "not checked because"]
+        rows = [(one.what, one.checked, one.failed, one.note) for one in self._pack.certificate.checks]
+        return _plain_table(pd.DataFrame(rows, columns=columns))
+
+    def verdicts_table(self) -> Markup:
+        """Return what the comparison of each period found."""
+        rows = [(one.label, "agrees" if one.ties else "DIFFERS", one.verdict) for one in self._pack.compared.values()]
+        return _plain_table(pd.DataFrame(rows, columns=["period", "result", "comparison"]))
+
+    def styles(self) -> Markup:
+        """Styles of the page, its tables, its check, and paper."""
+        heading = ", ".join(filter(None, [self._pack.company, self._pack.period_label]))
+        variable = f':root {{ --print-heading: "{printable(heading).translate(_IN_CSS_TEXT)}"; }}\n'
+        own = "".join((_FOLDER / name).read_text(encoding="utf-8") for name in ("pack.css", "print.css"))
+        return Markup(f"{figure_table_style()}<style>\n{variable}{own}{PICTURE_STYLE}\n{check_style()}</style>")  # noqa: S704 (escaped above)
+
+    def data(self) -> Markup:
+        """Facts, lines, and what the page states about the figures that are on it."""
+        pack, content = self._pack, self._pack.content
+        facts = {
+            "format": 1,
+            "company": printable(pack.company or ""),
+            "currency": printable(pack.currency or ""),
+            "scale": content.entries.scale,
+            "start_date": str(pack.period.start_date),
+            "end_date": str(pack.period.end_date),
+            "time_zone": pack.period.time_zone,
+            "created_at": pack.created_at,
+            "verdict": pack.proof,
+        }
+        tables = {
+            name: content.entries.table_content(content.tables[name], shown) for name, shown in self._shown.items()
+        }
+        return Markup(pack_data({**facts, **content.entries.content(), "tables": tables}))  # noqa: S704 (escaped there)
+
+
+def _plain_table(frame: pd.DataFrame) -> Markup:
+    return Markup(f'<div class="plain" data-text>{html_table(frame)}</div>')  # noqa: S704 (escaped there)
+
+
+def _module(script: str) -> Markup:
+    return Markup(f'<script type="module">\n{script}</script>')  # noqa: S704 (a script of the package)
+
+
+def _typed(text: str) -> Markup:
+    """Text that names payees and ledgers, as people typed them."""
+    return Markup("<span data-text>{}</span>").format(escape(text))

@@ -1,0 +1,70 @@
+"""The pictures of a pack: charts of its figures, drawn without a browser, wide for a page and narrow for a phone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from accounting_analytics import charts
+from accounting_analytics.core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import plotly.graph_objects as go
+
+    from accounting_analytics.pack.loaded_books import LoadedBooks
+    from accounting_analytics.pack.pack_columns import PackPeriods
+    from accounting_analytics.reports.bridge import Bridge
+    from accounting_analytics.reports.statement import Statement
+
+WIDE, NARROW, IN_MAIL = 860, 350, 600
+
+
+class PackPicture(NamedTuple):
+    """A chart of a pack, and what it shows, in words."""
+
+    name: str
+    text: str
+    figure: go.Figure
+
+    def svg(self, width: int) -> str:
+        """Draw it as an element of a page."""
+        return charts.static_picture(self.figure, format="svg", width=width, title=False)
+
+    def png(self, width: int) -> bytes:
+        """Draw it as a file."""
+        return charts.static_picture(self.figure, format="png", width=width)
+
+
+def make_pictures(
+    books: LoadedBooks, periods: PackPeriods, bridge: Bridge | None, statement: Statement
+) -> dict[str, PackPicture]:
+    """Make the pictures that the books allow; `statement` is that of the compared periods."""
+    found, currency = {}, statement.currency
+    to_date = f"{periods.key} to_date" if f"{periods.key} to_date" in books.reports else periods.key
+    wanted: list[tuple[str, str, Callable[[], go.Figure]]] = [
+        (
+            "balances",
+            f"Cash at the end of each day, {periods.label}",
+            lambda: charts.running_balance(books.reports[periods.key], currency=currency),
+        ),
+        (
+            "flows",
+            f"Cash in and out by month, {periods.label_of(periods.to_date)}",
+            lambda: charts.inflow_outflow(books.reports[to_date], by="month", ledgers=books.ledgers, currency=currency),
+        ),
+        (
+            "payees",
+            f"Whom most was paid to, {periods.label}",
+            lambda: charts.top_payees(statement.column(periods.key), currency=currency),
+        ),
+    ]
+    if bridge is not None:
+        text = f"Net change in cash from {bridge.before} to {bridge.after}, by payee"
+        wanted.insert(1, ("cash_bridge", text, lambda: charts.bridge(bridge, currency=currency)))
+    for name, text, make in wanted:
+        try:
+            found[name] = PackPicture(name, text, make())
+        except (InputError, KeyError):  # a report without lines, or of days that were not loaded
+            continue
+    return found

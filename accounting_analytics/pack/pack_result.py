@@ -1,0 +1,253 @@
+"""`MonthlyPack`: the figures, sentences and statements of a period, and the page that has them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from accounting_analytics.core.arguments import to_path
+from accounting_analytics.core.atomic_files import write_text
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import quote
+from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.pack.pack_pictures import IN_MAIL
+from accounting_analytics.pack.pack_sections import KEY_FIGURES
+from accounting_analytics.pack.pack_sentences import plain
+from accounting_analytics.pack.pack_workbook import WorkbookTexts, write_pack_workbook
+from accounting_analytics.reports.figures import KEY_SEPARATOR
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from accounting_analytics.core.periods import Period
+    from accounting_analytics.pack.loaded_books import ComparedPeriod, LoadedBooks
+    from accounting_analytics.pack.pack_columns import PackPeriods
+    from accounting_analytics.pack.pack_content import PackContent
+    from accounting_analytics.reconciliation.completeness import Certificate
+    from accounting_analytics.reports.figures import Figure
+
+_IN_MAIL = 3
+"""Pictures of a mail."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class MonthlyPack(Result):
+    """What :func:`monthly_pack` returns: a period's figures, sentences and statements, and the page that has them.
+
+    ``pack["income:net_income|2026-05"]`` is the figure of a table and a key, as `figures` lists them, with its line
+    entries or terms.
+
+    Parameters
+    ----------
+    period : Period
+        The days.
+    company, currency : str or None
+        What the page names.
+    created_at : str
+        When the pack was made, in UTC.
+    section_names : tuple of str
+        The sections of the page.
+    show_code : bool
+        Whether the page shows the calls that make its statements.
+    """
+
+    period: Period
+    company: str | None
+    currency: str | None
+    created_at: str
+    section_names: tuple[str, ...]
+    show_code: bool
+    _periods: PackPeriods
+    _books: LoadedBooks
+    _made: PackContent
+    _render: Callable[[MonthlyPack], str]
+
+    @property
+    def content(self) -> PackContent:
+        """Parts of the pack, as templates use them."""
+        return self._made
+
+    @property
+    def period_label(self) -> str:
+        """The period as people name it."""
+        return self._periods.label
+
+    @property
+    def title(self) -> str:
+        """Company and period."""
+        return ", ".join([self.company or "Monthly pack", self.period_label])
+
+    @property
+    def proven(self) -> bool:
+        """Whether no line of the known ledgers is missing, and the service's reports of the compared periods agree."""
+        return self.content.proven
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What is proven, or why the pack is not."""
+        return self.content.reasons
+
+    @property
+    def verdict(self) -> str:
+        """Whether the service's reports prove the cash flow, what is undecided, and why, as text."""
+        undecided = [] if self.content.undecided is None else [plain(self.content.undecided)]
+        return f"{self.proof[:1].upper()}{self.proof[1:]}. {' '.join([*undecided, *self.reasons])}"
+
+    @property
+    def proof(self) -> str:
+        """Whether the service's reports prove the cash flow: the verdict in three words."""
+        return "cash flow proven" if self.proven else "cash flow not proven"
+
+    @property
+    def state(self) -> str:
+        """``proven``, ``undecided`` where much of the proven cash flow is not categorized, or ``unproven``."""
+        if not self.proven:
+            return "unproven"
+        return "proven" if self.content.undecided is None else "undecided"
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What changed, and why: five sentences at most."""
+        return tuple(map(plain, self.content.sentences))
+
+    @property
+    def key_figures(self) -> tuple[tuple[str, str, str], ...]:
+        """Label, amount and comparison of each key figure."""
+        table = self.content.tables[KEY_FIGURES].table
+        heads = [head.text for head in table.heads]
+        return tuple(
+            (
+                row.label,
+                row.cells[0].text,
+                ", ".join(
+                    f"{head} {cell.text}" for head, cell in zip(heads[1:], row.cells[1:], strict=True) if cell.text
+                ),
+            )
+            for row in table.rows
+        )
+
+    @property
+    def pictures(self) -> tuple[tuple[str, bytes], ...]:
+        """What each of three pictures shows, and the picture as a PNG file of 600 pixels with two dots per pixel."""
+        shown = list(self.content.pictures.values())[:_IN_MAIL]
+        return tuple((one.text, one.png(IN_MAIL)) for one in shown)
+
+    @property
+    def certificate(self) -> Certificate:
+        """Whether lines are missing."""
+        return self._books.certificate
+
+    @property
+    def certificate_text(self) -> str:
+        """What the load has, and what is missing."""
+        found = self.certificate
+        counts = f"{found.lines:,} line entries of {found.entries:,} journal entries"
+        ledgers = f"of the {len(self._books.ledgers):,} known ledgers"
+        return f"The lines {ledgers} are all there: {counts}." if found.complete else found.summary()
+
+    @property
+    def compared(self) -> dict[str, ComparedPeriod]:
+        """The comparison with the service's report of each compared period."""
+        return self._books.compared
+
+    @property
+    def books_version(self) -> int | None:
+        """Version of the local books that the pack was made from."""
+        return self._books.version
+
+    @property
+    def calls(self) -> dict[str, str]:
+        """Call that makes each statement, by the name of its table."""
+        days = f'"{self._books.days.start_date}", "{self._books.days.end_date}"'
+        names = {"income": "income_statement", "cash_flow": "cash_flow_statement", "balance": "balance_sheet"}
+        calls = {table: f"aa.{name}(lines, ledgers, {days}, columns=[...])" for table, name in names.items()}
+        key = self._periods.key
+        return calls | {"cash_bridge": f'aa.bridge(statement.column("{key} prior"), statement.column("{key}"))'}
+
+    @property
+    def figures(self) -> pd.DataFrame:
+        """Every figure of the tables: ``table``, ``key``, ``label``, ``text``, and its exact ``amount``."""
+        rows = []
+        for name, table in self.content.tables.items():
+            for key, cell in table.shown():
+                figure = None if cell.mark == "unknown" else table.figure(key)
+                rows.append((name, key, figure.label if figure else key, cell.text, figure and figure.exact()))
+        return pd.DataFrame(rows, columns=["table", "key", "label", "text", "amount"])
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The figures."""
+        return self.figures
+
+    def __getitem__(self, key: str) -> Figure:
+        """Figure of a table and a key, separated by a colon."""
+        name, colon, rest = key.partition(":") if isinstance(key, str) else ("", "", "")
+        if not colon or name not in self.content.tables or KEY_SEPARATOR not in rest:
+            tables = ", ".join(self.content.tables)
+            raise InputError(f"{quote(key)} is not a figure; write table:row|column as in .figures, tables: {tables}")
+        return self.content.tables[name].figure(rest)
+
+    @cached_property
+    def html(self) -> str:
+        """The page: one file of HTML that loads nothing."""
+        return self._render(self)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Fingerprint of the page: the SHA-256 of its file, as ``sha256sum`` prints it."""
+        return hashlib.sha256(self.html.encode()).hexdigest()
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page to a file that only its owner may read, which is replaced completely or left unchanged."""
+        return write_text(to_path(path, "path"), self.html, private=True)
+
+    def save_workbook(self, path: str | Path) -> None:
+        """Write an Excel workbook: page one, statements with formulas and their entries, and the other tables.
+
+        It is replaced completely or left unchanged, and needs the extra ``excel``.
+        """
+        days = f"{self.period.start_date} to {self.period.end_date}, days in {self.period.time_zone}"
+        appendix = {
+            "Certificate of the load": [self.certificate_text],
+            "Reconciliation": [f"{one.label}: {one.verdict}" for one in self.compared.values()],
+            "Assumptions": self.content.assumptions,
+        }
+        texts = WorkbookTexts(
+            self.title,
+            ", ".join(filter(None, [days, self.currency])),
+            f"{self.proof[:1].upper()}{self.proof[1:]}",
+            self.sentences,
+            appendix,
+            self.fingerprint,
+        )
+        write_pack_workbook(self.content, texts, to_path(path, "path"))
+
+    def summary(self) -> str:
+        """One line: what the pack is of, and whether it is proven."""
+        return f"{self.title}: {self.verdict}"
+
+    def _parts(self) -> Iterator[ResultPart]:
+        yield ResultPart(self.sentences)
+        table = pd.DataFrame(self.key_figures, columns=["key figure", self.period_label, "compared"])
+        yield ResultPart([f"{label}: {amount} ({note})" for label, amount, note in self.key_figures], table)
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "company": self.company,
+            "currency": self.currency,
+            "start_date": self.period.start_date,
+            "end_date": self.period.end_date,
+            "time_zone": self.period.time_zone,
+            "created_at": self.created_at,
+            "proven": self.proven,
+            "undecided": None if self.content.undecided is None else plain(self.content.undecided),
+            "reasons": self.reasons,
+            "sentences": self.sentences,
+            "fingerprint": self.fingerprint,
+            "figures": self.figures,
+        }

@@ -1,0 +1,492 @@
+"""The tables of a pack beside its statements: key figures, bridge, balances, payees, what is open, and what changed."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import count_of
+from accounting_analytics.core.money import to_minor_units
+from accounting_analytics.core.periods import Period, day_label
+from accounting_analytics.pack.pack_tables import (
+    PackRow,
+    PackTable,
+    amount_head,
+    figure_of_lines,
+    make_table,
+    text_head,
+)
+from accounting_analytics.reports.bridge import bridge
+from accounting_analytics.reports.bridge_payments import payees_of_entries
+from accounting_analytics.reports.daily_balances import DailyBalances
+from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_entries, figure_of_terms
+from accounting_analytics.reports.statement_columns import days_label
+from accounting_analytics.reports.statement_rows import NOT_CATEGORIZED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from accounting_analytics.books.drift import Drift
+    from accounting_analytics.pack.loaded_books import ComparedPeriod
+    from accounting_analytics.pack.pack_columns import PackPeriods
+    from accounting_analytics.reports.bridge import Bridge
+    from accounting_analytics.reports.statement import Statement
+    from accounting_analytics.reports.statement_columns import StatementColumn
+    from accounting_analytics.reports.statement_sums import LineSource
+
+KEY_FIGURES, SENTENCES, BRIDGE, ACCOUNTS, BY_DAY, FLOWS = (
+    "key_figures",
+    "sentences",
+    "cash_bridge",
+    "cash_accounts",
+    "cash_by_day",
+    "flows",
+)
+PAYEES, UNCATEGORIZED, CHANGES, REPORTED = "payees", "uncategorized", "changes", "reported_cash"
+WITHHELD = (
+    "Cash in and out are sums of the lines of categories: what is withheld from a payment, such as taxes from wages, "
+    "is counted in both."
+)
+_DAY = dt.timedelta(days=1)
+_MAX_DAYS = 93
+"""Longer periods have a balance at the end of each month, not of each day."""
+_STEPS, _PAYEES, _ENTRIES, _CHANGES, _CATEGORIES = 8, 10, 20, 40, 2
+"""How many steps, payees, journal entries, changes and categories are named."""
+_TOTAL, _OTHERS = "total", "others"
+
+
+class CashLines(NamedTuple):
+    """The cash flow statement of the compared periods, and its lines."""
+
+    statement: Statement
+    source: LineSource
+
+    def column(self, key: str) -> StatementColumn:
+        """Column of a key."""
+        return self.statement.figures.columns.by_key[key]
+
+    def flows(self, column: StatementColumn) -> pd.DataFrame | None:
+        """Return the cash flow lines of a period without transfers, positive into cash; None where not known."""
+        return self.statement.figures.flow_entries(self.statement.figures.flow_rows(), column)
+
+    def figure(self, key: str, label: str, entries: pd.DataFrame | None) -> Figure:
+        """Sum of line entries; not known without any."""
+        options: dict[str, Any] = {"scale": self.source.scale, "as_decimals": self.source.as_decimals}
+        if entries is None:
+            return Figure(key, label, None, "it is not known: lines of these days were not loaded", **options)
+        return figure_of_entries(key, label, entries, **options)
+
+    def name(self, ledger_id: str) -> str:
+        """Name of a ledger."""
+        return self.statement.figures.ledgers.name(ledger_id)
+
+    def units(self, entries: pd.DataFrame) -> int:
+        """Sum of line entries in units."""
+        return int(self.figure("", "", entries).units or 0)
+
+    def uncategorized(self, column_key: str) -> pd.DataFrame | None:
+        """Return the cash flow lines of a period without a category; None where there is none."""
+        row = self.statement.figures.layout.by_key.get("uncategorized")
+        found = None if row is None else self.statement.figures.flow_entries([row], self.column(column_key))
+        return found if found is not None and len(found) else None
+
+    def balances(self, period: Period) -> DailyBalances:
+        """Cash by day."""
+        return DailyBalances(self.statement.figures, self.source, period)
+
+    @property
+    def cash(self) -> list[str]:
+        """The cash ledgers."""
+        return sorted(self.source.cash, key=self.statement.figures.ledgers.path)
+
+
+def sides(entries: pd.DataFrame | None) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
+    """Lines into cash, and those out of it."""
+    if entries is None:
+        return None, None
+    is_in = entries["figure_amount"] > 0
+    return entries[is_in], entries[entries["figure_amount"] < 0]
+
+
+def key_figures(cash: CashLines, income: Statement) -> PackTable:
+    """At most eight rows, of the period, the one before, that of a year before, and the year to date."""
+    statement = cash.statement
+    columns = statement.columns
+
+    def of(statement: Statement, key: str, label: str, row_key: str) -> PackRow | None:
+        if row_key not in statement.figures.layout.by_key:
+            return None
+        found = [statement.figures.figure(row_key, one.key) for one in columns]
+        named = [
+            figure_of_lines(one, f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}")
+            for one, column in zip(found, columns, strict=True)
+        ]
+        return PackRow(label, named)
+
+    split = [sides(cash.flows(column)) for column in columns]
+    flows = [
+        PackRow(
+            label,
+            [
+                cash.figure(f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}", one[place])
+                for column, one in zip(columns, split, strict=True)
+            ],
+        )
+        for place, (key, label) in enumerate({"cash_in": "Cash in", "cash_out": "Cash out"}.items())
+    ]
+    has_balances = "ending_cash_balance" in statement.figures.layout.by_key
+    label = "Lowest cash at the end of a day"
+    lowest = PackRow(label, [_lowest(cash, column, label) for column in columns]) if has_balances else None
+    rows = [
+        of(statement, "cash_at_end", "Cash at the end", "ending_cash_balance"),
+        of(statement, "net_cash_flow", "Net change in cash", "net_cash_flow"),
+        *flows,
+        lowest,
+        of(income, "revenues", "Operating revenues", income.figures.layout.share_of),
+        of(income, "net_income", "Net income", "net_income"),
+        of(income, "not_categorized", NOT_CATEGORIZED, "not_categorized"),
+    ]
+    heads = [amount_head(one.label) for one in columns]
+    return make_table(KEY_FIGURES, "Key figures", heads, [one for one in rows if one is not None], [WITHHELD])
+
+
+def lowest_day(cash: CashLines, column: StatementColumn) -> dt.date | None:
+    """First day of a period at whose end cash is lowest; None where balances are not known."""
+    statement = cash.statement
+    known = statement.figures.layout.by_key.get("ending_cash_balance")
+    if known is None or statement.since or statement.figures.figure(known.key, column.key).units is None:
+        return None
+    ((_, period),) = column.periods
+    daily = cash.balances(period)
+    units = daily.total(cash.cash)[1:]
+    return daily.days[units.index(min(units))]
+
+
+def _lowest(cash: CashLines, column: StatementColumn, label: str) -> Figure:
+    day = lowest_day(cash, column)
+    if day is None:
+        return cash.figure(f"lowest_cash{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}", None)
+    key = f"lowest_cash{KEY_SEPARATOR}{column.key} lowest"
+    ((_, period),) = column.periods
+    return cash.balances(period).figure(key, f"{label}, {day_label(day)}", cash.cash, day)
+
+
+def make_bridge(statement: Statement, periods: PackPeriods) -> Bridge | None:
+    """Explain the change of cash since the period before; None where that is not known."""
+    this, before = (statement.column(f"{periods.key}{suffix}") for suffix in ("", " prior"))
+    try:
+        return bridge(before, this, largest=_STEPS)
+    except InputError:
+        return None
+
+
+_BEFORE, _AFTER, _CHANGE, _NET, _UNCHANGED = "before", "after", "change", "net_cash_flow", "unchanged"
+
+
+def bridge_key(key: str) -> str:
+    """Key in the table of a figure of the bridge: of a side, of the change, or of a step and its sides."""
+    if key in {_BEFORE, _AFTER, _CHANGE}:
+        return f"{_NET}{KEY_SEPARATOR}{key}"
+    row, _, side = key.rpartition(KEY_SEPARATOR)
+    return key if side in {_BEFORE, _AFTER} and KEY_SEPARATOR in row else f"{key}{KEY_SEPARATOR}{_CHANGE}"
+
+
+def cash_bridge(found: Bridge, cash: CashLines, periods: PackPeriods) -> PackTable:
+    """Make the table of the steps of a bridge, with payees without change as one row."""
+
+    def row(key: str, label: str, of_sides: Sequence[Figure], cause: str = "", kind: str = "ledger") -> PackRow:
+        before, after = of_sides
+        terms = [("+", after), ("-", before)]
+        change = figure_of_terms(f"{key}{KEY_SEPARATOR}{_CHANGE}", f"{label}, change", terms)
+        return PackRow(label, [before, after, change, cause], kind)
+
+    of_steps = [(step, found.sides(step.key)) for step in found.steps]
+    rows = [row(step.key, step.label, [one.before, one.after], step.cause.name) for step, one in of_steps]
+    net = next(one for key, one in cash.statement.figures.layout.by_key.items() if key.rstrip("_") == _NET)
+    columns = {_BEFORE: f"{periods.key} prior", _AFTER: periods.key}
+    totals = {
+        side: figure_of_lines(
+            cash.statement.figures.figure(net.key, column),
+            f"{_NET}{KEY_SEPARATOR}{side}",
+            f"{net.label}, {cash.column(column).label}",
+        )
+        for side, column in columns.items()
+    }
+    rest = [
+        figure_of_terms(
+            f"{_UNCHANGED}{KEY_SEPARATOR}{side}",
+            f"Payees without change, {cash.column(columns[side]).label}",
+            [("+", totals[side]), *(("-", one.before if side == _BEFORE else one.after) for _, one in of_steps)],
+        )
+        for side in (_BEFORE, _AFTER)
+    ]
+    if any(one.units for one in rest):
+        rows.append(row(_UNCHANGED, "Payees without change", rest))
+    rows.append(row(_NET, net.label, [totals[_BEFORE], totals[_AFTER]], kind="total"))
+    heads = [
+        amount_head(found.before),
+        amount_head(found.after),
+        amount_head("Change", is_comparison=True),
+        text_head("Why"),
+    ]
+    return make_table(BRIDGE, "Cash bridge", heads, rows, found.notes)
+
+
+def cash_accounts(cash: CashLines, period: Period) -> PackTable:
+    """Balance of each cash account at the start and the end of the period."""
+    daily, names = cash.balances(period), cash.statement.figures.ledgers
+    before = period.start_date - _DAY
+    texts = {
+        "start": f"Start of {day_label(period.start_date)}",
+        "change": "Change",
+        "end": f"End of {day_label(period.end_date)}",
+    }
+
+    def row(key: str, name: str, ledger_ids: Sequence[str], kind: str = "ledger", title: str = "") -> PackRow:
+        make = {
+            side: daily.figure(f"{key}{KEY_SEPARATOR}{side}", f"{name}, {texts[side]}", ledger_ids, day)
+            for side, day in (("start", before), ("end", period.end_date))
+        }
+        terms = [("+", make["end"]), ("-", make["start"])]
+        change = figure_of_terms(f"{key}{KEY_SEPARATOR}change", f"{name}, {texts['change']}", terms)
+        if make["end"].is_additive:
+            selections = [
+                part._replace(factor=factor * part.factor)
+                for factor, one in ((1, make["end"]), (-1, make["start"]))
+                for part in one.selections
+            ]
+            load = partial(cash.source.entries, selections, int(change.units or 0))
+            made_of = "the sum of line entries of these days"
+            change = replace(change, terms=(), signs=(), calculation=made_of, selections=selections, _load_entries=load)
+        return PackRow(name, [make["start"], change, make["end"]], kind, title=title)
+
+    moved = {one: any(units) for one, units in daily.units.items()}
+    rows = [row(one, names.name(one), [one], title=names.path(one)) for one in cash.cash if moved[one]]
+    rows.append(row("cash", "Cash", cash.cash, "total"))
+    left_out = sum(not one for one in moved.values())
+    notes = [f"{count_of(left_out, 'account')} without balances left out."] if left_out else []
+    heads = [amount_head(text, is_comparison=key == "change") for key, text in texts.items()]
+    return make_table(ACCOUNTS, "Cash accounts", heads, rows, notes)
+
+
+def cash_by_day(cash: CashLines, period: Period) -> PackTable:
+    """Cash at the end of each day, or of each month of a long period."""
+    daily = cash.balances(period)
+    days = daily.days if len(daily.days) <= _MAX_DAYS else [month.end_date for month in period.months()]
+    rows = [
+        PackRow(
+            day_label(day),
+            [daily.figure(f"cash{KEY_SEPARATOR}{day}", f"Cash, end of {day_label(day)}", cash.cash, day)],
+        )
+        for day in days
+    ]
+    return make_table(BY_DAY, "Cash balance by day", [amount_head("Cash")], rows)
+
+
+def flows_by_month(cash: CashLines, statement: Statement, months: Sequence[Period]) -> PackTable:
+    """Cash in and out by month, from the months of a cash flow statement."""
+    rows = []
+    flows = CashLines(statement, cash.source)
+    columns = {one.periods[0][1]: one for one in statement.columns}
+    for month in months:
+        key, label = f"{month.start_date:%Y-%m}", days_label(month)
+        lines = sides(flows.flows(columns[month]))
+        made = [
+            cash.figure(f"{key}{KEY_SEPARATOR}{side}", f"Cash {side}, {label}", one)
+            for side, one in zip(("in", "out"), lines, strict=True)
+        ]
+        net = figure_of_terms(f"{key}{KEY_SEPARATOR}net", f"Net, {label}", [("+", one) for one in made])
+        rows.append(PackRow(label, [*made, net]))
+    heads = [amount_head(text) for text in ("Cash in", "Cash out", "Net")]
+    notes = ["Without transfers between own accounts.", WITHHELD]
+    return make_table(FLOWS, "Cash in and out by month", heads, rows, notes)
+
+
+def top_payees(cash: CashLines, periods: PackPeriods) -> PackTable:
+    """Whom most was paid to in the period, and before, less what came back from them."""
+    columns = periods.key_columns()[:3]
+    payees = payees_of_entries(cash.source.frame, cash.source.cash)
+    paid = {column.key: _paid(cash, column, payees) for column in columns}
+    this = paid[columns[0].key]
+    groups = [] if this is None else [(str(name), one) for name, one in this.groupby("payee")]
+    sums = {name: cash.units(one) for name, one in groups}
+    ordered = sorted((one for one in sums if sums[one] > 0), key=lambda one: (-sums[one], one))
+    shown = [one for one in ordered if one][:_PAYEES]
+    others = [one for one in ordered if one not in shown]
+
+    def row(key: str, label: str, names: Sequence[str], category: str) -> PackRow:
+        made = []
+        for column in columns:
+            lines = paid[column.key]
+            chosen = None if lines is None else lines[lines["payee"].isin(names)].drop(columns="payee")
+            made.append(cash.figure(f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}", chosen))
+        return _payee_row(key, label, made, category)
+
+    rows = [row(f"payee:{one}", one, [one], _categories(cash, this, one)) for one in shown]
+    rows += [row(_OTHERS, f"{len(others):,} others", others, "")] if others else []
+    if rows:
+        totals = []
+        for place, column in zip((0, 1, 3), columns, strict=True):
+            terms = [("+", one) for one in (row.cells[place] for row in rows) if isinstance(one, Figure)]
+            totals.append(figure_of_terms(f"{_TOTAL}{KEY_SEPARATOR}{column.key}", f"Total, {column.label}", terms))
+        rows.append(_payee_row(_TOTAL, "Total", totals, "", "total"))
+    of_this, before, year_before = (amount_head(one.label) for one in columns)
+    heads = [of_this, before, amount_head("Change", is_comparison=True), year_before, text_head("Category")]
+    note = (
+        "Amounts paid, less what came back; without transfers between own accounts. Earlier columns are of the same "
+        "payees."
+    )
+    return make_table(PAYEES, "Top payees", heads, rows, [note] if rows else ["No payments in these days."])
+
+
+def _paid(cash: CashLines, column: StatementColumn, payees: dict[str, str]) -> pd.DataFrame | None:
+    """Cash flow lines of a period, positive out of cash, with their payees; None where they are not known."""
+    figures = cash.statement.figures
+    lines = figures.flow_entries(figures.flow_rows(), column, sign=-1)
+    if lines is None:
+        return None
+    return lines.assign(payee=[payees.get(one, "") for one in lines["journal_entry_id"].astype(object)])
+
+
+def _payee_row(key: str, label: str, amounts: Sequence[Figure], category: str, kind: str = "ledger") -> PackRow:
+    """Row of amounts of this period, of that before and of a year before, with the change between the first two."""
+    this, before, year_before = amounts
+    terms = [("+", this), ("-", before)]
+    change = figure_of_terms(f"{key}{KEY_SEPARATOR}{_CHANGE}", f"{label}, change", terms)
+    return PackRow(label, [this, before, change, year_before, category], kind)
+
+
+def _categories(cash: CashLines, lines: pd.DataFrame | None, payee: str) -> str:
+    """Names of the ledgers of the lines of a payee."""
+    ids: Iterable[str] = [] if lines is None else lines.loc[lines["payee"] == payee, "ledger_id"].unique()
+    names = [cash.name(one) for one in ids]
+    more = f" and {len(names) - _CATEGORIES} more" if len(names) > _CATEGORIES else ""
+    return ", ".join(names[:_CATEGORIES]) + more
+
+
+class OpenEntry(NamedTuple):
+    """A journal entry without a category: its uncategorized lines, and what people know it by."""
+
+    lines: pd.DataFrame
+    day: str
+    account: str
+    text: str
+
+
+def open_entries(cash: CashLines, column_key: str) -> list[OpenEntry]:
+    """Journal entries of a period with lines on the uncategorized ledgers, the largest first."""
+    lines = cash.uncategorized(column_key)
+    if lines is None:
+        return []
+    of_cash = cash.source.frame
+    is_open = of_cash["journal_entry_id"].isin(set(lines["journal_entry_id"]))
+    of_cash = of_cash[is_open & of_cash["ledger_id"].isin(list(cash.source.cash))]
+    accounts = dict(iter(of_cash.groupby(of_cash["journal_entry_id"].astype(object))))
+    found = []
+    for entry, own in lines.groupby(lines["journal_entry_id"].astype(object), sort=False):
+        others = accounts.get(entry, of_cash.head(0))
+        names = ", ".join(map(cash.name, others["ledger_id"].unique()))
+        found.append(OpenEntry(own, day_label(own["local_date"].iloc[0].date()), names, _text_of(others, own)))
+    return sorted(found, key=lambda one: -abs(cash.units(one.lines)))
+
+
+def _text_of(*frames: pd.DataFrame) -> str:
+    """First text that the lines of an entry have."""
+    texts = [
+        str(text)
+        for frame in frames
+        for name in ("transaction_description", "journal_entry_description", "description")
+        if name in frame
+        for text in frame[name]
+        if isinstance(text, str) and text.strip()
+    ]
+    return next(iter(texts), "without text")
+
+
+def uncategorized(found: Sequence[OpenEntry], cash: CashLines) -> PackTable:
+    """Make the table of what has no category: the largest, and one row for the others."""
+    amount = "amount"
+    rows = [
+        PackRow(
+            one.text,
+            [one.day, one.account, cash.figure(f"entry {number}{KEY_SEPARATOR}{amount}", one.text, one.lines)],
+        )
+        for number, one in enumerate(found[:_ENTRIES], start=1)
+    ]
+    if rest := found[_ENTRIES:]:
+        label, lines = f"{len(rest):,} smaller", pd.concat([one.lines for one in rest])
+        rows.append(PackRow(label, ["", "", cash.figure(f"{_OTHERS}{KEY_SEPARATOR}{amount}", label, lines)]))
+    if rows:
+        label = count_of(len(found), "transaction")
+        terms = [("+", one) for row in rows for one in row.cells if isinstance(one, Figure)]
+        rows.append(
+            PackRow(label, ["", "", figure_of_terms(f"{_TOTAL}{KEY_SEPARATOR}{amount}", label, terms)], "total")
+        )
+    note = "Received is positive, paid in parentheses; of a split the part without a category."
+    heads = [text_head("Date"), text_head("Account"), amount_head("Amount")]
+    notes = [note] if rows else ["Every transaction has a category."]
+    return make_table(UNCATEGORIZED, "What is not categorized", heads, rows, notes)
+
+
+def changes(drift: Drift) -> PackTable:
+    """Make the table of the largest changes of ledgers; the lines as they were are not in the page."""
+    records = drift.frame.to_dict("records")
+    figures = [drift[KEY_SEPARATOR.join((row["month"], row["ledger_id"], row["kind"]))] for row in records]
+    largest = sorted(range(len(records)), key=lambda place: (-abs(int(figures[place].units or 0)), place))[:_CHANGES]
+    rows = []
+    for place in sorted(largest):
+        record = records[place]
+        key = f"{record['month']} {record['ledger_id']} {record['kind']}{KEY_SEPARATOR}amount"
+        amount = replace(figures[place], key=key, units=figures[place].units or 0)
+        texts = [record["month"], record["kind"], f"{record['entries']:,}"]
+        rows.append(PackRow(record["ledger_name"], [*texts, amount]))
+    rest = len(records) - len(largest)
+    signs = "More of a ledger on the normal side of its type is positive: more sales, rent, cash, or debt."
+    notes = [drift.summary(), signs, *([f"{rest:,} smaller changes are not listed."] if rest else [])]
+    heads = [text_head("Month"), text_head("What"), text_head("Journal entries"), amount_head("Change")]
+    return make_table(CHANGES, "What changed since the last pack", heads, rows, notes, is_stated=True)
+
+
+_REPORTED = {
+    "starting_cash_balance": "Cash at the start",
+    "net_cash_flow": "Net change in cash",
+    "ending_cash_balance": "Cash at the end",
+}
+
+
+def reported_cash(compared: dict[str, ComparedPeriod], cash: CashLines) -> PackTable | None:
+    """Make the table of the reports that were loaded; None where local books had compared them before."""
+    figures, rows = cash.statement.figures, []
+    for key, one in compared.items():
+        if one.reported is None:
+            continue
+        rows.append(PackRow(one.label, kind="heading"))
+        sums = one.reported.exact_sums()
+        for name in (name for name in _REPORTED if name in figures.layout.by_key):
+            row_key, label = f"{name} {key}", f"{_REPORTED[name]}, {one.label}"
+            reported = Figure(
+                f"{row_key}{KEY_SEPARATOR}reported",
+                f"{label}, reported by the service",
+                to_minor_units(getattr(sums, name), cash.source.scale),
+                "as the service stated it",
+                scale=cash.source.scale,
+                as_decimals=cash.source.as_decimals,
+            )
+            own = figure_of_lines(
+                figures.figure(name, key), f"{row_key}{KEY_SEPARATOR}calculated {key}", f"{label}, calculated here"
+            )
+            terms = [("+", reported), ("-", own)]
+            difference = figure_of_terms(f"{row_key}{KEY_SEPARATOR}difference", f"{label}, difference", terms)
+            rows.append(PackRow(_REPORTED[name], [reported, own, difference], level=1))
+    heads = [
+        amount_head("Reported by the service"),
+        amount_head("Calculated here"),
+        amount_head("Difference", is_comparison=True),
+    ]
+    title = "The service's cash flow reports, and the same from line entries"
+    return make_table(REPORTED, title, heads, rows) if rows else None

@@ -1,0 +1,173 @@
+"""The sentences of page one: what changed and why, with amounts that are figures of the pack."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from decimal import Decimal
+from typing import TYPE_CHECKING, NamedTuple
+
+from accounting_analytics.core.messages import count_of, printable
+from accounting_analytics.core.money import format_amount
+from accounting_analytics.core.periods import day_label
+from accounting_analytics.pack.pack_sections import BRIDGE, KEY_FIGURES, SENTENCES, bridge_key, sides
+from accounting_analytics.pack.pack_tables import PackTable, make_table
+from accounting_analytics.reports.figures import KEY_SEPARATOR, NOT_KNOWN
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Sequence
+
+    from accounting_analytics.pack.pack_columns import PackPeriods
+    from accounting_analytics.pack.pack_sections import CashLines
+    from accounting_analytics.reports.bridge import Bridge
+    from accounting_analytics.reports.figures import Figure
+
+_STEPS = 2
+
+
+class Amount(NamedTuple):
+    """An amount in a sentence: the figure of a table, as text; without its sign where words around it say that."""
+
+    table: str
+    key: str
+    text: str
+    is_size: bool
+
+
+Sentence = tuple[str | Amount, ...]
+
+
+def plain(sentence: Sentence) -> str:
+    """Sentence as a text."""
+    return "".join(part.text if isinstance(part, Amount) else part for part in sentence)
+
+
+class SentenceFacts(NamedTuple):
+    """What the sentences are about."""
+
+    periods: PackPeriods
+    key_figures: PackTable
+    bridge: Bridge | None
+    lowest: dt.date | None
+    cash: CashLines
+    uncategorized_count: int
+    suspense: Figure | None
+    suspense_since: dt.date | None
+    undecided: Sequence[tuple[str, Figure]]
+
+
+class SentenceWriter:
+    """Writes at most five sentences; amounts are marks in a text until it is whole, and then figures again."""
+
+    def __init__(self, facts: SentenceFacts) -> None:
+        self._facts = facts
+        self._mark = secrets.token_hex(8)
+        self._amounts: list[Amount] = []
+        self._own: dict[str, Figure] = {}
+
+    def sentences(self) -> list[Sentence]:
+        """Cash, the largest reasons, net income, and what has no category, or else the lowest cash."""
+        bridge = self._facts.bridge
+        reasons = [] if bridge is None else bridge.sentences(self._write_step)[1 : 1 + _STEPS]
+        found = [self._cash(), *reasons, self._income(), self._uncategorized() or self._lowest()]
+        return [self._split(one) for one in found if one]
+
+    def undecided(self) -> Sentence | None:
+        """State how much is not categorized, where that is much beside net income; None where it is not."""
+        net = self._key("net_income")
+        if net is None or not self._facts.undecided:
+            return None
+        amounts = [f"{self._write(one, 'income', is_size=True)} {text}" for text, one in self._facts.undecided]
+        return self._split(
+            f"Undecided: {' and '.join(amounts)} in {self._label()} have no category yet, beside a net income of "
+            f"{self._write(net)}."
+        )
+
+    def table(self) -> PackTable:
+        """Figures that only the sentences name."""
+        return make_table(SENTENCES, "", (), ())._replace(figures=self._own)
+
+    def _cash(self) -> str:
+        change, ending = self._key("net_cash_flow"), self._key("cash_at_end")
+        if change is None:
+            return ""
+        level = f" to {self._write(ending)}" if ending else ""
+        size = f" by {self._write(change, is_size=True)}" if change.exact() else ""
+        text = f"Cash {_moved(change, 'rose', 'fell')}{size}{level} in {self._label()}"
+        before = self._key("net_cash_flow", " prior")
+        if before is None:
+            return f"{text}."
+        direction = _moved(before, "a rise of", "a fall of", "no change")
+        size = f" {self._write(before, is_size=True)}" if before.exact() else ""
+        return f"{text}, after {direction}{size} in {self._label(' prior')}."
+
+    def _income(self) -> str:
+        this = self._key("net_income")
+        if this is None:
+            return ""
+        others = {suffix: self._key("net_income", suffix) for suffix in (" prior", " prior_year")}
+        compared = [f"{self._write(one)} in {self._label(suffix)}" for suffix, one in others.items() if one]
+        against = f", against {' and '.join(compared)}" if compared else ""
+        open_amount = self._key("not_categorized")
+        left = f"; not categorized (in less out): {self._write(open_amount)}" if open_amount else ""
+        return f"Net income was {self._write(this)} in {self._label()}{against}{left}."
+
+    def _uncategorized(self) -> str:
+        facts, key = self._facts, self._facts.periods.key
+        if not facts.uncategorized_count:
+            return ""
+        amounts = []
+        for name, lines in zip(("inflow", "outflow"), sides(facts.cash.uncategorized(key)), strict=True):
+            figure_key = f"uncategorized_{name}{KEY_SEPARATOR}{key}"
+            figure = facts.cash.figure(figure_key, f"Not categorized, {name}, {self._label()}", lines)
+            self._own[figure_key] = figure
+            amounts.append(self._write(figure, SENTENCES, is_size=True))
+        have = count_of(facts.uncategorized_count, "transaction has", "transactions have")
+        in_all = ""
+        if facts.suspense is not None and facts.suspense.exact():
+            days = f"since {day_label(facts.suspense_since)}" if facts.suspense_since else "of all days of the books"
+            in_all = f"; {self._write(facts.suspense, 'balance')} {days} are in suspense"
+        return f"{have} no category: {amounts[0]} in and {amounts[1]} out{in_all}."
+
+    def _lowest(self) -> str:
+        lowest = self._key("lowest_cash", " lowest")
+        if lowest is None or self._facts.lowest is None:
+            return ""
+        return f"Cash was lowest at the end of {day_label(self._facts.lowest)}: {self._write(lowest)}."
+
+    def _label(self, suffix: str = "") -> str:
+        """Heading of a period."""
+        return self._facts.cash.column(f"{self._facts.periods.key}{suffix}").label
+
+    def _key(self, row: str, suffix: str = "") -> Figure | None:
+        """Key figure; None where it is not known."""
+        figure = self._facts.key_figures.figures.get(f"{row}{KEY_SEPARATOR}{self._facts.periods.key}{suffix}")
+        return None if figure is None or figure.units is None else figure
+
+    def _write(self, figure: Figure, table: str = KEY_FIGURES, *, is_size: bool = False) -> str:
+        """Mark of an amount."""
+        exact = figure.exact()
+        text = NOT_KNOWN if exact is None else format_amount(exact.copy_abs() if is_size else exact)
+        self._amounts.append(Amount(table, figure.key, text, is_size))
+        return f"<{self._mark}:{len(self._amounts) - 1}>"
+
+    def _write_step(self, figure: Figure, *, is_size: bool) -> str:
+        """Mark of an amount of the bridge."""
+        mark = self._write(figure, BRIDGE, is_size=is_size)
+        self._amounts[-1] = self._amounts[-1]._replace(key=bridge_key(figure.key))
+        return mark
+
+    def _split(self, text: str) -> Sentence:
+        """Text with its amounts in the place of their marks."""
+        parts = re.split(f"<{self._mark}:([0-9]+)>", text)
+        return tuple(
+            self._amounts[int(part)] if number % 2 else printable(part) for number, part in enumerate(parts) if part
+        )
+
+
+def _moved(figure: Figure, up: str, down: str, still: str = "did not change") -> str:
+    exact = figure.exact() or Decimal(0)
+    if not exact:
+        return still
+    return up if exact > 0 else down

@@ -1,0 +1,347 @@
+"""What the page of a pack has: its elements, the texts of its figures, and its data, read with limits."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime as dt
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+import msgspec
+
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import printable, quote, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+_WITHOUT_END = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
+_SPACE = " \t\n"
+
+
+@dataclass(frozen=True)
+class PageElement:
+    """An element of the page.
+
+    Attributes
+    ----------
+    name : str
+        Its name in lower case.
+    attributes : dict
+        Its attributes.
+    line : int
+        Line of the page where it begins.
+    parent : PageElement or None
+        The element around it.
+    pieces : list of str
+        Its own text, without that of the elements in it.
+    beside : list of str
+        The text that runs up to it, and the text that runs on after it.
+    """
+
+    name: str
+    attributes: dict[str, str]
+    line: int
+    parent: PageElement | None
+    pieces: list[str] = field(default_factory=list)
+    beside: list[str] = field(default_factory=list)
+
+    @property
+    def own_text(self) -> str:
+        """Own text without white space at its ends."""
+        return "".join(self.pieces).strip(_SPACE)
+
+    def with_parents(self) -> Iterator[PageElement]:
+        """Iterate over the element and those around it."""
+        element: PageElement | None = self
+        while element is not None:
+            yield element
+            element = element.parent
+
+    def nearest(self, attribute: str) -> str:
+        """Value of an attribute of the nearest element that has it; empty without one."""
+        return next((one.attributes[attribute] for one in self.with_parents() if attribute in one.attributes), "")
+
+
+def read_page(text: str) -> list[PageElement]:
+    """All elements of a page in their order."""
+    reader = _PageReader()
+    reader.feed(text)
+    reader.close()
+    return reader.elements
+
+
+_RUNS_ON = frozenset(
+    {"a", "abbr", "b", "bdi", "bdo", "code", "em", "i", "mark", "s", "small", "span", "strong", "u", "wbr"}
+)
+"""Elements whose text is in one run with the text around them."""
+
+
+class _PageReader(HTMLParser):
+    """Collects elements with their texts."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[PageElement] = []
+        self._open: list[PageElement] = []
+        self._run = ""
+        self._ended: list[PageElement] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin an element."""
+        attributes = {name: value or "" for name, value in attrs}
+        self._break_run(tag)
+        parent = self._open[-1] if self._open else None
+        element = PageElement(tag, attributes, self.getpos()[0], parent, beside=[self._run[-_BESIDE:], ""])
+        self.elements.append(element)
+        if tag not in _WITHOUT_END:
+            self._open.append(element)
+
+    def handle_endtag(self, tag: str) -> None:
+        """End the element that began last with this name, and all in it."""
+        if any(element.name == tag for element in self._open):
+            while (ended := self._open.pop()).name != tag:
+                pass
+            self._ended.append(ended)
+        self._break_run(tag)
+
+    def handle_data(self, data: str) -> None:
+        """Add text to the element that is open, and to the run of text."""
+        if self._open:
+            self._open[-1].pieces.append(data)
+        self._run += data
+        for element in self._ended:
+            element.beside[1] += data[:_BESIDE]
+        self._ended = [one for one in self._ended if len(one.beside[1]) < _BESIDE]
+
+    def _break_run(self, tag: str) -> None:
+        if tag not in _RUNS_ON:
+            self._run, self._ended = "", []
+
+
+_BESIDE = 3
+"""Characters beside a figure that could be read as part of it."""
+DATA_ID = "pack-data"
+MAX_DATA_BYTES = 200_000_000
+"""Size up to which the data of a page are decompressed; 50,000 entries take about 5 MB."""
+_EXACT_IN_JSON = 2**53
+_LARGE_UNITS = re.compile(r"-?[1-9][0-9]{15,39}")
+
+
+class SelectedLines(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """Lines of some ledgers and days that a figure adds or subtracts: all, or those of cash flow."""
+
+    factor: int
+    is_flow: Literal[0, 1]
+    first: str
+    last: str
+    ledgers: list[int]
+
+
+class SumFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="sum"):
+    """A figure that is the sum of selected lines."""
+
+    label: str
+    parts: list[SelectedLines]
+
+
+class ListFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="lines"):
+    """A figure that is the sum of listed lines: sign, first and last number of each run."""
+
+    label: str
+    runs: list[tuple[int, int, int]]
+
+
+class TermsFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="terms"):
+    """A figure that adds and subtracts others of its table."""
+
+    label: str
+    terms: list[tuple[Literal["+", "-"], str]]
+
+
+class StatedFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="stated"):
+    """An amount of elsewhere."""
+
+    label: str
+    units: int | str
+
+
+class UnknownFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="unknown"):
+    """A figure that is shown as not known."""
+
+    label: str
+
+
+PageFigure = SumFigure | ListFigure | TermsFigure | StatedFigure | UnknownFigure
+
+
+class PageTable(msgspec.Struct, forbid_unknown_fields=True):
+    """The figures of a table; all are on the page but the hidden ones, of which others are made."""
+
+    figures: dict[str, PageFigure]
+    hidden: list[str]
+
+
+class PageLine(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
+    """A line entry; `entry` is the number of its journal entry, or -1 where the pack does not have all of it."""
+
+    ledger: int
+    date: int
+    is_flow: Literal[0, 1]
+    text: int
+    opposing: int
+    units: int | str
+    entry: int
+
+
+class PageData(msgspec.Struct, forbid_unknown_fields=True):
+    """What a page states about itself, its lines, which refer to ledgers, texts and days by number, and its figures."""
+
+    format: Literal[1]
+    company: str
+    currency: str
+    scale: int
+    start_date: str
+    end_date: str
+    time_zone: str
+    created_at: str
+    verdict: Literal["cash flow proven", "cash flow not proven"]
+    ledgers: list[str]
+    texts: list[str]
+    dates: list[str]
+    lines: list[PageLine]
+    tables: dict[str, PageTable]
+
+
+def pack_data(content: Mapping[str, Any]) -> str:
+    """Write the data of a pack as the element of its page that the checks read."""
+    text = json.dumps(_with_exact_units(content), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode("ascii")
+    return f'<script type="text/plain" id="{DATA_ID}">{packed}</script>\n'
+
+
+def _with_exact_units(value: Any) -> Any:  # noqa: ANN401 (JSON)
+    """Content whose large numbers are texts, because another reader would round them."""
+    if isinstance(value, Mapping):
+        return {key: _with_exact_units(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_exact_units(one) for one in value]
+    return str(value) if isinstance(value, int) and abs(value) >= _EXACT_IN_JSON else value
+
+
+def read_data(text: str) -> PageData:
+    """Read the data of a page, if they are not larger than those of a pack can be."""
+    data = _read(_decompress(text))
+    limits = {"ledger": len(data.ledgers), "date": len(data.dates)}
+    limits |= dict.fromkeys(("text", "opposing"), len(data.texts))
+    for number, line in enumerate(data.lines):
+        for name, limit in limits.items():
+            if not 0 <= getattr(line, name) < limit:
+                _refuse(f"line {number} refers to a {name} that does not exist")
+        line.units = read_units(line.units)
+    for day in data.dates:
+        if day and not is_day(day):
+            _refuse(f"{quote(day)} is not a day")
+    return data
+
+
+def read_units(units: int | str) -> int:
+    """Exact units of JSON, where large ones are strings."""
+    if isinstance(units, int) and abs(units) < _EXACT_IN_JSON:
+        return units
+    if isinstance(units, str) and _LARGE_UNITS.fullmatch(units) and abs(int(units)) >= _EXACT_IN_JSON:
+        return int(units)
+    raise InputError(f"the data of the pack cannot be read: {quote(units)} is not an amount in minor units")
+
+
+def is_day(text: str) -> bool:
+    """Whether a text is an ISO day."""
+    try:
+        return dt.date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def _decompress(text: str) -> str:
+    """Text of base64 and gzip; what is damaged, cut, followed by more or too large is refused."""
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        unpacked = unpacker.decompress(base64.b64decode(text, validate=True), MAX_DATA_BYTES)
+        if unpacker.unconsumed_tail:
+            _refuse(f"they are larger than {MAX_DATA_BYTES:,} bytes")
+        if not unpacker.eof or unpacker.unused_data:
+            _refuse("they are cut, or something follows them")
+        return unpacked.decode()
+    except (binascii.Error, zlib.error, ValueError) as error:
+        _refuse(f"they are damaged: {error}")
+
+
+def _read(text: str) -> PageData:
+    """Read JSON: no name twice, no number but integers, no other type than the stated."""
+    try:
+        content = json.loads(
+            text, object_pairs_hook=_without_repeats, parse_float=_refuse_number, parse_constant=_refuse_number
+        )
+        return msgspec.convert(content, PageData, strict=True)
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
+        _refuse(str(error) or "their JSON is nested too deeply")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the name {quote(next(one for one in names if names.count(one) > 1))} occurs twice")
+    return mapping
+
+
+def _refuse_number(text: str) -> NoReturn:
+    raise ValueError(f"{shorten(text)} is not an integer")
+
+
+def _refuse(problem: str) -> NoReturn:
+    raise InputError(f"the data of the pack cannot be read: {shorten(printable(problem), limit=200)}") from None
+
+
+_NUMBER = re.compile(r"(\()?([+\u2212-])?([0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]+)?)(\))?")
+_SPACES = " \t\n\N{NO-BREAK SPACE}"
+NOT_KNOWN = "not known"
+ZERO = "\N{EN DASH}"
+
+
+def value_text(units: int | None, scale: int, *, form: str = "") -> str:
+    """Text that a figure has to have: a minus sign before negative ones, all of its fraction digits."""
+    if units is None:
+        return NOT_KNOWN
+    negative = units < 0 and form != "magnitude"
+    whole = str(abs(units)).zfill(scale + 1)
+    end = len(whole) - scale
+    fraction = f".{whole[end:]}" if scale else ""
+    return f"{'-' if negative else ''}{int(whole[:end]):,}{fraction}"
+
+
+def read_shown(text: str) -> str | None:
+    """Text that a page shows, written as `value_text` writes it; None where it is not a figure."""
+    text = text.strip(_SPACES)
+    if text in {NOT_KNOWN, ZERO}:
+        return text
+    found = _NUMBER.fullmatch(text)
+    if not found or (found[1] is None) != (found[4] is None) or (found[1] and found[2]):
+        return None
+    is_negative = found[1] or found[2] not in {None, "+"}
+    return f"{'-' if is_negative else ''}{found[3]}"
+
+
+def agrees(shown: str | None, expected: str) -> bool:
+    """Whether a shown text is the expected one; zeros may be a dash."""
+    if shown == ZERO:
+        return expected != NOT_KNOWN and not re.search("[1-9]", expected)
+    return shown == expected

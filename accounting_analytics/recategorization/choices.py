@@ -1,0 +1,550 @@
+"""Choices of categories for the queue: by a rule, by a person in Python or in a file, or from the history of a payee.
+
+A file of decisions is the queue as CSV or Excel, to be filled in. A row with a category decides the transaction of its
+``transaction_id``, or else the group of its ``group_id``. The category is a ledger's id, unique name or path. Rows
+without a category decide nothing, and their order does not matter: the row of a transaction has precedence over that of
+its group. All other columns are for the reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import floor
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+
+from accounting_analytics.core.arguments import require_type, to_path
+from accounting_analytics.core.column_conversion import local_midnights, total
+from accounting_analytics.core.errors import InputError, RulesError
+from accounting_analytics.core.load_metadata import attach_notes
+from accounting_analytics.core.messages import count_of, join_ids, quote
+from accounting_analytics.core.money import format_amount
+from accounting_analytics.core.periods import LOCALTIME
+from accounting_analytics.core.schemas import Ledgers, Proposals, QueueGroups
+from accounting_analytics.core.sheet_cells import Invalid
+from accounting_analytics.core.sheet_reader import Column, Kind, SheetProblems, read_table
+from accounting_analytics.core.sheet_writer import write_table
+from accounting_analytics.core.workbook import is_workbook, require_xlsxwriter
+from accounting_analytics.recategorization.groups import Decidable, group_queue
+from accounting_analytics.recategorization.queue import TRANSFER_DAYS, exact_queue, with_groups
+from accounting_analytics.recategorization.rules import Rules, find_accounts
+from accounting_analytics.reports.category_ledgers import Categories, find_named
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from decimal import Decimal
+
+    from accounting_analytics.core.column_conversion import ExactFrame
+
+    Decisions = Mapping[str, str] | str | Path
+
+KEY = ["transaction_id", "category_ledger_id"]
+"""Columns of which no two rows of a queue have the same values."""
+BY_HAND = "decided by hand"
+"""The column ``rule`` of a transaction that was decided by its id; a group's id follows where that was decided."""
+LIKELY_TRANSFER = "likely transfer"
+"""The column ``rule`` of a likely transfer between own accounts."""
+CATEGORY, GROUP, TRANSACTION, AMOUNT = "category", "group_id", "transaction_id", "amount"
+_DECISIONS = (Mapping, str, Path)
+_DECISIONS_HINT = "pass {group_id or transaction_id: category}, or the path of a file with decisions"
+_AMOUNT = Column(AMOUNT, Kind.AMOUNT, may_be_empty=True, may_be_absent=True, may_be_invalid=True)
+_COLUMNS = (
+    Column(CATEGORY),
+    *(Column(name, may_be_empty=True, may_be_absent=True) for name in (GROUP, TRANSACTION)),
+    _AMOUNT,
+)
+_GROUP_COLUMNS = (
+    "kind",
+    "merchant",
+    "direction",
+    "ledger_name",
+    "counterpart_ledger_name",
+    "transaction_count",
+    AMOUNT,
+    "first_date",
+    "last_date",
+    "description",
+    GROUP,
+)
+_TRANSACTION_COLUMNS = (
+    "kind",
+    "merchant",
+    "direction",
+    "ledger_name",
+    AMOUNT,
+    "date",
+    "description",
+    GROUP,
+    TRANSACTION,
+)
+_MAX_LISTED = 5
+
+
+class Choice(NamedTuple):
+    """A category for a group or a transaction, and why.
+
+    Attributes
+    ----------
+    key : str
+        Id of the group or the transaction.
+    category : str
+        A ledger's id, unique name or path.
+    why : str
+        What the column ``rule`` says: the rule that matched, or who decided.
+    reason : str, optional
+        What a suggestion is based on.
+    confidence : float, optional
+        Share of such suggestions that were right in the past.
+    file_row : int, optional
+        Row of a file, as a spreadsheet shows it.
+    file_amount : Decimal, optional
+        Sum of the group when the file was written.
+    """
+
+    key: str
+    category: str
+    why: str
+    reason: str | None = None
+    confidence: float | None = None
+    file_row: int | None = None
+    file_amount: Decimal | None = None
+
+
+def propose(
+    queue: pd.DataFrame,
+    rules: Rules | None,
+    ledgers: pd.DataFrame,
+    *,
+    decisions: Decisions | Sequence[Decisions] | None = None,
+    suggestions: pd.DataFrame | None = None,
+    transfers: bool = False,
+) -> pd.DataFrame:
+    """Propose a category for each transaction of the queue that matches a rule, was decided by hand, or is suggested.
+
+    Parameters
+    ----------
+    queue : DataFrame
+        :class:`~accounting_analytics.schemas.Queue`.
+    rules : Rules or None
+        The first matching rule decides; None leaves all to the others.
+    ledgers : DataFrame
+        :class:`~accounting_analytics.schemas.Ledgers`; categories and accounts are looked up here.
+    decisions : mapping, path, or sequence of these, optional
+        What a person decided, as in :func:`decide`. It replaces what rules decide, and later ones earlier ones.
+    suggestions : DataFrame, optional
+        What :func:`suggest` returns, or a part of it, for what rules and decisions leave.
+    transfers : bool, default False
+        Propose the ledger of transfers between accounts for likely transfers that rules and decisions leave: equal and
+        opposite amounts on two accounts within 7 days. Their ``rule`` is ``likely transfer``.
+
+    Returns
+    -------
+    DataFrame
+        :class:`~accounting_analytics.schemas.Proposals`: the rows of the queue that match a rule or were decided, with
+        ``updated_category_ledger_id``, ``updated_category_ledger_name`` and ``rule``, and with `suggestions` or
+        `transfers` their ``confidence`` and ``reason``. ``attrs["notes"]`` states how
+        many transactions match no rule, which rules match nothing, which name an unknown category or decide
+        transactions with a parent ledger, how many proposals decisions replaced, and which receipts are proposed as
+        expenses or payments as revenue; further what :func:`decide` notes.
+
+    Raises
+    ------
+    InputError
+        An argument is of another type, or decisions cannot be used.
+    RulesError
+        A category or account is ambiguous or of the wrong kind, an account is unknown, or the category of a rule
+        that matches a transaction is unknown.
+
+    Examples
+    --------
+    ::
+
+        proposals = propose(queue, load_rules("rules.toml"), ledgers, decisions="decisions.xlsx")
+    """
+    require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
+    if rules is not None or (decisions is None and suggestions is None and not transfers):
+        require_type(rules, Rules, "rules", "load_rules(path) reads them")
+    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+    if suggestions is not None:
+        require_type(suggestions, pd.DataFrame, "suggestions", "suggest(queue, history, ledgers) returns them")
+    exact = exact_queue(queue)
+    rows = exact.frame
+    chart = Categories(Ledgers.checked(ledgers), set(rows["category_ledger_id"]))
+    chosen: dict[int, Choice] = {}
+    notes = list(exact.notes)
+    if rules is not None:
+        chosen, more = _chosen_by_rules(rows, rules, chart)
+        notes += more
+    replaced = 0
+    for one in _listed(decisions):
+        decided, more = _chosen_by_hand(rows, one, chart)
+        replaced += len(decided.keys() & chosen.keys())
+        chosen |= decided
+        notes += more
+    if replaced:
+        notes.append(f"{count_of(replaced, 'proposal was', 'proposals were')} replaced by later ones.")
+    if suggestions is not None:
+        suggested, more = _chosen_by_suggestions(rows, suggestions, chart, chosen)
+        chosen |= suggested
+        notes += more
+    if transfers:
+        moved, more = _chosen_as_transfers(rows, chart, chosen)
+        chosen |= moved
+        notes += more
+    proposals, doubts = proposals_of(rows, chosen, chart, exact, with_reasons=transfers or suggestions is not None)
+    attach_notes(proposals, [*notes, *doubts], queue)
+    return proposals
+
+
+def decide(queue: pd.DataFrame, decisions: Decisions, ledgers: pd.DataFrame) -> pd.DataFrame:
+    """Propose the categories that a person decided for groups and transactions.
+
+    Parameters
+    ----------
+    queue : DataFrame
+        :class:`~accounting_analytics.schemas.Queue`.
+    decisions : mapping of str to str, or path
+        Category (id, unique name or path) of each ``group_id`` of :func:`group_queue` or ``transaction_id``; or the
+        file that ``accounting-analytics queue --output`` wrote and a person filled in: CSV, or Excel with the extra
+        ``excel``. Where a transaction is decided twice, such as by its group and by its id, the later entry of a
+        mapping wins, and in a file the row of the transaction. The decision of a group is that of all transactions it
+        has in `queue`, also of those that were added to the books since.
+    ledgers : DataFrame
+        :class:`~accounting_analytics.schemas.Ledgers`; categories are looked up here.
+
+    Returns
+    -------
+    DataFrame
+        :class:`~accounting_analytics.schemas.Proposals`: the decided rows of the queue. ``rule`` is ``decided by
+        hand``, with the id of the group where that was decided. ``attrs["notes"]`` counts what is left, and lists
+        categories that are parent ledgers, decisions of a file that fit no transaction of the queue, and groups that
+        have changed since it was written.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read; a category is unknown, ambiguous, cash or uncategorized, a decided transaction is
+        split, or a key that is not of a file is neither a group nor a transaction of the queue. The message names all
+        unusable decisions.
+
+    Examples
+    --------
+    ::
+
+        decided = decide(queue, {"blue-bottle-245706": "Expenses:Meals", "txn_42": "Travel"}, ledgers)
+        decided = decide(queue, "decisions.csv", ledgers)
+    """
+    require_type(decisions, _DECISIONS, "decisions", _DECISIONS_HINT)
+    return propose(queue, None, ledgers, decisions=decisions)
+
+
+def _listed(decisions: Decisions | Sequence[Decisions] | None) -> list[Decisions]:
+    if decisions is None:
+        return []
+    return list(decisions) if isinstance(decisions, list | tuple) else [decisions]  # type: ignore[list-item]
+
+
+def proposals_of(
+    rows: pd.DataFrame, chosen: Mapping[int, Choice], chart: Categories, exact: ExactFrame, *, with_reasons: bool = True
+) -> tuple[pd.DataFrame, list[str]]:
+    """Tabulate the rows of a queue that have a choice as proposals; also return what contradicts their categories."""
+    order = sorted(chosen)
+    ids = pd.Series([chosen[row].category for row in order], order, dtype="str")
+    decided = rows.loc[order]
+    decided = decided.assign(
+        updated_category_ledger_id=ids,
+        updated_category_ledger_name=ids.map(chart.names.name).astype("str"),
+        rule=pd.Series([chosen[row].why for row in order], order, dtype="str"),
+        amount=decided["transaction_amount"],
+        category_amount=decided["uncategorized_amount"].where(decided["uncategorized_is_certain"]),
+    )
+    if with_reasons:
+        decided["confidence"] = pd.Series([chosen[row].confidence for row in order], order, dtype="float64")
+        decided["reason"] = pd.Series([chosen[row].reason for row in order], order, dtype="str")
+    columns = [name for name in Proposals.dtypes() if name in decided]
+    proposals = Proposals.from_exact(
+        decided[columns].reset_index(drop=True), exact.scale, as_decimals=exact.as_decimals
+    )
+    return proposals, list(chart.direction_notes(decided))
+
+
+def _left_note(rows: pd.DataFrame, chosen: Mapping[int, Choice], why: str) -> list[str]:
+    """Count the transactions without a category; a transaction may have two rows."""
+    transactions = rows[TRANSACTION]
+    left = transactions.drop(index=list(chosen)).nunique()
+    return [f"{left:,} of {count_of(transactions.nunique(), 'transaction')} {why}."] if left else []
+
+
+def _chosen_by_rules(rows: pd.DataFrame, rules: Rules, chart: Categories) -> tuple[dict[int, Choice], list[str]]:
+    """Find the category of each row that a rule matches; an unknown category is refused where its rule decides."""
+    matches = rules.match(rows, find_accounts(rules, chart))
+    deciding = set(matches)
+    categories = {
+        rule.name: find_named(chart.find_category, rule.category, f"rule {rule.name!r}", RulesError)
+        for rule in rules
+        if rule.name in deciding or rule.category in chart.names
+    }
+    chosen = {
+        row: Choice(key, categories[name], name)
+        for row, (key, name) in enumerate(zip(rows[TRANSACTION], matches, strict=True))
+        if name is not None
+    }
+    return chosen, [*_left_note(rows, chosen, "matched no rule"), *_rule_notes(rules, deciding, chart)]
+
+
+def _rule_notes(rules: Rules, deciding: set[str | None], chart: Categories) -> Iterator[str]:
+    unknown = {rule.name: rule.category for rule in rules if rule.category not in chart.names}
+    for name, category in unknown.items():
+        suggestion = chart.names.suggestion(category)
+        hint = f" ({suggestion})" if suggestion else ""
+        yield (
+            f"Rule {name!r} names the category {category!r}, which was not discovered{hint}; the rule matched nothing."
+        )
+    for rule in rules:
+        if rule.name in deciding and (note := chart.parent_note(rule.category)):
+            yield f"Rule {rule.name!r}: {note}"
+    unused = [repr(rule.name) for rule in rules if rule.name not in deciding | unknown.keys()]
+    if unused:
+        yield f"{len(unused)} of {count_of(len(rules), 'rule')} decided no transaction: {', '.join(unused)}."
+
+
+def read_choices(decisions: Decisions) -> list[Choice]:
+    """Read what a person decided from a mapping or a file: in a file the groups, then the transactions."""
+    require_type(decisions, _DECISIONS, "decisions", _DECISIONS_HINT)
+    if isinstance(decisions, Mapping):
+        return [Choice(key, category, BY_HAND) for key, category in decisions.items()]
+    file = to_path(decisions, "decisions")
+    table = read_table(file, _COLUMNS, what="a file of decisions", deciding=CATEGORY)
+    groups: dict[str, Choice] = {}
+    transactions: dict[str, Choice] = {}
+    for number, row in table.rows():
+        category, amount = row[CATEGORY].strip(), row[AMOUNT]
+        if row[TRANSACTION]:
+            found, choice = transactions, Choice(row[TRANSACTION], category, BY_HAND, file_row=number)
+        else:
+            found, choice = groups, Choice(row[GROUP], category, BY_HAND, file_row=number, file_amount=amount)
+            if isinstance(amount, Invalid):
+                table.problems.add(_AMOUNT.problem(amount), number)
+        if reason := _problem(found.setdefault(choice.key, choice), choice):
+            table.problems.add(reason, number)
+    table.problems.refuse()
+    if not groups and not transactions:
+        raise InputError(
+            f"{file} has no decision: the column {CATEGORY} is empty; write the id, unique name or path of a ledger "
+            "there, and save the file"
+        )
+    return [*groups.values(), *transactions.values()]
+
+
+def _problem(first: Choice, choice: Choice) -> str:
+    """Why a row of a file cannot be used, whose key has this first choice; empty if it can."""
+    if not choice.key.strip():
+        return f"it has a category, but neither {GROUP} nor {TRANSACTION}"
+    if first.category == choice.category:
+        return ""
+    return (
+        f"{quote(choice.key)} has the category {quote(choice.category)} here, but {quote(first.category)} in row "
+        f"{first.file_row}; keep one of them"
+    )
+
+
+def _chosen_by_hand(rows: pd.DataFrame, decisions: Decisions, chart: Categories) -> tuple[dict[int, Choice], list[str]]:
+    """Find the category of each decided row; a later decision replaces an earlier one.
+
+    Decisions of a file may be about transactions that are not in the queue any more.
+    """
+    choices, decidable = read_choices(decisions), Decidable(with_groups(rows))
+    file = None if isinstance(decisions, Mapping) else decisions
+    used = [one for one in choices if file is None or one.key in decidable]
+    chosen: dict[int, Choice] = {}
+    problems = SheetProblems(file or "the decisions")
+    for one in used:
+        try:
+            found = decidable.find_free(one.key)
+            category = find_named(chart.find_category, one.category, f"decision {quote(one.key)}")
+        except InputError as error:
+            problems.add(str(error), *([] if one.file_row is None else [one.file_row]))
+            continue
+        why = BY_HAND if one.key in decidable.transactions else f"{BY_HAND}: {one.key}"
+        chosen |= dict.fromkeys(found, one._replace(category=category, why=why))
+    problems.refuse()
+    notes = [*_left_note(rows, chosen, "not decided by hand"), *_parent_notes(used, chart)]
+    return chosen, notes if file is None else [*notes, *_file_notes(file, choices, decidable, rows)]
+
+
+def _parent_notes(choices: Iterable[Choice], chart: Categories) -> Iterator[str]:
+    """Yield a sentence for each category that is a parent ledger, with its first decision."""
+    first = {choice.category: choice.key for choice in reversed(list(choices))}
+    for category, key in reversed(first.items()):
+        if note := chart.parent_note(category):
+            yield f"Decision {quote(key)}: {note}"
+
+
+def _file_notes(file: str | Path, choices: Sequence[Choice], decidable: Decidable, rows: pd.DataFrame) -> Iterator[str]:
+    """Yield which decisions of a file fit nothing, and which groups have changed since it was written."""
+    absent = [f"{quote(one.key)} (row {one.file_row})" for one in choices if one.key not in decidable]
+    if absent:
+        yield (
+            f"{len(absent)} of {count_of(len(choices), 'decision')} of {file} found no transaction of "
+            "the queue, because theirs were categorized in the meantime, are of other days or accounts, or became "
+            f"likely transfers or splits: {_first(absent)}."
+        )
+    changed = []
+    for one in choices:
+        members = decidable.groups.get(one.key, [])
+        amount = total(rows["uncategorized_amount"].iloc[members])
+        if members and one.file_amount is not None and amount != one.file_amount:
+            now = f"{count_of(len(members), 'transaction')}, {format_amount(amount)}"
+            changed.append(f"{quote(one.key)} ({now}, was {format_amount(one.file_amount)})")
+    if changed:
+        yield (
+            f"{count_of(len(changed), 'decided group has', 'decided groups have')} other transactions than when "
+            f"{file} was written, and the decision is that of all they have now: {_first(changed)}."
+        )
+
+
+def _first(texts: list[str]) -> str:
+    """List the first texts, and count the others."""
+    more = len(texts) - _MAX_LISTED
+    return f"{', '.join(texts[:_MAX_LISTED])}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def proposed_choices(
+    rows: pd.DataFrame, proposals: pd.DataFrame, chart: Categories
+) -> tuple[dict[int, Choice], list[str]]:
+    """Read a table of proposals: the choice of each row of a queue, and ids of transactions that it does not have.
+
+    The new category may be edited: its id or its name may be empty, else both must mean the same ledger.
+    """
+    known = [name for name in Proposals.dtypes() if name in proposals]
+    texts = {
+        name: proposals[name].fillna("").astype("str")
+        for name in ("updated_category_ledger_id", "updated_category_ledger_name")
+        if name in proposals
+    }
+    frame = Proposals.checked(proposals[known].assign(**texts))
+    places = {key: row for row, key in enumerate(zip(*(rows[name] for name in KEY), strict=True))}
+    names = [*KEY, *texts, "rule", *(name for name in ("reason", "confidence") if name in frame)]
+    chosen: dict[int, Choice] = {}
+    absent: list[str] = []
+    for key, old, ledger_id, name, *why in zip(*(frame[name].tolist() for name in names), strict=True):
+        row = places.get((key, old))
+        if row is None:
+            absent.append(key)
+            continue
+        category = chart.find_category(ledger_id or name)
+        if name and category not in chart.names.matches(name):
+            raise InputError(
+                f"the new category of {key} is {quote(chart.names.path(category))} by its id, but {quote(name)} by its "
+                "name; write one of the two columns and clear the other"
+            )
+        chosen[row] = Choice(key, category, *why)
+    return chosen, absent
+
+
+def _chosen_by_suggestions(
+    rows: pd.DataFrame, suggestions: pd.DataFrame, chart: Categories, decided: Collection[int]
+) -> tuple[dict[int, Choice], list[str]]:
+    """Find the suggested category of each row that is not decided; suggestions for other rows are counted."""
+    found, absent = proposed_choices(rows, suggestions, chart)
+    chosen = {row: choice for row, choice in found.items() if row not in decided}
+    suggested = count_of(len(chosen), "proposal is a suggestion", "proposals are suggestions")
+    notes = [f"{suggested}: check before applying."] if chosen else []
+    if absent:
+        notes.append(
+            f"{count_of(len(absent), 'suggestion')} for transactions that are not in the queue: {join_ids(absent)}."
+        )
+    return chosen, notes
+
+
+def _chosen_as_transfers(
+    rows: pd.DataFrame, chart: Categories, decided: Collection[int]
+) -> tuple[dict[int, Choice], list[str]]:
+    """Give likely transfers between own accounts, where no rule or decision has them, their required ledger."""
+    grouped = with_groups(rows)
+    likely = grouped[(grouped["kind"] == "transfer") & ~grouped.index.isin(list(decided))]
+    if likely.empty:
+        return {}, []
+    moved = format_amount(total(likely.loc[likely["direction"] == "inflow", "transaction_amount"]))
+    what = f"{count_of(len(likely), 'likely transfer')} between own accounts, of {moved} in all"
+    if chart.transfers is None:
+        return {}, [f"{what}; the ledger of transfers is not among these ledgers, so none is proposed."]
+    accounts = dict(zip(rows["ledger_id"], rows["ledger_name"].fillna("another account"), strict=True))
+    chosen = {}
+    for row, key, other in zip(likely.index, likely[TRANSACTION], likely["counterpart_ledger_id"], strict=True):
+        reason = f"equal and opposite amount on {accounts.get(other, other)} within {TRANSFER_DAYS} days"
+        chosen[row] = Choice(key, chart.transfers, LIKELY_TRANSFER, reason)
+    name = quote(chart.names.name(chart.transfers))
+    return chosen, [f"{what}; they are proposed for {name}, apart from rules and suggestions."]
+
+
+def require_new_file(path: Path) -> None:
+    """Refuse a file that exists, since it may hold decisions, of another format, or whose folder does not exist."""
+    if path.suffix.lower() != ".csv" and not is_workbook(path):
+        raise InputError(
+            f"{path}: decisions are written as CSV or as an Excel workbook; give a name that ends in .xlsx or .csv"
+        )
+    if is_workbook(path):
+        require_xlsxwriter()
+    if path.exists():
+        raise InputError(f"{path} exists and may hold decisions, so it is not replaced; give another name, or move it")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"folder {path.absolute().parent} for the file does not exist")
+
+
+def write_decision_file(
+    queue: pd.DataFrame,
+    ledgers: pd.DataFrame,
+    path: Path,
+    *,
+    time_zone: str,
+    by: str = GROUP,
+    suggestions: pd.DataFrame | None = None,
+) -> int:
+    """Write the groups of a queue, or its transactions, with an empty category each; return how many.
+
+    Split transactions are left out, because they cannot be decided. `by` is the column whose ids are decided,
+    ``group_id`` or ``transaction_id``. A workbook offers the paths of those `ledgers` that can be categories. Beside
+    the category is what is suggested, where it is one: its path, for how many transactions, and the lowest confidence.
+    """
+    require_new_file(path)
+    chart = Categories(Ledgers.checked(ledgers), set(queue["category_ledger_id"]))
+    transactions = with_groups(exact_queue(queue).frame)
+    if by == GROUP:
+        rows = QueueGroups.exact(group_queue(queue)).frame
+        dates, columns = {"first_date": "first_datetime", "last_date": "last_datetime"}, [*_GROUP_COLUMNS]
+    else:
+        rows = transactions.rename(columns={"uncategorized_amount": AMOUNT})
+        dates, columns = {"date": "datetime"}, [*_TRANSACTION_COLUMNS]
+    zone = "UTC" if time_zone == LOCALTIME else time_zone  # that of the service is not known here
+    rows = rows.assign(**{name: local_midnights(rows[instant], zone).dt.date for name, instant in dates.items()})
+    if suggestions is not None:
+        rows = rows.join(_suggested(suggestions, transactions, chart, by), on=by)
+        counts = ["suggested_count"] if by == GROUP else []
+        columns = ["suggestion", *counts, "confidence", *columns, "reason"]
+    decidable = rows.loc[rows["kind"] != "split"].assign(**{CATEGORY: ""})[[CATEGORY, *columns]]
+    ids = [name for name in (GROUP, TRANSACTION) if name in columns]
+    write_table(decidable, path, name="decisions", ids=ids, editable=(CATEGORY,), choices=chart.paths())
+    return len(decidable)
+
+
+def _suggested(suggestions: pd.DataFrame, transactions: pd.DataFrame, chart: Categories, by: str) -> pd.DataFrame:
+    """Tabulate what is suggested by group or transaction, where it is one category; nothing is decided by that."""
+    frame = Proposals.exact(suggestions).frame
+    group_ids = dict(zip(transactions[TRANSACTION], transactions[GROUP], strict=True))
+    frame = frame.assign(
+        group_id=frame[TRANSACTION].map(group_ids),
+        suggestion=frame["updated_category_ledger_id"].map(chart.names.path),
+        confidence=frame["confidence"].map(lambda share: floor(1000 * share) / 1000, na_action="ignore"),
+    )
+    groups = frame.groupby(by, sort=False)
+    table: pd.DataFrame = groups.agg(
+        suggestion=("suggestion", "first"),
+        suggested_count=(TRANSACTION, "nunique"),
+        confidence=("confidence", "min"),
+        reason=("reason", "first"),
+    )
+    is_one = (groups["suggestion"].min() == groups["suggestion"].max()).to_numpy()
+    return table.loc[is_one].astype({"suggested_count": "Int64"})

@@ -1,0 +1,354 @@
+"""The queue: transactions of cash ledgers whose opposing ledger is an uncategorized one, each in its group.
+
+A group is what one decision can categorize: transactions of one merchant, direction and account; likely transfers; or
+splits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.chart_of_accounts import DebitCredit
+from accounting_analytics.core.column_conversion import (
+    LIST_SEPARATOR,
+    LOCAL_DATE,
+    TEXT,
+    convert,
+    exact_frame,
+    local_midnights,
+    negated,
+    split_lists,
+)
+from accounting_analytics.core.errors import FrameError
+from accounting_analytics.core.exact_sums import repeated_message, require_columns
+from accounting_analytics.core.ledger_names import LedgerNames
+from accounting_analytics.core.load_metadata import attach_notes, read_load_metadata
+from accounting_analytics.core.messages import count_of, join_ids
+from accounting_analytics.core.periods import LOCALTIME
+from accounting_analytics.core.schemas import Ledgers, Queue
+from accounting_analytics.reports.category_ledgers import uncategorized_ledgers
+from accounting_analytics.reports.local_books import ledgers_of, lines_of
+from accounting_analytics.reports.merchants import merchants
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from decimal import Decimal
+
+    from accounting_analytics.core.column_conversion import ExactFrame
+    from accounting_analytics.reports.local_books import LocalBooks
+
+TRANSFER_DAYS = 7
+NO_DESCRIPTION = "(no description)"
+
+_KEY = ["kind", "merchant", "direction", "ledger_id", "counterpart_ledger_id"]
+_MAX_SLUG = 20
+_DIGEST = 6
+_NEEDED = (
+    "id",
+    "ledger_id",
+    "ledger_name",
+    "journal_entry_id",
+    "datetime",
+    "debit_credit",
+    "signed_amount",
+    "transaction_id",
+    "tag_ids",
+)
+
+
+def uncategorized_queue(
+    line_entries: pd.DataFrame | LocalBooks,
+    ledgers: pd.DataFrame | None = None,
+    *,
+    inflow_ledger_id: str | None = None,
+    outflow_ledger_id: str | None = None,
+) -> pd.DataFrame:
+    """List the uncategorized transactions, largest first.
+
+    Parameters
+    ----------
+    line_entries : DataFrame or Books
+        :class:`~accounting_analytics.schemas.LineEntries` of the ledgers that report cash flow, with
+        ``opposing_ledger_ids``, or local books. Where it also holds the lines of the uncategorized ledgers, the
+        uncategorized part of a split is exact.
+    ledgers : DataFrame, optional
+        :class:`~accounting_analytics.schemas.Ledgers`; local books have their own.
+    inflow_ledger_id, outflow_ledger_id : str, optional
+        The uncategorized ledger of that direction, by id, unique name or path; by default it is detected among the
+        required ledgers. An id that is not in `ledgers` is noted.
+
+    Returns
+    -------
+    DataFrame
+        :class:`~accounting_analytics.schemas.Queue`, one row per transaction and uncategorized ledger. Amounts
+        are positive for cash received and negative for cash paid, from the side of the line. ``uncategorized_amount``
+        is the uncategorized part. Where that is not certain, because its line was not loaded or several transactions
+        of one entry share it, it is the whole ``transaction_amount``. ``attrs["notes"]`` lists what could not be
+        determined.
+
+    Raises
+    ------
+    InputError
+        An argument is not a DataFrame, or a given name is that of several ledgers.
+    FrameError
+        ``opposing_ledger_ids`` was not loaded, another column is missing, a line occurs more than once, or the ledger
+        of a transaction is not in `ledgers`.
+    """
+    lines, chart = lines_of(line_entries), ledgers_of(line_entries, ledgers)
+    require_type(lines, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
+    require_type(chart, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+    if "opposing_ledger_ids" not in lines:
+        raise FrameError("line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)")
+    _require_lines(lines)
+    chart = Ledgers.checked(chart)
+    names = LedgerNames.from_frame(chart)
+    exact = exact_frame(lines, ["signed_amount"])
+    lines = _with_local_dates(exact.frame)
+    uncategorized = uncategorized_ledgers(
+        chart,
+        inflow_ledger_id=_find_given(inflow_ledger_id, names),
+        outflow_ledger_id=_find_given(outflow_ledger_id, names),
+    )
+    transactions = _cash_transactions(lines, chart)
+    matching = _with_opposing(transactions, uncategorized)
+    grouped = with_groups(_largest_first(_queue_columns(matching, lines))).drop(columns=["kind", "merchant"])
+    queue = Queue.from_exact(grouped, exact.scale, as_decimals=exact.as_decimals)
+    attach_notes(queue, (*exact.notes, *_notes(queue, transactions, names, uncategorized)), lines)
+    return queue
+
+
+def exact_queue(queue: pd.DataFrame) -> ExactFrame:
+    """Check a queue and make its amounts exact; a row that it has twice would be counted twice, and is refused."""
+    exact = Queue.exact(queue)
+    ids = exact.frame["transaction_id"]
+    repeated = ids[exact.frame.duplicated(["transaction_id", "category_ledger_id"])].drop_duplicates()
+    if len(repeated):
+        raise FrameError(
+            f"the queue has {count_of(len(repeated), 'transaction')} more than once: {join_ids(repeated)}; keep one "
+            "row of each"
+        )
+    return exact
+
+
+def categorized_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
+    """Transactions that have one category already, with the columns of the queue; amounts are Arrow decimals."""
+    _require_lines(line_entries)
+    lines = _with_local_dates(exact_frame(line_entries, ["signed_amount"]).frame)
+    transactions = _cash_transactions(lines, ledgers)
+    opposing = split_lists(transactions["opposing_ledger_ids"]).rename("category_ledger_id")
+    matching = transactions.join(opposing[~opposing.index.duplicated(keep=False)], how="inner")
+    no_category = uncategorized_ledgers(ledgers) | set(ledgers.loc[ledgers["report_cash_flow"], "id"])
+    return _queue_columns(matching[~matching["category_ledger_id"].isin(no_category)], lines).reset_index(drop=True)
+
+
+def _require_lines(line_entries: pd.DataFrame) -> None:
+    """Refuse line entries that lack a column, or that have a line twice, whose amount would be summed twice."""
+    require_columns(line_entries.columns, _NEEDED, "line_entries")
+    ids = line_entries["id"]
+    repeated = ids[ids.duplicated()].drop_duplicates()
+    if len(repeated):
+        raise FrameError(repeated_message(repeated.tolist()))
+
+
+def _find_given(text: str | None, names: LedgerNames) -> str | None:
+    """Id of a given ledger; the text itself where no ledger matches, as it may be the id of one not discovered."""
+    return names.find(text) if text in names else text
+
+
+def _cash_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
+    """Lines that have a transaction and belong to a ledger that reports cash flow, numbered anew."""
+    transactions = line_entries[line_entries["transaction_id"].notna()]
+    unknown = transactions.loc[~transactions["ledger_id"].isin(ledgers["id"]), "ledger_id"]
+    if len(unknown):
+        raise FrameError(
+            f"ledgers do not contain {unknown.iloc[0]!r}, which has {count_of(len(unknown), 'transaction')}; discover "
+            "the ledgers over the period of the line entries"
+        )
+    cash = ledgers.loc[ledgers["report_cash_flow"], "id"]
+    return transactions[transactions["ledger_id"].isin(cash)].reset_index(drop=True)
+
+
+def _with_opposing(transactions: pd.DataFrame, uncategorized: set[str]) -> pd.DataFrame:
+    """One row per transaction and opposing uncategorized ledger, which becomes ``category_ledger_id``."""
+    ledger_ids = split_lists(transactions["opposing_ledger_ids"]).rename("category_ledger_id")
+    opposing = transactions.join(ledger_ids, how="inner").reset_index(drop=True)
+    opposing = opposing[opposing["category_ledger_id"].isin(uncategorized)]
+    return opposing.drop_duplicates(["transaction_id", "category_ledger_id"])
+
+
+def _with_local_dates(line_entries: pd.DataFrame) -> pd.DataFrame:
+    """Line entries with their local dates, where the zone of the load is known."""
+    if "local_date" in line_entries:
+        return line_entries.assign(local_date=convert(line_entries["local_date"], LOCAL_DATE))
+    load = read_load_metadata(line_entries)
+    if load is None or load["time_zone"] == LOCALTIME:
+        return line_entries
+    return line_entries.assign(local_date=local_midnights(line_entries["datetime"], load["time_zone"]))
+
+
+def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.DataFrame:
+    amount, side = matching["signed_amount"], matching["debit_credit"]
+    parts = _uncategorized_parts(matching, line_entries)
+    is_inflow = (amount > 0) | ((amount == 0) & (side == DebitCredit.DEBIT))
+    return pd.DataFrame(
+        {
+            "transaction_id": matching["transaction_id"],
+            "ledger_id": matching["ledger_id"],
+            "ledger_name": matching["ledger_name"],
+            "line_entry_id": matching["id"],
+            "journal_entry_id": matching["journal_entry_id"],
+            "datetime": matching["datetime"],
+            **({"local_date": matching["local_date"]} if "local_date" in matching else {}),
+            "uncategorized_amount": parts.fillna(amount),
+            "uncategorized_is_certain": parts.notna(),
+            "transaction_amount": amount,
+            "direction": pd.Series("inflow", index=matching.index, dtype="str").where(is_inflow, "outflow"),
+            "description": _descriptions(matching),
+            "category_ledger_id": matching["category_ledger_id"],
+            "opposing_ledger_ids": matching["opposing_ledger_ids"],
+            "review_status": matching.get("transaction_review_status", pd.Series(None, matching.index, dtype="str")),
+            "tag_ids": matching["tag_ids"],
+        }
+    )
+
+
+def _largest_first(queue: pd.DataFrame) -> pd.DataFrame:
+    """Sort transactions by size; equal ones by time."""
+    sized = queue.assign(size=queue["transaction_amount"].abs())
+    order = ["size", "datetime", "transaction_id", "category_ledger_id"]
+    ordered = sized.sort_values(order, ascending=[False, True, True, True])
+    return ordered.drop(columns="size").reset_index(drop=True)
+
+
+def _descriptions(lines: pd.DataFrame) -> pd.Series[Any]:
+    """First description that is not blank: of the transaction, of the line, or of the journal entry."""
+    descriptions = pd.Series(None, index=lines.index, dtype="str")
+    for name in ("transaction_description", "description", "journal_entry_description"):
+        if name in lines:
+            text = lines[name]
+            descriptions = descriptions.fillna(text.where(text.str.strip() != ""))
+    return descriptions.fillna("")
+
+
+def _uncategorized_parts(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Series[Any]:
+    """Uncategorized part of each transaction, positive for cash received; null where it is not certain."""
+    category_lines = line_entries[line_entries["ledger_id"].isin(matching["category_ledger_id"])]
+    totals = category_lines.groupby(["journal_entry_id", "ledger_id"])["signed_amount"].sum()
+    keys = pd.MultiIndex.from_frame(matching[["journal_entry_id", "category_ledger_id"]])
+    is_shared = matching.duplicated(["journal_entry_id", "category_ledger_id"], keep=False)
+    return negated(totals.reindex(keys)).set_axis(matching.index).mask(is_shared)
+
+
+def _notes(
+    queue: pd.DataFrame, transactions: pd.DataFrame, names: LedgerNames, uncategorized: set[str]
+) -> Iterator[str]:
+    """Yield what could not be determined, so that an empty queue is not mistaken for a clean one."""
+    if not uncategorized:
+        yield (
+            "No uncategorized ledger was found among these ledgers, so the queue is empty: either every transaction of "
+            "the period has a category, or the ledgers cannot be recognized; then pass inflow_ledger_id and "
+            "outflow_ledger_id."
+        )
+    for missing in sorted(uncategorized - names.ids):
+        suggestion = names.suggestion(missing)
+        hint = f" ({suggestion})" if suggestion else ""
+        yield f"The given uncategorized ledger {missing} is not among these ledgers{hint}."
+    if without_opposing := int(transactions["opposing_ledger_ids"].isna().sum()):
+        yield (
+            f"{count_of(without_opposing, 'transaction')} without opposing_ledger_ids: whether uncategorized is not "
+            "known."
+        )
+    if unknown := set(split_lists(transactions["opposing_ledger_ids"])) - names.ids - uncategorized:
+        yield (
+            f"{count_of(len(unknown), 'opposing ledger')} of cash not among these ledgers, taken for categories: "
+            f"{join_ids(unknown, limit=3)}."
+        )
+    if uncertain := int((~queue["uncategorized_is_certain"]).sum()):
+        yield (
+            f"The uncategorized part of {count_of(uncertain, 'transaction')} is not known: the lines of the "
+            "uncategorized ledgers were not loaded, or several transactions of one entry share them; their whole "
+            "amounts are listed."
+        )
+
+
+def local_days(rows: pd.DataFrame) -> pd.Series[Any]:
+    """Local day of each row of a queue, where it is known, else the instant in UTC."""
+    instants = rows["datetime"].dt.tz_localize(None)
+    return rows["local_date"].fillna(instants) if "local_date" in rows else instants
+
+
+def with_groups(queue: pd.DataFrame) -> pd.DataFrame:
+    """Queue with the columns ``kind``, ``merchant``, ``counterpart_ledger_id`` and ``group_id``.
+
+    Its amounts are Arrow decimals. Likely transfers are those that the queue states, so that a part of it has the same
+    groups; they are searched where it does not state them.
+    """
+    is_split = queue["opposing_ledger_ids"].str.contains(LIST_SEPARATOR, regex=False)
+    counterparts = queue.get("counterpart_ledger_id")
+    if counterparts is None:
+        counterparts = pd.Series(_counterparts(queue[~is_split]), dtype=TEXT).reindex(queue.index)
+    kinds = pd.Series("merchant", queue.index, dtype="str").mask(counterparts.notna(), "transfer")
+    names = [name or NO_DESCRIPTION for name in merchants(queue["description"])]
+    grouped = queue.assign(
+        kind=kinds.mask(is_split, "split"),
+        merchant=pd.Series(names, queue.index, dtype="str"),
+        counterpart_ledger_id=counterparts,
+    )
+    return grouped.assign(group_id=_group_ids(grouped))
+
+
+def _counterparts(queue: pd.DataFrame) -> dict[Any, str]:
+    """Account on the other side of each likely transfer, by the label of its row; earlier rows are paired first."""
+    by_size: dict[Decimal, list[tuple[pd.Timestamp, Any, str, bool]]] = defaultdict(list)
+    ordered = queue.sort_values(["datetime", "transaction_id"], kind="stable")
+    columns = (ordered[name] for name in ("datetime", "ledger_id", "transaction_amount"))
+    for label, instant, ledger_id, amount in zip(ordered.index, *columns, strict=True):
+        if amount:
+            by_size[amount.copy_abs()].append((instant, label, ledger_id, amount > 0))
+    found: dict[Any, str] = {}
+    for rows in by_size.values():
+        paid = [row for row in rows if not row[3]]
+        received = [row for row in rows if row[3]]
+        for (_, label, ledger_id, _), (_, other, other_ledger_id, _) in _pairs(paid, received):
+            found |= {label: other_ledger_id, other: ledger_id}
+    return found
+
+
+def _pairs(paid: list[Any], received: list[Any]) -> Iterator[tuple[Any, Any]]:
+    """Pair rows of two accounts at most 7 days apart, each row once; both lists are in order of time."""
+    window = pd.Timedelta(days=TRANSFER_DAYS)
+    for one in paid:
+        start = bisect_left(received, one[0] - window, key=lambda row: row[0])
+        for position in range(start, len(received)):
+            other = received[position]
+            if other[0] - one[0] > window:
+                break
+            if other[2] != one[2]:
+                yield one, received.pop(position)
+                break
+
+
+def _group_ids(grouped: pd.DataFrame) -> pd.Series[Any]:
+    """Ids such as ``blue-bottle-coffee-3f2a91``: the merchant, and a digest of what makes the group."""
+    keys = grouped[_KEY].astype(object).where(grouped[_KEY].notna(), "")
+    digests = {key: _digest(key) for key in dict.fromkeys(keys.itertuples(index=False, name=None))}
+    short = {key: f"{_slug(*key[:2])}-{digest[:_DIGEST]}".lstrip("-") for key, digest in digests.items()}
+    counts = pd.Series(list(short.values()), dtype="str").value_counts()
+    ids = {key: one if counts[one] == 1 else f"{one}{digests[key][_DIGEST:]}" for key, one in short.items()}
+    return pd.Series([ids[key] for key in keys.itertuples(index=False, name=None)], grouped.index, dtype="str")
+
+
+def _slug(kind: str, merchant: str) -> str:
+    text = merchant if kind == "merchant" else f"{kind} {merchant}"
+    return re.sub(r"[\W_]+", "-", text.casefold()).strip("-")[:_MAX_SLUG].rstrip("-")
+
+
+def _digest(key: Sequence[str]) -> str:
+    return hashlib.sha256("\0".join(key).encode()).hexdigest()[:32]

@@ -1,0 +1,590 @@
+r"""Rules: conditions on a transaction and the category that follows, read from a TOML file.
+
+::
+
+    [[rule]]
+    name = "coffee"
+    contains = "SQ *"                      # or: regex = '^SQ \*(BLUE|RED)', or: merchant = "Blue Bottle"
+    category = "Expenses:Meals"            # a ledger's id, its name where that is unique, or its path
+    direction = "outflow"                  # optional, as are all other keys
+    max_amount = 100.00                    # and min_amount: of the whole transaction, without its sign
+    ledger = "Operating Account"           # only transactions of this account: id, unique name or path
+    day_of_month = "1-5, 15"               # only on these local days of each month; a single day may be a number
+    tag = "tag_17"                         # only transactions with this tag: its id
+    comment = "team lunch on Fridays"
+    exact = true                           # optional: the command ``categorize`` may apply it without a person
+
+The first matching rule decides. The order in the file is the only priority and every match stops the search, so there
+are no keys for either: a rule for a special case is written before the general rule, as in ::
+
+    [[rule]]
+    name = "rent of the shop"              # decides first, on the days it names
+    contains = "GREENPOINT PROPERTIES"
+    day_of_month = "1-5"
+    category = "Rent"
+
+    [[rule]]
+    name = "repairs of the landlord"       # decides what is left
+    contains = "GREENPOINT PROPERTIES"
+    category = "Repairs"
+
+``report_rules`` names each rule that earlier ones leave nothing to decide.
+
+``merchant`` compares the normalized name of :mod:`accounting_analytics.reports.merchants`, which ``group_queue``
+shows. ``contains`` and ``regex`` ignore case and treat each run of white space as one space.
+Regular expressions are RE2's: without lookaround and backreferences, so that matching time is linear in the text.
+
+Each condition is one entry of ``CONDITIONS``: a function that parses its value and one that matches transactions.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections import Counter
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.core.arguments import require_type, to_path
+from accounting_analytics.core.atomic_files import write_text
+from accounting_analytics.core.column_conversion import split_list, total
+from accounting_analytics.core.errors import AmountError, InputError, RulesError
+from accounting_analytics.core.load_metadata import attach_notes
+from accounting_analytics.core.messages import count_of, fit_terminal, printable, quote
+from accounting_analytics.core.money import MAX_SCALE, parse_amount
+from accounting_analytics.core.schemas import Ledgers, RuleReports
+from accounting_analytics.recategorization.groups import Decidable
+from accounting_analytics.recategorization.queue import (
+    NO_DESCRIPTION,
+    categorized_transactions,
+    exact_queue,
+    with_groups,
+)
+from accounting_analytics.reports.category_ledgers import Categories, find_named
+from accounting_analytics.reports.local_books import lines_of
+from accounting_analytics.reports.merchants import merchants
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from accounting_analytics.core.ledger_names import LedgerNames
+    from accounting_analytics.reports.local_books import LocalBooks
+
+    Matches = npt.NDArray[np.bool_]
+
+_RULE_HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
+_DIRECTIONS = ("inflow", "outflow")
+_DAYS = re.compile(r"(\d{1,2})(?:\s*-\s*(\d{1,2}))?")
+_LAST_DAY = 31
+
+
+class Transactions:
+    """What conditions compare: one array element per transaction of the queue.
+
+    `account_ids` are the ledger ids of the accounts that rules name, by the text in the rule.
+    """
+
+    def __init__(self, queue: pd.DataFrame, account_ids: Mapping[str, str]) -> None:
+        self._queue = queue
+        self.account_ids = account_ids
+        self.descriptions = pa.array([_single_spaced(text) for text in queue["description"]], pa.large_string())
+        # abs() rounds to 28 digits
+        self.sizes = np.array([amount.copy_abs() for amount in queue["transaction_amount"]], object)
+        self.directions = queue["direction"].to_numpy(object)
+        self.ledger_ids = queue["ledger_id"].to_numpy(object)
+
+    @cached_property
+    def merchants(self) -> npt.NDArray[np.object_]:
+        """Normalized name of each merchant."""
+        return np.array(merchants(self._queue["description"]), object)
+
+    @cached_property
+    def days(self) -> npt.NDArray[np.int64]:
+        """Local day of the month of each transaction."""
+        if "local_date" not in self._queue or self._queue["local_date"].isna().any():
+            raise RulesError(
+                "local dates are not known: the line entries have no column local_date and state no load, or are of "
+                "the zone localtime; load them with time_zone=..., or read them with read_line_entries(path, "
+                "time_zone=...)"
+            )
+        days: npt.NDArray[np.int64] = self._queue["local_date"].dt.day.to_numpy(np.int64)
+        return days
+
+    @cached_property
+    def tag_ids(self) -> list[set[str]]:
+        """Ids of the tags of each transaction; empty where they are not known."""
+        return [split_list(text) or set() for text in self._queue["tag_ids"]]
+
+
+class Condition(NamedTuple):
+    """A condition that a rule may state.
+
+    `parse` converts the value in the file and raises RulesError or AmountError; `match` returns one boolean per
+    transaction.
+    """
+
+    parse: Callable[[object], Any]
+    match: Callable[[Transactions, Any], Matches]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: the conditions that a transaction must meet, and its category: an id, unique name or path.
+
+    `conditions` has the parsed value of each condition by its key in ``CONDITIONS``. `line` is that of its
+    ``[[rule]]``, None where the file writes rules in another form. `exact` is whether it may be applied without a
+    person.
+    """
+
+    name: str
+    category: str
+    conditions: Mapping[str, Any]
+    line: int | None = None
+    exact: bool = False
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any], number: int, line: int | None = None) -> Self:
+        """Read a ``[[rule]]`` table; a rule that can never work is refused by its name."""
+        name = entry.get("name")
+        if not isinstance(name, str) or not name.strip():
+            raise RulesError(f"rule {number}{_at_line(line)} has no name")
+        where = f"rule {number} ({name!r}){_at_line(line)}"
+        values = _parse_values(entry, where)
+        _require_complete(values, where)
+        conditions = {key: value for key, value in values.items() if key in CONDITIONS}
+        return cls(name.strip(), values["category"], conditions, line, exact=values.get("exact", False))
+
+    @property
+    def ledger(self) -> str | None:
+        """Id, unique name or path of the account whose transactions the rule is limited to."""
+        return self.conditions.get("ledger")
+
+    def describe(self) -> str:
+        """Conditions as text: ``direction outflow, max_amount 100``."""
+        return ", ".join(f"{key} {value}" for key, value in self.conditions.items())
+
+    def match(self, transactions: Transactions) -> Matches:
+        """Which transactions meet all conditions."""
+        matches = np.ones(len(transactions.sizes), np.bool_)
+        for key, value in self.conditions.items():
+            try:
+                matches &= CONDITIONS[key].match(transactions, value)
+            except RulesError as error:
+                raise RulesError(f"rule {self.name!r}{_at_line(self.line)}: {key}: {error}") from None
+        return matches
+
+
+@dataclass(frozen=True, repr=False)
+class Rules:
+    """The rules of a file, in its order."""
+
+    rules: tuple[Rule, ...]
+    source: str
+
+    def __repr__(self) -> str:
+        rules = [
+            f"- {rule.name}{' (exact)' if rule.exact else ''}: {rule.category}, where {rule.describe()}"
+            for rule in self.rules
+        ]
+        return fit_terminal("\n".join(map(printable, [f"{count_of(len(self), 'rule')} of {self.source}", *rules])))
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def match(self, queue: pd.DataFrame, account_ids: Mapping[str, str]) -> list[str | None]:
+        """Name of the first matching rule of each transaction; None where no rule matches."""
+        deciding: list[str | None] = RuleMatches(self, queue, account_ids).deciding.tolist()
+        return deciding
+
+
+class RuleMatches:
+    """Which transactions each rule matches, and the rule that decides each: the first that matches it, or none."""
+
+    def __init__(self, rules: Rules, rows: pd.DataFrame, account_ids: Mapping[str, str]) -> None:
+        transactions = Transactions(rows, account_ids)
+        self._rows = rows
+        self._by_rule = {rule.name: rule.match(transactions) for rule in rules}
+        self.deciding = np.full(len(rows), None, object)
+        for name, matches in reversed(self._by_rule.items()):  # an earlier rule overwrites a later one
+            self.deciding[matches] = name
+
+    def decided(self, name: str) -> pd.DataFrame:
+        """Transactions that a rule decides."""
+        rows: pd.DataFrame = self._rows.loc[self.deciding == name]
+        return rows
+
+    def deciding_instead(self, name: str) -> list[str]:
+        """Rules that decide what a rule matches, the most frequent first."""
+        return [one for one, _ in Counter(filter(None, self.deciding[self._by_rule[name]])).most_common()]
+
+
+def load_rules(path: str | Path) -> Rules:
+    """Load rules from a TOML file.
+
+    Parameters
+    ----------
+    path : path
+        A file with ``[[rule]]`` tables; see :mod:`accounting_analytics.recategorization.rules`.
+
+    Raises
+    ------
+    RulesError
+        The file cannot be read, or a rule in it can never work; the message names the rule.
+    """
+    file = to_path(path, "path")
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise RulesError(f"the rules file {file} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise RulesError(f"the rules file {file} is not valid TOML: {error}") from error
+    return parse_rules(text, str(file))
+
+
+def parse_rules(text: str, source: str) -> Rules:
+    """Parse the text of a rules file; `source` names it in messages."""
+    try:
+        content = tomllib.loads(text, parse_float=Decimal)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise RulesError(f"the rules file {source} is not valid TOML: {error}") from error
+    entries = content.pop("rule", None)
+    if content or not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise RulesError(f"the rules file {source} must contain [[rule]] tables and nothing else")
+    lines: list[int | None] = [
+        number for number, line in enumerate(text.splitlines(), start=1) if _RULE_HEADER.match(line)
+    ]
+    if len(lines) != len(entries):  # rules in another form, or such a line within a text
+        lines = [None] * len(entries)
+    rules = tuple(
+        Rule.from_entry(entry, number, line)
+        for number, (entry, line) in enumerate(zip(entries, lines, strict=True), start=1)
+    )
+    (name, count), *_ = Counter(rule.name for rule in rules).most_common(1) or [("", 0)]
+    if count > 1:
+        raise RulesError(f"the rules file {source} has two rules named {name!r}; give each rule its own name")
+    return Rules(rules, source)
+
+
+def _at_line(line: int | None) -> str:
+    return "" if line is None else f" at line {line}"
+
+
+def _parse_values(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Parse the value of each key but the name."""
+    parsers: dict[str, Callable[[object], Any]] = {
+        "category": _parse_text,
+        "comment": _parse_text,
+        "exact": _parse_boolean,
+    }
+    parsers |= {key: condition.parse for key, condition in CONDITIONS.items()}
+    unknown = entry.keys() - parsers.keys() - {"name"}
+    if unknown:
+        raise RulesError(f"{where}: unknown key {min(unknown)!r}; the keys are {', '.join(sorted({'name', *parsers}))}")
+    values = {}
+    for key in [key for key in parsers if key in entry]:
+        try:
+            values[key] = parsers[key](entry[key])
+        except (AmountError, RulesError) as error:
+            raise RulesError(f"{where}: {key}: {error}") from error
+    return values
+
+
+def _require_complete(values: Mapping[str, Any], where: str) -> None:
+    """Refuse a rule without category, without exactly one condition on the text, or with an empty amount range."""
+    if "category" not in values:
+        raise RulesError(f"{where}: category is missing")
+    if len(values.keys() & {"contains", "regex", "merchant"}) != 1:
+        raise RulesError(f"{where}: state either contains or regex or merchant")
+    if values.get("min_amount", 0) > values.get("max_amount", float("inf")):
+        raise RulesError(f"{where}: min_amount is greater than max_amount, so no transaction can match")
+
+
+def _parse_text(value: object) -> str:
+    """Text without outer spaces."""
+    if not isinstance(value, str) or not value.strip():
+        raise RulesError(f"must be non-empty text, not {quote(value)}")
+    return value.strip()
+
+
+def _parse_boolean(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise RulesError(f"must be true or false, not {quote(value)}")
+    return value
+
+
+def _parse_contains(value: object) -> str:
+    r"""RE2 pattern of literal text; not by :func:`re.escape`, whose escapes of other scripts RE2 rejects."""
+    return _parse_regex(re.sub(r"([\\.^$*+?()\[\]{}|])", r"\\\1", _single_spaced(_parse_text(value))))
+
+
+def _parse_regex(value: object) -> str:
+    _parse_text(value)
+    pattern = str(value)
+    try:
+        pc.match_substring_regex(pa.array([""]), pattern, ignore_case=True)
+    except pa.ArrowInvalid as error:
+        raise RulesError(f"the pattern does not compile: {error}") from None
+    return pattern
+
+
+def _parse_direction(value: object) -> str:
+    direction = _parse_text(value)
+    if direction not in _DIRECTIONS:
+        raise RulesError(f"must be inflow or outflow, not {quote(direction)}")
+    return direction
+
+
+def _parse_bound(value: object) -> Decimal:
+    amount = parse_amount(value, MAX_SCALE).amount
+    if amount < 0:
+        raise RulesError("is compared without sign, so it cannot be negative; use direction instead")
+    return amount
+
+
+class Days(frozenset[int]):
+    """Days of a month."""
+
+    def __str__(self) -> str:
+        """Write them as ``1 or 15``."""
+        return " or ".join(map(str, sorted(self)))
+
+
+def _parse_days(value: object) -> Days:
+    """Days of a number, of text such as ``1-5, 15``, or of a list of both."""
+    parts = value if isinstance(value, list) else [value]
+    texts = [text for part in parts for text in (part.split(",") if isinstance(part, str) else [part])]
+    found = Days(day for text in texts for day in _parse_range(text))
+    if not found:
+        raise RulesError(f"must be days such as 1, [1, 15] or '28-31', not {quote(value)}")
+    return found
+
+
+def _parse_range(value: object) -> range:
+    """Days from the first to the last, inclusive."""
+    text = str(value).strip() if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    match = _DAYS.fullmatch(text)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if not 1 <= first <= last <= _LAST_DAY:
+        wraps = f"; write '{first}-{_LAST_DAY}, 1-{last}'" if 1 <= last < first <= _LAST_DAY else ""
+        raise RulesError(
+            f"must be days from 1 to {_LAST_DAY}, such as 1, [1, 15] or '28-31', not {quote(value)}{wraps}"
+        )
+    return range(first, last + 1)
+
+
+def _match_pattern(transactions: Transactions, pattern: str) -> Matches:
+    matches = pc.match_substring_regex(transactions.descriptions, pattern, ignore_case=True)
+    return np.asarray(matches.to_numpy(zero_copy_only=False), np.bool_)
+
+
+def _single_spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
+CONDITIONS: dict[str, Condition] = {
+    "contains": Condition(_parse_contains, _match_pattern),
+    "regex": Condition(_parse_regex, _match_pattern),
+    "merchant": Condition(
+        lambda value: merchants([_parse_text(value)])[0], lambda rows, merchant: rows.merchants == merchant
+    ),
+    "direction": Condition(_parse_direction, lambda rows, direction: rows.directions == direction),
+    "min_amount": Condition(_parse_bound, lambda rows, bound: rows.sizes >= bound),
+    "max_amount": Condition(_parse_bound, lambda rows, bound: rows.sizes <= bound),
+    "ledger": Condition(_parse_text, lambda rows, text: rows.ledger_ids == rows.account_ids[text]),
+    "day_of_month": Condition(_parse_days, lambda rows, days: np.isin(rows.days, list(days))),
+    "tag": Condition(_parse_text, lambda rows, tag: np.array([tag in tags for tags in rows.tag_ids], np.bool_)),
+}
+"""Every condition that a rule may state, by its key in the file."""
+
+
+def find_accounts(rules: Rules, chart: Categories) -> dict[str, str]:
+    """Find the ledger id of each account that a rule names, by the text in the rule."""
+    return {
+        rule.ledger: find_named(chart.find_account, rule.ledger, f"rule {rule.name!r}", RulesError)
+        for rule in rules
+        if rule.ledger
+    }
+
+
+def report_rules(
+    queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame, line_entries: pd.DataFrame | LocalBooks | None = None
+) -> pd.DataFrame:
+    """Report what each rule decides, what contradicts it, and which rules decide nothing.
+
+    Parameters
+    ----------
+    queue : DataFrame
+        :class:`~accounting_analytics.schemas.Queue`.
+    rules : Rules
+        The rules; the first that matches decides.
+    ledgers : DataFrame
+        :class:`~accounting_analytics.schemas.Ledgers`; categories and accounts are looked up here.
+    line_entries : DataFrame or Books, optional
+        :class:`~accounting_analytics.schemas.LineEntries`, as for :func:`uncategorized_queue`. The transactions in it
+        that have one category already are compared with the rules.
+
+    Returns
+    -------
+    DataFrame
+        :class:`~accounting_analytics.schemas.RuleReports`, one row per rule in the order of the file.
+        ``attrs["notes"]`` lists rules without effect, contradicted ones, and those whose category is a parent ledger
+        or unknown, each with its line.
+
+    Raises
+    ------
+    InputError
+        An argument is of another type.
+    RulesError
+        The account of a rule is unknown, ambiguous or does not report cash flow.
+    """
+    require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
+    require_type(rules, Rules, "rules", "load_rules(path) reads them")
+    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+    exact, ledgers = exact_queue(queue), Ledgers.checked(ledgers)
+    chart = Categories(ledgers, set(exact.frame["category_ledger_id"]))
+    accounts = find_accounts(rules, chart)
+    lines = lines_of(line_entries)
+    known = exact.frame[:0] if lines is None else categorized_transactions(lines, ledgers)
+    in_queue, in_books = (RuleMatches(rules, rows, accounts) for rows in (exact.frame, known))
+    rows = [_report(rule, in_queue, in_books, chart) for rule in rules]
+    columns = {name: [row[name] for row in rows] for name in RuleReports.dtypes()}
+    report = RuleReports.from_columns(columns, exact.scale, as_decimals=exact.as_decimals)
+    attach_notes(report, (*exact.notes, *_notes(rows, rules, chart)), queue, lines)
+    return report
+
+
+def _report(rule: Rule, in_queue: RuleMatches, in_books: RuleMatches, chart: Categories) -> dict[str, Any]:
+    """Report one rule: a row of the report."""
+    rows, known = in_queue.decided(rule.name), in_books.decided(rule.name)
+    transactions = rows.drop_duplicates(["ledger_id", "transaction_id"])  # some have two uncategorized parts
+    agreeing = known["category_ledger_id"].isin(chart.names.matches(rule.category))
+    contradicting = known[~agreeing]
+    instead = [one for where in (in_queue, in_books) for one in where.deciding_instead(rule.name)]
+    return {
+        "rule": rule.name,
+        "line": rule.line or 0,
+        "category": rule.category,
+        "status": _status(decides=bool(len(rows)), agrees=rule.name in instead, matches=bool(instead)),
+        "transaction_count": len(transactions),
+        "amount": total(transactions["transaction_amount"]),
+        "description": _first(rows),
+        "shadowed_by": None if rule.name in instead or not instead else instead[0],
+        "agreeing_count": int(agreeing.sum()),
+        "contradicting_count": len(contradicting),
+        "contradicting_example": _with_category(contradicting, chart),
+    }
+
+
+def _status(*, decides: bool, agrees: bool, matches: bool) -> str:
+    """Status of a rule: of `matches` in queue and books it decides some of the queue, others only, or none."""
+    if decides:
+        return "decides"
+    if agrees:
+        return "idle"
+    return "shadowed" if matches else "dead"
+
+
+def _first(rows: pd.DataFrame) -> str | None:
+    return None if rows.empty else str(rows["description"].iloc[0])
+
+
+def _with_category(rows: pd.DataFrame, chart: Categories) -> str | None:
+    """Describe the first row, and the category it has."""
+    return None if rows.empty else f"{_first(rows)}: {chart.names.path(rows['category_ledger_id'].iloc[0])}"
+
+
+def _notes(rows: list[dict[str, Any]], rules: Rules, chart: Categories) -> Iterator[str]:
+    names = {rule.name: repr(rule.name) + (f" at line {rule.line}" if rule.line else "") for rule in rules}
+    for row in rows:
+        where, instead = names[row["rule"]], row["shadowed_by"]
+        if instead is not None:
+            yield f"Rule {where} is shadowed: earlier rules, such as {names[instead]}, decide all."
+        if row["status"] == "dead":
+            yield f"Rule {where} is dead: it matches no transaction of the period."
+        if row["contradicting_count"]:
+            yield (
+                f"Rule {where} contradicts {count_of(row['contradicting_count'], 'transaction')} of another category, "
+                f"such as {row['contradicting_example']}."
+            )
+    for rule in rules:
+        if note := _category_note(rule, chart):
+            yield f"Rule {names[rule.name]}: {note}"
+
+
+def _category_note(rule: Rule, chart: Categories) -> str:
+    """Sentence about a category that cannot be used, or that is a parent ledger."""
+    try:
+        return chart.parent_note(rule.category)
+    except InputError as error:
+        return str(error)
+
+
+def add_rule(
+    path: str | Path,
+    queue: pd.DataFrame,
+    key: str,
+    category: str,
+    ledgers: pd.DataFrame,
+    *,
+    day_of_month: str | None = None,
+) -> str:
+    """Append a rule for the merchant, direction and account of a group or a transaction to a rules file.
+
+    The file keeps its text, comments included, and is created if missing. The rule is the last of the file, so
+    transactions that an earlier rule matches are still decided by that.
+    """
+    file = to_path(path, "path")
+    rows = with_groups(exact_queue(queue).frame)
+    chart = Categories(Ledgers.checked(ledgers), set(rows["category_ledger_id"]))
+    row = rows.iloc[Decidable(rows).find_free(key)[0]]
+    if row["merchant"] == NO_DESCRIPTION:
+        raise InputError(f"{quote(key)} has no description, so no rule can match it; decide it by hand")
+    account, direction, merchant = (str(row[name]) for name in ("ledger_id", "direction", "merchant"))
+    days = {} if day_of_month is None else {"day_of_month": day_of_month}
+    values = {
+        "name": ", ".join(
+            [merchant.casefold(), direction, chart.names.name(account), *(f"day {one}" for one in days.values())]
+        ),
+        "merchant": merchant,
+        "category": _written(chart.find_category(category), chart.names),
+        "direction": direction,
+        "ledger": _written(account, chart.names),
+        **days,
+    }
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in values.items()]
+    rule = f"[[rule]]\n{''.join(lines)}"
+    _append(file, rule)
+    return rule
+
+
+def _written(ledger_id: str, names: LedgerNames) -> str:
+    """Path of a ledger as a person writes it; its id where other ledgers have the same path."""
+    path = names.path(ledger_id)
+    return path if names.matches(path) == {ledger_id} else ledger_id
+
+
+def _append(file: Path, rule: str) -> None:
+    """Append a rule to a file whose rules stay valid, with the line breaks of the file."""
+    text = ""
+    if file.exists():
+        load_rules(file)
+        text = file.read_bytes().decode()
+    newline = "\r\n" if "\r\n" in text else "\n"
+    before = text.rstrip("\r\n") + newline * 2 if text else ""
+    written = before + rule.replace("\n", newline)
+    parse_rules(written.removeprefix("\ufeff"), f"{file}, with the new rule,")
+    write_text(file, written)

@@ -1,0 +1,244 @@
+"""Journal of applying a plan: each change before it is sent, its response, and its outcome.
+
+A file of JSON lines that is only appended to. The first line names the plan and the instance; a ``resumed`` line
+starts every further run, and an ``end`` line with counts ends a run that was not interrupted. An ``intent`` has the
+columns of the plan, with the categories that the books showed, and is on disk before its change is sent: the journal
+and the books are enough to resume a run, or to undo it or a part of it.
+
+Each line has a hash of itself and of the line before, so a line that was edited, and lines that were removed before
+others, are found. This protects from accidents, not from someone who computes the hashes again. A last line that a
+crash truncated was not acted on: it does not count, and is removed by the next run.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import os
+from contextlib import contextmanager
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
+
+from accounting_analytics.core.arguments import to_path
+from accounting_analytics.core.atomic_files import sync_folder
+from accounting_analytics.core.errors import PlanError
+from accounting_analytics.core.messages import count_of
+from accounting_analytics.recategorization.changes import IDENTITY, IN_BOOKS, Change, Response
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+
+_PRIVATE_MODE = 0o600
+_HASH_LENGTH = 16
+_HEADER_STARTS = b'{"event": "plan"'
+_OF_CHANGES = frozenset({"intent", "response", "outcome"})
+_SETTLING_TIME = dt.timedelta(seconds=60)
+"""How long after an attempt a change may still be carried out, whatever the response was."""
+
+
+class Attempts:
+    """When each change was sent and with what response, and whether it is done, by the events of a journal.
+
+    The response to an attempt is lost until it is recorded. An attempt that the service refused does not count: it
+    never changes the books.
+    """
+
+    def __init__(self, events: Iterable[Mapping[str, Any]] = ()) -> None:
+        self._sent: dict[tuple[str, ...], list[tuple[dt.datetime, str]]] = {}
+        self._last: dict[tuple[str, ...], str] = {}
+        for event in events:
+            self.add(event)
+
+    def __contains__(self, change: Change) -> bool:
+        return bool(self._sent.get(change.identity))
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """Add an event: an attempt, the response to the last attempt of a change, or its outcome."""
+        if event["event"] not in _OF_CHANGES:
+            return
+        identity, response = tuple(event[name] for name in IDENTITY), event.get("response", Response.LOST)
+        self._last[identity] = event.get("outcome", response)
+        sent = self._sent.setdefault(identity, [])
+        if event["event"] == "response":
+            sent.pop()
+        if event["event"] != "outcome" and response in {Response.CONFIRMED, Response.LOST}:
+            sent.append((dt.datetime.fromisoformat(event["at"]), response))
+
+    def has_done(self, change: Change) -> bool:
+        """Whether the last response or outcome of a change is that it is done."""
+        return self._last.get(change.identity) in {*IN_BOOKS, Response.CONFIRMED}
+
+    def response(self, change: Change) -> Response:
+        """Response to a change, whichever run sent it."""
+        if self.has_done(change):
+            return Response.CONFIRMED
+        return Response.LOST if change in self else Response.NOT_SENT
+
+    def may_change(self, change: Change, read_at: dt.datetime, *, lost_only: bool = False) -> bool:
+        """Whether an attempt, or one whose response was lost, may change the books after `read_at`."""
+        counting = {Response.LOST} if lost_only else {Response.LOST, Response.CONFIRMED}
+        sent = self._sent.get(change.identity, ())
+        return any(response in counting and read_at - time < _SETTLING_TIME for time, response in sent)
+
+
+class Journal:
+    """A journal that is open for one run: a file, unbuffered and open for appending.
+
+    `attempts` are those of all runs, also of this one.
+    """
+
+    def __init__(self, file: IO[bytes], path: Path, events: Sequence[Mapping[str, Any]] = ()) -> None:
+        self._file = file
+        self._hash = events[-1]["hash"] if events else ""
+        self.attempts = Attempts(events)
+        self.path = path
+
+    def append(self, event: str, change: Change | None = None, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
+        """Append an event, and sync it to disk."""
+        names = Change._fields if event == "intent" else IDENTITY
+        of_change = {} if change is None else {name: getattr(change, name) for name in names}
+        content = {"event": event, "at": dt.datetime.now(dt.UTC).isoformat(), **of_change, **fields}
+        self._hash = hash_event(content, self._hash)
+        remaining = memoryview(_to_json(content | {"hash": self._hash}).encode() + b"\n")
+        self.attempts.add(content)
+        try:
+            while remaining:
+                remaining = remaining[self._file.write(remaining) :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise PlanError(
+                f"the journal {self.path} cannot be written ({error.strerror}); the run stopped before the next "
+                "change: free disk space and run again with the same journal"
+            ) from error
+
+
+@contextmanager
+def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: str) -> Iterator[Journal]:
+    """Create or resume the journal of a plan for one run."""
+    file = to_path(path, "journal")
+    with _lock(file):
+        events = _read(file, instance_id=instance_id, plan_id=plan_id)
+        try:
+            opened = open(file, "ab", buffering=0, opener=partial(os.open, mode=_PRIVATE_MODE))  # noqa: SIM115 (closed below)
+        except OSError as error:
+            raise PlanError(f"the journal {file} cannot be written: {error.strerror}") from error
+        with opened:
+            opened.truncate(file.read_bytes().rfind(b"\n") + 1)
+            journal = Journal(opened, file, events)
+            if events:
+                journal.append("resumed")
+            else:
+                journal.append("plan", plan_id=plan_id, instance_id=instance_id, base_url=base_url)
+            sync_folder(file.parent)
+            yield journal
+
+
+def read_attempts(path: str | Path, plan_id: str, *, instance_id: str, must_exist: bool) -> Attempts:
+    """Read the attempts of all runs with a journal, also while a run uses it."""
+    missing = "pass the journal that the plan was applied with, or none" if must_exist else ""
+    return Attempts(_read(to_path(path, "journal"), instance_id=instance_id, plan_id=plan_id, missing=missing))
+
+
+def read_sent_changes(
+    path: str | Path, *, instance_id: str, incomplete: bool
+) -> tuple[list[Change], Attempts, list[str]]:
+    """Read the changes that all runs with a journal sent, their attempts, and what the journal may lack.
+
+    The changes are in the order in which they were first sent, each once; one that the service refused each time is
+    not listed. What may be lacking is one sentence each.
+    """
+    file, undone = to_path(path, "journal"), "pass the journal of the run that is to be undone"
+    _read(file, instance_id=instance_id, missing=undone)  # a lock would be written beside a file that is missing
+    with _lock(file):
+        events = _read(file, instance_id=instance_id, missing=undone)
+    end = events[-1] if events[-1]["event"] == "end" else None
+    notes = []
+    if end is None:
+        lacking = "its run was interrupted, or the end of it is missing, so it may lack changes"
+        if not incomplete:
+            raise PlanError(
+                f"the journal {file} has no end line: {lacking}. Nothing was sent: run it again with this journal to "
+                "complete it, or undo the changes that it has with incomplete=True (--incomplete)"
+            )
+        notes.append(f"The journal has no end line: {lacking}.")
+    elif end["not_sent"]:
+        notes.append(
+            f"The books already had {count_of(end['not_sent'], 'change')} of the plan that no run with this journal "
+            "sent, or whose lines it lost; these are not part of it, so they are not undone."
+        )
+    sent = {change.identity: change for change in (Change.from_json(one) for one in events if one["event"] == "intent")}
+    attempts = Attempts(events)
+    return [change for change in sent.values() if change in attempts], attempts, notes
+
+
+def _to_json(event: Mapping[str, Any]) -> str:
+    return json.dumps(event, default=str)
+
+
+def hash_event(event: Mapping[str, Any], previous: str) -> str:
+    """Hash of an event and of the one before it."""
+    content = _to_json({name: value for name, value in event.items() if name != "hash"})
+    return hashlib.sha256(f"{previous}{content}".encode()).hexdigest()[:_HASH_LENGTH]
+
+
+@contextmanager
+def _lock(file: Path) -> Iterator[None]:
+    lock = FileLock(f"{file}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise PlanError(f"another run uses the journal {file}; wait until it ends") from None
+    except OSError as error:
+        raise PlanError(f"the journal {file} cannot be written: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _read(file: Path, *, instance_id: str, plan_id: str = "", missing: str = "") -> list[dict[str, Any]]:
+    """Read a journal of an instance and, where it is given, plan; `missing` is what to do where there is none."""
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        content = b""
+    except OSError as error:
+        raise PlanError(f"the journal {file} cannot be read: {error.strerror}") from error
+    events = _parse(content, file)
+    if missing and not events:
+        raise PlanError(f"the journal {file} does not exist or is empty; {missing}")
+    header = events[0] if events else {"plan_id": plan_id, "instance_id": instance_id}
+    if plan_id not in {"", header["plan_id"]}:
+        raise PlanError(
+            f"the journal {file} belongs to another plan ({header['plan_id']}), not to {plan_id}; name the journal "
+            "of this plan, or a new file for its first run"
+        )
+    if header["instance_id"] != instance_id:
+        raise PlanError(f"the journal {file} belongs to instance {header['instance_id']!r}, not {instance_id!r}")
+    return events
+
+
+def _parse(content: bytes, file: Path) -> list[dict[str, Any]]:
+    """Parse the lines and check their hashes; a last line without its end was truncated by a crash."""
+    if not content.startswith(_HEADER_STARTS) and not _HEADER_STARTS.startswith(content):
+        raise PlanError(f"{file} is not a journal of a run; name its journal, or a new file for a first run")
+    events: list[dict[str, Any]] = []
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+        try:
+            event = json.loads(line)
+            is_as_written = event["hash"] == hash_event(event, events[-1]["hash"] if events else "")
+        except (ValueError, LookupError, AttributeError, TypeError, RecursionError):  # no line of a journal
+            is_as_written = False
+        if not is_as_written:
+            raise PlanError(
+                f"{file}, line {number} was edited, or lines before it were removed: its hash is another one, so it is "
+                "not certain which changes are done; restore the file from a copy, or choose a new file: changes that "
+                "the books already show are not sent again"
+            )
+        events.append(event)
+    return events

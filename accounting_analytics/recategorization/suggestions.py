@@ -1,0 +1,388 @@
+"""Suggestions of categories from the payee's own past, and how often they would have been right in past months.
+
+Where the latest transactions of a payee in one direction have one category, five of them or as many as there are, that
+category is suggested. How many transactions are enough is decided by these books: each past transaction is judged by
+those of the months before its own, and the suggestions must have been right often enough, with the lower bound of 95 %
+confidence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, sqrt
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.column_conversion import decimal_scale, is_decimal, total
+from accounting_analytics.core.errors import FrameError, InputError
+from accounting_analytics.core.load_metadata import attach_notes
+from accounting_analytics.core.messages import count_of
+from accounting_analytics.core.money import format_amount
+from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.core.schemas import BacktestMonths, Ledgers
+from accounting_analytics.recategorization.choices import Choice, proposals_of
+from accounting_analytics.recategorization.queue import categorized_transactions, exact_queue, local_days, with_groups
+from accounting_analytics.reports.category_ledgers import Categories
+from accounting_analytics.reports.local_books import ledgers_of, lines_of
+from accounting_analytics.reports.merchants import merchants
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from accounting_analytics.reports.local_books import LocalBooks
+
+PRECISION = 0.98
+SUGGESTED = "suggested from history"
+"""The column ``rule`` of a suggestion."""
+LATEST = 5
+"""So many of the latest transactions of a payee must have one category, or all where there are fewer."""
+MONTHS = pd.DateOffset(months=24)
+"""Latest months whose suggestions say how many transactions are enough."""
+_DEVIATIONS = NormalDist().inv_cdf(0.95)
+"""Standard deviations of a one-sided bound of 95 % confidence."""
+_SMALLEST_PRECISION = 0.5
+_AFTER_ALL = pd.Timestamp("9999-12-01")
+_PAYEE = ["payee", "direction"]
+
+
+def suggest(
+    queue: pd.DataFrame,
+    history: pd.DataFrame | LocalBooks,
+    ledgers: pd.DataFrame,
+    *,
+    precision: float = PRECISION,
+    unchecked: Iterable[str] = (),
+) -> pd.DataFrame:
+    """Suggest a category for each transaction of the queue whose payee has a clear history, if that kept a precision.
+
+    The history of a payee is clear where its five latest transactions of the same direction have one category, or all
+    where there are fewer; else those of the same account are asked. What this would have suggested for each of the past
+    24 months, from the months before it, decides how many transactions are enough: the suggestions for the past must
+    have been right as often as `precision`, with the one-sided lower bound of 95 % confidence. Where no number is
+    enough there are no suggestions, and a note says why.
+
+    Parameters
+    ----------
+    queue : DataFrame
+        :class:`~accounting_analytics.schemas.Queue`.
+    history : DataFrame or Books
+        :class:`~accounting_analytics.schemas.LineEntries` of the ledgers that report cash flow, as for
+        :func:`uncategorized_queue`, or local books; two years are enough. Transactions that are in the queue, are split
+        or are transfers between two accounts are not part of the history.
+    ledgers : DataFrame
+        :class:`~accounting_analytics.schemas.Ledgers`.
+    precision : float, default 0.98
+        Share of the suggestions that must be right, at least 0.5 and less than 1.
+    unchecked : iterable of str, optional
+        Ids of transactions whose category was suggested and that no person has checked. Nothing is learned from them,
+        so that a mistake does not confirm itself.
+
+    Returns
+    -------
+    DataFrame
+        :class:`~accounting_analytics.schemas.Proposals`: the rows of the queue with a suggestion, with ``confidence``,
+        the share of past suggestions from as many transactions that was right, and ``reason``, the transactions that it
+        rests on. ``attrs["notes"]`` states the precision for the past or why there are no suggestions, and how many
+        transactions have none. Likely transfers and splits have none.
+
+    Raises
+    ------
+    InputError
+        An argument is of another type, or `precision` is not a share.
+    FrameError
+        A frame is not valid, or has a transaction more than once.
+
+    Examples
+    --------
+    ::
+
+        suggestions = suggest(queue, history, ledgers, precision=0.98)
+        proposals = propose(queue, rules, ledgers, suggestions=suggestions)
+    """
+    require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
+    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+    check_precision(precision)
+    exact, ledgers = exact_queue(queue), Ledgers.checked(ledgers)
+    chart = Categories(ledgers, set(exact.frame["category_ledger_id"]))
+    rows = with_groups(exact.frame)
+    lines = lines_of(history)
+    past = _read_past(lines, ledgers, without={*rows["transaction_id"], *unchecked})
+    tried = _tried(past)
+    threshold = _choose_threshold(tried[tried["month"] > tried["month"].max() - MONTHS], precision)
+    asked = _compared(rows[rows["kind"] == "merchant"])
+    asked["month"] = _AFTER_ALL
+    known = _histories(asked.astype({"month": past["month"].dtype}), past)
+    found = known[known["past_count"] >= threshold.past_count]
+    chosen = {
+        row: Choice(
+            rows["transaction_id"][row],
+            history["category"],
+            SUGGESTED,
+            _reason(history, chart.names.name(history["category"])),
+            threshold.right_shares[history["past_count"]],
+        )
+        for row, history in zip(found.index, found.to_dict("records"), strict=True)
+    }
+    proposals, doubts = proposals_of(exact.frame, chosen, chart, exact)
+    notes = [*exact.notes, threshold.sentence, *_notes(known, len(found), is_silent=threshold.past_count > LATEST)]
+    attach_notes(proposals, [*notes, *doubts], queue, lines)
+    return proposals
+
+
+def check_precision(precision: float) -> None:
+    """Refuse what is not a share that can be kept."""
+    if (
+        isinstance(precision, bool)
+        or not isinstance(precision, int | float)
+        or not _SMALLEST_PRECISION <= precision < 1
+    ):
+        raise InputError(f"precision is {precision!r}, not a share from 0.5 up to, but not including, 1, such as 0.98")
+
+
+def _read_past(lines: Any, ledgers: pd.DataFrame, *, without: Iterable[str] = ()) -> pd.DataFrame:  # noqa: ANN401 (any frame)
+    """Read the transactions that have one category, which is among the ledgers, in the order of their days."""
+    require_type(lines, pd.DataFrame, "history", "load_line_entries(client, ...) returns line entries")
+    if "opposing_ledger_ids" not in lines:
+        raise FrameError("history has no opposing_ledger_ids; load it with expand=('opposing_ledger_ids', ...)")
+    rows = categorized_transactions(lines, ledgers)
+    is_known = rows["category_ledger_id"].isin(ledgers["id"]) & ~rows["transaction_id"].isin(set(without))
+    past = _compared(rows[is_known])
+    return past.sort_values(["day", "transaction_id"]).reset_index(drop=True)
+
+
+def _compared(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return what a suggestion depends on, for rows of a queue; days are local where the rows have them."""
+    days = local_days(rows)
+    return pd.DataFrame(
+        {
+            "transaction_id": rows["transaction_id"],
+            "payee": pd.Series(merchants(rows["description"]), rows.index, dtype="str"),
+            "direction": rows["direction"],
+            "account": rows["ledger_id"],
+            "day": days,
+            "month": days.dt.to_period("M").dt.to_timestamp(),
+            "amount": rows["transaction_amount"],
+            "category": rows["category_ledger_id"],
+        }
+    )
+
+
+def _histories(asked: pd.DataFrame, past: pd.DataFrame) -> pd.DataFrame:
+    """Find the history of the payee of each asked transaction in the months before its own.
+
+    ``category``, ``day`` and ``amount`` are those of its latest transaction, ``agreeing`` the number of the
+    latest ones that have this category, and ``count`` that of all. ``past_count`` is the number of the latest five that
+    are known, if they agree, and else 0.
+    """
+    by_payee, by_account = (_latest(asked, past, key) for key in (_PAYEE, [*_PAYEE, "account"]))
+    return by_payee.where(by_payee["past_count"] > 0, by_account)
+
+
+def _latest(asked: pd.DataFrame, past: pd.DataFrame, key: list[str]) -> pd.DataFrame:
+    """Find the latest transaction of the same key in the months before that of each asked one, and those that agree."""
+    groups = past.groupby(key, sort=False)
+    begins = past["category"] != groups["category"].shift()
+    blocks = begins.groupby([past[name] for name in key], sort=False).cumsum()
+    known = past.assign(count=groups.cumcount() + 1)
+    known["agreeing"] = known.groupby([*key, blocks.rename("block")], sort=False).cumcount() + 1
+    latest = known["count"].clip(upper=LATEST)
+    known["past_count"] = latest.where((known["agreeing"] >= latest) & (known["payee"] != ""), 0)
+    ordered = asked.sort_values("month", kind="stable")
+    found = pd.merge_asof(
+        ordered[[*key, "month"]], known.drop(columns="transaction_id"), on="month", by=key, allow_exact_matches=False
+    )
+    columns = ["category", "day", "amount", "count", "agreeing", "past_count"]
+    return (
+        found[columns].set_axis(ordered.index).reindex(asked.index).fillna({"count": 0, "agreeing": 0, "past_count": 0})
+    )
+
+
+def _tried(past: pd.DataFrame) -> pd.DataFrame:
+    """Judge what would have been suggested for each past transaction: its ``past_count``, and if it is ``right``."""
+    histories = _histories(past, past)
+    right = histories["category"] == past["category"]
+    return past[["month", "amount"]].assign(past_count=histories["past_count"], right=right)
+
+
+class _Threshold(NamedTuple):
+    """How many past transactions a suggestion needs, six where there are none, and the sentence that says why.
+
+    `right_shares` are the shares of past suggestions that were right, by their past_count; of all, where none had it.
+    """
+
+    past_count: int
+    right_shares: Mapping[Any, float]
+    sentence: str
+
+
+def _choose_threshold(tried: pd.DataFrame, precision: float) -> _Threshold:
+    """Choose the least past_count from which on past suggestions kept a precision."""
+    suggested = tried[tried["past_count"] > 0]
+    by_past_count = suggested.groupby("past_count")["right"].mean().reindex(range(1, LATEST + 1))
+    shares = by_past_count.fillna(suggested["right"].mean()).to_dict()
+    best, best_text = 0.0, ""
+    for past_count in range(1, LATEST + 1):
+        right = suggested.loc[suggested["past_count"] >= past_count, "right"]
+        bound = lower_bound(int(right.sum()), len(right))
+        text = f"{right.sum():,} would have been right: {right.mean():.1%}, at least {bound:.1%} with 95 % confidence"
+        if bound >= precision:
+            return _Threshold(past_count, shares, f"Of {len(right):,} suggestions for the past {text}.")
+        if bound > best:
+            best, best_text = bound, f"of {len(right):,} for the past {text}, and {precision:.1%} is wanted"
+    needed = _smallest_count(precision)
+    if len(suggested) < needed:
+        best_text = (
+            f"a precision of {precision:.1%} can be checked from {needed:,} past transactions on whose payee had "
+            f"others before, and there are {len(suggested):,}"
+        )
+    return _Threshold(LATEST + 1, shares, f"There are no suggestions: {best_text}.")
+
+
+def lower_bound(right: int, count: int) -> float:
+    """Share that the true one is at least, with 95 % confidence: the score interval of Wilson; 0 for no count."""
+    if not count:
+        return 0.0
+    share = right / count
+    spread = _DEVIATIONS * sqrt(share * (1 - share) / count + (_DEVIATIONS / count / 2) ** 2)
+    return (share + _DEVIATIONS**2 / count / 2 - spread) / (1 + _DEVIATIONS**2 / count)
+
+
+def _smallest_count(share: float) -> int:
+    """Smallest count, all of it right, whose lower bound reaches a share."""
+    return ceil(share * _DEVIATIONS**2 / (1 - share))
+
+
+def _reason(history: Mapping[Any, Any], category: str) -> str:
+    """Say how many past transactions a suggestion rests on, and name the latest."""
+    past = count_of(int(history["count"]), "past transaction")
+    latest = f"the latest on {history['day']:%Y-%m-%d} of {format_amount(history['amount'])}"
+    if history["agreeing"] == history["count"]:
+        return f"all of {past} in {category}, {latest}"
+    return f"the latest {int(history['agreeing']):,} of {past} in {category}, {latest}"
+
+
+def _notes(known: pd.DataFrame, count: int, *, is_silent: bool) -> Iterator[str]:
+    """Yield how many transactions have a suggestion, and why the others do not."""
+    if is_silent or known.empty:
+        return
+    new = int((known["count"] == 0).sum())
+    reasons = [f"{new:,} are of payees without a history"] if new else []
+    if unclear := len(known) - count - new:
+        reasons.append(f"for {unclear:,} the history is not clear enough")
+    got = f"{count:,} of {count_of(len(known), 'transaction')} got a suggestion"
+    yield f"{'; '.join(filter(None, [got, ', '.join(reasons)]))}."
+
+
+@dataclass(frozen=True, repr=False)
+class Backtest(Result):
+    """Result of :func:`backtest`.
+
+    Attributes
+    ----------
+    precision : float
+        The wanted precision.
+    frame : DataFrame
+        :class:`~accounting_analytics.schemas.BacktestMonths`, one row per month.
+    notes : tuple of str
+        Months without suggestions, and why.
+    """
+
+    precision: float
+    months: pd.DataFrame
+    notes: tuple[str, ...] = ()
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The months (a copy)."""
+        return self.months.copy()
+
+    def summary(self) -> str:
+        """One line: how many suggestions were right, and what they cover."""
+        exact = BacktestMonths.exact(self.months).frame
+        counts = ("transaction_count", "suggested_count", "right_count")
+        every, suggested, right = (int(exact[name].sum()) for name in counts)
+        months = count_of(len(exact), "month")
+        if not suggested:
+            return f"No suggestions for {months} at a precision of {self.precision:.1%}."
+        money = total(exact["suggested_amount"]) / (total(exact["amount"]) or 1)
+        return (
+            f"{right:,} of {suggested:,} suggestions for {months} were right: {right / suggested:.1%}, at least "
+            f"{lower_bound(right, suggested):.1%}; {self.precision:.1%} is wanted. They cover {suggested / every:.1%} "
+            f"of {every:,} transactions and {money:.1%} of the money."
+        )
+
+    def _parts(self) -> Iterable[ResultPart]:
+        shown = self.months.rename(columns=lambda name: name.replace("_", " "))
+        yield ResultPart(shown.to_string(index=False).splitlines(), shown, max_rows=None)
+
+    def _content(self) -> Mapping[str, Any]:
+        return {"precision": self.precision, "months": self.months, "notes": list(self.notes)}
+
+
+def backtest(
+    history: pd.DataFrame | LocalBooks, ledgers: pd.DataFrame | None = None, *, precision: float = PRECISION
+) -> Backtest:
+    """Calculate what :func:`suggest` would have suggested for each past month, and compare it with the categories.
+
+    For each month only earlier transactions are used. The categories that the books have now count as right, so a
+    mistake in the books is a mistake of the suggestion.
+
+    Parameters
+    ----------
+    history : DataFrame or Books
+        :class:`~accounting_analytics.schemas.LineEntries` of the ledgers that report cash flow, or local books.
+    ledgers : DataFrame, optional
+        :class:`~accounting_analytics.schemas.Ledgers`; local books have their own.
+    precision : float, default 0.98
+        Share of the suggestions that must be right.
+
+    Returns
+    -------
+    Backtest
+        ``frame`` has for each month how many transactions and how much money there are, how much of both would have
+        had a suggestion, and how many of these were right.
+
+    Raises
+    ------
+    InputError
+        An argument is of another type, or `precision` is not a share.
+    FrameError
+        A frame is not valid.
+
+    Examples
+    --------
+    ::
+
+        backtest(line_entries, ledgers).frame
+    """
+    lines, chart = lines_of(history), ledgers_of(history, ledgers)
+    require_type(chart, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+    check_precision(precision)
+    past = _read_past(lines, Ledgers.checked(chart))
+    tried = _tried(past)
+    rows, notes = [], []
+    for month in tried["month"].drop_duplicates().iloc[1:]:
+        of_month = tried[tried["month"] == month]
+        before = tried[(tried["month"] < month) & (tried["month"] >= month - MONTHS)]
+        threshold = _choose_threshold(before, precision)
+        suggested = of_month[of_month["past_count"] >= threshold.past_count]
+        name = f"{month:%Y-%m}"
+        rows.append(
+            {
+                "month": name,
+                "transaction_count": len(of_month),
+                "suggested_count": len(suggested),
+                "right_count": int(suggested["right"].sum()),
+                "amount": total(of_month["amount"].abs()),
+                "suggested_amount": total(suggested["amount"].abs()),
+            }
+        )
+        if threshold.past_count > LATEST:
+            notes.append(f"{name}: {threshold.sentence}")
+    columns = {name: [row[name] for row in rows] for name in BacktestMonths.dtypes()}
+    scale = decimal_scale(past["amount"]) or 0
+    frame = BacktestMonths.from_columns(columns, scale, as_decimals=is_decimal(lines["signed_amount"].dtype))
+    return Backtest(precision, frame, tuple(notes))

@@ -1,0 +1,311 @@
+"""Payments behind a bridge: lines by category and payee, and what changed between two sides of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from accounting_analytics.core.column_conversion import exact_amounts
+from accounting_analytics.core.money import to_minor_units
+from accounting_analytics.reports.merchants import merchants
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    import pandas as pd
+
+    from accounting_analytics.core.periods import Period
+
+
+class PaidLines(NamedTuple):
+    """Lines of a total in some days: as they are, their exact units in it, and the category and payee of each."""
+
+    frame: pd.DataFrame
+    units: list[int]
+    keys: list[tuple[str, str]]
+
+    @classmethod
+    def of_entries(cls, entries: pd.DataFrame, payees: dict[str, str], scale: int) -> Self:
+        """Read lines with their ``figure_amount``; `payees` are those of journal entries."""
+        exact = exact_amounts(entries["figure_amount"], scale, entries["id"]).column
+        of_lines = [payees.get(one, "") for one in entry_ids(entries)]
+        keys = list(zip(entries["ledger_id"], of_lines, strict=True))
+        return cls(entries, [to_minor_units(one, scale) for one in exact], keys)
+
+    def payments(self) -> dict[tuple[str, str], list[Payment]]:
+        """Payments by category and payee in order of their days: the lines of a journal entry together."""
+        found: dict[tuple[tuple[str, str], str], Payment] = {}
+        days = self.frame["local_date"].dt.date
+        for key, entry_id, day, units in zip(self.keys, entry_ids(self.frame), days, self.units, strict=True):
+            payment = found.get((key, entry_id), Payment(entry_id, day, 0))
+            found[key, entry_id] = Payment(entry_id, min(payment.date, day), payment.units + units)
+        payments: dict[tuple[str, str], list[Payment]] = {}
+        for (key, _), one in sorted(found.items(), key=lambda item: (item[1].date, item[1].units, item[1].entry_id)):
+            payments.setdefault(key, []).append(one)
+        return payments
+
+    def entry_units(self) -> dict[str, int]:
+        """Sum of the lines of each journal entry."""
+        sums: dict[str, int] = {}
+        for entry_id, units in zip(entry_ids(self.frame), self.units, strict=True):
+            sums[entry_id] = sums.get(entry_id, 0) + units
+        return sums
+
+
+def entry_ids(lines: pd.DataFrame) -> list[str]:
+    """Journal entry of each line; of a line that names none, the line itself."""
+    entries = lines["journal_entry_id"].astype(object)
+    return list(entries.where(entries.notna(), lines["id"].astype(object)))
+
+
+def payees_of_entries(lines: pd.DataFrame, cash: Collection[str]) -> dict[str, str]:
+    """Payee of each journal entry: the merchant of its transaction, else of its own description; empty without text.
+
+    Of several transactions that on a cash ledger counts, and of these the one whose line has the first id.
+    """
+    texts: dict[str, str] = {}
+    is_cash = lines["ledger_id"].isin(list(cash)).to_numpy(dtype=bool)
+    ordered = lines.assign(_other=~is_cash).sort_values(["_other", "id"], kind="stable")
+    for name in ("transaction_description", "journal_entry_description"):
+        if name not in ordered:
+            continue
+        given = ordered[name].astype(object)
+        for entry, text in zip(entry_ids(ordered), given.where(given.notna(), ""), strict=True):
+            if str(text).strip():
+                texts.setdefault(entry, str(text))
+    return dict(zip(texts, merchants(texts.values()), strict=True))
+
+
+NEW, GONE, EARLIER, LATER = "new payee", "gone", "earlier", "later"
+MORE, FEWER, LARGER, SMALLER, OTHER_AMOUNTS = (
+    "more payments",
+    "fewer payments",
+    "larger payments",
+    "smaller payments",
+    "other amounts",
+)
+NO_PAYEE = "other"
+SMALLER_CHANGES = "smaller changes"
+_SAME_DAYS = 3
+"""Days by which payments of a cadence may differ: weekends and short months."""
+_MIN_SERIES = 3
+"""Payments whose gaps show a cadence."""
+_MAX_CELLS = 40_000
+"""Pairs of payments that are compared to find the additional ones."""
+_DAY = dt.timedelta(days=1)
+
+
+class Payment(NamedTuple):
+    """What a journal entry moved in a category: its first local day, and signed units."""
+
+    entry_id: str
+    date: dt.date
+    units: int
+
+
+class Cause(NamedTuple):
+    """Why the payments differ, and the payments that differ, as far as they are certain."""
+
+    name: str
+    payments: tuple[Payment, ...] = ()
+
+
+class PeriodEdge(NamedTuple):
+    """What two periods have in common: which is the earlier, and how many days beside their shared edge count.
+
+    Attributes
+    ----------
+    before, after : Period
+        The two periods.
+    days : int
+        Days on either side of the edge, at most a quarter of a period; 0 where the periods do not follow each other.
+    """
+
+    before: Period
+    after: Period
+    days: int
+
+    @classmethod
+    def between(cls, before: Period, after: Period, days: int) -> PeriodEdge:
+        """Find the edge; periods with days between them have none."""
+        earlier, later = sorted((before, after), key=lambda one: one.start_date)
+        follows = earlier.end_date + _DAY == later.start_date
+        return cls(before, after, min(days, before.days // 4, after.days // 4) if follows else 0)
+
+
+def find_cause(
+    before: Sequence[Payment],
+    after: Sequence[Payment],
+    edge: PeriodEdge,
+    *,
+    has_payee: bool,
+    was_paid_earlier: Callable[[], bool],
+) -> Cause:
+    """Decide the first cause that fits; `was_paid_earlier` tells whether there are payments before both periods."""
+    if not has_payee:
+        return Cause(NO_PAYEE)
+    if moved := _moved_payment(before, after, edge, was_paid_earlier):
+        return moved
+    if not before or not after:
+        return Cause(GONE, tuple(before)) if before else Cause(NEW, tuple(after))
+    if len(after) == len(before):
+        return _other_amounts(before, after)
+    if len(after) > len(before):
+        return Cause(MORE, _additional(after, before, edge.after, edge.before))
+    return Cause(FEWER, _additional(before, after, edge.before, edge.after))
+
+
+def _other_amounts(before: Sequence[Payment], after: Sequence[Payment]) -> Cause:
+    """As many payments of another sum, and the one that has another amount, if it is one."""
+    old, new = (sum(one.units for one in payments) for payments in (before, after))
+    changed = tuple(this for one, this in zip(before, after, strict=True) if one.units != this.units)
+    name = LARGER if abs(new) > abs(old) else SMALLER
+    if old * new < 0:
+        name = OTHER_AMOUNTS
+    return Cause(name, changed if len(changed) == 1 else ())
+
+
+def _moved_payment(
+    before: Sequence[Payment], after: Sequence[Payment], edge: PeriodEdge, was_paid_earlier: Callable[[], bool]
+) -> Cause | None:
+    """Find the one payment that was made on the other side of the edge, if it explains the whole change.
+
+    The period with it has two payments more than the other; once it is counted in the other, both have payments of the
+    same amounts. It is within `edge.days` of the edge, and a payment of the same amount is within as many days of the
+    other end of its period, the place that it would have in the other period.
+    """
+    if not edge.days or abs(len(before) - len(after)) != 2:  # noqa: PLR2004 (one payment more, the other less)
+        return None
+    of_before = len(before) > len(after)
+    many, few, period, other = (
+        (before, after, edge.before, edge.after) if of_before else (after, before, edge.after, edge.before)
+    )
+    is_early = period.start_date < other.start_date
+    if not few and not is_early and not was_paid_earlier():
+        return None  # it may as well be new
+    near = dt.timedelta(days=edge.days)
+    at_start = [one for one in many if one.date - period.start_date < near]
+    at_end = [one for one in many if period.end_date - one.date < near]
+    close, far = (at_end, at_start) if is_early else (at_start, at_end)
+    amounts = Counter(one.units for one in many)
+    others = Counter(one.units for one in few)
+    found = [
+        one
+        for one in close
+        if any(twin is not one and twin.units == one.units for twin in far)
+        and amounts - Counter([one.units]) == others + Counter([one.units])
+    ]
+    return Cause(EARLIER if is_early else LATER, (found[0],)) if len(found) == 1 else None
+
+
+def _additional(many: Sequence[Payment], few: Sequence[Payment], period: Period, other: Period) -> tuple[Payment, ...]:
+    """Payments that have no counterpart on the same days of the other period; none where that is not certain.
+
+    It is certain if the others have the same amounts, if there are three or more at regular gaps, or if all payments
+    of both periods are at regular gaps.
+    """
+    if len(many) * len(few) > _MAX_CELLS or len(many) > 2 * len(few):
+        return ()
+    places = [(one.date - other.start_date).days for one in few]
+    days = [(one.date - period.start_date).days for one in many]
+    amounts, other_amounts = [one.units for one in many], [one.units for one in few]
+    first = _unmatched(days, places, amounts, other_amounts)
+    last = _unmatched(
+        [-one for one in reversed(days)], [-one for one in reversed(places)], amounts[::-1], other_amounts[::-1]
+    )
+    if first is None or last is None or {days[one] for one in first} != {days[len(days) - 1 - one] for one in last}:
+        return ()
+    others = [one for position, one in enumerate(amounts) if position not in first]
+    of_both = sorted(one.date.toordinal() for one in (*many, *few))
+    is_series = len(few) >= _MIN_SERIES and _are_regular(places)
+    if others == other_amounts or is_series or _are_regular(of_both):
+        return tuple(many[one] for one in first)
+    return ()
+
+
+def _are_regular(days: Sequence[int]) -> bool:
+    """Whether the gaps between days are equal, up to a few days."""
+    gaps = [later - earlier for earlier, later in pairwise(days)]
+    return max(gaps) - min(gaps) <= _SAME_DAYS
+
+
+def _unmatched(
+    days: Sequence[int], places: Sequence[int], amounts: Sequence[int], other_amounts: Sequence[int]
+) -> list[int] | None:
+    """Positions of `days` that are left over when each place has the nearest day, in order; None if one has no day."""
+    spare = len(days) - len(places)
+    best: list[list[tuple[int, int]]] = [[(0, 0)] * (spare + 1)]
+    for row, place in enumerate(places):
+        costs: list[tuple[int, int]] = []
+        for skipped in range(spare + 1):
+            position = row + skipped
+            above = best[-1][skipped]
+            cost = (above[0] + abs(days[position] - place), above[1] + (amounts[position] != other_amounts[row]))
+            costs.append(min(cost, costs[-1]) if costs else cost)
+        best.append(costs)
+    left: list[int] = []
+    skipped, row = spare, len(places)
+    while row:
+        while skipped and best[row][skipped] == best[row][skipped - 1]:
+            skipped -= 1
+            left.append(row + skipped)
+        if abs(days[row - 1 + skipped] - places[row - 1]) > _SAME_DAYS:
+            return None
+        row -= 1
+    return sorted([*left, *range(skipped)])
+
+
+class BridgeStep(NamedTuple):
+    """The change of a payee in a category.
+
+    Attributes
+    ----------
+    key : str
+        Ledger id and payee, separated by ``|``: finds the figure in the bridge.
+    ledger_id, category : str
+        The category.
+    payee : str
+        The payee, in upper case; empty for entries without text.
+    cause : Cause
+        Why it changed, and the payments that it is about.
+    before, after : tuple of Payment
+        The payments of each side.
+    is_expense : bool or None
+        Whether the category is an expense or a revenue, of a step between two income statements.
+    is_deduction : bool
+        Whether a payment reduces what its journal entry pays or receives as a whole, as taxes withheld from wages do.
+    """
+
+    key: str
+    ledger_id: str
+    category: str
+    payee: str
+    cause: Cause
+    before: tuple[Payment, ...]
+    after: tuple[Payment, ...]
+    is_expense: bool | None = None
+    is_deduction: bool = False
+
+    @property
+    def before_units(self) -> int:
+        """What the payments before sum to."""
+        return sum(one.units for one in self.before)
+
+    @property
+    def after_units(self) -> int:
+        """What the payments after sum to."""
+        return sum(one.units for one in self.after)
+
+    @property
+    def units(self) -> int:
+        """The change."""
+        return self.after_units - self.before_units
+
+    @property
+    def label(self) -> str:
+        """Category and payee; of all smaller changes together, how many there are."""
+        if not self.ledger_id:
+            return self.category
+        return f"{self.category}: {self.payee or 'without text'}"

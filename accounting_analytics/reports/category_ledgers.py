@@ -1,0 +1,126 @@
+"""Ledgers that can be a category, found by id, unique name or path, and those that hold what has none yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accounting_analytics.core.chart_of_accounts import LedgerType, RequiredLedger, required_ledger
+from accounting_analytics.core.column_conversion import total
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.ledger_names import LedgerNames
+from accounting_analytics.core.messages import count_of, join_ids, quote
+from accounting_analytics.core.money import format_amount
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import pandas as pd
+
+
+_CONTRADICTIONS = {
+    ("inflow", LedgerType.EXPENSE): ("receipt", "an expense", "refunds"),
+    ("outflow", LedgerType.REVENUE): ("payment", "revenue", "refunds to customers"),
+}
+"""What direction and type of the category together rarely mean, and what they do mean then."""
+
+
+class Categories:
+    """The ledgers that rules and decisions name, and what each may be used for.
+
+    `uncategorized` are ids of uncategorized ledgers besides those that are detected; `others` are names of further
+    ledgers that exist, by id.
+    """
+
+    def __init__(self, ledgers: pd.DataFrame, uncategorized: set[str], others: Mapping[str, str] | None = None) -> None:
+        hierarchy = LedgerNames.from_frame(ledgers).hierarchy
+        self.names = LedgerNames(
+            {**dict(zip(ledgers["id"], ledgers["name"], strict=True)), **(others or {})}, hierarchy
+        )
+        self._children = {parent: rows["id"].tolist() for parent, rows in ledgers.groupby("parent_id")}
+        self.cash = set(ledgers.loc[ledgers["report_cash_flow"], "id"])
+        self._uncategorized = uncategorized | uncategorized_ledgers(ledgers)
+        self._types = dict(zip(ledgers["id"], ledgers["type"], strict=True))
+        transfers = _required_ledgers(ledgers, {RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS})
+        self.transfers = min(transfers, default=None)
+
+    def find_category(self, text: object) -> str:
+        """Id of a category: any ledger that does not report cash flow, except the uncategorized ones."""
+        ledger_id = self.names.find(text)
+        if ledger_id in self.cash:
+            raise InputError(f"{text!r} reports cash flow and cannot be a category")
+        if ledger_id in self._uncategorized:
+            raise InputError(f"{text!r} is an uncategorized ledger and cannot be a category")
+        return ledger_id
+
+    def possible(self) -> list[str]:
+        """Ids of all ledgers that can be categories, in alphabetical order of their paths."""
+        return sorted(self.names.ids - self.cash - self._uncategorized, key=lambda one: (self.names.path(one), one))
+
+    def paths(self) -> list[str]:
+        """Paths of all ledgers that can be categories, in alphabetical order."""
+        return [self.names.path(ledger_id) for ledger_id in self.possible()]
+
+    def parent_note(self, text: str) -> str:
+        """Sentence about a category that is a parent ledger; empty where there are no ledgers below it."""
+        hint = self.parent_hint(self.find_category(text))
+        return f"its category {quote(text)} {hint}" if hint else ""
+
+    def parent_hint(self, ledger_id: str) -> str:
+        """End of a sentence about a parent ledger; empty where there are no ledgers below it."""
+        children = [self.names.name(child) for child in self._children.get(ledger_id, [])]
+        listed = join_ids(children, limit=3)
+        return f"is a parent ledger; a ledger below it may be meant: {listed}." if children else ""
+
+    def direction_notes(self, rows: pd.DataFrame) -> Iterator[str]:
+        """Yield what contradicts the type of a category: receipts that are expenses, payments that are revenue.
+
+        `rows` are those of a queue with their new categories; amounts are exact.
+        """
+        types = rows["updated_category_ledger_id"].map(self._types)
+        for (direction, kind), (what, named, meant) in _CONTRADICTIONS.items():
+            contradicts = (rows["direction"] == direction) & (types == kind)
+            ids = rows.loc[contradicts, "updated_category_ledger_id"]
+            for ledger_id, amounts in rows.loc[contradicts, "uncategorized_amount"].groupby(ids, sort=False):
+                text = format_amount(total(amounts).copy_abs())
+                yield (
+                    f"{count_of(len(amounts), what)}, {text}, proposed for {quote(self.names.name(ledger_id))}, which "
+                    f"is {named}: check that {meant} are meant."
+                )
+
+    def find_account(self, text: object) -> str:
+        """Id of an account; it must report cash flow, because only such accounts are in the queue."""
+        ledger_id = self.names.find(text)
+        if ledger_id not in self.cash:
+            raise InputError(f"{text!r} does not report cash flow, so none of its transactions is in the queue")
+        return ledger_id
+
+
+def find_named(find: Callable[[str], str], text: str, where: str, error: type[InputError] = InputError) -> str:
+    """Find a ledger that a person named; an error says `where`."""
+    try:
+        return find(text)
+    except InputError as problem:
+        raise error(f"{where}: {problem}") from None
+
+
+def uncategorized_ledgers(
+    ledgers: pd.DataFrame, *, inflow_ledger_id: str | None = None, outflow_ledger_id: str | None = None
+) -> set[str]:
+    """Ids of the uncategorized ledgers; an id that is given replaces the detected ledger of its direction."""
+    given = {
+        RequiredLedger.UNCATEGORIZED_INFLOW: inflow_ledger_id,
+        RequiredLedger.UNCATEGORIZED_OUTFLOW: outflow_ledger_id,
+    }
+    to_detect = {role for role, ledger_id in given.items() if ledger_id is None}
+    return _required_ledgers(ledgers, to_detect) | {ledger_id for ledger_id in given.values() if ledger_id is not None}
+
+
+def _required_ledgers(ledgers: pd.DataFrame, roles: set[RequiredLedger]) -> set[str]:
+    """Ids of the required ledgers of these roles."""
+    required = ledgers[ledgers["is_required"].fillna(value=False)]
+    columns = (required[name] for name in ("id", "sub_type", "debit_credit"))
+    return {
+        ledger_id
+        for ledger_id, sub_type, side in zip(*columns, strict=True)
+        if required_ledger(is_required=True, sub_type=sub_type, debit_credit=side) in roles
+    }

@@ -1,0 +1,172 @@
+"""The lines that a page or a workbook shows, numbered so that a figure sums a few ranges of them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from itertools import accumulate, count, groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from accounting_analytics.core.column_conversion import exact_amounts
+from accounting_analytics.core.errors import BooksDoNotTieError
+from accounting_analytics.core.money import to_minor_units
+from accounting_analytics.reports.selections import simplified
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pandas as pd
+
+    from accounting_analytics.reports.figures import Figure
+    from accounting_analytics.reports.selections import Selection
+
+Range = tuple[int, int, int]
+"""Sign, first and last number of lines, counted from 0."""
+
+
+class ShownLine(NamedTuple):
+    """A line as people read it.
+
+    `day` is its local day; `is_flow` whether its entry touches cash, and its ledger is not cash; `units` are signed,
+    debits positive; `opposing` names the other ledgers of its entry, and `entry` is the id of that.
+    """
+
+    ledger_id: str
+    day: str
+    is_flow: bool
+    description: str
+    opposing: str
+    units: int
+    id: str
+    entry: str = ""
+
+
+class LineTable:
+    """Lines by what is summed together: by the ledgers that only occur together, cash flow or not, then by day.
+
+    Parameters
+    ----------
+    lines : iterable of ShownLine
+        Lines in the order of time; those that no selection has are left out.
+    selections : iterable of Selection
+        What will be summed.
+    """
+
+    def __init__(self, lines: Iterable[ShownLine], selections: Iterable[Selection]) -> None:
+        uses = list(dict.fromkeys((part.span.is_flow, tuple(part.ledger_ids)) for part in selections))
+        uses_of: dict[str, tuple[int, ...]] = {}
+        for number, (_, ledger_ids) in enumerate(uses):
+            for one in ledger_ids:
+                uses_of[one] = (*uses_of.get(one, ()), number)
+        self._groups: dict[str, int] = {}
+        numbers: dict[tuple[int, ...], int] = {}
+        sides: dict[int, set[bool]] = {}
+        for ledger_id, of_ledger in uses_of.items():
+            group = self._groups[ledger_id] = numbers.setdefault(of_ledger, len(numbers))
+            sides[group] = {uses[number][0] for number in of_ledger}
+
+        def place(line: ShownLine) -> tuple[int, bool]:
+            group = self._groups[line.ledger_id]
+            return group, line.is_flow and True in sides[group]
+
+        kept = [
+            line
+            for line in lines
+            if line.ledger_id in self._groups and (line.is_flow or False in sides[self._groups[line.ledger_id]])
+        ]
+        self.lines = sorted(kept, key=lambda line: (*place(line), line.day))
+        self._sums = [0, *accumulate(line.units for line in self.lines)]
+        self._runs: dict[tuple[int, bool], tuple[int, list[str]]] = {}
+        start = 0
+        for run, of_run in groupby(self.lines, key=place):
+            days = [line.day for line in of_run]
+            self._runs[run] = (start, days)
+            start += len(days)
+
+    def ranges(self, figure: Figure) -> list[Range]:
+        """Find the lines of a figure with selections, which sum to it."""
+        selections, units = figure.selections, figure.units or 0
+        found = [one for part in simplified(selections) for one in self._ranges(part)] if selections else []
+        total = sum(sign * (self._sums[last + 1] - self._sums[first]) for sign, first, last in found)
+        if total != units:
+            raise BooksDoNotTieError(
+                f"the line entries sum to {total} minor units, but their figure is {units}: the lines have changed "
+                "since it was calculated; make it again"
+            )
+        return found
+
+    def _ranges(self, part: Selection) -> Iterable[Range]:
+        first = part.span.first.isoformat() if part.span.first else ""
+        last = part.span.last.isoformat()
+        for group in dict.fromkeys(self._groups[one] for one in part.ledger_ids):
+            for is_flow in (True,) if part.span.is_flow else (False, True):
+                start, days = self._runs.get((group, is_flow), (0, []))
+                begin, end = bisect_left(days, first), bisect_right(days, last)
+                if begin < end:
+                    yield part.factor, start + begin, start + end - 1
+
+
+class EntryTable:
+    """Lines of figures that have no selections, such as those of a payee: by the figures that have them, then by day.
+
+    Parameters
+    ----------
+    figures : iterable of Figure
+        Sums of line entries, which are read once.
+    """
+
+    def __init__(self, figures: Iterable[Figure]) -> None:
+        found: dict[tuple[Any, ...], ShownLine] = {}
+        users: dict[tuple[Any, ...], list[int]] = {}
+        self._signs: dict[str, dict[tuple[Any, ...], int]] = {}
+        self.names: dict[str, str] = {}
+        for number, figure in enumerate(figures):
+            signs = self._signs[figure.key] = {}
+            entries = figure.entries
+            self.names |= dict(zip(entries["ledger_id"], _texts(entries, "ledger_name", "ledger_id"), strict=True))
+            for key, line in _keyed_lines(entries, figure.scale):
+                first = found.setdefault(key, line)
+                signs[key] = 1 if line.units == first.units else -1
+                users.setdefault(key, []).append(number)
+        order = sorted(found, key=lambda key: (users[key], found[key].day))
+        self._numbers = {key: number for number, key in enumerate(order)}
+        self.lines = [found[key] for key in order]
+
+    def ranges(self, figure: Figure) -> list[Range]:
+        """Find the lines of one of the figures."""
+        return runs_of((self._numbers[key], sign) for key, sign in self._signs[figure.key].items())
+
+
+def runs_of(signed: Iterable[tuple[int, int]]) -> list[Range]:
+    """Join numbers that follow each other and have the same sign."""
+    runs: list[Range] = []
+    for number, sign in sorted(signed):
+        if runs and runs[-1][0] == sign and runs[-1][2] == number - 1:
+            runs[-1] = (sign, runs[-1][1], number)
+        else:
+            runs.append((sign, number, number))
+    return runs
+
+
+def _keyed_lines(entries: pd.DataFrame, scale: int) -> Iterator[tuple[tuple[Any, ...], ShownLine]]:
+    """Lines of a figure, each with what finds it among those of another one: a report may name one id several times."""
+    ids = entries["id" if "id" in entries else "line_id"].astype(object)
+    amounts = exact_amounts(entries["figure_amount"], scale, ids).column
+    days = entries["local_date"].dt.strftime("%Y-%m-%d") if "local_date" in entries else [""] * len(entries)
+    texts, others = (
+        _texts(entries, "journal_entry_description", "description"),
+        _texts(entries, "cash_flow_ledger_name"),
+    )
+    seen: dict[tuple[str, str, int], count[int]] = {}
+    columns = (ids, entries["ledger_id"].astype(object), days, texts, others, amounts)
+    for line_id, ledger_id, day, text, opposing, amount in zip(*columns, strict=True):
+        units = to_minor_units(amount, scale)
+        key = (line_id, ledger_id, abs(units))
+        line = ShownLine(ledger_id, day, True, text, opposing, units, line_id)  # noqa: FBT003 (its field says it)
+        yield (*key, next(seen.setdefault(key, count()))), line
+
+
+def _texts(entries: pd.DataFrame, *names: str) -> list[str]:
+    """Texts of the first of some columns that the entries have; empty where there is none."""
+    found = next((entries[name] for name in names if name in entries), None)
+    texts = [""] * len(entries) if found is None else found.astype(object).tolist()
+    return [text if isinstance(text, str) else "" for text in texts]

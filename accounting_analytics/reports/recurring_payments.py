@@ -1,0 +1,527 @@
+"""Recurring payments: payees that are paid, or pay, in a rhythm, and the day and amount that are due next.
+
+A rhythm says the next day from the days before: a weekday of every week or every second one, a day of every month, or
+of every second, third or twelfth. It is claimed of four payments or more, of which it would have met four of five.
+"""
+
+from __future__ import annotations
+
+import calendar
+import datetime as dt
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median, median_low
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.column_conversion import exact_frame, in_floats, local_midnights
+from accounting_analytics.core.errors import IncompleteLoadError, InputError
+from accounting_analytics.core.exact_sums import require_columns
+from accounting_analytics.core.load_metadata import missing_reasons, zone_of_frame
+from accounting_analytics.core.messages import count_of, did_you_mean, quote
+from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
+from accounting_analytics.core.periods import Period, day_label, parse_date
+from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.core.schemas import Ledgers, LineEntries, PaymentRhythms
+from accounting_analytics.reports.bridge_payments import entry_ids, payees_of_entries
+from accounting_analytics.reports.category_ledgers import Categories
+from accounting_analytics.reports.figures import KEY_SEPARATOR, figure_of_entries
+from accounting_analytics.reports.local_books import ledgers_of, lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from accounting_analytics.core.periods import DateLike, ZoneLike
+    from accounting_analytics.reports.figures import Figure
+    from accounting_analytics.reports.local_books import LocalBooks
+
+    Days = Sequence[dt.date]
+
+LEAST_PAYMENTS = 4
+LEAST_MET = 0.8
+"""Share of the past days that a rhythm must have met."""
+_TRIED = 24
+"""Latest payments whose days are compared with those that the rhythm says."""
+_RECENT = 6
+"""Latest payments that say the usual day and amount."""
+_DAY = dt.timedelta(days=1)
+_MONTH_END = 31
+_FAR = 5
+_FORGOTTEN_AFTER = 366 * _DAY
+_NEEDED = ("id", "ledger_id", "journal_entry_id", "datetime", "signed_amount")
+_WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
+
+
+class Rhythm(NamedTuple):
+    """How often, as people say it: the next day after some days, and by how many days payments may miss it.
+
+    `length` is about how many days pass between two payments, and `describe` names the usual day.
+    """
+
+    name: str
+    length: float
+    tolerance: int
+    expect: Callable[[Days], dt.date]
+    describe: Callable[[Days], str]
+    least: int = 1
+    """Days that are needed to expect the next one."""
+
+
+def _weekday(days: Days) -> int:
+    """Usual weekday of the latest days."""
+    return Counter(day.weekday() for day in days[-_RECENT:]).most_common(1)[0][0]
+
+
+def _every_weeks(name: str, weeks: int, tolerance: int) -> Rhythm:
+    def expect(days: Days) -> dt.date:
+        following = days[-1] + 7 * weeks * _DAY
+        return following + ((_weekday(days) - following.weekday() + 3) % 7 - 3) * _DAY
+
+    return Rhythm(name, 7 * weeks, tolerance, expect, lambda days: f"on {_WEEKDAYS[_weekday(days)]}")
+
+
+def _due(month: int, day: int) -> dt.date:
+    """Day of a month, which is counted from year 0, or its last day where it is shorter."""
+    year, number = divmod(month, 12)
+    return dt.date(year, number + 1, min(day, calendar.monthrange(year, number + 1)[1]))
+
+
+def _nearest_month(date: dt.date, day: int) -> int:
+    """Month whose day of this number is nearest to a date."""
+    month = date.year * 12 + date.month - 1
+    return min((month - 1, month, month + 1), key=lambda one: abs(_due(one, day) - date))
+
+
+def _days_of_month(days: Days) -> list[int]:
+    """Days of the month that occur, the last ones first; 31 where one is the end of its month."""
+    ends = [_MONTH_END] if any(day.month != (day + _DAY).month for day in days) else []
+    return sorted({*(day.day for day in days), *ends}, reverse=True)
+
+
+def _day_of_month(days: Days) -> int:
+    """Day of the month that the latest days are nearest to; 31 is the last one."""
+    recent = days[-_RECENT:]
+
+    def distance(one: int) -> tuple[int, int]:
+        misses = [abs(_due(_nearest_month(day, one), one) - day).days for day in recent]
+        return sum(misses), len(misses) - misses.count(0)
+
+    return min(_days_of_month(recent), key=distance)
+
+
+def _every_months(name: str, months: int, tolerance: int) -> Rhythm:
+    def expect(days: Days) -> dt.date:
+        day = _day_of_month(days)
+        return _due(_nearest_month(days[-1], day) + months, day)
+
+    return Rhythm(name, 30.44 * months, tolerance, expect, lambda days: f"on {_day_text(_day_of_month(days))}")
+
+
+def _twice_a_month() -> Rhythm:
+    def expect(days: Days) -> dt.date:
+        pair = _two_days_of_month(days)
+        latest = min((_due(_nearest_month(days[-1], one), one) for one in pair), key=lambda due: abs(due - days[-1]))
+        return min(due for one in pair for due in _neighbours(latest, one) if due > latest)
+
+    def describe(days: Days) -> str:
+        return f"on {' and '.join(map(_day_text, sorted(_two_days_of_month(days))))}"
+
+    return Rhythm("twice a month", 15.2, 3, expect, describe, least=2)
+
+
+def _two_days_of_month(days: Days) -> tuple[int, int]:
+    """Two days of the month, a week or more apart, that the latest days are nearest to."""
+    recent = days[-_RECENT - 2 :]
+    pairs = [(one, other) for one in _days_of_month(recent) for other in _days_of_month(recent) if one + 7 <= other]
+    return min(
+        pairs or [(1, 15)],
+        key=lambda pair: sum(
+            min(abs(_due(_nearest_month(day, one), one) - day).days for one in pair) for day in recent
+        ),
+    )
+
+
+def _neighbours(date: dt.date, day: int) -> Iterator[dt.date]:
+    """Yield the days of this number in the month of a date and in those beside it."""
+    month = date.year * 12 + date.month - 1
+    return (_due(one, day) for one in (month - 1, month, month + 1))
+
+
+def _day_text(day: int) -> str:
+    return "the last day" if day == _MONTH_END else f"day {day}"
+
+
+RHYTHMS = (
+    _every_weeks("weekly", 1, 2),
+    _every_weeks("fortnightly", 2, 3),
+    _twice_a_month(),
+    _every_months("monthly", 1, 4),
+    _every_months("every second month", 2, 4),
+    _every_months("quarterly", 3, 5),
+    _every_months("yearly", 12, 7),
+)
+"""The rhythms that are looked for."""
+
+
+class Occurrence(NamedTuple):
+    """What a payee moved on a day: signed units of cash, the category of most of it, and the journal entries."""
+
+    date: dt.date
+    units: int
+    category: str
+    entry_ids: tuple[str, ...]
+
+
+class RecurringPayment(NamedTuple):
+    """A payee with a rhythm.
+
+    Attributes
+    ----------
+    key : str
+        Finds its figure in the result.
+    payee, category : str
+        The payee, in upper case, and the name of the category of the latest payment.
+    rhythm, usual_day : str
+        How often, and on which day: ``monthly``, ``on day 1``.
+    occurrences : tuple of Occurrence
+        Its payments, oldest first; those of a day are one.
+    met, tried : int
+        How many of its past days the rhythm would have met, within a few days.
+    due, earliest, latest : date
+        The next day, and its range from how far past payments were from theirs.
+    status : str
+        ``expected``, ``late`` (the range has passed), or ``stopped`` (that of the payment after it, too).
+    """
+
+    key: str
+    payee: str
+    category: str
+    rhythm: str
+    usual_day: str
+    occurrences: tuple[Occurrence, ...]
+    met: int
+    tried: int
+    due: dt.date
+    earliest: dt.date
+    latest: dt.date
+    status: str
+
+    @property
+    def recent_units(self) -> list[int]:
+        """Units of the latest payments, oldest first."""
+        return [one.units for one in self.occurrences[-_RECENT:]]
+
+    @property
+    def next_units(self) -> int:
+        """Units that are expected next: the latest, if the one before was the same or all are, else the middle one."""
+        recent = self.recent_units
+        return recent[-1] if recent[-1] in recent[-3:-1] else median_low(recent)
+
+    @property
+    def dearer_units(self) -> int:
+        """By how much the latest payment is more than each of those before; 0 where it is not."""
+        *before, last = map(abs, self.recent_units)
+        return max(last - max(before), 0)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RecurringPayments(Result):
+    """What :func:`recurring_payments` returns; ``result[key]`` is the figure of a payee's payments with their entries.
+
+    Parameters
+    ----------
+    end_date : date
+        The day that ``late`` and ``stopped`` are about.
+    payments : tuple of RecurringPayment
+        The payees with a rhythm, those that are paid first, the next first.
+    scale : int
+        Fraction digits of the amounts.
+    notes : tuple of str
+        Remarks for the reader.
+    """
+
+    end_date: dt.date
+    payments: tuple[RecurringPayment, ...]
+    scale: int
+    notes: tuple[str, ...]
+    _lines: pd.DataFrame
+    _as_decimals: bool
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """:class:`~accounting_analytics.schemas.PaymentRhythms`: cash that comes in is positive."""
+        columns: dict[str, list[Any]] = {name: [] for name in PaymentRhythms.dtypes()}
+        for one in self.payments:
+            recent = sorted(one.recent_units, key=abs)
+            values = (
+                one.key,
+                one.payee,
+                one.category,
+                "inflow" if recent[0] > 0 else "outflow",
+                one.rhythm,
+                one.usual_day,
+                one.status,
+                pd.Timestamp(one.occurrences[-1].date),
+                self._amount(one.occurrences[-1].units),
+                *map(pd.Timestamp, (one.due, one.earliest, one.latest)),
+                *map(self._amount, (one.next_units, recent[0], recent[-1], one.dearer_units)),
+                len(one.occurrences),
+                one.met,
+                one.tried,
+            )
+            for column, value in zip(columns.values(), values, strict=True):
+                column.append(value)
+        frame = PaymentRhythms.from_columns(columns, self.scale, as_decimals=self._as_decimals)
+        frame.attrs["notes"] = self.notes
+        return frame
+
+    def __getitem__(self, key: str) -> Figure:
+        """Figure of all payments of a payee with a rhythm, by its key or the payee."""
+        found = [one for one in self.payments if key in {one.key, one.payee}]
+        if len(found) != 1:
+            similar = did_you_mean(str(key), [one.payee for one in self.payments])
+            why = "is several" if found else "has no rhythm"
+            raise InputError(f"{quote(key)} {why}; {similar if similar and not found else 'the keys are in .frame'}")
+        entries = {entry for one in found[0].occurrences for entry in one.entry_ids}
+        columns = [*(name for name in LineEntries.dtypes() if name in self._lines), "figure_amount"]
+        rows = self._lines.loc[self._lines["_entry"].isin(entries), columns]
+        label = f"{found[0].payee}, {found[0].category}"
+        return figure_of_entries(
+            found[0].key, label, rows, scale=self.scale, as_decimals=self._as_decimals, calculation="its cash lines"
+        )
+
+    def summary(self) -> str:
+        """One line: how many payees have a rhythm, and how many are late or stopped."""
+        paid = sum(one.next_units < 0 for one in self.payments)
+        counts = Counter(one.status for one in self.payments)
+        text = f"{count_of(len(self.payments), 'recurring payment')} as of {day_label(self.end_date)}"
+        states = [f"{counts[status]:,} {status}" for status in ("late", "stopped") if counts[status]]
+        return f"{text}: {', '.join([f'{paid:,} paid, {len(self.payments) - paid:,} received', *states])}."
+
+    def sentences(self) -> list[str]:
+        """One sentence for each payee."""
+        return [self._sentence(one) for one in self.payments]
+
+    def _sentence(self, one: RecurringPayment) -> str:
+        last, due = one.occurrences[-1], day_label(one.due)
+        expected = f"next {self._size(one.next_units)} on {due}"
+        if one.earliest < one.latest:
+            expected += f" (from {day_label(one.earliest)} to {day_label(one.latest)})"
+        if one.status != "expected":
+            expected = f"{one.status}: {self._size(one.next_units)} was due on {due}"
+        dearer = f", {self._size(one.dearer_units)} more than before" if one.dearer_units else ""
+        return (
+            f"{one.payee}, {one.category}: {'received' if last.units > 0 else 'paid'} {one.rhythm} {one.usual_day}, "
+            f"last {self._size(last.units)} on {day_label(last.date)}{dearer}; {expected}; met {one.met:,} of "
+            f"{one.tried:,} past days."
+        )
+
+    def _size(self, units: int) -> str:
+        return format_amount(from_minor_units(abs(units), self.scale))
+
+    def _amount(self, units: int) -> Any:  # noqa: ANN401 (an amount as frames have it)
+        return from_minor_units(units, self.scale)
+
+    def _parts(self) -> Iterator[ResultPart]:
+        yield ResultPart([f"- {one}" for one in self.sentences()], self.frame.drop(columns="key"), max_rows=None)
+
+    def _content(self) -> Mapping[str, Any]:
+        return {"end_date": self.end_date, "payments": self.frame, "sentences": self.sentences(), "notes": self.notes}
+
+
+def recurring_payments(
+    line_entries: pd.DataFrame | LocalBooks,
+    ledgers: pd.DataFrame | None = None,
+    end_date: DateLike | None = None,
+    *,
+    time_zone: ZoneLike | None = None,
+) -> RecurringPayments:
+    """Find the payees that are paid, or pay, in a rhythm, and what is due next, late, dearer or stopped.
+
+    A payment is what a journal entry moved on the ledgers that report cash flow; payments of a payee on one day are
+    one, and transfers between own accounts are none. Amounts of a payee that have a rhythm each, as several
+    subscriptions, are told apart, and so are categories where all of them together have none. Weekly, fortnightly,
+    twice a month, monthly, every second month, quarterly and yearly rhythms are claimed of four payments or more, if
+    the rhythm, from the days before each, would have met four of five of the latest 24 within a few days (2 of a week,
+    4 of a month, 7 of a year).
+
+    Parameters
+    ----------
+    line_entries : DataFrame or Books
+        :class:`~accounting_analytics.schemas.LineEntries` of all ledgers, two years or more, or local books.
+    ledgers : DataFrame, optional
+        :class:`~accounting_analytics.schemas.Ledgers`; local books have their own.
+    end_date : date-like, optional
+        The last day that is looked at; by default that of the latest line.
+    time_zone : str or ZoneInfo, optional
+        Zone that days are counted in; by default that of the load, else UTC.
+
+    Returns
+    -------
+    RecurringPayments
+        ``.frame`` has a row for each, ``.sentences()`` a sentence, and ``result[key].entries`` the entries.
+
+    Raises
+    ------
+    InputError
+        An argument is of another type.
+    IncompleteLoadError
+        Days until `end_date` were not loaded, so that what is late or stopped is not known.
+
+    Examples
+    --------
+    ::
+
+        recurring = aa.recurring_payments(lines, ledgers, "2026-06-30")
+        recurring.frame.sort_values("next_date")
+    """
+    lines, chart = lines_of(line_entries), ledgers_of(line_entries, ledgers)
+    require_type(lines, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
+    require_type(chart, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+    require_columns(lines.columns, _NEEDED, "line_entries")
+    chart = Ledgers.checked(chart)
+    day_zone = zone_of_frame(lines, time_zone)
+    exact = exact_frame(lines, ["signed_amount"])
+    rows = exact.frame.reset_index(drop=True)
+    rows = rows.assign(local_date=local_midnights(rows["datetime"], day_zone.name))
+    last = parse_date(end_date, "end_date") if end_date is not None else rows["local_date"].max().date()
+    if why := missing_reasons(lines, Period(last, last, day_zone.name)):
+        raise IncompleteLoadError(f"what recurs until {last} is not known: {'; '.join(why)}")
+    rows = rows[rows["local_date"] <= pd.Timestamp(last)]
+    rows = rows.assign(_entry=entry_ids(rows))
+    cash = set(chart.loc[chart["report_cash_flow"], "id"])
+    names = Categories(chart, set())
+    payments = [
+        found
+        for (payee, direction), occurrences in sorted(_by_payee(rows, cash, names.transfers, exact.scale).items())
+        for found in _rhythms(f"{payee}{KEY_SEPARATOR}{direction}", payee, occurrences, last)
+    ]
+    named = [one._replace(category=names.names.name(one.category)) for one in payments]
+    ordered = sorted(named, key=lambda one: (one.next_units > 0, one.due, one.key))
+    shown = rows[rows["ledger_id"].isin(cash)]
+    amounts = shown["signed_amount"] if exact.as_decimals else in_floats(shown["signed_amount"])
+    shown = shown.assign(signed_amount=amounts, figure_amount=amounts)
+    return RecurringPayments(
+        last, tuple(ordered), exact.scale, (*exact.notes, *day_zone.notes), shown, exact.as_decimals
+    )
+
+
+def _by_payee(
+    rows: pd.DataFrame, cash: set[str], transfers: str | None, scale: int
+) -> dict[tuple[str, str], list[Occurrence]]:
+    """Payments by payee and direction, oldest first; entries without text, and transfers, are none."""
+    moved, days = Counter[str](), dict[str, dt.date]()
+    parts: dict[str, Counter[str]] = defaultdict(Counter)
+    columns = (rows["_entry"], rows["ledger_id"], rows["local_date"].dt.date, rows["signed_amount"])
+    for entry, ledger_id, day, amount in zip(*columns, strict=True):
+        units = to_minor_units(amount, scale)
+        if ledger_id in cash:
+            moved[entry] += units
+            days[entry] = min(days.get(entry, day), day)
+        else:
+            parts[entry][ledger_id] += abs(units)
+    payees = payees_of_entries(rows, cash)
+    found: dict[tuple[str, str], list[Occurrence]] = defaultdict(list)
+    for entry, units in moved.items():
+        category = max(sorted(parts[entry]), key=parts[entry].__getitem__, default=None)
+        if units and payees.get(entry) and category not in {None, transfers}:
+            direction = "inflow" if units > 0 else "outflow"
+            found[payees[entry], direction].append(Occurrence(days[entry], units, str(category), (entry,)))
+    return {key: sorted(payments) for key, payments in found.items()}
+
+
+def _rhythms(key: str, payee: str, payments: Sequence[Occurrence], last: dt.date) -> Iterator[RecurringPayment]:
+    """Yield the rhythms of a payee: of several subscriptions, of all payments, of a category, or of an amount."""
+    by_amount = list(_parts(key, payee, payments, last, lambda one: f"{one.units}"))
+    rhythms = [one for one in by_amount if one is not None]
+    if len(rhythms) == len(by_amount) > 1 and all(one.status != "stopped" for one in rhythms):
+        yield from rhythms
+    elif whole := _rhythm(key, payee, _by_day(payments), last):
+        yield whole
+    elif of_categories := [one for one in _parts(key, payee, payments, last, lambda one: one.category) if one]:
+        yield from of_categories
+    else:
+        yield from rhythms
+
+
+def _parts(
+    key: str, payee: str, payments: Iterable[Occurrence], last: dt.date, name: Callable[[Occurrence], str]
+) -> Iterator[RecurringPayment | None]:
+    """Yield the rhythm of each part of the payments, or None."""
+    parts: dict[str, list[Occurrence]] = defaultdict(list)
+    for one in payments:
+        parts[name(one)].append(one)
+    for text, part in sorted(parts.items()):
+        yield _rhythm(f"{key}{KEY_SEPARATOR}{text}", payee, _by_day(part), last)
+
+
+def _by_day(payments: Iterable[Occurrence]) -> list[Occurrence]:
+    """Payments with those of a day as one."""
+    days: dict[dt.date, Occurrence] = {}
+    for one in payments:
+        other = days.get(one.date, one._replace(units=0, entry_ids=()))
+        days[one.date] = one._replace(units=other.units + one.units, entry_ids=(*other.entry_ids, *one.entry_ids))
+    return list(days.values())
+
+
+class _Trial(NamedTuple):
+    """A rhythm, and by how many days each past payment missed the day that it says."""
+
+    rhythm: Rhythm
+    misses: list[int]
+
+    @property
+    def met(self) -> int:
+        return sum(abs(one) <= self.rhythm.tolerance for one in self.misses)
+
+    @property
+    def distance(self) -> float:
+        """Mean of the days by which it missed; a payment that was left out counts as a few."""
+        return sum(min(abs(one), _FAR) for one in self.misses) / len(self.misses)
+
+
+def _rhythm(key: str, payee: str, payments: Sequence[Occurrence], last: dt.date) -> RecurringPayment | None:
+    """Find the rhythm that would have met most of the past days, if these are enough."""
+    days = [one.date for one in payments]
+    if len(days) < LEAST_PAYMENTS:
+        return None
+    gap = median((later - earlier).days for earlier, later in pairwise(days))
+    trials = [_try(one, days) for one in RHYTHMS if 0.6 * one.length <= gap <= 1.5 * one.length]
+    kept = [one for one in trials if one.met >= max(LEAST_MET * len(one.misses), LEAST_PAYMENTS - 1)]
+    if not kept:
+        return None
+    best = min(kept, key=lambda one: one.distance)
+    rhythm = best.rhythm
+    due = rhythm.expect(days)
+    near = [one for one in best.misses[-2 * _RECENT :] if abs(one) <= rhythm.tolerance]
+    margin = 2 if len(near) < _RECENT else 1
+    early = min(margin - min(*near, 0), rhythm.tolerance)
+    late = min(margin + max(*near, 0), rhythm.tolerance)
+    latest = due + late * _DAY
+    if last - due > _FORGOTTEN_AFTER:
+        return None
+    following = rhythm.expect([*days, due]) + late * _DAY
+    status = "stopped" if last > following else "late" if last > latest else "expected"
+    return RecurringPayment(
+        key,
+        payee,
+        payments[-1].category,
+        rhythm.name,
+        rhythm.describe(days),
+        tuple(payments),
+        best.met,
+        len(best.misses),
+        due,
+        due - early * _DAY,
+        latest,
+        status,
+    )
+
+
+def _try(rhythm: Rhythm, days: Days) -> _Trial:
+    """Compare the latest days with those that the rhythm says from the days before each."""
+    first = max(rhythm.least, len(days) - _TRIED)
+    return _Trial(rhythm, [(days[one] - rhythm.expect(days[:one])).days for one in range(first, len(days))])

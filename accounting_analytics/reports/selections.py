@@ -1,0 +1,87 @@
+"""Selections of line entries: whose lines, of which days, that a figure adds or subtracts."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, NamedTuple
+
+from accounting_analytics.core.periods import Interval, Period
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from accounting_analytics.core.exact_sums import Days
+
+_DAY = dt.timedelta(days=1)
+
+
+class Span(NamedTuple):
+    """Lines of some days, both inclusive: all of them, or those of entries that touch cash (`is_flow`).
+
+    Without a first day they are all lines up to the last; a last day before the first has none.
+    """
+
+    first: dt.date | None
+    last: dt.date
+    is_flow: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no day."""
+        return self.first is not None and self.last < self.first
+
+    def intervals(self, time_zone: str) -> Days:
+        """Exact instants of the days."""
+        if self.is_empty:
+            return ()
+        if self.first is not None:
+            return Period(self.first, self.last, time_zone).instants()
+        if self.last == dt.date.max:
+            return (Interval(dt.datetime.min.replace(tzinfo=dt.UTC), None),)
+        after = self.last + _DAY
+        return Period(after, after, time_zone).instants_before()
+
+
+class Selection(NamedTuple):
+    """Lines of some ledgers that a figure adds (1) or subtracts (-1), by their signed amounts."""
+
+    factor: int
+    span: Span
+    ledger_ids: Collection[str]
+
+
+def units_of(selections: Sequence[Selection], sums: Mapping[Span, Mapping[str, int]]) -> int:
+    """Units of the selected lines, from the sums of spans by ledger."""
+    return sum(part.factor * sums[part.span].get(one, 0) for part in selections for one in part.ledger_ids)
+
+
+def joined(spans: Iterable[Span]) -> list[Span]:
+    """Join the days of spans that overlap or touch, cash flow or not."""
+    found: list[Span] = []
+    for span in sorted({span._replace(is_flow=False) for span in spans}, key=lambda span: span.first or dt.date.min):
+        if found and (span.first is None or span.first <= _day_after(found[-1].last)):
+            found[-1] = found[-1]._replace(last=max(found[-1].last, span.last))
+        else:
+            found.append(span)
+    return found
+
+
+def _day_after(day: dt.date) -> dt.date:
+    return day if day == dt.date.max else day + _DAY
+
+
+def simplified(selections: Sequence[Selection]) -> list[Selection]:
+    """Join days that follow each other, and leave out the lines that a change of balances adds and subtracts again."""
+    first, *others = sorted(selections, key=lambda part: part.span.last)
+    simple = [first]
+    for part in others:
+        last = simple[-1]
+        same = part.ledger_ids == last.ledger_ids
+        follows = part.span.first == last.span.last + _DAY
+        if same and follows and part.factor == last.factor:
+            simple[-1] = last._replace(span=last.span._replace(last=part.span.last))
+        elif same and part.span.first == last.span.first and part.factor == -last.factor:
+            simple[-1] = part._replace(span=part.span._replace(first=last.span.last + _DAY))
+        else:
+            simple.append(part)
+    return simple

@@ -1,0 +1,310 @@
+"""Columns of a statement: periods, and the comparisons beside and after them."""
+
+from __future__ import annotations
+
+import calendar
+import datetime as dt
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import pandas as pd
+
+from accounting_analytics.core.arguments import to_texts
+from accounting_analytics.core.errors import InputError, PeriodError
+from accounting_analytics.core.messages import count_of, did_you_mean, quote
+from accounting_analytics.core.periods import Period, day_label, month_label
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+Unit = Literal["month", "quarter", "year"]
+Comparison = Literal["total", "average", "prior", "prior_year", "change", "change_pct", "share"]
+ColumnKind = Literal["period", "total", "average", "prior", "prior_year", "change", "change_pct", "share"]
+UNITS: dict[str, int] = {"month": 1, "quarter": 3, "year": 12}
+COMPARISONS = ("total", "average", "prior", "prior_year", "change", "change_pct", "share")
+_DAY = dt.timedelta(days=1)
+_YEAR = 12
+
+
+class StatementColumn(NamedTuple):
+    """A column of a statement.
+
+    Attributes
+    ----------
+    key : str
+        ``2026-03``, ``2026-Q1``, ``2026``, two dates with ``/`` between; with a comparison: ``2026-03 change``,
+        ``total``.
+    label : str
+        The heading.
+    kind : str
+        What the column shows of its rows.
+    of : str or None
+        Key of the column that a comparison stands beside.
+    periods : tuple of (int, Period)
+        The periods whose sums are added (1) or subtracted (-1); empty for a column made of other columns.
+    terms : tuple of str
+        Keys of the columns that it is made of.
+    side : {"debit", "credit", ""}
+        Side of a trial balance.
+    """
+
+    key: str
+    label: str
+    kind: ColumnKind
+    of: str | None = None
+    periods: tuple[tuple[int, Period], ...] = ()
+    terms: tuple[str, ...] = ()
+    side: str = ""
+
+    def since(self, day: dt.date) -> StatementColumn:
+        """Return the column of the movement since a day, which is another figure than a balance: its key says so."""
+        suffix = f" since {day}"
+        terms = tuple(f"{one}{suffix}" for one in self.terms)
+        return self._replace(key=f"{self.key}{suffix}", of=self.of and f"{self.of}{suffix}", terms=terms)
+
+    @property
+    def is_percent(self) -> bool:
+        """Whether its figures are percentages."""
+        return self.kind in {"change_pct", "share"}
+
+
+class Columns(NamedTuple):
+    """The columns that are shown, and all that figures are made of, by key."""
+
+    shown: tuple[StatementColumn, ...]
+    by_key: dict[str, StatementColumn]
+
+
+def check_comparisons(compare: str | Iterable[str], *, of_flows: bool) -> tuple[str, ...]:
+    """Comparisons as they were asked for; hyphens are underscores, so that a command line can pass its own words."""
+    asked = tuple(one.replace("-", "_") if isinstance(one, str) else one for one in to_texts(compare))
+    for one in asked:
+        if one not in COMPARISONS:
+            hint = did_you_mean(one, COMPARISONS) or f"choose from {', '.join(COMPARISONS)}"
+            raise InputError(f"compare: {quote(one)} is unknown; {hint}")
+        if not of_flows and one in {"total", "average"}:
+            raise InputError(f"compare: balances have no {one}; it is for statements of a period's flows")
+    return asked
+
+
+def split_period(period: Period, columns: Unit | Iterable[object] | None, first_month: int) -> list[StatementColumn]:
+    """Columns of a period: its months, quarters or years, or a list of periods.
+
+    A unit that is cut at the ends of the period is named by its days: a key always means the same days.
+    """
+    if first_month not in range(1, _YEAR + 1):
+        raise InputError(f"fiscal_year_start_month must be 1 to 12, not {quote(first_month)}")
+    if columns is None or isinstance(columns, str):
+        unit = columns or "month"
+        if unit not in UNITS:
+            raise InputError(f"columns must be month, quarter, year or a list of periods, not {quote(columns)}")
+        return _unit_columns(period, UNITS[unit], first_month)
+    periods = [_to_period(one, period.time_zone) for one in columns]
+    if not periods:
+        raise InputError("columns is an empty list; pass month, quarter, year or at least one period")
+    made = [StatementColumn(*_list_names(one), "period", periods=((1, one),)) for one in periods]
+    if len({one.key for one in made}) < len(made):
+        raise InputError("columns: a period occurs more than once")
+    return made
+
+
+def _unit_columns(period: Period, months: int, first_month: int) -> list[StatementColumn]:
+    made = []
+    first: dt.date | None = period.start_date
+    while first is not None and first <= period.end_date:
+        month = first.replace(day=1)
+        unit_start = _shift(month, -((first.month - first_month) % months)) or month
+        after = _shift(unit_start, months)
+        unit_end = dt.date.max if after is None else after - _DAY
+        one = Period(first, min(unit_end, period.end_date), period.time_zone)
+        key, heading = _whole_unit(one, first_month) or (f"{one.start_date}/{one.end_date}", days_label(one))
+        made.append(StatementColumn(key, heading, "period", periods=((1, one),)))
+        first = after
+    return made
+
+
+def year_name(day: dt.date, first_month: int) -> str:
+    """Name of the fiscal year of a day: ``2026``, or ``2025/26`` if it begins within a year."""
+    year = day.year if day.month >= first_month else day.year - 1
+    return f"{year:04}" if first_month == 1 else f"{year:04}/{(year + 1) % 100:02}"
+
+
+def _unit_names(start: dt.date, months: int, first_month: int) -> tuple[str, str]:
+    """Key and heading of a whole month, quarter or year that starts on a day."""
+    if months == 1:
+        return start.isoformat()[:7], month_label(start)
+    name = year_name(start, first_month)
+    if months == _YEAR:
+        return name, name
+    quarter = f"Q{(start.month - first_month) % _YEAR // 3 + 1}"
+    return f"{name}-{quarter}", f"{quarter} {name}"
+
+
+def _to_period(value: object, time_zone: str) -> Period:
+    """Period of a list: one, the name of a month, quarter or year as pandas writes it, or two dates."""
+    if isinstance(value, Period):
+        if value.time_zone != time_zone:
+            raise PeriodError(f"columns: {value} is not of the zone {time_zone}, that the days are counted in")
+        return value
+    if isinstance(value, str):
+        return Period.parse(value, time_zone=time_zone)
+    if isinstance(value, pd.Period):
+        return Period(value, value, time_zone)
+    if isinstance(value, tuple | list) and len(value) == 2:  # noqa: PLR2004 (a first and a last day)
+        return Period(value[0], value[1], time_zone)
+    raise InputError(f"columns: {quote(value)} is not a period; pass Period('2026-01-01', '2026-01-15')")
+
+
+def _list_names(period: Period) -> tuple[str, str]:
+    """Key and heading of a period of a list."""
+    return _whole_unit(period, 1) or (f"{period.start_date}/{period.end_date}", days_label(period))
+
+
+def _whole_unit(period: Period, first_month: int) -> tuple[str, str] | None:
+    """Key and heading of a period that is a whole month, quarter or year."""
+    first = period.start_date
+    for months in UNITS.values():
+        after = _shift(first.replace(day=1), months)
+        is_first = first.day == 1 and (first.month - first_month) % months == 0
+        if is_first and after is not None and period.end_date == after - _DAY:
+            return _unit_names(first, months, first_month)
+    return None
+
+
+def label(period: Period, first_month: int) -> str:
+    """Heading of a period: its name where it is a whole month, quarter or year, else its days."""
+    names = _whole_unit(period, first_month)
+    return days_label(period) if names is None else names[1]
+
+
+def days_label(period: Period) -> str:
+    """First and last day of a period, or its first and last month where these are whole."""
+    first, last = period.start_date, period.end_date
+    if first.day == 1 and last == _month_end(last):
+        months = dict.fromkeys((month_label(first), month_label(last)))
+        return " to ".join(months)
+    if first == last:
+        return day_label(first)
+    start = f"{first.day}" if (first.year, first.month) == (last.year, last.month) else day_label(first)
+    return f"{start} to {day_label(last)}"
+
+
+def with_comparisons(
+    base: Sequence[StatementColumn], compare: Sequence[str], unit: object, heading: Callable[[Period], str]
+) -> Columns:
+    """Put the comparisons beside the columns that they are of, and the total and the average after them."""
+    shown: list[StatementColumn] = []
+    hidden: list[StatementColumn] = []
+    for column in base:
+        shown.append(column)
+        beside = _beside(column, compare, unit, heading)
+        shown.extend(one for one in beside if one.kind in compare)
+        hidden.extend(one for one in beside if one.kind not in compare)
+    if "total" in compare:
+        periods = [period for column in base for _, period in column.periods]
+        _refuse_overlaps(periods)
+        shown.append(StatementColumn("total", "Total", "total", periods=tuple((1, one) for one in periods)))
+    if "average" in compare:
+        whole = tuple(one.key for one in base if _is_whole(one, unit))
+        text = f"Average of {len(whole)}" if len(whole) < len(base) else "Average"
+        shown.append(StatementColumn("average", text, "average", terms=whole))
+    return Columns(tuple(shown), {one.key: one for one in (*shown, *hidden)})
+
+
+def days_needed(
+    period: Period,
+    columns: Unit | Iterable[object],
+    compare: Sequence[str],
+    fiscal_year_start_month: int,
+    books_start: dt.date | None = None,
+) -> Period:
+    """Days from the first to the last that a statement needs: all since the books begin, or those of its columns.
+
+    They are loaded together, although days between a period and the one that it is compared with are not needed: each
+    load asks for each ledger at least twice, which costs more than a year of most books.
+    """
+    base = split_period(period, columns, fiscal_year_start_month)
+    shown = with_comparisons(base, compare, columns, days_label)
+    first = min(one.start_date for column in shown.by_key.values() for _, one in column.periods)
+    return Period(books_start or first, period.end_date, period.time_zone)
+
+
+def _beside(
+    column: StatementColumn, compare: Sequence[str], unit: object, heading: Callable[[Period], str]
+) -> list[StatementColumn]:
+    """Comparisons of one column, in the order in which they are shown."""
+    ((_, period),) = column.periods
+    asked = set(compare)
+    against = "prior_year" if "prior_year" in asked else "prior"
+    needed = asked | ({against} if asked & {"change", "change_pct"} else set())
+    made: list[StatementColumn] = []
+    for kind in ("prior", "prior_year"):
+        if kind in needed:
+            earlier = shifted(period, _YEAR if kind == "prior_year" else _months_of(period, unit))
+            made.append(StatementColumn(f"{column.key} {kind}", heading(earlier), kind, column.key, ((1, earlier),)))
+    compared = next((one for one in made if one.kind == against), None)
+    if "change" in asked and compared:
+        periods = ((1, period), *((-1, one) for _, one in compared.periods))
+        made.append(
+            StatementColumn(f"{column.key} change", f"Change from {compared.label}", "change", column.key, periods)
+        )
+    if "change_pct" in asked and compared:
+        terms = (column.key, compared.key)
+        made.append(
+            StatementColumn(
+                f"{column.key} change_pct", f"% change from {compared.label}", "change_pct", column.key, terms=terms
+            )
+        )
+    if "share" in asked:
+        made.append(StatementColumn(f"{column.key} share", "Share", "share", column.key, terms=(column.key,)))
+    return made
+
+
+def shifted(period: Period, months: int) -> Period:
+    """Shift dates some months earlier; past a month's end means its last day, and a last day matches the last."""
+    return Period(_earlier(period.start_date, months), _earlier(period.end_date, months), period.time_zone)
+
+
+def _earlier(day: dt.date, months: int) -> dt.date:
+    month = _shift(day.replace(day=1), -months)
+    if month is None:
+        raise PeriodError(f"there is no day {count_of(months, 'month')} before {day}: the calendar starts in year 1")
+    last = _month_end(month)
+    return last if day == _month_end(day) else month.replace(day=min(day.day, last.day))
+
+
+def _months_of(period: Period, unit: object) -> int:
+    """How many months earlier the period before is: 1, 3 or 12."""
+    if unit is None or isinstance(unit, str):
+        return UNITS[unit or "month"]
+    for months in (1, 3, _YEAR):
+        if shifted(period, months).end_date < period.start_date:
+            return months
+    raise InputError(f"compare: {period} is longer than a year, so there is no prior period to compare it with")
+
+
+def _is_whole(column: StatementColumn, unit: object) -> bool:
+    """Whether a column of months, quarters or years is not cut; periods of a list count as whole."""
+    if not (unit is None or isinstance(unit, str)):
+        return True
+    ((_, period),) = column.periods
+    first, last = period.start_date, period.end_date
+    months = (last.year - first.year) * _YEAR + last.month - first.month + 1
+    return first.day == 1 and last == _month_end(last) and months == UNITS[unit or "month"]
+
+
+def _refuse_overlaps(periods: Sequence[Period]) -> None:
+    ordered = sorted(periods, key=lambda one: one.start_date)
+    for one, following in pairwise(ordered):
+        if following.start_date <= one.end_date:
+            raise InputError(f"compare: periods that overlap have no total: {one} and {following}")
+
+
+def _month_end(day: dt.date) -> dt.date:
+    return day.replace(day=calendar.monthrange(day.year, day.month)[1])
+
+
+def _shift(first_of_month: dt.date, months: int) -> dt.date | None:
+    """First day of a month some months later; None outside the calendar."""
+    year, month = divmod(first_of_month.year * _YEAR + first_of_month.month - 1 + months, _YEAR)
+    return dt.date(year, month + 1, 1) if dt.MINYEAR <= year <= dt.MAXYEAR else None

@@ -1,0 +1,421 @@
+"""What statements are made of: exact sums of line entries by ledger and days, and the lines behind each sum."""
+
+from __future__ import annotations
+
+import datetime as dt
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from accounting_analytics.core.column_conversion import (
+    INSTANT,
+    LIST_SEPARATOR,
+    TEXT,
+    exact_amounts,
+    in_floats,
+    local_midnights,
+    negated,
+)
+from accounting_analytics.core.errors import IncompleteLoadError, InputError
+from accounting_analytics.core.exact_sums import (
+    ExactLines,
+    collect,
+    in_microseconds_utc,
+    is_on,
+    is_within,
+    lines_of_entries,
+)
+from accounting_analytics.core.load_metadata import (
+    loaded_period,
+    missing_reasons,
+    native_frame,
+    read_load_metadata,
+    stated_books_start,
+    states_all_lines,
+)
+from accounting_analytics.core.messages import count_of, join_ids
+from accounting_analytics.core.money import format_amount, from_minor_units, pandas_dtype, to_minor_units
+from accounting_analytics.core.periods import Period, local_date, zone
+from accounting_analytics.reports.figures import checked_entries
+from accounting_analytics.reports.line_table import ShownLine
+from accounting_analytics.reports.selections import Span, joined, simplified
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from accounting_analytics.core.ledger_names import LedgerNames
+    from accounting_analytics.reports.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.selections import Selection
+    from accounting_analytics.reports.statement_rows import Measure
+
+_DAY = dt.timedelta(days=1)
+
+
+class SpanRules(NamedTuple):
+    """Which days the measures of a statement are of.
+
+    Attributes
+    ----------
+    since : date or None
+        First day of sums up to a day; None where they reach back to the beginning of the books.
+    fiscal_year_start_month : int
+        Month that a fiscal year starts in.
+    of_balances : bool
+        Whether the statement shows sums up to the end of each column.
+    loaded_from : date
+        First day of the lines.
+    is_movement : bool
+        Whether sums begin at `since` because nothing before was loaded, so that none up to an earlier day is known.
+    """
+
+    since: dt.date | None
+    fiscal_year_start_month: int
+    of_balances: bool
+    loaded_from: dt.date
+    is_movement: bool = False
+
+    def span(self, measure: Measure, period: Period) -> Span:
+        """Days of a measure in a column's period."""
+        start, end = period.start_date, period.end_date
+        match measure:
+            case "flow" | "movement":
+                return Span(start, end, measure == "flow")
+            case "balance":
+                is_before = self.is_movement and self.since is not None and end < self.since
+                return Span(self.since, dt.date.min if is_before else end)
+            case "opening":
+                return Span(self.since, _day_before(start))
+        first = self._year_start(end)
+        first = max(first, self.loaded_from) if self.loaded_from <= end else first  # books may begin within a year
+        return Span(first, end) if measure == "this_year" else Span(self.since, min(_day_before(first), end))
+
+    def is_within_year(self, period: Period) -> bool:
+        """Whether sums begin within the fiscal year of a column, so that what is added to them may be of that year."""
+        return self.since is not None and self._year_start(period.end_date) < self.since <= period.end_date
+
+    def _year_start(self, day: dt.date) -> dt.date:
+        """First day of the fiscal year of a day."""
+        year = day.year if day.month >= self.fiscal_year_start_month else day.year - 1
+        return dt.date(max(year, 1), self.fiscal_year_start_month, 1)
+
+
+def _day_before(day: dt.date) -> dt.date:
+    return day if day == dt.date.min else day - _DAY
+
+
+class Source(Protocol):
+    """What has the sums and the lines behind them."""
+
+    scale: int
+    as_decimals: bool
+    is_report: bool
+    is_tagged: bool
+    states_days: bool
+    loaded: Period
+    books_start: dt.date | None
+    notes: tuple[str, ...]
+
+    def missing(self, span: Span) -> str:
+        """Why the lines of some days are not all there; empty where they are."""
+
+    def sums(self, spans: Collection[Span]) -> Mapping[Span, Mapping[str, int]]:
+        """Signed units by ledger, debits positive."""
+
+    def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
+        """Return the lines of some parts, with ``figure_amount``; they sum to `units`."""
+
+    def shown_lines(
+        self, spans: Collection[Span], ledger_ids: Collection[str], names: LedgerNames, limit: int
+    ) -> list[ShownLine] | None:
+        """Return the lines of some ledgers and days in the order of time, if they are not more than `limit`."""
+
+
+class LineSource:
+    """Line entries of any engine, from which statements are summed.
+
+    Parameters
+    ----------
+    line_entries : frame
+        Any frame that narwhals knows.
+    cash : collection of str
+        The ledgers that report cash flow.
+    needed : collection of str
+        The ledgers whose lines the statement sums; a load that did not ask for them has no sums.
+    time_zone : str
+        Zone that days are counted in.
+    scale : int or None
+        Fraction digits, where nothing states them.
+    asked : Period or None
+        Days that were asked for, of a frame without lines that states no load.
+    """
+
+    def __init__(
+        self,
+        line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
+        cash: Collection[str],
+        needed: Collection[str],
+        time_zone: str,
+        *,
+        scale: int | None = None,
+        asked: Period | None = None,
+    ) -> None:
+        self.frame = line_entries.copy(deep=False) if isinstance(line_entries, pd.DataFrame) else line_entries
+        self.exact = ExactLines.from_frame(self.frame, scale)
+        self.cash, self.time_zone = cash, time_zone
+        self.scale, self.as_decimals = self.exact.scale, self.exact.from_decimals
+        self._metadata = read_load_metadata(line_entries)
+        if not states_all_lines(line_entries):
+            self.exact.require_distinct(~nw.col("ledger_id").is_null())
+        requested = (self._metadata or {}).get("ledgers")
+        absent = [] if requested is None else sorted(set(needed) - set(requested))
+        were = count_of(len(absent), "ledger was", "ledgers were")
+        self._absent = f"{were} not loaded: {join_ids(absent)}" if absent else ""
+        filters = (self._metadata or {}).get("filters", {})
+        self.is_cash_only = filters.get("is_cashflow") is True
+        self.is_tagged = self.is_cash_only and bool(filters.get("tag_ids"))
+        self.is_report, self.states_days = False, self._metadata is not None
+        self.books_start = stated_books_start(line_entries)
+        self._numbered: nw.LazyFrame[Any] | None = None
+        self.loaded = self._loaded_days(asked)
+        unchecked = (
+            "The frame does not state its load, so whether days are missing was not checked; its lines are of "
+            f"{self.loaded.start_date} to {self.loaded.end_date}."
+        )
+        tags = _tag_notes(filters["tag_ids"] if self.is_tagged else ())
+        self.notes = (*tags, *([] if self.states_days else [unchecked]), *self.exact.notes)
+
+    def require_all_entries(self) -> None:
+        """Refuse a load of entries that touch cash, where all entries are needed."""
+        if self.is_cash_only:
+            raise IncompleteLoadError(
+                "only lines of entries that touch cash were loaded (is_cashflow=True), which suffices for a cash flow "
+                "statement alone; load the lines without this filter"
+            )
+
+    def _loaded_days(self, asked: Period | None) -> Period:
+        """Days that were loaded; without load metadata those from the first line to the last."""
+        if self._metadata is not None:
+            loaded = loaded_period(self._metadata)
+            return Period(loaded.start_date, loaded.end_date, self.time_zone)
+        instant = nw.col("datetime")
+        (ends,) = collect(self.exact.lines.select(first=instant.min(), last=instant.max())).to_pylist()
+        if ends["first"] is None and asked is not None:
+            return asked
+        if ends["first"] is None:
+            raise IncompleteLoadError("the frame has no lines and states no load, so no days are known; pass the dates")
+        days = zone(self.time_zone)
+        return Period(local_date(ends["first"], days), local_date(ends["last"], days), self.time_zone)
+
+    def missing(self, span: Span) -> str:
+        """Why the lines of some days are not all there; empty where nothing is known to be missing."""
+        first = self.loaded.start_date if span.first is None else span.first
+        if span.last < _day_before(first) and (span.is_empty or self.states_days):
+            return f"the days before {first} were not loaded"
+        if span.last < first:
+            return ""
+        needed = Period(first, span.last, self.time_zone)
+        reasons = list(missing_reasons(self.frame, needed, history=False))
+        if self.is_tagged:
+            reasons = [one for one in reasons if "tag_ids=" not in one]
+        return "; ".join([*reasons, *([self._absent] if self._absent else [])])
+
+    def sums(self, spans: Collection[Span]) -> dict[Span, dict[str, int]]:
+        """Signed units by ledger, debits positive; flows are those of the ledgers that are not cash."""
+        flows = [] if self.is_tagged else [span for span in spans if span.is_flow]
+        lines = [span for span in spans if span not in flows]
+        found: dict[Span, dict[str, int]] = {}
+        if lines:
+            summed = self.exact.sums(*(span.intervals(self.time_zone) for span in lines))
+            found.update(zip(lines, summed.columns, strict=True))  # type: ignore[arg-type]  # no id is null
+        if flows:
+            moved = self.exact.flows(self.cash, *(span.intervals(self.time_zone) for span in flows))
+            if moved.unbalanced:
+                raise IncompleteLoadError(
+                    f"{len(moved.unbalanced)} journal entries do not balance in the given lines, so lines are missing: "
+                    f"{join_ids(moved.unbalanced)}; load all lines of these days (every ledger)"
+                )
+            signed = [{ledger_id: -units for ledger_id, units in one.items()} for one in moved.columns]
+            found.update(zip(flows, signed, strict=True))
+        return found
+
+    def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
+        """Return the lines of some parts, each with the sign it was summed with in ``figure_amount``."""
+        frames = [self._lines_of(part) for part in simplified(parts)]
+        entries = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0].reset_index(drop=True)
+        return checked_entries(entries, units, self.scale)
+
+    def lines(self, span: Span) -> pd.DataFrame:
+        """Return the lines of some days, of every ledger, with all columns of the frame."""
+        return self._rows(is_within(span.intervals(self.time_zone)))
+
+    def shown_lines(
+        self, spans: Collection[Span], ledger_ids: Collection[str], names: LedgerNames, limit: int
+    ) -> list[ShownLine] | None:
+        """Return the lines of some ledgers and days in the order of time, if they are not more than `limit`."""
+        within = is_within(tuple(one for span in joined(spans) for one in span.intervals(self.time_zone)))
+        on_ledgers = within & is_on(ledger_ids)
+        chosen = self.exact.lines.filter(on_ledgers)
+        if collect(chosen.select(count=nw.len()))["count"][0].as_py() > limit:
+            return None
+        summed = collect(chosen.select("id", "units"))
+        units = dict(zip(summed["id"].to_pylist(), map(self.exact.to_units, summed["units"].to_pylist()), strict=True))
+        frame = self._rows(on_ledgers).sort_values(["datetime", "id"], kind="stable")
+        of_entry: dict[str, dict[str, None]] = {}
+        whole = lines_of_entries(self.exact.lines, within, on_ledgers, "id", "ledger_id")
+        for one in collect(whole).sort_by("id").to_pylist():
+            of_entry.setdefault(one["journal_entry_id"], {})[one["ledger_id"]] = None
+        cash = set(self.cash)
+
+        @cache
+        def others(ledger_id: str, ledger_ids: tuple[str, ...], stated: str) -> tuple[bool, str]:
+            is_flow = ledger_id not in cash and (self.is_tagged or not cash.isdisjoint(ledger_ids))
+            opposing = stated.split(LIST_SEPARATOR) if stated else [one for one in ledger_ids if one != ledger_id]
+            return is_flow, ", ".join(map(names.name, opposing))
+
+        days = local_midnights(frame["datetime"], self.time_zone).to_numpy().astype("datetime64[D]")
+        found = []
+        for ledger_id, day, text, stated, entry, line_id in zip(
+            frame["ledger_id"].tolist(),
+            np.datetime_as_string(days).tolist(),
+            _texts(frame, "journal_entry_description", "description"),
+            _texts(frame, "opposing_ledger_ids"),
+            frame["journal_entry_id"].tolist(),
+            frame["id"].tolist(),
+            strict=True,
+        ):
+            is_flow, opposing = others(ledger_id, tuple(of_entry[entry]), stated)
+            found.append(ShownLine(ledger_id, day, is_flow, text, opposing, units[line_id], line_id, entry))
+        return found
+
+    def _lines_of(self, part: Selection) -> pd.DataFrame:
+        """Lines of one part."""
+        within = is_within(part.span.intervals(self.time_zone))
+        touching = within & is_on(self.cash) if part.span.is_flow and not self.is_tagged else None
+        lines = self._rows(within & is_on(part.ledger_ids), touching)
+        amounts = exact_amounts(lines["signed_amount"], self.scale, lines["id"]).column
+        amounts = negated(amounts) if part.factor < 0 else amounts
+        lines["figure_amount"] = amounts if self.as_decimals else in_floats(amounts)
+        lines["local_date"] = local_midnights(lines["datetime"], self.time_zone)
+        return lines.sort_values(["datetime", "id"], kind="stable")
+
+    def _rows(self, chosen: nw.Expr, touching: nw.Expr | None = None) -> pd.DataFrame:
+        """Rows of the frame, with all its columns; only of entries that have a line of others, if these are given."""
+
+        def choose(lines: nw.LazyFrame[Any], *columns: str) -> nw.LazyFrame[Any]:
+            if touching is None:
+                return lines.filter(chosen).select(*columns)
+            return lines_of_entries(lines, chosen, touching, *columns).select(*columns)
+
+        if self.exact.in_memory:
+            if self._numbered is None:
+                held = collect(self.exact.lines)
+                positions = pa.array(np.arange(held.num_rows))
+                self._numbered = nw.from_native(held.append_column("position", positions)).lazy()
+            found = np.sort(collect(choose(self._numbered, "position"))["position"].to_numpy())
+            if isinstance(self.frame, pd.DataFrame):
+                return pd.DataFrame(self.frame.iloc[found])
+            rows = nw.from_native(native_frame(self.frame), eager_only=True)[found.tolist(), :].to_arrow()
+        else:
+            lazy = nw.from_native(native_frame(self.frame)).lazy()
+            schema = lazy.collect_schema()
+            lazy = lazy.with_columns(in_microseconds_utc(lazy, schema["datetime"]))
+            rows = collect(choose(lazy, *schema.names()))
+        return _to_pandas(rows)
+
+
+class ReportSource:
+    """A cash flow report, whose lines are behind its flows; its balances were only reported."""
+
+    def __init__(self, report: CashFlowReport) -> None:
+        exact = report.exact()
+        self.loaded, self.is_tagged, self.states_days = report.period, bool(report.tag_ids), True
+        self.report, self.scale, self.as_decimals, self.is_report = report, report.scale, report.as_decimals, True
+        flows = zip(exact.ledgers["ledger_id"], exact.ledgers["net_cash_flow"], strict=True)
+        with_lines = set(report.lines["ledger_id"])
+        self.flows = {
+            ledger_id: -to_minor_units(amount, self.scale)
+            for ledger_id, amount in flows
+            if amount or ledger_id in with_lines  # the others are listed as parents
+        }
+        self.starting, self.ending = (
+            {
+                ledger_id: to_minor_units(amount, self.scale)
+                for ledger_id, amount in zip(frame["ledger_id"], frame["cash_balance"], strict=True)
+            }
+            for frame in (exact.starting_balances, exact.ending_balances)
+        )
+
+        self.books_start: dt.date | None = None
+        self.gap = 0 if report.tag_ids else -to_minor_units(report.exact_sums().identity_gap, self.scale)
+        unexplained = format_amount(from_minor_units(self.gap, self.scale))
+        remarks = (f"The flows do not explain {unexplained} of the change in cash.",) if self.gap else ()
+        self.notes = (*_tag_notes(report.tag_ids), *remarks, *report.notes)
+
+    def require_same_cash(self, cash: Collection[str]) -> None:
+        """Refuse a chart of accounts in which other ledgers report cash flow: amounts would be in no row."""
+        balances = () if self.is_tagged else (self.starting, self.ending)
+        others = {one for of_ledgers in balances for one, units in of_ledgers.items() if units and one not in cash}
+        others |= self.flows.keys() & set(cash)
+        if others:
+            raise InputError(
+                f"the report and the chart of accounts disagree about what is cash: {join_ids(sorted(others))}; "
+                "discover the ledgers again"
+            )
+
+    def missing(self, span: Span) -> str:  # noqa: ARG002 (a report has one period)
+        """Return nothing: a report states its own period."""
+        return ""
+
+    def sums(self, spans: Collection[Span]) -> dict[Span, Mapping[str, int]]:
+        """Flows of the period, and the balances that the report states."""
+        last = self.report.period.end_date
+        balances = {True: self.ending, False: self.starting}
+        return {span: self.flows if span.is_flow else balances[span.last == last] for span in spans}
+
+    def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
+        """Return the report's lines of some ledgers."""
+        wanted = {ledger_id for part in parts for ledger_id in part.ledger_ids}
+        return self.report.entries_of(wanted, from_minor_units(units, self.scale))
+
+    def shown_lines(
+        self,
+        spans: Collection[Span],  # noqa: ARG002 (a report has one period)
+        ledger_ids: Collection[str],
+        names: LedgerNames,  # noqa: ARG002 (a report's lines have the names)
+        limit: int,
+    ) -> list[ShownLine] | None:
+        """Return the report's lines in the order of time, if it has them and not more than `limit`; none is of cash."""
+        return self.report.figures.shown_lines(ledger_ids, limit)
+
+
+def _texts(frame: pd.DataFrame, name: str, other: str = "") -> list[str]:
+    """Texts of a column, of another one where they are null or empty, or of none where the frame has neither."""
+    texts = pd.Series("", index=frame.index, dtype=object)
+    for one in (other, name):
+        if one in frame:
+            column = frame[one].astype(object)
+            texts = column.where(column.notna() & (column != ""), texts)
+    return texts.tolist()
+
+
+def _tag_notes(tag_ids: Collection[str]) -> tuple[str, ...]:
+    """Say that amounts are of some lines only."""
+    return (f"Only lines with all these tags are counted: {join_ids(tag_ids)}.",) if tag_ids else ()
+
+
+def _to_pandas(rows: pa.Table) -> pd.DataFrame:
+    """Rows as pandas, with the dtypes of line entries."""
+
+    def dtype(kind: pa.DataType) -> Any:  # noqa: ANN401 (a dtype of pandas)
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+            return TEXT
+        if pa.types.is_timestamp(kind) and kind.tz:
+            return INSTANT
+        return pandas_dtype(kind.scale) if pa.types.is_decimal(kind) else None
+
+    frame: pd.DataFrame = rows.to_pandas(types_mapper=dtype)
+    return frame
