@@ -34,6 +34,7 @@ from .reconciliation.completeness import check_completeness
 from .reconciliation.hledger_journal import export_journal
 from .reconciliation.monthly_reconciliation import reconcile_months
 from .reconciliation.reconciliation import Reconciliation, reconcile
+from .reports.ageing import Ageing, ageing
 from .reports.analysis_frame import analysis_frame
 from .reports.bridge import Bridge, bridge
 from .reports.cash_flow import recompute_cash_flow
@@ -45,6 +46,7 @@ from .reports.statement import Statement
 from .reports.statements import balance_sheet, cash_flow_statement, income_statement, trial_balance
 
 __all__ = [
+    "Ageing",
     "Backtest",
     "Books",
     "Bridge",
@@ -64,6 +66,7 @@ __all__ = [
     "Statement",
     "TokenFile",
     "__version__",
+    "ageing",
     "analysis_frame",
     "apply_plan",
     "backtest",

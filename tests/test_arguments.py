@@ -69,6 +69,7 @@ WRONG_CALLS = [
     ),
     (lambda: aa.propose(LINES, "rules.toml", LINES), "rules is of type str, not Rules; load_rules(path) reads them"),
     (lambda: aa.propose(LINES, Rules((), "r"), REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
+    (lambda: aa.ageing(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
     (lambda: aa.analysis_frame(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
     (lambda: aa.recurring_payments(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
     (lambda: aa.backtest(REPORT, Ledgers.without_rows()), f"history is of type CashFlowReport, {LINES_HINT}"),

@@ -196,6 +196,7 @@ CASES = {
     "Plan.preview": lambda books, _: books.plan.preview(books.report),
     "Plan.summary": lambda books, _: books.plan.summary(verified(books)),
     "Plan.totals": lambda books, _: [books.plan.totals("rule", verified(books)), books.plan.totals()],
+    "ageing": lambda books, _: aa.ageing(books.lines, books.ledgers),
     "analysis_frame": lambda books, _: aa.analysis_frame(books.lines, books.ledgers).sort_index(axis=1),
     "apply_plan": lambda books, folder: aa.apply_plan(books.client, books.plan, journal=folder / "journal.jsonl"),
     "balance_sheet": lambda books, _: with_entries(aa.balance_sheet(books.lines, books.ledgers), "Operating Account"),

@@ -37,6 +37,7 @@ from accounting_analytics.recategorization.rules import Rule, Rules
 from accounting_analytics.reconciliation.completeness import Certificate, Check, LoadProblem
 from accounting_analytics.reconciliation.differences import KINDS, Comparison, Difference
 from accounting_analytics.reconciliation.monthly_reconciliation import MonthlyReconciliation
+from accounting_analytics.reports.ageing import AgedAccount, LedgerItem, OpenItem
 from accounting_analytics.reports.recurring_payments import Occurrence, RecurringPayment
 from accounting_analytics.service.imports import ImportSummary
 
@@ -61,6 +62,7 @@ COMPLETE = (
     aa.PackVerification,
     aa.Backtest,
     aa.RecurringPayments,
+    aa.Ageing,
 )
 # members that a class leaves out, and why
 PARTLY = {
@@ -100,6 +102,18 @@ PERIOD = aa.Period("2025-01-01", "2026-06-30", "America/Argentina/ComodRivadavia
 NOTE = "Starting balances were supplied, not summed from history: their agreement proves nothing."
 AMOUNT = Decimal("-1234567890.12")
 IDS = [f"ledger-{number:032}" for number in range(MANY)]
+
+
+def make_ageing():
+    """Return many open items of parties with long names."""
+    items = [
+        OpenItem(
+            LedgerItem(one, PERIOD.start_date, 123456789012, NAME, f"{NAME} {number}", "1", is_paid=True), 123456789012
+        )
+        for number, one in enumerate(IDS)
+    ]
+    account = AgedAccount(IDS[0], NAME, tuple(items), 33.3, "")
+    return aa.Ageing(PERIOD.end_date, (account,), 2, (NOTE,), _as_decimals=False)
 
 
 def make_recurring_payments():
@@ -323,6 +337,7 @@ def make_results():
             differences=(PackFault("figure", NAME, "1.00", "2.00"),) * MANY,
         ),
         make_recurring_payments(),
+        make_ageing(),
         aa.Backtest(0.98, BacktestMonths.without_rows(), tuple(f"2026-05: {NAME}" for _ in range(MANY))),
     ]
 

@@ -141,7 +141,7 @@ def report(
 
 @command(READ)
 def statements(
-    statement: Literal["cash-flow", "income", "balance-sheet", "trial-balance"],
+    statement: Literal["cash-flow", "income", "balance-sheet", "trial-balance", "ageing"],
     /,
     *,
     days: ZonedDays = ZonedDays(),
@@ -153,11 +153,12 @@ def statements(
     load: Load = Load(),
     source: BooksOrService = BooksOrService(),
 ) -> None:
-    """Print a financial statement, by month and compared.
+    """Print a financial statement, by month and compared, or receivables and payables by age.
 
     It is calculated from line entries. A balance sheet and a trial balance need them since the books began
     (--books-start), the other statements those of their days and of the days that these are compared with. Company,
-    currency and fiscal year are those of the configuration. Exit code 3 if lines are missing.
+    currency and fiscal year are those of the configuration. Ages are counted at the last day, from lines since the
+    books began. Exit code 3 if lines are missing.
 
     Parameters
     ----------
@@ -179,6 +180,14 @@ def statements(
         _require_writable(output)
     if statement == "trial-balance" and (compare or depth is not None):
         raise InputError("a trial balance has no --compare and no --depth: leave them out; nothing was loaded")
+    if statement == "ageing":
+        _refuse_for_ageing(compare=compare, depth=depth, output=output)
+        with connect_source(source, days) as (client, period):
+            first = books_start_of(books_start, period, client, demo=source.demo)
+            books = load_books(client, period, load, first_day=first)
+        print_result(aa.ageing(books.lines, books.ledgers, period.end_date, books_start=first), as_json=load.as_json)
+        require_complete(books.lines)
+        return
     compared = check_comparisons(compare, of_flows=statement not in {"balance-sheet", "trial-balance"})
     presentation = presentation_of(source)
     with connect_source(source, days) as (client, period):
@@ -203,6 +212,13 @@ def statements(
         _write_statement(made, output)
         print_message(f"written to {output}")
     require_complete(books.lines)
+
+
+def _refuse_for_ageing(**options: object) -> None:
+    """Refuse options that receivables and payables by age do not have."""
+    for name, value in options.items():
+        if value:
+            raise InputError(f"statements ageing has no --{name}: leave it out; nothing was loaded")
 
 
 def _require_writable(path: Path) -> None:

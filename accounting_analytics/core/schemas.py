@@ -472,6 +472,36 @@ class PaymentRhythms(Table):
     tried_count: Series[int]
 
 
+class AgeingRows(Table):
+    """What is open of each party of a ledger, by the days since its entry; the rows of a ledger sum to its balance.
+
+    Receivables and payables are both positive; null where the ages are not known. The party ``not matched`` has
+    payments that no item is of, below zero.
+    """
+
+    ledger_name: Series[Text]
+    party: Series[Text]
+    days_0_30: Series[Any] = pandera.Field(nullable=True)
+    days_31_60: Series[Any] = pandera.Field(nullable=True)
+    days_61_90: Series[Any] = pandera.Field(nullable=True)
+    days_over_90: Series[Any] = pandera.Field(nullable=True)
+    total: Series[Any] = pandera.Field(nullable=True)
+
+
+class OpenItems(Table):
+    """Items of receivables and payables that are open, and payments without an item, below zero; oldest first."""
+
+    ledger_name: Series[Text]
+    line_id: Series[Text]
+    party: Series[Text]
+    invoice: Series[Text] = pandera.Field(nullable=True)
+    description: Series[Text]
+    local_date: Series[pd.Timestamp]
+    age_days: Series[int]
+    amount: Series[Any]
+    open_amount: Series[Any]
+
+
 class PlanItems(Table):
     """Items of a recategorization plan: the expected current category and the new one.
 

@@ -194,6 +194,19 @@ def test_the_register_of_a_parent(run, demo_company, books):
     assert "Rent, 2027-01-01 to 2027-01-31 (America/New_York): 0 entries" in empty.stdout
 
 
+def test_receivables_and_payables_by_age(run, demo_company, books, assert_refused):
+    """The parties of each ledger sum to its balance at the end of the days; comparisons are refused."""
+    finished = run("statements", "ageing", *MAY, *BOOKS, "--json", **demo_company.environment())
+    assert finished.returncode == 0, finished.stderr
+    parties = json.loads(finished.stdout)["parties"]
+    _, lines = books
+    until = lines[(lines["ledger_name"] == "Wholesale Receivables") & (lines["local_date"] <= "2026-05-31")]
+    totals = [Decimal(one["total"]) for one in parties if one["ledger_name"] == "Wholesale Receivables"]
+    assert sum(totals) == Decimal(str(round(until["signed_amount"].sum(), 2))) > 0
+    refused = run("statements", "ageing", *MAY, "--compare", "prior", **demo_company.environment())
+    assert_refused(refused, 2, "statements ageing has no --compare: leave it out; nothing was loaded")
+
+
 def test_an_account_that_is_misspelt(run, assert_refused, demo_company):
     """The message has the account that was probably meant."""
     finished = run("register", "Sofware", *MAY, **demo_company.environment())
