@@ -180,11 +180,16 @@ def reviewed(books):
     return [review.frame, review.decisions, review.plan(), review.notes]
 
 
+def shown(effect):
+    """Return what an effect shows, without the reports as they were given."""
+    return [effect.frame, effect.differences, effect.notes, effect.explain(), effect.to_json(), effect._repr_html_()]
+
+
 CASES = {
     "CashFlowReport": lambda books, _: changed_tables(books),
     "LedgerNames.from_frame": lambda books, _: paths(aa.LedgerNames.from_frame(books.ledgers)),
-    "Effect.check": lambda books, _: books.plan.preview(books.report).check(books.recomputed, verified(books)),
-    "Effect.predict": lambda books, _: aa.Effect.predict(books.plan.items, books.report),
+    "Effect.check": lambda books, _: shown(books.plan.preview(books.report).check(books.recomputed, verified(books))),
+    "Effect.predict": lambda books, _: shown(aa.Effect.predict(books.plan.items, books.report)),
     "Effect.totals": lambda books, _: books.plan.preview(books.report).totals(books.ledgers),
     "Plan": lambda books, _: [
         aa.Plan(books.items).frame,
@@ -193,7 +198,7 @@ CASES = {
         aa.Plan(books.items, left_out=books.outcomes),
     ],
     "Plan.load": lambda books, folder: saved(books.plan, folder, books.ledgers),
-    "Plan.preview": lambda books, _: books.plan.preview(books.report),
+    "Plan.preview": lambda books, _: shown(books.plan.preview(books.report)),
     "Plan.summary": lambda books, _: books.plan.summary(verified(books)),
     "Plan.totals": lambda books, _: [books.plan.totals("rule", verified(books)), books.plan.totals()],
     "ageing": lambda books, _: aa.ageing(books.lines, books.ledgers),

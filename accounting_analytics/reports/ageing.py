@@ -180,7 +180,7 @@ class Ageing(Result):
         if len(found) != 1 or bucket not in {*BUCKETS, "total"}:
             known = ", ".join(quote(one.name) for one in self.accounts)
             raise InputError(
-                f"{quote(key)} is no figure: give a ledger ({known}) and one of {', '.join(BUCKETS)}, total"
+                f"{quote(key)} is not a figure: give a ledger ({known}) and one of {', '.join(BUCKETS)}, total"
             )
         return self._totals(found[0])[(*BUCKETS, "total").index(bucket)]
 

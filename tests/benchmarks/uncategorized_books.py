@@ -371,7 +371,7 @@ def _ledgers():
     for position, (parent, ((kind, sub_type, side), names)) in enumerate(CATEGORIES.items(), start=5):
         for number, name in enumerate((parent, *names)):
             yield NewLedger(
-                name,
+                name=name,
                 type=kind,
                 sub_type=sub_type,
                 debit_credit=side,
