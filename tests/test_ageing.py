@@ -177,7 +177,7 @@ def test_payables_are_positive_too():
     assert [one.name for one in aged(*entries, accounts=["Payables"]).accounts] == ["Payables"]
     with pytest.raises(aa.errors.InputError, match="no ledger is an account of type accounts_receivable"):
         aa.ageing(lines(*entries), chart([row for row in CHART if row[0] not in {"ar", "ap"}]), LAST)
-    with pytest.raises(aa.errors.InputError, match="is no figure: give a ledger"):
+    with pytest.raises(aa.errors.InputError, match="is not a figure: give a ledger"):
         result["Payables", "30-60"]
 
 
