@@ -52,6 +52,7 @@ _MONTH_END = 31
 _FAR = 5
 _FORGOTTEN_AFTER = 366 * _DAY
 _NEEDED = ("id", "ledger_id", "journal_entry_id", "datetime", "signed_amount")
+_SHOWN = ["payee", "category", "rhythm", "usual_day", "last_amount", "next_date", "next_amount", "status"]
 _WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
 
 
@@ -236,7 +237,7 @@ class RecurringPayments(Result):
     end_date : date
         The day that ``late`` and ``stopped`` are about.
     payments : tuple of RecurringPayment
-        The payees with a rhythm, those that are paid first, the next first.
+        The payees with a rhythm: those that are paid, the next first and what has stopped last, then those that pay.
     scale : int
         Fraction digits of the amounts.
     notes : tuple of str
@@ -326,7 +327,7 @@ class RecurringPayments(Result):
         return from_minor_units(units, self.scale)
 
     def _parts(self) -> Iterator[ResultPart]:
-        yield ResultPart([f"- {one}" for one in self.sentences()], self.frame.drop(columns="key"), max_rows=None)
+        yield ResultPart([f"- {one}" for one in self.sentences()], self.frame[_SHOWN], max_rows=None)
 
     def _content(self) -> Mapping[str, Any]:
         return {"end_date": self.end_date, "payments": self.frame, "sentences": self.sentences(), "notes": self.notes}
@@ -400,7 +401,7 @@ def recurring_payments(
         for found in _rhythms(f"{payee}{KEY_SEPARATOR}{direction}", payee, occurrences, last)
     ]
     named = [one._replace(category=names.names.name(one.category)) for one in payments]
-    ordered = sorted(named, key=lambda one: (one.next_units > 0, one.due, one.key))
+    ordered = sorted(named, key=lambda one: (one.next_units > 0, one.status == "stopped", one.due, one.key))
     shown = rows[rows["ledger_id"].isin(cash)]
     amounts = shown["signed_amount"] if exact.as_decimals else in_floats(shown["signed_amount"])
     shown = shown.assign(signed_amount=amounts, figure_amount=amounts)
