@@ -153,7 +153,7 @@ def statements(
     load: Load = Load(),
     source: BooksOrService = BooksOrService(),
 ) -> None:
-    """Print a financial statement, by month and compared, or receivables and payables by age.
+    """Print a financial statement, or receivables and payables by age.
 
     It is calculated from line entries. A balance sheet and a trial balance need them since the books began
     (--books-start), the other statements those of their days and of the days that these are compared with. Company,

@@ -331,3 +331,20 @@ def test_missing_extra(file, monkeypatch):
     require_writable_format(Path("plan.csv"))
     with pytest.raises(PlanError, match=r"the plan was not saved: an Excel workbook needs xlsxwriter"):
         require_writable_format(Path("plan.XLSX"))
+
+
+@pytest.mark.parametrize("column", ["category_ledger_id", "opposing_ledger_ids"])
+def test_edits_of_what_the_books_had_change_nothing(books, plan, tmp_path, column):
+    """A row whose previous categories someone edited finds them changed elsewhere; the other rows are done."""
+    plan.save(tmp_path / "plan.csv")
+    table = pd.read_csv(tmp_path / "plan.csv", dtype=str, keep_default_na=False)
+    edited = {"category_ledger_id": "another", "opposing_ledger_ids": f"{table.loc[0, column]}|another"}
+    table.loc[0, column] = edited[column]
+    table.to_csv(tmp_path / "plan.csv", index=False)
+    outcomes = aa.apply_plan(
+        books.client, aa.Plan.load(tmp_path / "plan.csv"), journal=tmp_path / "journal", confirm=True
+    )
+    by_transaction = dict(zip(outcomes["transaction_id"], outcomes["outcome"], strict=True))
+    assert by_transaction.pop(table.loc[0, "transaction_id"]) == "changed_elsewhere"
+    assert set(by_transaction.values()) == {"done"}
+    assert len(books.audit()) == len(by_transaction)
