@@ -4,6 +4,7 @@ import datetime as dt
 import json
 from decimal import Decimal
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -179,6 +180,13 @@ def test_payables_are_positive_too():
         aa.ageing(lines(*entries), chart([row for row in CHART if row[0] not in {"ar", "ap"}]), LAST)
     with pytest.raises(aa.errors.InputError, match="is not a figure: give a ledger"):
         result["Payables", "30-60"]
+
+
+def test_a_line_twice_is_refused():
+    """An invoice that two loads have would be open twice."""
+    once = lines(invoice(3, "Invoice 5 to Deli", "1.00"))
+    with pytest.raises(aa.errors.FrameError, match="a line entry id occurs more than once"):
+        aa.ageing(pd.concat([once, once]), chart(), LAST)
 
 
 def test_the_demo_company(demo_company):

@@ -128,7 +128,7 @@ def test_nothing_is_claimed_of_less():
 
 
 def test_two_subscriptions_of_a_payee():
-    """Payments whose amounts, or categories, have their own rhythms are told apart; one key finds one of them."""
+    """Payments whose amounts, or categories, have their own rhythms are separate; one key finds one of them."""
     small = monthly("05", payee="APPSTORE", amount="-2.99", category="Software")
     large = monthly("17", payee="APPSTORE", amount="-9.99", category="Software")
     result = recurring([*small, *large])
@@ -143,6 +143,16 @@ def test_two_subscriptions_of_a_payee():
     assert len(recurring([*small, *advances]).payments) == 1
     (one,) = recurring([*monthly("03", range(1, 5)), pay("2026-05-03", amount="-4600.00")]).payments
     assert (one.key, one.rhythm) == ("LANDLORD|outflow", "monthly")
+
+
+def test_a_line_twice_is_refused():
+    """A payment that two loads have would count twice; without lines the last day is not known."""
+    books = PLANTED.FRAMES["frames"](monthly("03"), dt.date.max)
+    twice = pd.concat([books.line_entries, books.line_entries.iloc[:1]])
+    with pytest.raises(aa.errors.FrameError, match="a line entry id occurs more than once"):
+        aa.recurring_payments(twice, books.ledgers)
+    with pytest.raises(aa.errors.InputError, match="there are no line entries, so their last day is not known"):
+        aa.recurring_payments(books.line_entries.iloc[:0], books.ledgers)
 
 
 def test_lines_that_were_not_loaded(demo_company):

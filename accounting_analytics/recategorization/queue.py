@@ -27,13 +27,13 @@ from accounting_analytics.core.column_conversion import (
     split_lists,
 )
 from accounting_analytics.core.errors import FrameError
-from accounting_analytics.core.exact_sums import repeated_message, require_columns
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.load_metadata import attach_notes, read_load_metadata
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.periods import LOCALTIME
 from accounting_analytics.core.schemas import Ledgers, Queue
 from accounting_analytics.reports.category_ledgers import uncategorized_ledgers
+from accounting_analytics.reports.dated_lines import require_lines
 from accounting_analytics.reports.local_books import ledgers_of, lines_of
 from accounting_analytics.reports.merchants import merchants
 
@@ -106,7 +106,7 @@ def uncategorized_queue(
     require_type(chart, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     if "opposing_ledger_ids" not in lines:
         raise FrameError("line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)")
-    _require_lines(lines)
+    require_lines(lines, _NEEDED)
     chart = Ledgers.checked(chart)
     names = LedgerNames.from_frame(chart)
     exact = exact_frame(lines, ["signed_amount"])
@@ -139,22 +139,13 @@ def exact_queue(queue: pd.DataFrame) -> ExactFrame:
 
 def categorized_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
     """Transactions that have one category already, with the columns of the queue; amounts are Arrow decimals."""
-    _require_lines(line_entries)
+    require_lines(line_entries, _NEEDED)
     lines = _with_local_dates(exact_frame(line_entries, ["signed_amount"]).frame)
     transactions = _cash_transactions(lines, ledgers)
     opposing = split_lists(transactions["opposing_ledger_ids"]).rename("category_ledger_id")
     matching = transactions.join(opposing[~opposing.index.duplicated(keep=False)], how="inner")
     no_category = uncategorized_ledgers(ledgers) | set(ledgers.loc[ledgers["report_cash_flow"], "id"])
     return _queue_columns(matching[~matching["category_ledger_id"].isin(no_category)], lines).reset_index(drop=True)
-
-
-def _require_lines(line_entries: pd.DataFrame) -> None:
-    """Refuse line entries that lack a column, or that have a line twice, whose amount would be summed twice."""
-    require_columns(line_entries.columns, _NEEDED, "line_entries")
-    ids = line_entries["id"]
-    repeated = ids[ids.duplicated()].drop_duplicates()
-    if len(repeated):
-        raise FrameError(repeated_message(repeated.tolist()))
 
 
 def _find_given(text: str | None, names: LedgerNames) -> str | None:

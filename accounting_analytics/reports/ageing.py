@@ -14,28 +14,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.chart_of_accounts import DebitCredit, FinancialAccountType
-from accounting_analytics.core.column_conversion import exact_frame, is_decimal, local_midnights
 from accounting_analytics.core.errors import IncompleteLoadError, InputError
-from accounting_analytics.core.exact_sums import require_columns
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.load_metadata import (
     loaded_period,
-    missing_reasons,
     read_load_metadata,
     stated_books_start,
-    zone_of_frame,
 )
 from accounting_analytics.core.messages import count_of, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
-from accounting_analytics.core.periods import Period, day_label, parse_date
+from accounting_analytics.core.periods import day_label, parse_date
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.core.schemas import AgeingRows, Ledgers, OpenItems
-from accounting_analytics.reports.bridge_payments import entry_ids
+from accounting_analytics.core.schemas import AgeingRows, OpenItems
+from accounting_analytics.reports.dated_lines import DatedLines
 from accounting_analytics.reports.figure_table import figure_table_html
 from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_terms
-from accounting_analytics.reports.local_books import ledgers_of, lines_of
 from accounting_analytics.reports.merchants import merchants
 from accounting_analytics.reports.rows_of_figures import table_of_figures
 
@@ -52,7 +46,6 @@ NOT_MATCHED = "not matched"
 MOST_NOT_MATCHED = 0.1
 """Share of what is open above which payments without an item make the ageing unknown."""
 _AVERAGED = dt.timedelta(days=365)
-_NEEDED = ("id", "ledger_id", "journal_entry_id", "datetime", "signed_amount")
 _TEXTS = ("description", "journal_entry_description", "transaction_description")
 _INVOICE = re.compile(
     r"(?:\b(?:invoice|inv|bill)\b\.?\s*(?:no\b\.?|number|#)?|#)\s*([a-z]*[-/]?\d[\w/-]*)", re.IGNORECASE
@@ -182,7 +175,7 @@ class Ageing(Result):
             raise InputError(
                 f"{quote(key)} is not a figure: give a ledger ({known}) and one of {', '.join(BUCKETS)}, total"
             )
-        return self._totals(found[0])[(*BUCKETS, "total").index(bucket)]
+        return self._totals(found[0], self._by_party(found[0]))[(*BUCKETS, "total").index(bucket)]
 
     def _by_party(self, account: AgedAccount) -> dict[str, list[Figure]]:
         """Figures of the buckets and of all of them, by party; each is made of its items."""
@@ -197,8 +190,8 @@ class Ageing(Result):
             found[party] = [*row, self._sum(f"{key}{KEY_SEPARATOR}total", party, every)]
         return found
 
-    def _totals(self, account: AgedAccount) -> list[Figure]:
-        columns = zip(*self._by_party(account).values(), strict=True) if account.items else [[]] * (len(BUCKETS) + 1)
+    def _totals(self, account: AgedAccount, by_party: Mapping[str, list[Figure]]) -> list[Figure]:
+        columns = zip(*by_party.values(), strict=True) if by_party else [[]] * (len(BUCKETS) + 1)
         return [
             self._sum(f"{account.ledger_id}{KEY_SEPARATOR}{bucket}", f"{account.name}, {bucket}", list(parts))
             for bucket, parts in zip((*BUCKETS, "total"), columns, strict=True)
@@ -235,7 +228,8 @@ class Ageing(Result):
 
     def _parts(self) -> Iterator[ResultPart]:
         for account in self.accounts:
-            rows = [*self._by_party(account).items(), ("Total", self._totals(account))]
+            by_party = self._by_party(account)
+            rows = [*by_party.items(), ("Total", self._totals(account, by_party))]
             widths = [max(len(label) for label, _ in rows), *[14] * (len(BUCKETS) + 1)]
             heads = ["", *BUCKETS, "total"]
             lines = [_line([label, *(one.text for one in figures)], widths) for label, figures in rows]
@@ -326,38 +320,22 @@ def ageing(
         aged = aa.ageing(lines, ledgers, "2026-06-30")
         aged["Wholesale Receivables", "over 90"].terms
     """
-    lines, chart = lines_of(line_entries), ledgers_of(line_entries, ledgers)
-    require_type(lines, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
-    require_type(chart, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
-    require_columns(lines.columns, _NEEDED, "line_entries")
-    chart = Ledgers.checked(chart)
-    chosen = _chosen(chart, accounts)
-    day_zone = zone_of_frame(lines, time_zone)
-    exact = exact_frame(lines, ["signed_amount"])
-    rows = exact.frame.reset_index(drop=True)
-    rows = rows.assign(local_date=local_midnights(rows["datetime"], day_zone.name).dt.date)
-    last = rows["local_date"].max() if end_date is None else parse_date(end_date, "end_date")
-    _require_loaded(lines, chosen, Period(last, last, day_zone.name))
-    cash = set(chart.loc[chart["report_cash_flow"], "id"])
-    rows = rows.assign(_entry=entry_ids(rows))
-    paid = set(rows.loc[rows["ledger_id"].isin(cash), "_entry"])
-    until = rows[rows["local_date"] <= last]
+    lines = DatedLines.read(line_entries, ledgers, end_date, time_zone)
+    chosen = _chosen(lines.ledgers, accounts)
+    _require_loaded(lines, chosen)
+    rows = lines.rows
+    paid = set(rows.loc[rows["ledger_id"].isin(lines.cash), "_entry"])
     aged = [
         _aged(
             row["id"],
             row["name"],
-            _items(until[until["ledger_id"] == row["id"]], row["debit_credit"], paid, exact.scale),
-            last,
+            _items(rows[rows["ledger_id"] == row["id"]], row["debit_credit"], paid, lines.scale),
+            lines.last,
         )
         for row in chosen.to_dict("records")
     ]
-    return Ageing(
-        last,
-        tuple(aged),
-        exact.scale,
-        (*exact.notes, *day_zone.notes, *_start_note(lines, books_start)),
-        is_decimal(lines["signed_amount"].dtype),
-    )
+    notes = (*lines.notes, *_start_note(lines.given, books_start))
+    return Ageing(lines.last, tuple(aged), lines.scale, notes, lines.as_decimals)
 
 
 def _chosen(chart: pd.DataFrame, accounts: Iterable[str] | None) -> pd.DataFrame:
@@ -374,13 +352,13 @@ def _chosen(chart: pd.DataFrame, accounts: Iterable[str] | None) -> pd.DataFrame
     return found
 
 
-def _require_loaded(lines: pd.DataFrame, chosen: pd.DataFrame, day: Period) -> None:
-    """Refuse lines that were not loaded until a day, or not of all ledgers."""
-    load = read_load_metadata(lines) or {}
+def _require_loaded(lines: DatedLines, chosen: pd.DataFrame) -> None:
+    """Refuse lines that were not loaded until the last day, or not of all ledgers."""
+    load = read_load_metadata(lines.given) or {}
     absent = [row["name"] for row in chosen.to_dict("records") if row["id"] not in load.get("ledgers", [row["id"]])]
-    why = [*missing_reasons(lines, day), *(f"{quote(one)} was not loaded" for one in absent)]
+    why = [*lines.missing, *(f"{quote(one)} was not loaded" for one in absent)]
     if why:
-        raise IncompleteLoadError(f"what is open on {day.end_date} is not known: {'; '.join(why)}")
+        raise IncompleteLoadError(f"what is open on {lines.last} is not known: {'; '.join(why)}")
 
 
 def _start_note(lines: pd.DataFrame, books_start: DateLike | None) -> Iterator[str]:
@@ -401,7 +379,7 @@ def _items(rows: pd.DataFrame, side: str, paid: set[str], scale: int) -> list[Le
         for row in zip(*(rows[name] for name in _TEXTS if name in rows), strict=True)
     ]
     payees = merchants([max(row, key=len, default="") for row in texts])
-    columns = (rows["id"], rows["local_date"], rows["signed_amount"], rows["_entry"], texts, payees)
+    columns = (rows["id"], rows["local_date"].dt.date, rows["signed_amount"], rows["_entry"], texts, payees)
     found = [
         LedgerItem(line_id, day, sign * to_minor_units(amount, scale), *_named(row, payee), entry in paid)
         for line_id, day, amount, entry, row, payee in zip(*columns, strict=True)

@@ -16,20 +16,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.core.arguments import require_type
-from accounting_analytics.core.column_conversion import exact_frame, in_floats, local_midnights
+from accounting_analytics.core.column_conversion import in_floats
 from accounting_analytics.core.errors import IncompleteLoadError, InputError
-from accounting_analytics.core.exact_sums import require_columns
-from accounting_analytics.core.load_metadata import missing_reasons, zone_of_frame
 from accounting_analytics.core.messages import count_of, did_you_mean, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
-from accounting_analytics.core.periods import Period, day_label, parse_date
+from accounting_analytics.core.periods import day_label
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.core.schemas import Ledgers, LineEntries, PaymentRhythms
-from accounting_analytics.reports.bridge_payments import entry_ids, payees_of_entries
+from accounting_analytics.core.schemas import LineEntries, PaymentRhythms
+from accounting_analytics.reports.bridge_payments import payees_of_entries
 from accounting_analytics.reports.category_ledgers import Categories
+from accounting_analytics.reports.dated_lines import DatedLines
 from accounting_analytics.reports.figures import KEY_SEPARATOR, figure_of_entries
-from accounting_analytics.reports.local_books import ledgers_of, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -51,7 +48,6 @@ _DAY = dt.timedelta(days=1)
 _MONTH_END = 31
 _FAR = 5
 _FORGOTTEN_AFTER = 366 * _DAY
-_NEEDED = ("id", "ledger_id", "journal_entry_id", "datetime", "signed_amount")
 _SHOWN = ["payee", "category", "rhythm", "usual_day", "last_amount", "next_date", "next_amount", "status"]
 _WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
 
@@ -344,7 +340,7 @@ def recurring_payments(
 
     A payment is what a journal entry moved on the ledgers that report cash flow; payments of a payee on one day are
     one, and transfers between own accounts are none. Amounts of a payee that have a rhythm each, as several
-    subscriptions, are told apart, and so are categories where all of them together have none. Weekly, fortnightly,
+    subscriptions, are separate, and so are categories where all of them together have none. Weekly, fortnightly,
     twice a month, monthly, every second month, quarterly and yearly rhythms are claimed of four payments or more, if
     the rhythm, from the days before each, would have met four of five of the latest 24 within a few days (2 of a week,
     4 of a month, 7 of a year).
@@ -379,35 +375,22 @@ def recurring_payments(
         recurring = aa.recurring_payments(lines, ledgers, "2026-06-30")
         recurring.frame.sort_values("next_date")
     """
-    lines, chart = lines_of(line_entries), ledgers_of(line_entries, ledgers)
-    require_type(lines, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
-    require_type(chart, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
-    require_columns(lines.columns, _NEEDED, "line_entries")
-    chart = Ledgers.checked(chart)
-    day_zone = zone_of_frame(lines, time_zone)
-    exact = exact_frame(lines, ["signed_amount"])
-    rows = exact.frame.reset_index(drop=True)
-    rows = rows.assign(local_date=local_midnights(rows["datetime"], day_zone.name))
-    last = parse_date(end_date, "end_date") if end_date is not None else rows["local_date"].max().date()
-    if why := missing_reasons(lines, Period(last, last, day_zone.name)):
-        raise IncompleteLoadError(f"what recurs until {last} is not known: {'; '.join(why)}")
-    rows = rows[rows["local_date"] <= pd.Timestamp(last)]
-    rows = rows.assign(_entry=entry_ids(rows))
-    cash = set(chart.loc[chart["report_cash_flow"], "id"])
-    names = Categories(chart, set())
+    lines = DatedLines.read(line_entries, ledgers, end_date, time_zone)
+    if lines.missing:
+        raise IncompleteLoadError(f"what recurs until {lines.last} is not known: {'; '.join(lines.missing)}")
+    names = Categories(lines.ledgers, set())
+    by_payee = _by_payee(lines.rows, lines.cash, names.transfers, lines.scale)
     payments = [
         found
-        for (payee, direction), occurrences in sorted(_by_payee(rows, cash, names.transfers, exact.scale).items())
-        for found in _rhythms(f"{payee}{KEY_SEPARATOR}{direction}", payee, occurrences, last)
+        for (payee, direction), occurrences in sorted(by_payee.items())
+        for found in _rhythms(f"{payee}{KEY_SEPARATOR}{direction}", payee, occurrences, lines.last)
     ]
     named = [one._replace(category=names.names.name(one.category)) for one in payments]
     ordered = sorted(named, key=lambda one: (one.next_units > 0, one.status == "stopped", one.due, one.key))
-    shown = rows[rows["ledger_id"].isin(cash)]
-    amounts = shown["signed_amount"] if exact.as_decimals else in_floats(shown["signed_amount"])
+    shown = lines.rows[lines.rows["ledger_id"].isin(lines.cash)]
+    amounts = shown["signed_amount"] if lines.as_decimals else in_floats(shown["signed_amount"])
     shown = shown.assign(signed_amount=amounts, figure_amount=amounts)
-    return RecurringPayments(
-        last, tuple(ordered), exact.scale, (*exact.notes, *day_zone.notes), shown, exact.as_decimals
-    )
+    return RecurringPayments(lines.last, tuple(ordered), lines.scale, lines.notes, shown, lines.as_decimals)
 
 
 def _by_payee(

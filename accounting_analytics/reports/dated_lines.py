@@ -1,0 +1,100 @@
+"""Line entries as exact rows with their local days and journal entries, until a last day."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import pandas as pd
+
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.column_conversion import exact_frame, local_midnights
+from accounting_analytics.core.errors import FrameError, InputError
+from accounting_analytics.core.exact_sums import repeated_message, require_columns
+from accounting_analytics.core.load_metadata import missing_reasons, zone_of_frame
+from accounting_analytics.core.periods import Period, parse_date
+from accounting_analytics.core.schemas import Ledgers
+from accounting_analytics.reports.bridge_payments import entry_ids
+from accounting_analytics.reports.local_books import ledgers_of, lines_of
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Collection
+
+    from accounting_analytics.core.periods import DateLike, ZoneLike
+
+_NEEDED = ("id", "ledger_id", "journal_entry_id", "datetime", "signed_amount")
+
+
+class DatedLines(NamedTuple):
+    """Line entries until a day, and the ledgers that they are of.
+
+    Attributes
+    ----------
+    given : DataFrame
+        The line entries as they were given, which state their load.
+    rows : DataFrame
+        Those until the last day: exact amounts, ``local_date``, and ``_entry``, the journal entry or the line itself.
+    ledgers : DataFrame
+        The checked chart of accounts.
+    last : date
+        The last day.
+    scale, as_decimals : int, bool
+        Fraction digits of the amounts, and whether they were given as decimals.
+    missing : tuple of str
+        Why lines until the last day are certainly missing; empty if nothing shows it.
+    notes : tuple of str
+        What was assumed or normalized.
+    """
+
+    given: pd.DataFrame
+    rows: pd.DataFrame
+    ledgers: pd.DataFrame
+    last: dt.date
+    scale: int
+    as_decimals: bool
+    missing: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def read(
+        cls,
+        line_entries: Any,  # noqa: ANN401 (any but a frame is refused)
+        ledgers: Any,  # noqa: ANN401 (any but a frame is refused)
+        end_date: DateLike | None,
+        time_zone: ZoneLike | None,
+    ) -> Self:
+        """Read a frame, or local books, until a day, by default that of the latest line."""
+        lines, chart = lines_of(line_entries), ledgers_of(line_entries, ledgers)
+        require_type(lines, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
+        require_type(chart, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+        require_lines(lines, _NEEDED)
+        if lines.empty and end_date is None:
+            raise InputError("there are no line entries, so their last day is not known; pass end_date")
+        day_zone, exact = zone_of_frame(lines, time_zone), exact_frame(lines, ["signed_amount"])
+        rows = exact.frame.reset_index(drop=True)
+        rows = rows.assign(local_date=local_midnights(rows["datetime"], day_zone.name), _entry=entry_ids(rows))
+        last = rows["local_date"].max().date() if end_date is None else parse_date(end_date, "end_date")
+        return cls(
+            lines,
+            rows[rows["local_date"] <= pd.Timestamp(last)],
+            Ledgers.checked(chart),
+            last,
+            exact.scale,
+            exact.as_decimals,
+            missing_reasons(lines, Period(last, last, day_zone.name)),
+            (*exact.notes, *day_zone.notes),
+        )
+
+    @property
+    def cash(self) -> set[str]:
+        """Ids of the ledgers that report cash flow."""
+        return set(self.ledgers.loc[self.ledgers["report_cash_flow"], "id"])
+
+
+def require_lines(line_entries: pd.DataFrame, needed: Collection[str]) -> None:
+    """Refuse line entries that lack a column, or that have a line twice, whose amount would be summed twice."""
+    require_columns(line_entries.columns, needed, "line_entries")
+    ids = line_entries["id"]
+    repeated = ids[ids.duplicated()].drop_duplicates()
+    if len(repeated):
+        raise FrameError(repeated_message(repeated.tolist()))
