@@ -180,3 +180,11 @@ def test_planted_rhythms_are_found(seeds):
     assert total.right >= PRECISION * total.claimed
     assert total.found >= RECALL * total.planted
     assert total.within >= WITHIN * total.expected > 0
+
+
+@pytest.mark.parametrize("seeds", [[1], pytest.param(range(2, 21), marks=pytest.mark.long)], ids=["one", "nineteen"])
+def test_bridges_claim_no_habit_that_is_not_there(seeds):
+    """None of the payees that were paid before is new, and none of those that go on is gone."""
+    found = [PLANTED.claims(seed) for seed in seeds]
+    assert sum(one.count for one in found) > 20
+    assert [wrong for one in found for wrong in one.wrong] == []

@@ -47,7 +47,7 @@ from accounting_analytics.cli.output import (
     print_table,
 )
 from accounting_analytics.cli.sections import DELIVER, READ, command, commands
-from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadError, InputError
+from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadError, InputError, InvalidRequestError
 from accounting_analytics.core.messages import printable, shorten
 
 if TYPE_CHECKING:
@@ -69,6 +69,13 @@ _REGISTER = {
     "amount": "amount",
 }
 _DOCTOR_WIDTH = 120
+_COMPARISONS: dict[str, Literal["prior", "prior_year"]] = {
+    "prior": "prior",
+    "prior-year": "prior_year",
+    "prior_year": "prior_year",
+}
+_HISTORY = 13
+"""Months before the periods of a bridge that are loaded too: four payments of a quarter are within them."""
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -303,7 +310,7 @@ def _print_register(
 def bridge(
     *,
     days: ZonedDays = ZonedDays(),
-    against: Literal["prior", "prior-year", "prior_year"] = "prior",
+    against: str = "prior",
     statement: Literal["cash-flow", "income"] = "cash-flow",
     largest: PositiveInt = 8,
     load: Load = Load(),
@@ -311,13 +318,14 @@ def bridge(
 ) -> None:
     """Explain why cash or net income changed, by payee.
 
-    The change from the period before, or from that of a year before, in steps that sum exactly to it. It is calculated
-    from line entries of both periods. Exit code 3 if lines are missing.
+    The change from another period, in steps that sum exactly to it. It is calculated from line entries of both periods
+    and of 13 months before them, which tell a new payee from one that is paid every quarter. Exit code 3 if lines are
+    missing.
 
     Parameters
     ----------
     against
-        The period to compare with.
+        The period to compare with: prior, prior-year, or another, such as 2026-Q1.
     statement
         What changed: cash or net income.
     largest
@@ -325,20 +333,26 @@ def bridge(
     """
     from textwrap import fill
 
-    from accounting_analytics.reports.statement_columns import days_needed
+    from accounting_analytics.core.periods import Period
+    from accounting_analytics.reports.statement_columns import compared_period, shifted
 
-    presentation = presentation_of(source)
-    compared: Literal["prior", "prior_year"] = "prior" if against == "prior" else "prior_year"
+    comparison = _COMPARISONS.get(against)
+    if comparison is None:
+        Period.parse(against)  # refused before anything is started
     with connect_source(source, days) as (client, period):
-        needed = days_needed(period, (period,), (compared,), presentation.fiscal_year_start_month)
-        books = load_statement_books(client, period, needed, load, kind=statement, with_balances=False)
+        other = compared_period(period, comparison) if comparison else Period.parse(against, time_zone=period.time_zone)
+        first, last = min(period.start_date, other.start_date), max(period.end_date, other.end_date)
+        both, asked = (Period(one, last, period.time_zone) for one in (first, period.start_date))
+        history = Period(shifted(both, _HISTORY).start_date, last, period.time_zone)
+        try:
+            books = load_statement_books(client, asked, history, load, kind=statement, with_balances=False)
+        except InvalidRequestError:  # some deployments refuse days before the start of the books
+            books = load_statement_books(client, asked, both, load, kind=statement, with_balances=False)
     make = aa.cash_flow_statement if statement == "cash-flow" else aa.income_statement
     made = make(
-        books.lines, books.ledgers, period.start_date, period.end_date,
-        columns=[period], compare=compared, time_zone=period.time_zone,
-    )  # fmt: skip
-    column = made.columns[0].key
-    explained = aa.bridge(made.column(f"{column} {compared}"), made.column(column), largest=largest)
+        books.lines, books.ledgers, both.start_date, both.end_date, columns=[other, period], time_zone=period.time_zone
+    )
+    explained = aa.bridge(*(made.column(one.key) for one in made.columns), largest=largest)
     if load.as_json:
         print(explained.to_json())
     else:

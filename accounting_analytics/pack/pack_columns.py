@@ -10,10 +10,10 @@ from accounting_analytics.core.periods import Period, day_label
 from accounting_analytics.reports.statement_columns import (
     ColumnKind,
     StatementColumn,
+    compared_period,
     days_label,
     shifted,
     split_period,
-    with_comparisons,
     year_name,
 )
 
@@ -53,17 +53,14 @@ class PackPeriods(NamedTuple):
     @classmethod
     def around(cls, this: Period, fiscal_year_start_month: int) -> Self:
         """Find the periods that a period is compared with; one longer than a year has none before it."""
-        of_this = split_period(this, [this], fiscal_year_start_month)
-        compared = with_comparisons(of_this, ("prior", "prior_year"), [this], days_label).shown
-        before, year_before = (column.periods[0][1] for column in compared[1:])
         end = this.end_date
         year = end.year if end.month >= fiscal_year_start_month else end.year - 1
         first = min(dt.date(year, fiscal_year_start_month, 1), this.start_date)
         to_date = Period(first, end, this.time_zone)
         return cls(
             this,
-            before,
-            year_before,
+            compared_period(this, "prior"),
+            compared_period(this, "prior_year"),
             to_date,
             shifted(to_date, _YEAR),
             tuple(_last_months(this)),

@@ -185,7 +185,8 @@ def make_bridge(statement: Statement, periods: PackPeriods) -> Bridge | None:
         return None
 
 
-_BEFORE, _AFTER, _CHANGE, _NET, _UNCHANGED = "before", "after", "change", "net_cash_flow", "unchanged"
+_BEFORE, _AFTER, _CHANGE, _LAST = "before", "after", "change", "last"
+_NET, _UNCHANGED = "net_cash_flow", "unchanged"
 
 
 def bridge_key(key: str) -> str:
@@ -193,7 +194,7 @@ def bridge_key(key: str) -> str:
     if key in {_BEFORE, _AFTER, _CHANGE}:
         return f"{_NET}{KEY_SEPARATOR}{key}"
     row, _, side = key.rpartition(KEY_SEPARATOR)
-    return key if side in {_BEFORE, _AFTER} and KEY_SEPARATOR in row else f"{key}{KEY_SEPARATOR}{_CHANGE}"
+    return key if side in {_BEFORE, _AFTER, _LAST} and KEY_SEPARATOR in row else f"{key}{KEY_SEPARATOR}{_CHANGE}"
 
 
 def cash_bridge(found: Bridge, cash: CashLines, periods: PackPeriods) -> PackTable:
@@ -234,7 +235,9 @@ def cash_bridge(found: Bridge, cash: CashLines, periods: PackPeriods) -> PackTab
         amount_head("Change", is_comparison=True),
         text_head("Why"),
     ]
-    return make_table(BRIDGE, "Cash bridge", heads, rows, found.notes)
+    made = make_table(BRIDGE, "Cash bridge", heads, rows, found.notes)
+    last = {one.last.key: one.last for _, one in of_steps if one.last}
+    return made._replace(figures={**made.figures, **last})
 
 
 def cash_accounts(cash: CashLines, period: Period) -> PackTable:

@@ -69,7 +69,8 @@ class SentenceWriter:
     def sentences(self) -> list[Sentence]:
         """Cash, the largest reasons, net income, and what has no category, or else the lowest cash."""
         bridge = self._facts.bridge
-        reasons = [] if bridge is None else bridge.sentences(self._write_step)[1 : 1 + _STEPS]
+        first = self._facts.periods.first_day
+        reasons = [] if bridge is None else bridge.sentences(self._write_step, since=first)[1 : 1 + _STEPS]
         found = [self._cash(), *reasons, self._income(), self._uncategorized() or self._lowest()]
         return [self._split(one) for one in found if one]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,11 +17,15 @@ from accounting_analytics.core.messages import count_of, quote
 from accounting_analytics.core.money import pandas_dtype
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.reports.bridge_payments import (
+    NO_PAYEE,
     SMALLER_CHANGES,
+    TRANSFERRED,
     BridgeStep,
     Cause,
+    History,
     PaidLines,
     PeriodEdge,
+    categories_of_steps,
     find_cause,
     payees_of_entries,
 )
@@ -35,25 +38,28 @@ from accounting_analytics.reports.bridge_sentences import (
     write_amount,
 )
 from accounting_analytics.reports.figure_table import figure_table_html
-from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, checked_entries, find_row
+from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, checked_entries, figure_of_entries, find_row
 from accounting_analytics.reports.rows_of_figures import entries_behind, table_of_figures
 from accounting_analytics.reports.selections import Selection, Span
 from accounting_analytics.reports.statement import ChosenColumn
+from accounting_analytics.reports.statement_figures import TRANSFERS
 from accounting_analytics.reports.statement_sums import LineSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    import datetime as dt
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from accounting_analytics.core.periods import Period
+    from accounting_analytics.reports.bridge_payments import StepKey, StepKind
     from accounting_analytics.reports.bridge_sentences import AmountWriter
     from accounting_analytics.reports.figure_table import FigureTable
     from accounting_analytics.reports.statement_columns import StatementColumn
     from accounting_analytics.reports.statement_figures import StatementFigures
     from accounting_analytics.reports.statement_rows import Row
 
-BEFORE, AFTER, CHANGE = "before", "after", "change"
+BEFORE, AFTER, CHANGE, LAST = "before", "after", "change", "last"
 _OTHERS = "smaller_changes"
 _MAX_SENTENCES = 5
 _TOTALS = ("net_cash_flow", "net_income")
@@ -74,8 +80,8 @@ class Bridge(Result):
 
     Amounts are positive where they increase the total: cash that comes in, or net income. ``bridge["before"]``,
     ``bridge["after"]``, ``bridge["change"]`` and ``bridge[step.key]`` are figures with their line entries; the sides of
-    a step are ``bridge[f"{step.key}|before"]`` and ``|after``, and ``bridge["smaller_changes|5"]`` is all but the five
-    largest steps.
+    a step are ``bridge[f"{step.key}|before"]`` and ``|after``, ``|last`` is the payment before those of a payee that
+    had none in the other period, and ``bridge["smaller_changes|5"]`` is all but the five largest steps.
 
     Parameters
     ----------
@@ -107,6 +113,7 @@ class Bridge(Result):
     _units: tuple[int, int]
     _all: tuple[BridgeStep, ...]
     _lines: BridgedLines
+    _last: Mapping[str, pd.DataFrame]
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -117,6 +124,7 @@ class Bridge(Result):
             "category": [one.category for one in self.steps],
             "payee": [one.payee or None for one in self.steps],
             "cause": [one.cause.name for one in self.steps],
+            "rhythm": [one.cause.rhythm or None for one in self.steps],
             "amount": self._amounts([one.change for one in figures]),
             "before": self._amounts([one.before for one in figures]),
             "after": self._amounts([one.after for one in figures]),
@@ -125,7 +133,7 @@ class Bridge(Result):
             "days": [", ".join(f"{day.date}" for day in one.cause.payments) or None for one in self.steps],
             "key": [one.key for one in self.steps],
         }
-        texts = ("label", "category", "payee", "cause", "days", "key")
+        texts = ("label", "category", "payee", "cause", "rhythm", "days", "key")
         frame = pd.DataFrame(columns).astype(dict.fromkeys(texts, "str"))
         frame.attrs |= {"scale": self.scale, "notes": self.notes}
         return frame
@@ -138,6 +146,8 @@ class Bridge(Result):
         if side in {BEFORE, AFTER} and (row in self._ranks or row.startswith(f"{_OTHERS}{KEY_SEPARATOR}")):
             figures = self.sides(row)
             return figures.before if side == BEFORE else figures.after
+        if side == LAST and row in self._last:
+            return self._last_figure(row)
         names = {BEFORE: self.before, AFTER: self.after, CHANGE: "Change", **{one.key: one.label for one in self._all}}
         known = ", ".join(quote(one) for one in (BEFORE, AFTER, CHANGE))
         found = find_row(LedgerNames(names, Hierarchy({})), key, f"give {known}, or the key or label of a step")
@@ -155,21 +165,26 @@ class Bridge(Result):
         label = count_of(len(steps), "smaller change") if others == _OTHERS else steps[0].label
         units = sum(one.before_units for one in steps), sum(one.after_units for one in steps)
         keys = f"{key}{KEY_SEPARATOR}{BEFORE}", f"{key}{KEY_SEPARATOR}{AFTER}", key
-        return self._figures(keys, label, ranks, *units)
+        figures = self._figures(keys, label, ranks, *units)
+        return figures._replace(last=self._last_figure(key)) if key in self._last else figures
 
     def summary(self) -> str:
         """One line: the total on both sides, and its change."""
         return total_sentence(self._words(), self.sides(CHANGE))
 
-    def sentences(self, write: AmountWriter = write_amount) -> list[str]:
+    def sentences(self, write: AmountWriter = write_amount, *, since: dt.date | None = None) -> list[str]:
         """Sentences about the total, the largest steps, and all others together: seven at most.
 
-        `write` is called with each figure whose amount they name; by default it writes the amount.
+        `write` is called with each figure whose amount they name; by default it writes the amount. Amounts of payments
+        before `since` are left out.
         """
         words, listed = self._words(write), [one for one in self.steps if one.cause.name != SMALLER_CHANGES]
         shown = listed if len(self._all) <= _MAX_SENTENCES + 1 else listed[:_MAX_SENTENCES]
         texts = [total_sentence(words, self.sides(CHANGE))]
-        texts += [step_sentence(one, words, self.sides(one.key)) for one in shown]
+        for one in shown:
+            figures, last = self.sides(one.key), one.cause.last
+            is_left_out = since is not None and last is not None and last.date < since
+            texts.append(step_sentence(one, words, figures._replace(last=None) if is_left_out else figures))
         if rest := len(self._all) - len(shown):
             texts.append(others_sentence(rest, words, self[f"{_OTHERS}{KEY_SEPARATOR}{len(shown)}"]))
         return texts
@@ -254,6 +269,13 @@ class Bridge(Result):
             entries["figure_amount"] = signed if self._as_decimals else in_floats(signed)
         return checked_entries(entries, units, self.scale)
 
+    def _last_figure(self, key: str) -> Figure:
+        """Figure of the payment before those of a period."""
+        label = f"{self._all[self._ranks[key]].label}, the payment before"
+        return figure_of_entries(
+            f"{key}{KEY_SEPARATOR}{LAST}", label, self._last[key], scale=self.scale, as_decimals=self._as_decimals
+        )
+
     @property
     def _as_decimals(self) -> bool:
         return is_decimal(self._lines.frame["figure_amount"].dtype)
@@ -281,14 +303,20 @@ def bridge(
        edge, and a payment of the same amount is within `edge_days` of the other end of that period, which is its place
        in the other one (rent on 1 and 28 February, and none in March). A payee that has no payment in the earlier
        period must also have been paid before it, in the lines that the statement was made from.
-    2. ``new payee``: no payment before. ``gone``: no payment after.
-    3. ``more payments`` or ``fewer payments``. The additional ones are named if all others are on the same days of
+    2. In the later period only: ``new payee`` or ``new customer`` (no payment in any loaded line before it), ``new
+       category`` (the payee was paid before, in others), else ``paid before``, with the rhythm where there is one.
+    3. In the earlier period only: ``gone`` (the rhythm of the payee has two payments or more until the end of the later
+       period, and none came since), ``missed`` (it has one), ``not due`` (it has none), else ``no payment``.
+    4. ``more payments`` or ``fewer payments``. The additional ones are named if all others are on the same days of
        both periods, counted from the first, up to three days apart, and the gaps between them are as regular.
-    4. ``larger payments`` or ``smaller payments``; ``other amounts`` where money moved in opposite directions. If a
+    5. ``larger payments`` or ``smaller payments``; ``other amounts`` where money moved in opposite directions. If a
        single payment has another amount, it is named.
 
-    A payment is what a journal entry moved in the category. The payee is the merchant of the transaction's description,
-    else of the journal entry's; entries without either are one step of their category, ``other``.
+    A payment is what a journal entry moved in the category; categories of a payee that are in one journal entry, as
+    wages and their taxes, are one step. The payee is the merchant of the transaction's description, else of the journal
+    entry's; entries without either are one step of their category, ``other``, and so are ``transfers`` between own
+    accounts. Rhythms are those of :func:`~accounting_analytics.recurring_payments`, and rest on all loaded lines: load
+    a year or more before the two periods.
 
     Parameters
     ----------
@@ -323,9 +351,13 @@ def bridge(
             )
     total = _checked(before, after)
     columns = before.column, after.column
-    sides = [total.lines(one) for one in columns]
-    steps = total.steps(sides, columns, edge_days)
-    ranks = {(one.ledger_id, one.payee): rank for rank, one in enumerate(steps)}
+    edge = PeriodEdge.between(_period(before.column), _period(after.column), edge_days)
+    read = [total.lines(one) for one in columns]
+    categories = categories_of_steps(read)
+    sides = [one.joined(categories) for one in read]
+    history = cache(lambda: total.history(columns, categories))
+    steps = total.steps(sides, categories, edge, history)
+    ranks = {(one.ledger_ids[0], one.payee): rank for rank, one in enumerate(steps)}
     lines = BridgedLines(
         pd.concat([side.frame for side in sides], ignore_index=True),
         np.repeat([False, True], [len(side.frame) for side in sides]),
@@ -334,7 +366,7 @@ def bridge(
     lines.frame.attrs = dict(sides[1].frame.attrs)
     rest = len(steps) - largest
     others_key, others_label = f"{_OTHERS}{KEY_SEPARATOR}{largest}", count_of(rest, "smaller change")
-    others = BridgeStep(others_key, "", others_label, "", Cause(SMALLER_CHANGES), (), ())
+    others = BridgeStep(others_key, (), others_label, "", Cause(SMALLER_CHANGES), (), ())
     return Bridge(
         title=total.row.label,
         before=before.column.label,
@@ -348,6 +380,11 @@ def bridge(
         _units=(sum(sides[0].units), sum(sides[1].units)),
         _all=tuple(steps),
         _lines=lines,
+        _last={
+            one.key: history().lines.of_payment((one.ledger_ids[0], one.payee), one.cause.last)
+            for one in steps
+            if one.cause.last and one.cause.rhythm
+        },
     )
 
 
@@ -400,8 +437,16 @@ class _BridgedTotal(NamedTuple):
 
     def lines(self, column: StatementColumn) -> PaidLines:
         """Lines that sum to the figure of a column."""
-        chosen, figure = self._selection(column), self.figures.figure(self.row.key, column.key)
-        return self._paid_lines(chosen.span, self.source.entries([chosen], int(figure.units or 0)))
+        return self._paid_lines([self._selection(column)])
+
+    def history(self, columns: Sequence[StatementColumn], categories: Mapping[StepKey, Sequence[str]]) -> History:
+        """Payments of all loaded days, or of both columns where lines of other days are missing."""
+        loaded, chosen = self.source.loaded, [self._selection(one) for one in columns]
+        every = Span(loaded.start_date, loaded.end_date, self.is_cash)
+        if not self.source.missing(every):
+            chosen = [Selection(-1, every, tuple(dict.fromkeys(one for part in chosen for one in part.ledger_ids)))]
+        first = min(part.span.first or loaded.start_date for part in chosen)
+        return History.of_lines(first, self._paid_lines(chosen).joined(categories))
 
     def _selection(self, column: StatementColumn) -> Selection:
         """Select all lines of the total in a column; credits increase it."""
@@ -409,51 +454,67 @@ class _BridgedTotal(NamedTuple):
         parts = self.figures.figure(self.row.key, column.key).selections
         return Selection(-1, span, tuple(dict.fromkeys(one for part in parts for one in part.ledger_ids)))
 
-    def _paid_lines(self, span: Span, entries: pd.DataFrame) -> PaidLines:
-        payees = payees_of_entries(self.source.lines(span), self.source.cash)
-        return PaidLines.of_entries(entries, payees, self.source.scale)
+    def _paid_lines(self, chosen: Sequence[Selection]) -> PaidLines:
+        payees: dict[str, str] = {}
+        for part in chosen:
+            payees |= payees_of_entries(self.source.lines(part.span), self.source.cash)
+        return PaidLines.of_entries(self.figures.entries(chosen), payees, self.transfers, self.source.scale)
 
-    def _paid_before(self, column: StatementColumn, day: dt.date) -> set[tuple[str, str]]:
-        """Categories and payees of the lines before a day, as far as they are loaded."""
-        first = self.source.loaded.start_date
-        if first >= day:
-            return set()
-        earlier = self._selection(column)._replace(span=Span(first, day - dt.timedelta(days=1), self.is_cash))
-        return set(self._paid_lines(earlier.span, self.figures.entries([earlier])).keys)
+    @property
+    def transfers(self) -> set[str]:
+        """Ledgers of transfers between own accounts."""
+        return {
+            one for row in self.figures.layout.by_key.values() if row.section == TRANSFERS for one in row.ledger_ids
+        }
 
-    def steps(self, sides: Sequence[PaidLines], columns: Sequence[StatementColumn], edge_days: int) -> list[BridgeStep]:
+    def steps(
+        self,
+        sides: Sequence[PaidLines],
+        categories: Mapping[StepKey, tuple[str, ...]],
+        edge: PeriodEdge,
+        history: Callable[[], History],
+    ) -> list[BridgeStep]:
         """Make the steps of the categories and payees that changed, the largest first."""
-        edge = PeriodEdge.between(_period(columns[0]), _period(columns[1]), edge_days)
         before, after = (side.payments() for side in sides)
-        of_entries = [side.entry_units() for side in sides]
-        rows = self.figures.layout.by_key.values()
-        expenses = {one for row in rows if not row.terms and row.factor > 0 for one in row.ledger_ids}
 
-        @cache
-        def paid_before() -> set[tuple[str, str]]:
-            return self._paid_before(columns[0], min(edge.before.start_date, edge.after.start_date))
-
-        def step(pair: tuple[str, str]) -> BridgeStep:
-            ledger_id, payee = pair
-            old, new = tuple(before.get(pair, ())), tuple(after.get(pair, ()))
+        def step(key: StepKey) -> BridgeStep:
+            ledger_ids, payee = categories[key], key[1]
+            old, new = tuple(before.get(key, ())), tuple(after.get(key, ()))
+            if payee:
+                cause = find_cause(key, old, new, edge, history)
+            else:
+                cause = Cause(TRANSFERRED if key[0] in self.transfers else NO_PAYEE)
+            names = [_category_name(self.figures.ledgers, one) for one in ledger_ids]
             return BridgeStep(
-                f"{ledger_id}{KEY_SEPARATOR}{payee}",
-                ledger_id,
-                _category_name(self.figures.ledgers, ledger_id),
+                f"{key[0]}{KEY_SEPARATOR}{payee}",
+                ledger_ids,
+                _joined_names(names),
                 payee,
-                find_cause(old, new, edge, has_payee=bool(payee), was_paid_earlier=lambda: pair in paid_before()),
+                cause,
                 old,
                 new,
-                is_expense=None if self.is_cash else ledger_id in expenses,
-                is_deduction=any(
-                    one.units * units[one.entry_id] < 0
-                    for payments, units in zip((old, new), of_entries, strict=True)
-                    for one in payments
-                ),
+                self._kind(ledger_ids),
             )
 
-        steps = (step(pair) for pair in {**before, **after})
+        steps = (step(key) for key in {**before, **after})
         return sorted((one for one in steps if one.units), key=lambda one: (-abs(one.units), one.key))
+
+    def _kind(self, ledger_ids: Sequence[str]) -> StepKind:
+        """Say what a step changes."""
+        if self.is_cash:
+            return "cash"
+        rows = self.figures.layout.by_key.values()
+        expenses = {one for row in rows if not row.terms and row.factor > 0 for one in row.ledger_ids}
+        of_expenses = {one in expenses for one in ledger_ids}
+        return "net income" if len(of_expenses) > 1 else "expense" if of_expenses == {True} else "revenue"
+
+
+def _joined_names(names: Sequence[str]) -> str:
+    """Names of a step's categories: two of them, or the first and how many others there are."""
+    first, *others = names
+    if len(others) > 1:
+        return f"{first} and {len(others):,} other categories"
+    return " and ".join(names)
 
 
 def _category_name(names: LedgerNames, ledger_id: str) -> str:

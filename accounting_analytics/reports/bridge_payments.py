@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from accounting_analytics.core.column_conversion import exact_amounts
 from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.reports.merchants import merchants
+from accounting_analytics.reports.rhythms import find_rhythm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     import pandas as pd
 
     from accounting_analytics.core.periods import Period
+
+    StepKey = tuple[str, str]
+    StepKind = Literal["cash", "expense", "revenue", "net income"]
 
 
 class PaidLines(NamedTuple):
@@ -24,34 +28,63 @@ class PaidLines(NamedTuple):
 
     frame: pd.DataFrame
     units: list[int]
-    keys: list[tuple[str, str]]
+    keys: list[StepKey]
 
     @classmethod
-    def of_entries(cls, entries: pd.DataFrame, payees: dict[str, str], scale: int) -> Self:
-        """Read lines with their ``figure_amount``; `payees` are those of journal entries."""
+    def of_entries(
+        cls, entries: pd.DataFrame, payees: Mapping[str, str], transfers: Collection[str], scale: int
+    ) -> Self:
+        """Read lines with their ``figure_amount``; `payees` are those of journal entries, and `transfers` have none."""
         exact = exact_amounts(entries["figure_amount"], scale, entries["id"]).column
-        of_lines = [payees.get(one, "") for one in entry_ids(entries)]
-        keys = list(zip(entries["ledger_id"], of_lines, strict=True))
+        of_lines = zip(entry_ids(entries), entries["ledger_id"], strict=True)
+        keys = [(one, "" if one in transfers else payees.get(entry, "")) for entry, one in of_lines]
         return cls(entries, [to_minor_units(one, scale) for one in exact], keys)
 
-    def payments(self) -> dict[tuple[str, str], list[Payment]]:
+    def joined(self, categories: Mapping[StepKey, Sequence[str]]) -> PaidLines:
+        """Lines whose category is the first of those that are one step."""
+        keys = [
+            (categories[ledger_id, payee][0], payee) if (ledger_id, payee) in categories else (ledger_id, payee)
+            for ledger_id, payee in self.keys
+        ]
+        return self._replace(keys=keys)
+
+    def payments(self) -> dict[StepKey, list[Payment]]:
         """Payments by category and payee in order of their days: the lines of a journal entry together."""
-        found: dict[tuple[tuple[str, str], str], Payment] = {}
+        found: dict[tuple[StepKey, str], Payment] = {}
         days = self.frame["local_date"].dt.date
         for key, entry_id, day, units in zip(self.keys, entry_ids(self.frame), days, self.units, strict=True):
             payment = found.get((key, entry_id), Payment(entry_id, day, 0))
             found[key, entry_id] = Payment(entry_id, min(payment.date, day), payment.units + units)
-        payments: dict[tuple[str, str], list[Payment]] = {}
+        payments: dict[StepKey, list[Payment]] = {}
         for (key, _), one in sorted(found.items(), key=lambda item: (item[1].date, item[1].units, item[1].entry_id)):
             payments.setdefault(key, []).append(one)
         return payments
 
-    def entry_units(self) -> dict[str, int]:
-        """Sum of the lines of each journal entry."""
-        sums: dict[str, int] = {}
-        for entry_id, units in zip(entry_ids(self.frame), self.units, strict=True):
-            sums[entry_id] = sums.get(entry_id, 0) + units
-        return sums
+    def of_payment(self, key: StepKey, payment: Payment) -> pd.DataFrame:
+        """Lines of one payment."""
+        entries = entry_ids(self.frame)
+        return self.frame[[of == (key, payment.entry_id) for of in zip(self.keys, entries, strict=True)]]
+
+
+def categories_of_steps(sides: Iterable[PaidLines]) -> dict[StepKey, tuple[str, ...]]:
+    """Categories that are one step, the largest first: those of a payee with lines in the same journal entry."""
+    sizes: Counter[StepKey] = Counter()
+    of_entry: defaultdict[str, dict[StepKey, None]] = defaultdict(dict)
+    for side in sides:
+        for key, entry_id, units in zip(side.keys, entry_ids(side.frame), side.units, strict=True):
+            sizes[key] += abs(units)
+            if key[1]:
+                of_entry[entry_id][key] = None
+    joined = {key: {key} for key in sizes}
+    for first, *others in of_entry.values():
+        for other in others:
+            if joined[other] is not joined[first]:
+                joined[first] |= joined[other]
+                joined |= dict.fromkeys(joined[other], joined[first])
+    return {
+        key: tuple(ledger_id for ledger_id, _ in sorted(of, key=lambda one: (-sizes[one], one)))
+        for key, of in joined.items()
+    }
 
 
 def entry_ids(lines: pd.DataFrame) -> list[str]:
@@ -78,7 +111,9 @@ def payees_of_entries(lines: pd.DataFrame, cash: Collection[str]) -> dict[str, s
     return dict(zip(texts, merchants(texts.values()), strict=True))
 
 
-NEW, GONE, EARLIER, LATER = "new payee", "gone", "earlier", "later"
+NEW, NEW_CUSTOMER, NEW_CATEGORY, AGAIN = "new payee", "new customer", "new category", "paid before"
+GONE, MISSED, NOT_DUE, NO_PAYMENT = "gone", "missed", "not due", "no payment"
+EARLIER, LATER = "earlier", "later"
 MORE, FEWER, LARGER, SMALLER, OTHER_AMOUNTS = (
     "more payments",
     "fewer payments",
@@ -86,7 +121,7 @@ MORE, FEWER, LARGER, SMALLER, OTHER_AMOUNTS = (
     "smaller payments",
     "other amounts",
 )
-NO_PAYEE = "other"
+NO_PAYEE, TRANSFERRED = "other", "transfers"
 SMALLER_CHANGES = "smaller changes"
 _SAME_DAYS = 3
 """Days by which payments of a cadence may differ: weekends and short months."""
@@ -106,10 +141,57 @@ class Payment(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """Why the payments differ, and the payments that differ, as far as they are certain."""
+    """Why the payments differ, and the payments that differ, as far as they are certain.
+
+    Attributes
+    ----------
+    name : str
+        The cause.
+    payments : tuple of Payment
+        The payments that it is about.
+    rhythm : str
+        How often there is a payment, where that is known.
+    last : Payment, optional
+        Of a payee that was paid before, the last payment before those of the period.
+    day : date, optional
+        Of a new payee the first loaded day, else the day of the next payment: expected, or after the later period.
+    """
 
     name: str
     payments: tuple[Payment, ...] = ()
+    rhythm: str = ""
+    last: Payment | None = None
+    day: dt.date | None = None
+
+
+class History(NamedTuple):
+    """What is loaded of all payees.
+
+    Attributes
+    ----------
+    since : date
+        The first loaded day.
+    lines : PaidLines
+        The lines of all loaded days.
+    payments : mapping
+        Their payments by step, oldest first.
+    first_days : mapping
+        First day of each payee, in any category.
+    """
+
+    since: dt.date
+    lines: PaidLines
+    payments: Mapping[StepKey, Sequence[Payment]]
+    first_days: Mapping[str, dt.date]
+
+    @classmethod
+    def of_lines(cls, since: dt.date, lines: PaidLines) -> Self:
+        """Find the payments and the first day of each payee."""
+        payments = lines.payments()
+        first_days: dict[str, dt.date] = {}
+        for (_, payee), (first, *_) in payments.items():
+            first_days[payee] = min(first_days.get(payee, first.date), first.date)
+        return cls(since, lines, payments, first_days)
 
 
 class PeriodEdge(NamedTuple):
@@ -134,27 +216,76 @@ class PeriodEdge(NamedTuple):
         follows = earlier.end_date + _DAY == later.start_date
         return cls(before, after, min(days, before.days // 4, after.days // 4) if follows else 0)
 
+    @property
+    def later(self) -> Period:
+        """The later one of the periods."""
+        return max(self.before, self.after, key=lambda one: one.start_date)
+
+    @property
+    def first_day(self) -> dt.date:
+        """First day of the earlier one."""
+        return min(self.before.start_date, self.after.start_date)
+
 
 def find_cause(
+    key: StepKey,
     before: Sequence[Payment],
     after: Sequence[Payment],
     edge: PeriodEdge,
-    *,
-    has_payee: bool,
-    was_paid_earlier: Callable[[], bool],
+    find_history: Callable[[], History],
 ) -> Cause:
-    """Decide the first cause that fits; `was_paid_earlier` tells whether there are payments before both periods."""
-    if not has_payee:
-        return Cause(NO_PAYEE)
+    """Decide the first cause that fits the payments of a payee."""
+
+    def was_paid_earlier() -> bool:
+        return any(one.date < edge.first_day for one in find_history().payments.get(key, ()))
+
     if moved := _moved_payment(before, after, edge, was_paid_earlier):
         return moved
     if not before or not after:
-        return Cause(GONE, tuple(before)) if before else Cause(NEW, tuple(after))
+        is_later = (edge.before if before else edge.after) is edge.later
+        decide = _only_later if is_later else _only_earlier
+        return decide(key, tuple(before or after), edge.later, find_history())
     if len(after) == len(before):
         return _other_amounts(before, after)
+    found = find_rhythm(_days_like(after, find_history().payments.get(key, ())))
+    rhythm = found.name if found else ""
     if len(after) > len(before):
-        return Cause(MORE, _additional(after, before, edge.after, edge.before))
-    return Cause(FEWER, _additional(before, after, edge.before, edge.after))
+        return Cause(MORE, _additional(after, before, edge.after, edge.before), rhythm)
+    return Cause(FEWER, _additional(before, after, edge.before, edge.after), rhythm)
+
+
+def _is_received(payments: Sequence[Payment]) -> bool:
+    return sum(one.units for one in payments) > 0
+
+
+def _days_like(payments: Sequence[Payment], past: Iterable[Payment]) -> list[dt.date]:
+    """Days of past payments in the direction of some payments, each once."""
+    is_received = _is_received(payments)
+    return sorted({one.date for one in past if (one.units > 0) == is_received})
+
+
+def _only_later(key: StepKey, payments: tuple[Payment, ...], later: Period, history: History) -> Cause:
+    """Payments in the later period only: a new payee, one that is new in the category, or one that was paid before."""
+    of_step = history.payments.get(key, payments)
+    past = [one for one in of_step if one.date < later.start_date]
+    if not past:
+        if history.first_days.get(key[1], later.start_date) < later.start_date:
+            return Cause(NEW_CATEGORY, payments, day=history.since)
+        return Cause(NEW_CUSTOMER if _is_received(payments) else NEW, payments, day=history.since)
+    found = find_rhythm(_days_like(payments, (one for one in of_step if one.date <= later.end_date)))
+    return Cause(AGAIN, payments, found.name if found else "", past[-1])
+
+
+def _only_earlier(key: StepKey, payments: tuple[Payment, ...], later: Period, history: History) -> Cause:
+    """Payments in the earlier period only: missed if their rhythm has one in the later, and gone if it has two."""
+    of_step = history.payments.get(key, payments)
+    following = next((one.date for one in of_step if one.date > later.end_date), None)
+    found = find_rhythm(_days_like(payments, (one for one in of_step if one.date < later.start_date)))
+    if found and found.overdue_after > later.end_date:
+        return Cause(NOT_DUE, payments, found.name, day=found.due)
+    if found and not following:
+        return Cause(GONE if found.following <= later.end_date else MISSED, payments, found.name, day=found.due)
+    return Cause(NO_PAYMENT, payments, day=following)
 
 
 def _other_amounts(before: Sequence[Payment], after: Sequence[Payment]) -> Cause:
@@ -258,35 +389,34 @@ def _unmatched(
 
 
 class BridgeStep(NamedTuple):
-    """The change of a payee in a category.
+    """The change of a payee in a category, or in those that its journal entries have together.
 
     Attributes
     ----------
     key : str
         Ledger id and payee, separated by ``|``: finds the figure in the bridge.
-    ledger_id, category : str
-        The category.
+    ledger_ids : tuple of str
+        The categories, the largest first.
+    category : str
+        Their names, or how many they are.
     payee : str
-        The payee, in upper case; empty for entries without text.
+        The payee, in upper case; empty for entries without text, and for transfers between own accounts.
     cause : Cause
         Why it changed, and the payments that it is about.
     before, after : tuple of Payment
         The payments of each side.
-    is_expense : bool or None
-        Whether the category is an expense or a revenue, of a step between two income statements.
-    is_deduction : bool
-        Whether a payment reduces what its journal entry pays or receives as a whole, as taxes withheld from wages do.
+    kind : str
+        What changed: cash, or in an income statement an expense, a revenue, or both, which is net income.
     """
 
     key: str
-    ledger_id: str
+    ledger_ids: tuple[str, ...]
     category: str
     payee: str
     cause: Cause
     before: tuple[Payment, ...]
     after: tuple[Payment, ...]
-    is_expense: bool | None = None
-    is_deduction: bool = False
+    kind: StepKind = "cash"
 
     @property
     def before_units(self) -> int:
@@ -306,6 +436,6 @@ class BridgeStep(NamedTuple):
     @property
     def label(self) -> str:
         """Category and payee; of all smaller changes together, how many there are."""
-        if not self.ledger_id:
+        if not self.ledger_ids or self.cause.name == TRANSFERRED:
             return self.category
         return f"{self.category}: {self.payee or 'without text'}"

@@ -9,15 +9,22 @@ from accounting_analytics.core.messages import count_of, plural
 from accounting_analytics.core.money import format_amount
 from accounting_analytics.core.periods import day_label
 from accounting_analytics.reports.bridge_payments import (
+    AGAIN,
     EARLIER,
     FEWER,
     GONE,
     LARGER,
     LATER,
+    MISSED,
     MORE,
     NEW,
+    NEW_CATEGORY,
+    NEW_CUSTOMER,
     NO_PAYEE,
+    NO_PAYMENT,
+    NOT_DUE,
     SMALLER,
+    TRANSFERRED,
 )
 
 if TYPE_CHECKING:
@@ -33,8 +40,9 @@ _LISTED_DAYS = 3
 
 def write_amount(figure: Figure, *, is_size: bool) -> str:
     """Text of the amount of a figure, or of its size where words around it say its sign."""
-    exact = figure.exact() or Decimal(0)
-    return format_amount(exact.copy_abs() if is_size else exact)
+    exact = figure.exact()
+    amount = Decimal(0) if exact is None else exact
+    return format_amount(amount.copy_abs() if is_size else amount)
 
 
 class BridgeWords(NamedTuple):
@@ -59,11 +67,12 @@ class BridgeWords(NamedTuple):
 
 
 class StepFigures(NamedTuple):
-    """Figures of a step: its two sides, and its change."""
+    """Figures of a step: its two sides, its change, and the last payment before those of the period."""
 
     before: Figure
     after: Figure
     change: Figure
+    last: Figure | None = None
 
 
 def total_sentence(words: BridgeWords, figures: StepFigures) -> str:
@@ -91,12 +100,8 @@ def others_sentence(count: int, words: BridgeWords, change: Figure) -> str:
 def _clause(step: BridgeStep, words: BridgeWords, figures: StepFigures) -> str:
     """Why, without its end."""
     cause, before, after = step.cause, words.before, words.after
-    noun = "payment" if step.is_expense is None else "entry"
+    noun = "payment" if step.kind == "cash" else "entry"
     old, new = len(step.before), len(step.after)
-    if cause.name == NEW:
-        return f"{NEW} (none {before}), {count_of(new, noun)} {_days(step.after)}"
-    if cause.name == GONE:
-        return f"{GONE}: none {after} after {count_of(old, noun)} {_days(step.before)}"
     if cause.name in {EARLIER, LATER}:
         there = [
             f"{count_of(count, noun) if count else 'none'} {side}" for count, side in ((old, before), (new, after))
@@ -104,12 +109,42 @@ def _clause(step: BridgeStep, words: BridgeWords, figures: StepFigures) -> str:
         return f"made {cause.name}, {_days(cause.payments)}, so that there are {' and '.join(there)}"
     if cause.name in {MORE, FEWER}:
         unmatched = "additional" if cause.name == MORE else "no counterpart to that"
-        return f"{count_of(new, noun)} instead of {old:,}" + (
-            f", {unmatched} {_days(cause.payments)}" if cause.payments else ""
-        )
+        parts = [f"{count_of(new, noun)} instead of {old:,}"]
+        parts += [_rhythm(step)] if cause.rhythm else []
+        parts += [f"{unmatched} {_days(cause.payments)}"] if cause.payments else []
+        return ", ".join(parts)
     if cause.name == NO_PAYEE:
         return f"{count_of(new, noun)} without text instead of {old:,}"
-    return _amounts_clause(step, words, figures, noun)
+    if cause.name == TRANSFERRED:
+        sums = f"{words.amount(figures.after)} instead of {words.amount(figures.before)}"
+        return f"transfers between own accounts whose two sides do not cancel, {sums}"
+    if old and new:
+        return _amounts_clause(step, words, figures, noun)
+    return _one_sided_clause(step, words, figures, count_of(old or new, noun))
+
+
+def _one_sided_clause(step: BridgeStep, words: BridgeWords, figures: StepFigures, count: str) -> str:
+    """Why one of the periods has no payments."""
+    cause, other, rhythm = step.cause, words.after if step.before else words.before, _rhythm(step)
+    paid = f"{count} {_days(step.before or step.after)}"
+    day, last = (day_label(one) if one else "" for one in (cause.day, cause.last and cause.last.date))
+    amount = f" {words.size(figures.last)}" if figures.last else ""
+    return {
+        NEW: f"{NEW} (none since {day}), {paid}",
+        NEW_CUSTOMER: f"{NEW_CUSTOMER} (none since {day}), {paid}",
+        NEW_CATEGORY: f"new in this category (none since {day}), {paid}",
+        AGAIN: f"{rhythm or 'paid before'} (last{amount} on {last}), {paid} and none {other}",
+        GONE: f"{GONE}: {rhythm}, none {other} after {paid}",
+        MISSED: f"{rhythm} and due about {day}, none {other} after {paid}",
+        NOT_DUE: f"{rhythm} (next about {day}), none {other} after {paid}",
+        NO_PAYMENT: f"none {other} after {paid}{f', the next on {day}' if day else ''}",
+    }[cause.name]
+
+
+def _rhythm(step: BridgeStep) -> str:
+    """How often a payee is paid, or pays; empty where that is not known."""
+    word = "booked" if step.kind != "cash" else "received" if step.before_units + step.after_units > 0 else "paid"
+    return f"{word} {step.cause.rhythm}" if step.cause.rhythm else ""
 
 
 def _amounts_clause(step: BridgeStep, words: BridgeWords, figures: StepFigures, noun: str) -> str:
@@ -127,14 +162,13 @@ def _amounts_clause(step: BridgeStep, words: BridgeWords, figures: StepFigures, 
 def _direction(step: BridgeStep, words: BridgeWords) -> str:
     """Say what there is more or less of, in words that need no sign."""
     is_more = step.units > 0
-    if step.is_expense is not None:
-        return f"{'more' if is_more != step.is_expense else 'less'} {'expense' if step.is_expense else 'revenue'}"
-    if step.is_deduction:
-        return f"{'more' if is_more else 'less'} {words.unit}"
-    if step.before_units <= 0 and step.after_units <= 0:
-        return "less paid" if is_more else "more paid"
-    if step.before_units >= 0 and step.after_units >= 0:
-        return "more received" if is_more else "less received"
+    if step.kind in {"expense", "revenue"}:
+        return f"{'more' if is_more == (step.kind == 'revenue') else 'less'} {step.kind}"
+    if step.payee and step.kind == "cash":
+        if step.before_units <= 0 and step.after_units <= 0:
+            return "less paid" if is_more else "more paid"
+        if step.before_units >= 0 and step.after_units >= 0:
+            return "more received" if is_more else "less received"
     return f"{'more' if is_more else 'less'} {words.unit}"
 
 

@@ -1,17 +1,11 @@
-"""Recurring payments: payees that are paid, or pay, in a rhythm, and the day and amount that are due next.
-
-A rhythm says the next day from the days before: a weekday of every week or every second one, a day of every month, or
-of every second, third or twelfth. It is claimed of four payments or more, of which it would have met four of five.
-"""
+"""Recurring payments: payees that are paid, or pay, in a rhythm, and the day and amount that are due next."""
 
 from __future__ import annotations
 
-import calendar
 import datetime as dt
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from itertools import pairwise
-from statistics import median, median_low
+from statistics import median_low
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
@@ -27,6 +21,7 @@ from accounting_analytics.reports.bridge_payments import payees_of_entries
 from accounting_analytics.reports.category_ledgers import Categories
 from accounting_analytics.reports.dated_lines import DatedLines
 from accounting_analytics.reports.figures import KEY_SEPARATOR, figure_of_entries
+from accounting_analytics.reports.rhythms import RECENT, find_rhythm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,132 +30,8 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.figures import Figure
     from accounting_analytics.reports.local_books import LocalBooks
 
-    Days = Sequence[dt.date]
-
-LEAST_PAYMENTS = 4
-LEAST_MET = 0.8
-"""Share of the past days that a rhythm must have met."""
-_TRIED = 24
-"""Latest payments whose days are compared with those that the rhythm says."""
-_RECENT = 6
-"""Latest payments that say the usual day and amount."""
-_DAY = dt.timedelta(days=1)
-_MONTH_END = 31
-_FAR = 5
-_FORGOTTEN_AFTER = 366 * _DAY
+_FORGOTTEN_AFTER = dt.timedelta(days=366)
 _SHOWN = ["payee", "category", "rhythm", "usual_day", "last_amount", "next_date", "next_amount", "status"]
-_WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
-
-
-class Rhythm(NamedTuple):
-    """How often, as people say it: the next day after some days, and by how many days payments may miss it.
-
-    `length` is about how many days pass between two payments, and `describe` names the usual day.
-    """
-
-    name: str
-    length: float
-    tolerance: int
-    expect: Callable[[Days], dt.date]
-    describe: Callable[[Days], str]
-    least: int = 1
-    """Days that are needed to expect the next one."""
-
-
-def _weekday(days: Days) -> int:
-    """Usual weekday of the latest days."""
-    return Counter(day.weekday() for day in days[-_RECENT:]).most_common(1)[0][0]
-
-
-def _every_weeks(name: str, weeks: int, tolerance: int) -> Rhythm:
-    def expect(days: Days) -> dt.date:
-        following = days[-1] + 7 * weeks * _DAY
-        return following + ((_weekday(days) - following.weekday() + 3) % 7 - 3) * _DAY
-
-    return Rhythm(name, 7 * weeks, tolerance, expect, lambda days: f"on {_WEEKDAYS[_weekday(days)]}")
-
-
-def _due(month: int, day: int) -> dt.date:
-    """Day of a month, which is counted from year 0, or its last day where it is shorter."""
-    year, number = divmod(month, 12)
-    return dt.date(year, number + 1, min(day, calendar.monthrange(year, number + 1)[1]))
-
-
-def _nearest_month(date: dt.date, day: int) -> int:
-    """Month whose day of this number is nearest to a date."""
-    month = date.year * 12 + date.month - 1
-    return min((month - 1, month, month + 1), key=lambda one: abs(_due(one, day) - date))
-
-
-def _days_of_month(days: Days) -> list[int]:
-    """Days of the month that occur, the last ones first; 31 where one is the end of its month."""
-    ends = [_MONTH_END] if any(day.month != (day + _DAY).month for day in days) else []
-    return sorted({*(day.day for day in days), *ends}, reverse=True)
-
-
-def _day_of_month(days: Days) -> int:
-    """Day of the month that the latest days are nearest to; 31 is the last one."""
-    recent = days[-_RECENT:]
-
-    def distance(one: int) -> tuple[int, int]:
-        misses = [abs(_due(_nearest_month(day, one), one) - day).days for day in recent]
-        return sum(misses), len(misses) - misses.count(0)
-
-    return min(_days_of_month(recent), key=distance)
-
-
-def _every_months(name: str, months: int, tolerance: int) -> Rhythm:
-    def expect(days: Days) -> dt.date:
-        day = _day_of_month(days)
-        return _due(_nearest_month(days[-1], day) + months, day)
-
-    return Rhythm(name, 30.44 * months, tolerance, expect, lambda days: f"on {_day_text(_day_of_month(days))}")
-
-
-def _twice_a_month() -> Rhythm:
-    def expect(days: Days) -> dt.date:
-        pair = _two_days_of_month(days)
-        latest = min((_due(_nearest_month(days[-1], one), one) for one in pair), key=lambda due: abs(due - days[-1]))
-        return min(due for one in pair for due in _neighbours(latest, one) if due > latest)
-
-    def describe(days: Days) -> str:
-        return f"on {' and '.join(map(_day_text, sorted(_two_days_of_month(days))))}"
-
-    return Rhythm("twice a month", 15.2, 3, expect, describe, least=2)
-
-
-def _two_days_of_month(days: Days) -> tuple[int, int]:
-    """Two days of the month, a week or more apart, that the latest days are nearest to."""
-    recent = days[-_RECENT - 2 :]
-    pairs = [(one, other) for one in _days_of_month(recent) for other in _days_of_month(recent) if one + 7 <= other]
-    return min(
-        pairs or [(1, 15)],
-        key=lambda pair: sum(
-            min(abs(_due(_nearest_month(day, one), one) - day).days for one in pair) for day in recent
-        ),
-    )
-
-
-def _neighbours(date: dt.date, day: int) -> Iterator[dt.date]:
-    """Yield the days of this number in the month of a date and in those beside it."""
-    month = date.year * 12 + date.month - 1
-    return (_due(one, day) for one in (month - 1, month, month + 1))
-
-
-def _day_text(day: int) -> str:
-    return "the last day" if day == _MONTH_END else f"day {day}"
-
-
-RHYTHMS = (
-    _every_weeks("weekly", 1, 2),
-    _every_weeks("fortnightly", 2, 3),
-    _twice_a_month(),
-    _every_months("monthly", 1, 4),
-    _every_months("every second month", 2, 4),
-    _every_months("quarterly", 3, 5),
-    _every_months("yearly", 12, 7),
-)
-"""The rhythms that are looked for."""
 
 
 class Occurrence(NamedTuple):
@@ -209,7 +80,7 @@ class RecurringPayment(NamedTuple):
     @property
     def recent_units(self) -> list[int]:
         """Units of the latest payments, oldest first."""
-        return [one.units for one in self.occurrences[-_RECENT:]]
+        return [one.units for one in self.occurrences[-RECENT:]]
 
     @property
     def next_units(self) -> int:
@@ -451,61 +322,22 @@ def _by_day(payments: Iterable[Occurrence]) -> list[Occurrence]:
     return list(days.values())
 
 
-class _Trial(NamedTuple):
-    """A rhythm, and by how many days each past payment missed the day that it says."""
-
-    rhythm: Rhythm
-    misses: list[int]
-
-    @property
-    def met(self) -> int:
-        return sum(abs(one) <= self.rhythm.tolerance for one in self.misses)
-
-    @property
-    def distance(self) -> float:
-        """Mean of the days by which it missed; a payment that was left out counts as a few."""
-        return sum(min(abs(one), _FAR) for one in self.misses) / len(self.misses)
-
-
 def _rhythm(key: str, payee: str, payments: Sequence[Occurrence], last: dt.date) -> RecurringPayment | None:
-    """Find the rhythm that would have met most of the past days, if these are enough."""
-    days = [one.date for one in payments]
-    if len(days) < LEAST_PAYMENTS:
+    """Find the rhythm of payments, unless they ended more than a year before the last day."""
+    found = find_rhythm([one.date for one in payments])
+    if found is None or last - found.due > _FORGOTTEN_AFTER:
         return None
-    gap = median((later - earlier).days for earlier, later in pairwise(days))
-    trials = [_try(one, days) for one in RHYTHMS if 0.6 * one.length <= gap <= 1.5 * one.length]
-    kept = [one for one in trials if one.met >= max(LEAST_MET * len(one.misses), LEAST_PAYMENTS - 1)]
-    if not kept:
-        return None
-    best = min(kept, key=lambda one: one.distance)
-    rhythm = best.rhythm
-    due = rhythm.expect(days)
-    near = [one for one in best.misses[-2 * _RECENT :] if abs(one) <= rhythm.tolerance]
-    margin = 2 if len(near) < _RECENT else 1
-    early = min(margin - min(*near, 0), rhythm.tolerance)
-    late = min(margin + max(*near, 0), rhythm.tolerance)
-    latest = due + late * _DAY
-    if last - due > _FORGOTTEN_AFTER:
-        return None
-    following = rhythm.expect([*days, due]) + late * _DAY
-    status = "stopped" if last > following else "late" if last > latest else "expected"
     return RecurringPayment(
         key,
         payee,
         payments[-1].category,
-        rhythm.name,
-        rhythm.describe(days),
+        found.name,
+        found.usual_day,
         tuple(payments),
-        best.met,
-        len(best.misses),
-        due,
-        due - early * _DAY,
-        latest,
-        status,
+        found.met,
+        found.tried,
+        found.due,
+        found.earliest,
+        found.latest,
+        "stopped" if last > found.following else "late" if last > found.latest else "expected",
     )
-
-
-def _try(rhythm: Rhythm, days: Days) -> _Trial:
-    """Compare the latest days with those that the rhythm says from the days before each."""
-    first = max(rhythm.least, len(days) - _TRIED)
-    return _Trial(rhythm, [(days[one] - rhythm.expect(days[:one])).days for one in range(first, len(days))])

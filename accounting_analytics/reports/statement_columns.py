@@ -229,6 +229,13 @@ def days_needed(
     return Period(books_start or first, period.end_date, period.time_zone)
 
 
+def compared_period(period: Period, comparison: Literal["prior", "prior_year"]) -> Period:
+    """Period before a period, or the same days a year earlier."""
+    base = split_period(period, [period], 1)
+    ((_, earlier),) = with_comparisons(base, (comparison,), [period], days_label).shown[1].periods
+    return earlier
+
+
 def _beside(
     column: StatementColumn, compare: Sequence[str], unit: object, heading: Callable[[Period], str]
 ) -> list[StatementColumn]:

@@ -1,4 +1,4 @@
-"""Recurring payments found in books whose rhythms are known: precision, recall, and next days within their ranges.
+"""Recurring payments found in books whose rhythms are known: precision, recall, next days, and causes of bridges.
 
     python tests/benchmarks/planted_rhythms.py [--seeds 1 2 3 4 5 6 7 8 9 10]
 
@@ -130,6 +130,38 @@ def score(seed):
     return Score(len(right), len(claims), len(right & possible), len(possible), within, len(going_on)), claims, planted
 
 
+class Claims(NamedTuple):
+    """What bridges claim: how many payees are new or gone, and which of them are not, or do not have that rhythm."""
+
+    count: int
+    wrong: list[tuple[str, str]]
+
+
+def claims(seed):
+    """Compare two months with the one before each: no payee that was paid before is new, and none that goes on gone."""
+    payments, planted = plant(seed)
+    count, wrong = 0, []
+    for first, last in ((dt.date(2026, 4, 1), dt.date(2026, 5, 31)), (dt.date(2026, 5, 1), LAST)):
+        books = FRAMES["frames"]([one for one in payments if one.day <= last], dt.date.max)
+        statement = aa.cash_flow_statement(books.line_entries, books.ledgers, first, last, time_zone="UTC")
+        found = aa.bridge(*(statement.column(one.key) for one in statement.columns), largest=10_000)
+        month = last.replace(day=1)
+        for step in found.steps:
+            days = [one.day for one in payments if one.payee == step.payee]
+            if step.cause.name in {"new payee", "new customer"}:
+                count += 1
+                wrong += [(step.payee, step.cause.name)] if min(days) < month else []
+            elif step.cause.name == "gone":
+                count += 1
+                is_over = step.payee in planted and planted[step.payee].is_over and max(days) < month
+                wrong += [] if is_over else [(step.payee, step.cause.name)]
+            elif step.cause.name in {"paid before", "not due", "missed"} and step.cause.rhythm:
+                count += 1
+                is_right = step.payee in planted and planted[step.payee].rhythm == step.cause.rhythm
+                wrong += [] if is_right else [(step.payee, step.cause.rhythm)]
+    return Claims(count, wrong)
+
+
 def print_misses(claims, planted):
     """Print what was claimed wrongly, and what was not found."""
     wrong = Counter()
@@ -149,15 +181,17 @@ def main():
     """Measure all books."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs="*", default=range(1, 11))
-    total = Score(0, 0, 0, 0, 0, 0)
+    total, of_bridges = Score(0, 0, 0, 0, 0, 0), []
     for seed in parser.parse_args().seeds:
-        one, claims, planted = score(seed)
+        one, found, planted = score(seed)
         total += one
-        print(seed, one)
-        print_misses(claims, planted)
+        of_bridges.append(claims(seed))
+        print(seed, one, of_bridges[-1])
+        print_misses(found, planted)
     print(
         f"precision {total.right / total.claimed:.3f}, recall {total.found / total.planted:.3f}, next day within its "
-        f"range {total.within / total.expected:.3f} of {total.expected:,}"
+        f"range {total.within / total.expected:.3f} of {total.expected:,}; of {sum(one.count for one in of_bridges):,} "
+        f"causes {sum(len(one.wrong) for one in of_bridges):,} wrong"
     )
 
 

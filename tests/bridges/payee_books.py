@@ -14,9 +14,10 @@ LEDGERS = pd.DataFrame(
         ("wages", "Wages", "expense", "operating_expenses", "debit", None, False),
         ("sales", "Sales", "revenue", "operating_revenues", "credit", None, False),
         ("loan", "Loan", "liability", "non-current_liabilities", "credit", "loan", False),
+        ("own", "Transfers", "asset", "transfers_between_accounts", "debit", None, False),
     ],
     columns=["id", "name", "type", "sub_type", "debit_credit", "financial_account_type", "report_cash_flow"],
-).assign(is_required=False, parent_id=None, sort_code=[f"{number}" for number in range(6)])
+).assign(is_required=False, parent_id=None, sort_code=[f"{number}" for number in range(7)])
 CATEGORIES = ("rent", "wages", "sales", "loan")
 PAYEES = ("OAK STREET", "BLUE BOTTLE", "M ORTIZ", "")
 
@@ -76,10 +77,13 @@ def entries_of(draw, first=dt.date(2025, 1, 1), last=dt.date(2025, 3, 31), *, si
 
 
 def paid(*days, cents=-320_000, payee="OAK STREET", ledger="rent"):
-    """Return payments of a payee on days of 2025, written month-day."""
+    """Return payments of a payee on days, those of 2025 written month-day."""
     return [
         BookEntry(
-            dt.date.fromisoformat(f"2025-{day}"), payee, ((ledger, -cents), ("bank", cents)), entry_id=f"{payee}{day}"
+            dt.date.fromisoformat(day if len(day) > 5 else f"2025-{day}"),
+            payee,
+            ((ledger, -cents), ("bank", cents)),
+            entry_id=f"{payee}{day}",
         )
         for day in days
     ]

@@ -37,7 +37,12 @@ def test_every_amount_is_a_figure(kind, entries):
         if len(others) - 1 == count and OTHERS.search(sentence):
             break
         count += 1
-        keys = (step.key, f"{step.key}|before", f"{step.key}|after")
+        keys = (
+            step.key,
+            f"{step.key}|before",
+            f"{step.key}|after",
+            *([f"{step.key}|last"] if "(last " in sentence and step.cause.rhythm else []),
+        )
         figures = {amount for key in keys for amount in signs(bridge[key].exact())}
         assert {Decimal(one.replace(",", "")) for one in AMOUNT.findall(sentence)} <= figures
         assert sentence.startswith(f"{step.category}, {step.payee}: " if step.payee else f"{step.category}: ")
@@ -57,9 +62,9 @@ def signs(amount):
     ("entries", "change", "reason"),
     [
         (
-            paid("02-07", "02-21", "03-07", "03-21", "03-28"),
+            paid("01-10", "01-24", "02-07", "02-21", "03-07", "03-21", "03-28"),
             "Rent, OAK STREET: 3,200.00 more paid",
-            "3 payments instead of 2, additional on 28 Mar 2025.",
+            "3 payments instead of 2, paid fortnightly, additional on 28 Mar 2025.",
         ),
         (
             paid("02-01", "02-28"),
@@ -69,12 +74,57 @@ def signs(amount):
         (
             paid("02-03", "02-05"),
             "Rent, OAK STREET: 6,400.00 less paid",
-            "gone: none in Mar 2025 after 2 payments on 3 Feb 2025 and 5 Feb 2025.",
+            "none in Mar 2025 after 2 payments on 3 Feb 2025 and 5 Feb 2025.",
         ),
         (
             paid("03-09", cents=50_000, ledger="sales"),
             "Sales, OAK STREET: 500.00 more received",
-            "new payee (none in Feb 2025), 1 payment on 9 Mar 2025.",
+            "new customer (none since 1 Jan 2025), 1 payment on 9 Mar 2025.",
+        ),
+        (
+            paid("2025-03-09"),
+            "Rent, OAK STREET: 3,200.00 more paid",
+            "new payee (none since 1 Jan 2025), 1 payment on 9 Mar 2025.",
+        ),
+        (
+            paid("01-15", ledger="wages") + paid("03-09"),
+            "Rent, OAK STREET: 3,200.00 more paid",
+            "new in this category (none since 1 Jan 2025), 1 payment on 9 Mar 2025.",
+        ),
+        (
+            paid("01-15", "03-09"),
+            "Rent, OAK STREET: 3,200.00 more paid",
+            "paid before (last on 15 Jan 2025), 1 payment on 9 Mar 2025 and none in Feb 2025.",
+        ),
+        (
+            paid("2024-03-20", "2024-06-20", "2024-09-20", cents=-100) + paid("2024-12-20", "03-20", cents=-117),
+            "Rent, OAK STREET: 1.17 more paid",
+            "paid quarterly (last 1.17 on 20 Dec 2024), 1 payment on 20 Mar 2025 and none in Feb 2025.",
+        ),
+        (
+            paid("2024-06-10", "2024-08-10", "2024-10-10", "2024-12-10", "02-10", cents=500, ledger="sales"),
+            "Sales, OAK STREET: 5.00 less received",
+            "received every second month (next about 10 Apr 2025), none in Mar 2025 after 1 payment on 10 Feb 2025.",
+        ),
+        (
+            paid("2024-10-05", "2024-11-05", "2024-12-05", "01-05", "02-05"),
+            "Rent, OAK STREET: 3,200.00 less paid",
+            "paid monthly and due about 5 Mar 2025, none in Mar 2025 after 1 payment on 5 Feb 2025.",
+        ),
+        (
+            paid("01-03", "01-10", "01-17", "01-24", "01-31", "02-07"),
+            "Rent, OAK STREET: 3,200.00 less paid",
+            "gone: paid weekly, none in Mar 2025 after 1 payment on 7 Feb 2025.",
+        ),
+        (
+            paid("2024-10-05", "2024-11-05", "2024-12-05", "01-05", "02-05", "04-01"),
+            "Rent, OAK STREET: 3,200.00 less paid",
+            "none in Mar 2025 after 1 payment on 5 Feb 2025, the next on 1 Apr 2025.",
+        ),
+        (
+            paid("03-09", ledger="own"),
+            "Transfers: 3,200.00 less cash",
+            "transfers between own accounts whose two sides do not cancel, -3,200.00 instead of 0.00.",
         ),
         (
             paid("02-03") + paid("03-03", cents=-330_000),
@@ -86,7 +136,7 @@ def signs(amount):
             "Rent, OAK STREET: 3,201.00 more cash",
             "other amounts, 1.00 instead of -3,200.00 in 1 payment.",
         ),
-        (paid("03-03", payee=""), "Rent: 3,200.00 more paid", "1 payment without text instead of 0."),
+        (paid("03-03", payee=""), "Rent: 3,200.00 less cash", "1 payment without text instead of 0."),
     ],
 )
 def test_sentence_of_each_cause(entries, change, reason):
@@ -98,7 +148,7 @@ def test_income_is_more_expense_or_revenue():
     """In a bridge of net income, the type of the ledger decides the words."""
     (step,) = bridge_of(paid("03-03", cents=100), "income").sentences()[1:]
     assert step.startswith(
-        "Rent, OAK STREET: 1.00 less expense than in Feb 2025: new payee (none in Feb 2025), 1 entry"
+        "Rent, OAK STREET: 1.00 less expense than in Feb 2025: new customer (none since 1 Jan 2025), 1 entry"
     )
 
 

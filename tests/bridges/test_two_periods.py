@@ -31,13 +31,10 @@ def bridge_of(entries, kind="cash", before=FEBRUARY, after=MARCH, **options):
     return aa.bridge(statement.column(before), statement.column(after), **{"largest": 1000, **options})
 
 
-def naive_changes(entries, kind):
-    """Change of each category and payee from February to March, in units."""
-    changes = defaultdict(int)
+def naive_lines(entries, kind):
+    """Lines of the total: day, entry, category, text, and units that increase it."""
+    found = []
     for entry in entries:
-        if entry.day.month < 2:
-            continue
-        side = 1 if entry.day.month == 3 else -1
         is_cash = any(ledger in {"bank", "card"} for ledger, _ in entry.units)
         # the text of a transaction is on a cash line, so an entry without one has no text
         text = entry.text if is_cash or not entry.is_transaction else ""
@@ -45,7 +42,31 @@ def naive_changes(entries, kind):
             if ledger in ({"rent", "wages", "sales"} if kind == "income" else CATEGORIES) and (
                 kind == "income" or is_cash
             ):
-                changes[ledger, text] -= side * units
+                found.append((entry.day, entry.entry_id, ledger, text, -units))
+    return found
+
+
+def naive_steps(entries, kind):
+    """Categories and text of each step: those of a text that share an entry of either month, however indirectly."""
+    lines = [one for one in naive_lines(entries, kind) if one[0].month in {2, 3}]
+    steps = [({ledger}, text) for ledger, text in sorted({(ledger, text) for _, _, ledger, text, _ in lines})]
+    for _ in lines:  # once for each is enough to join them all
+        for entry_id in {one[1] for one in lines}:
+            of_entry = {(ledger, text) for _, entry, ledger, text, _ in lines if entry == entry_id and text}
+            together = [one for one in steps if any((ledger, one[1]) in of_entry for ledger in one[0])]
+            if len(together) > 1:
+                steps = [one for one in steps if one not in together]
+                steps.append((set().union(*(ledgers for ledgers, _ in together)), together[0][1]))
+    return steps
+
+
+def naive_changes(entries, kind):
+    """Change of each step from February to March, in units, by its categories and its text."""
+    changes = defaultdict(int)
+    for ledgers, payee in naive_steps(entries, kind):
+        for day, _, ledger, text, units in naive_lines(entries, kind):
+            if ledger in ledgers and text == payee and day.month in {2, 3}:
+                changes[frozenset(ledgers), payee] += units if day.month == 3 else -units
     return {key: units for key, units in changes.items() if units}
 
 
@@ -53,9 +74,9 @@ def naive_changes(entries, kind):
 @hypothesis.settings.get_profile("slow")
 @hypothesis.given(entries=entries_of())
 def test_steps_are_the_changes_of_payees_and_sum_exactly(kind, entries):
-    """Each payee of a category is one step, its change; each step is the sum of its entries; no line is in two."""
+    """Each payee of categories that share entries is one step, the sum of its lines; no line is in two."""
     bridge = bridge_of(entries, kind)
-    found = {(step.ledger_id, step.payee): step.units for step in bridge.steps}
+    found = {(frozenset(step.ledger_ids), step.payee): step.units for step in bridge.steps}
     assert found == naive_changes(entries, kind)
     assert len(found) == len(bridge.steps)
     statement = statement_of(entries, kind)
@@ -95,13 +116,12 @@ def test_small_steps_share_one(entries):
 @hypothesis.given(entries=entries_of())
 def test_causes_hold_for_the_payments(entries):
     """Every cause is true of the payments, counted in the entries themselves."""
+    lines = naive_lines([*BACKGROUND, *entries], "cash")
     for step in bridge_of(entries).steps:
         payments = defaultdict(lambda: defaultdict(int))
-        for entry in entries:
-            if entry.text == step.payee and any(ledger in {"bank", "card"} for ledger, _ in entry.units):
-                for ledger, units in entry.units:
-                    if ledger == step.ledger_id:
-                        payments[entry.day.month][entry.entry_id] -= units
+        for day, entry_id, ledger, text, units in lines:
+            if text == step.payee and ledger in step.ledger_ids:
+                payments[day.month][entry_id] += units
         old, new = payments[2], payments[3]
         if step.cause.name in {"earlier", "later"}:
             assert abs(len(old) - len(new)) == 2
@@ -112,15 +132,25 @@ def test_causes_hold_for_the_payments(entries):
             assert dt.date(2025, 2, 24) <= moved.date <= dt.date(2025, 3, 5)
             assert (step.cause.name == "earlier") == (moved.date.month == 2)
             continue
+        of_payee = {ledger for day, _, ledger, text, _ in lines if text == step.payee and day.month != 3}
+        was_paid, total = not of_payee.isdisjoint(step.ledger_ids), sum(new.values())
+        is_first, is_ended = new and not old and not was_paid, old and not new
+        is_known = len({day for day, _, ledger, text, _ in lines if text == step.payee and day.month < 3}) > 3
         expected = {
             "other": not step.payee,
-            "new payee": not old and new,
-            "gone": old and not new,
+            "new payee": is_first and not of_payee and total <= 0,
+            "new customer": is_first and not of_payee and total > 0,
+            "new category": is_first and of_payee,
+            "paid before": new and not old and was_paid,
+            "gone": is_ended and is_known,
+            "missed": is_ended and is_known,
+            "not due": is_ended and is_known,
+            "no payment": is_ended,
             "more payments": 0 < len(old) < len(new),
             "fewer payments": len(old) > len(new) > 0,
-            "larger payments": len(old) == len(new) and abs(sum(new.values())) > abs(sum(old.values())),
-            "smaller payments": len(old) == len(new) and abs(sum(new.values())) < abs(sum(old.values())),
-            "other amounts": len(old) == len(new) and sum(old.values()) * sum(new.values()) < 0,
+            "larger payments": len(old) == len(new) and abs(total) > abs(sum(old.values())),
+            "smaller payments": len(old) == len(new) and abs(total) < abs(sum(old.values())),
+            "other amounts": len(old) == len(new) and sum(old.values()) * total < 0,
         }
         assert expected[step.cause.name], step
         assert bool(step.payee) or step.cause.name == "other"
@@ -139,11 +169,11 @@ def cause_of(entries, **options):
         (paid("02-01", "02-28"), ("earlier", ["02-28"])),  # rent of March
         (paid("01-31", "03-02", "03-31"), ("later", ["03-02"])),  # rent of the end of February
         (paid("03-02", "03-31"), ("new payee", ["03-02", "03-31"])),  # nobody was paid before: it may be new
-        (paid("02-01", "02-22"), ("gone", ["02-01", "02-22"])),  # a week from the edge
-        (paid("02-10", "02-28"), ("gone", ["02-10", "02-28"])),  # would not be near the edge in March
-        (paid("02-28"), ("gone", ["02-28"])),  # one payment that was not repeated
+        (paid("02-01", "02-22"), ("no payment", ["02-01", "02-22"])),  # a week from the edge
+        (paid("02-10", "02-28"), ("no payment", ["02-10", "02-28"])),  # would not be near the edge in March
+        (paid("02-28"), ("no payment", ["02-28"])),  # one payment that was not repeated
         (paid("02-01", "02-28", "03-31"), ("fewer payments", ["02-01"])),  # the last of March is that of February
-        (paid("02-01") + paid("02-28", cents=-320_001), ("gone", ["02-01", "02-28"])),  # not the same amount
+        (paid("02-01") + paid("02-28", cents=-320_001), ("no payment", ["02-01", "02-28"])),  # not the same amount
         (paid("01-03", "01-17", "01-31", "02-14", "02-28", "03-14", "03-28"), None),  # every second Friday
         (paid("02-07", "02-21", "03-07", "03-21", "03-28"), ("more payments", ["03-28"])),
         (paid("02-05", "03-05", "03-19"), ("more payments", ["03-19"])),  # monthly, of one amount
@@ -153,6 +183,15 @@ def cause_of(entries, **options):
         (paid("02-03", "02-17") + paid("03-03", "03-17", cents=-1), ("smaller payments", [])),
         (paid("02-03") + paid("03-03", cents=320_000), ("other amounts", ["03-03"])),
         (paid("02-03", payee=""), ("other", [])),
+        (paid("03-09", cents=100), ("new customer", ["03-09"])),
+        (paid("2024-12-03", ledger="wages") + paid("03-09"), ("new category", ["03-09"])),
+        (paid("2024-12-03", "03-09"), ("paid before", ["03-09"])),
+        (paid("2024-03-20", "2024-06-20", "2024-09-20", "2024-12-20", "03-20"), ("paid before", ["03-20"])),
+        (paid("2024-09-05", "2024-10-05", "2024-11-05", "2024-12-05", "01-05", "02-05"), ("missed", ["02-05"])),
+        (paid("01-03", "01-10", "01-17", "01-24", "01-31", "02-07"), ("gone", ["02-07"])),
+        (paid("2024-10-05", "2024-11-05", "2024-12-05", "01-05", "02-05", "04-05"), ("no payment", ["02-05"])),
+        (paid("2024-06-10", "2024-08-10", "2024-10-10", "2024-12-10", "02-10"), ("not due", ["02-10"])),
+        (paid("03-09", ledger="own"), ("transfers", [])),
     ],
 )
 def test_cause_and_days(entries, cause):
@@ -165,16 +204,45 @@ def test_cause_and_days(entries, cause):
 
 def test_no_edge_between_periods_that_do_not_follow():
     """A payment is moved only across an edge that both periods have, within the given days."""
-    assert cause_of(paid("01-01", "01-31"), before="2025-01", after=MARCH)[0] == "gone"
-    assert cause_of(paid("02-01", "02-28"), edge_days=0)[0] == "gone"
-    assert cause_of(paid("02-01", "02-25"), edge_days=3)[0] == "gone"
+    assert cause_of(paid("01-01", "01-31"), before="2025-01", after=MARCH)[0] == "no payment"
+    assert cause_of(paid("02-01", "02-28"), edge_days=0)[0] == "no payment"
+    assert cause_of(paid("02-01", "02-25"), edge_days=3)[0] == "no payment"
     assert cause_of(paid("02-01", "02-25"), edge_days=4)[0] == "earlier"
 
 
 def test_periods_may_be_given_in_either_order():
     """From March to February, the amounts have the opposite sign, and the movement is the same."""
     assert cause_of(paid("02-01", "02-28"), before=MARCH, after=FEBRUARY) == ("earlier", ["02-28"])
-    assert cause_of(paid("02-01"), before=MARCH, after=FEBRUARY)[0] == "new payee"
+    assert cause_of(paid("02-01"), before=MARCH, after=FEBRUARY)[0] == "no payment"
+    assert cause_of(paid("03-01"), before=MARCH, after=FEBRUARY)[0] == "new payee"
+
+
+def test_wages_and_their_taxes_are_one_step():
+    """Categories of a payee in one journal entry are one step, named by the largest; its payment is what is paid."""
+    pay = [
+        BookEntry(
+            dt.date(2025, month, 15), "M ORTIZ", (("wages", 100 * month), ("loan", -20), ("bank", 20 - 100 * month))
+        )
+        for month in (2, 3)
+    ]
+    bridge = bridge_of([one._replace(entry_id=f"pay{number}") for number, one in enumerate(pay)])
+    (step,) = bridge.steps
+    assert (step.ledger_ids, step.label, step.units) == (("wages", "loan"), "Wages and Loan: M ORTIZ", -100)
+    assert [one.units for one in (*step.before, *step.after)] == [-180, -280]
+    assert bridge["wages|M ORTIZ|after"].exact() == Decimal("-2.80")
+
+
+def test_history_with_missing_days_is_not_used(demo_company):
+    """Where days between the periods were not loaded, a payee is new since the first of the two periods only."""
+    days = [("2025-05-01", "2025-05-31"), ("2025-11-01", "2025-11-30")]
+    ledgers = aa.discover_ledgers(demo_company.client, "2025-05-01", "2025-11-30", progress=False)
+    loads = [aa.load_line_entries(demo_company.client, ledgers["id"], *one, progress=False) for one in days]
+    columns = [aa.Period(*one, demo_company.time_zone) for one in days]
+    lines = aa.combine_loads(loads)
+    statement = aa.cash_flow_statement(lines, ledgers, "2025-05-01", "2025-11-30", columns=columns)
+    bridge = aa.bridge(*(statement.column(one.key) for one in statement.columns), largest=1000)
+    first_days = {one.cause.day for one in bridge.steps if one.cause.name in {"new payee", "new customer"}}
+    assert first_days == {dt.date(2025, 5, 1)}
 
 
 def test_payee_is_of_the_transaction_on_the_cash_ledger():

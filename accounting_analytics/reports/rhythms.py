@@ -1,0 +1,230 @@
+"""Rhythms of payments: the next day from the days before, and whether past days met it.
+
+A rhythm is a weekday of every week or every second one, a day of every month, or of every second, third or twelfth. It
+is claimed of four payments or more, if it would have met four of five of the latest.
+"""
+
+from __future__ import annotations
+
+import calendar
+import datetime as dt
+from collections import Counter
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    Days = Sequence[dt.date]
+
+LEAST_PAYMENTS = 4
+LEAST_MET = 0.8
+"""Share of the past days that a rhythm must have met."""
+RECENT = 6
+"""Latest payments that say the usual day and amount."""
+_TRIED = 24
+"""Latest payments whose days are compared with those that the rhythm says."""
+_DAY = dt.timedelta(days=1)
+_MONTH_END = 31
+_FAR = 5
+_WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
+
+
+class Rhythm(NamedTuple):
+    """How often, as people say it: the next day after some days, and by how many days payments may miss it.
+
+    `length` is about how many days pass between two payments, and `describe` names the usual day.
+    """
+
+    name: str
+    length: float
+    tolerance: int
+    expect: Callable[[Days], dt.date]
+    describe: Callable[[Days], str]
+    least: int = 1
+    """Days that are needed to expect the next one."""
+
+
+def _weekday(days: Days) -> int:
+    """Usual weekday of the latest days."""
+    return Counter(day.weekday() for day in days[-RECENT:]).most_common(1)[0][0]
+
+
+def _every_weeks(name: str, weeks: int, tolerance: int) -> Rhythm:
+    def expect(days: Days) -> dt.date:
+        following = days[-1] + 7 * weeks * _DAY
+        return following + ((_weekday(days) - following.weekday() + 3) % 7 - 3) * _DAY
+
+    return Rhythm(name, 7 * weeks, tolerance, expect, lambda days: f"on {_WEEKDAYS[_weekday(days)]}")
+
+
+def _due(month: int, day: int) -> dt.date:
+    """Day of a month, which is counted from year 0, or its last day where it is shorter."""
+    year, number = divmod(month, 12)
+    return dt.date(year, number + 1, min(day, calendar.monthrange(year, number + 1)[1]))
+
+
+def _nearest_month(date: dt.date, day: int) -> int:
+    """Month whose day of this number is nearest to a date."""
+    month = date.year * 12 + date.month - 1
+    return min((month - 1, month, month + 1), key=lambda one: abs(_due(one, day) - date))
+
+
+def _days_of_month(days: Days) -> list[int]:
+    """Days of the month that occur, the last ones first; 31 where one is the end of its month."""
+    ends = [_MONTH_END] if any(day.month != (day + _DAY).month for day in days) else []
+    return sorted({*(day.day for day in days), *ends}, reverse=True)
+
+
+def _day_of_month(days: Days) -> int:
+    """Day of the month that the latest days are nearest to; 31 is the last one."""
+    recent = days[-RECENT:]
+
+    def distance(one: int) -> tuple[int, int]:
+        misses = [abs(_due(_nearest_month(day, one), one) - day).days for day in recent]
+        return sum(misses), len(misses) - misses.count(0)
+
+    return min(_days_of_month(recent), key=distance)
+
+
+def _every_months(name: str, months: int, tolerance: int) -> Rhythm:
+    def expect(days: Days) -> dt.date:
+        day = _day_of_month(days)
+        return _due(_nearest_month(days[-1], day) + months, day)
+
+    return Rhythm(name, 30.44 * months, tolerance, expect, lambda days: f"on {_day_text(_day_of_month(days))}")
+
+
+def _twice_a_month() -> Rhythm:
+    def expect(days: Days) -> dt.date:
+        pair = _two_days_of_month(days)
+        latest = min((_due(_nearest_month(days[-1], one), one) for one in pair), key=lambda due: abs(due - days[-1]))
+        return min(due for one in pair for due in _neighbours(latest, one) if due > latest)
+
+    def describe(days: Days) -> str:
+        return f"on {' and '.join(map(_day_text, sorted(_two_days_of_month(days))))}"
+
+    return Rhythm("twice a month", 15.2, 3, expect, describe, least=2)
+
+
+def _two_days_of_month(days: Days) -> tuple[int, int]:
+    """Two days of the month, a week or more apart, that the latest days are nearest to."""
+    recent = days[-RECENT - 2 :]
+    pairs = [(one, other) for one in _days_of_month(recent) for other in _days_of_month(recent) if one + 7 <= other]
+    return min(
+        pairs or [(1, 15)],
+        key=lambda pair: sum(
+            min(abs(_due(_nearest_month(day, one), one) - day).days for one in pair) for day in recent
+        ),
+    )
+
+
+def _neighbours(date: dt.date, day: int) -> Iterator[dt.date]:
+    """Yield the days of this number in the month of a date and in those beside it."""
+    month = date.year * 12 + date.month - 1
+    return (_due(one, day) for one in (month - 1, month, month + 1))
+
+
+def _day_text(day: int) -> str:
+    return "the last day" if day == _MONTH_END else f"day {day}"
+
+
+RHYTHMS = (
+    _every_weeks("weekly", 1, 2),
+    _every_weeks("fortnightly", 2, 3),
+    _twice_a_month(),
+    _every_months("monthly", 1, 4),
+    _every_months("every second month", 2, 4),
+    _every_months("quarterly", 3, 5),
+    _every_months("yearly", 12, 7),
+)
+"""The rhythms that are looked for."""
+
+
+class FoundRhythm(NamedTuple):
+    """The rhythm of some days, and when the next is due.
+
+    Attributes
+    ----------
+    rhythm : Rhythm
+        The rhythm.
+    usual_day : str
+        On which day: ``on day 1``.
+    met, tried : int
+        How many of the past days it would have met, within a few days.
+    due, earliest, latest : date
+        The next day, and its range from how far past days were from theirs.
+    following : date
+        The latest day of the payment after that.
+    """
+
+    rhythm: Rhythm
+    usual_day: str
+    met: int
+    tried: int
+    due: dt.date
+    earliest: dt.date
+    latest: dt.date
+    following: dt.date
+
+    @property
+    def name(self) -> str:
+        """How often."""
+        return self.rhythm.name
+
+    @property
+    def overdue_after(self) -> dt.date:
+        """Last day on which the next payment would still meet the rhythm."""
+        return self.due + self.rhythm.tolerance * _DAY
+
+
+class _Trial(NamedTuple):
+    """A rhythm, and by how many days each past payment missed the day that it says."""
+
+    rhythm: Rhythm
+    misses: list[int]
+
+    @property
+    def met(self) -> int:
+        return sum(abs(one) <= self.rhythm.tolerance for one in self.misses)
+
+    @property
+    def distance(self) -> float:
+        """Mean of the days by which it missed; a payment that was left out counts as a few."""
+        return sum(min(abs(one), _FAR) for one in self.misses) / len(self.misses)
+
+
+def find_rhythm(days: Days) -> FoundRhythm | None:
+    """Find the rhythm that would have met most of the latest days, oldest first, if these are enough."""
+    if len(days) < LEAST_PAYMENTS:
+        return None
+    gap = median((later - earlier).days for earlier, later in pairwise(days))
+    trials = [_try(one, days) for one in RHYTHMS if 0.6 * one.length <= gap <= 1.5 * one.length]
+    kept = [one for one in trials if one.met >= max(LEAST_MET * len(one.misses), LEAST_PAYMENTS - 1)]
+    if not kept:
+        return None
+    best = min(kept, key=lambda one: one.distance)
+    rhythm = best.rhythm
+    due = rhythm.expect(days)
+    near = [one for one in best.misses[-2 * RECENT :] if abs(one) <= rhythm.tolerance]
+    margin = 2 if len(near) < RECENT else 1
+    early = min(margin - min(*near, 0), rhythm.tolerance)
+    late = min(margin + max(*near, 0), rhythm.tolerance)
+    following = rhythm.expect([*days, due]) + late * _DAY
+    return FoundRhythm(
+        rhythm,
+        rhythm.describe(days),
+        best.met,
+        len(best.misses),
+        due,
+        due - early * _DAY,
+        due + late * _DAY,
+        following,
+    )
+
+
+def _try(rhythm: Rhythm, days: Days) -> _Trial:
+    """Compare the latest days with those that the rhythm says from the days before each."""
+    first = max(rhythm.least, len(days) - _TRIED)
+    return _Trial(rhythm, [(days[one] - rhythm.expect(days[:one])).days for one in range(first, len(days))])
