@@ -152,7 +152,9 @@ def statements(
     /,
     *,
     days: ZonedDays = ZonedDays(),
-    columns: Literal["month", "quarter", "year"] = "month",
+    columns: Literal["month", "quarter", "year", "tag"] = "month",
+    tags: Annotated[tuple[str, ...], Parameter(name="--tag")] = (),
+    tag_group: str | None = None,
     compare: tuple[str, ...] = (),
     depth: PositiveInt | None = None,
     books_start: BooksStart = None,
@@ -172,7 +174,11 @@ def statements(
     statement
         What to print.
     columns
-        What a column is; a month by default.
+        What a column is; a month by default. With tag, each tag is one, of an income or cash flow statement.
+    tags
+        Id of a tag: count only lines that have it; repeatable, then all of them.
+    tag_group
+        Id of the group whose tags are columns, where there are several.
     compare
         Column to add: prior, prior-year, change, change-pct or share beside each, total or average after all;
         repeatable.
@@ -187,6 +193,9 @@ def statements(
         _require_writable(output)
     if statement == "trial-balance" and (compare or depth is not None):
         raise InputError("a trial balance has no --compare and no --depth: leave them out; nothing was loaded")
+    by_tags = bool(tags) or columns == "tag"
+    if by_tags and statement not in {"cash-flow", "income"}:
+        raise InputError(f"a {statement} has no --tag and no --columns tag: leave them out; nothing was loaded")
     if statement == "ageing":
         _refuse_for_ageing(compare=compare, depth=depth, output=output)
         with connect_source(source, days) as (client, period):
@@ -200,11 +209,14 @@ def statements(
     with connect_source(source, days) as (client, period):
         start = books_start_of(books_start, period, client, demo=source.demo)
         since = None if statement == "income" else start
-        needed = days_needed(period, columns, compared, presentation.fiscal_year_start_month, since)
+        unit = [period] if columns == "tag" else columns
+        needed = days_needed(period, unit, compared, presentation.fiscal_year_start_month, since)
         books = load_statement_books(client, period, needed, load, kind=statement, books_start=start)
     options: dict[str, Any] = {"columns": columns, "time_zone": period.time_zone, **presentation._asdict()}
     if statement != "trial-balance":
         options |= {"compare": compared, "depth": depth}
+    if by_tags:
+        options |= {"tag_ids": tags, "tag_group": tag_group}
     if statement != "income":
         options |= {"books_start": start, "starting_balances": books.starting_balances}
     makers: dict[str, Callable[..., Statement]] = {

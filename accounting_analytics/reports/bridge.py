@@ -42,7 +42,6 @@ from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, checked_
 from accounting_analytics.reports.rows_of_figures import entries_behind, table_of_figures
 from accounting_analytics.reports.selections import Selection, Span
 from accounting_analytics.reports.statement import ChosenColumn
-from accounting_analytics.reports.statement_figures import TRANSFERS
 from accounting_analytics.reports.statement_sums import LineSource
 
 if TYPE_CHECKING:
@@ -414,7 +413,7 @@ def _checked(before: ChosenColumn, after: ChosenColumn) -> _BridgedTotal:
     if old.start_date <= new.end_date and new.start_date <= old.end_date:
         raise InputError(f"before and after must be different days, and {old} and {new} overlap")
     if not isinstance(figures.source, LineSource):
-        raise InputError("a cash flow report has one period; make the statement from line entries")
+        raise InputError("a bridge needs all line entries: make the statement from these, without a report or tags")
     return _BridgedTotal(figures, total, figures.source)
 
 
@@ -458,14 +457,7 @@ class _BridgedTotal(NamedTuple):
         payees: dict[str, str] = {}
         for part in chosen:
             payees |= payees_of_entries(self.source.lines(part.span), self.source.cash)
-        return PaidLines.of_entries(self.figures.entries(chosen), payees, self.transfers, self.source.scale)
-
-    @property
-    def transfers(self) -> set[str]:
-        """Ledgers of transfers between own accounts."""
-        return {
-            one for row in self.figures.layout.by_key.values() if row.section == TRANSFERS for one in row.ledger_ids
-        }
+        return PaidLines.of_entries(self.figures.entries(chosen), payees, self.figures.transfers, self.source.scale)
 
     def steps(
         self,
@@ -483,7 +475,7 @@ class _BridgedTotal(NamedTuple):
             if payee:
                 cause = find_cause(key, old, new, edge, history)
             else:
-                cause = Cause(TRANSFERRED if key[0] in self.transfers else NO_PAYEE)
+                cause = Cause(TRANSFERRED if key[0] in self.figures.transfers else NO_PAYEE)
             names = [_category_name(self.figures.ledgers, one) for one in ledger_ids]
             return BridgeStep(
                 f"{key[0]}{KEY_SEPARATOR}{payee}",

@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
+import numpy as np
+
 from accounting_analytics.core.column_conversion import exact_amounts
 from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.reports.merchants import merchants
@@ -62,8 +64,8 @@ class PaidLines(NamedTuple):
 
     def of_payment(self, key: StepKey, payment: Payment) -> pd.DataFrame:
         """Lines of one payment."""
-        entries = entry_ids(self.frame)
-        return self.frame[[of == (key, payment.entry_id) for of in zip(self.keys, entries, strict=True)]]
+        keys = zip(self.keys, entry_ids(self.frame), strict=True)
+        return self.frame[np.array([of == (key, payment.entry_id) for of in keys], dtype=bool)]
 
 
 def categories_of_steps(sides: Iterable[PaidLines]) -> dict[StepKey, tuple[str, ...]]:

@@ -27,7 +27,8 @@ class ShownLine(NamedTuple):
     """A line as people read it.
 
     `day` is its local day; `is_flow` whether its entry touches cash, and its ledger is not cash; `units` are signed,
-    debits positive; `opposing` names the other ledgers of its entry, and `entry` is the id of that.
+    debits positive; `opposing` names the other ledgers of its entry, and `entry` is the id of that; `tag` is its part
+    of a statement that is split by tags.
     """
 
     ledger_id: str
@@ -38,6 +39,7 @@ class ShownLine(NamedTuple):
     units: int
     id: str
     entry: str = ""
+    tag: str = ""
 
 
 class LineTable:
@@ -52,26 +54,27 @@ class LineTable:
     """
 
     def __init__(self, lines: Iterable[ShownLine], selections: Iterable[Selection]) -> None:
-        uses = list(dict.fromkeys((part.span.is_flow, tuple(part.ledger_ids)) for part in selections))
-        uses_of: dict[str, tuple[int, ...]] = {}
-        for number, (_, ledger_ids) in enumerate(uses):
+        uses = list(dict.fromkeys((part.span.is_flow, part.span.tag, tuple(part.ledger_ids)) for part in selections))
+        uses_of: dict[tuple[str, str], tuple[int, ...]] = {}
+        for number, (_, tag, ledger_ids) in enumerate(uses):
             for one in ledger_ids:
-                uses_of[one] = (*uses_of.get(one, ()), number)
-        self._groups: dict[str, int] = {}
+                uses_of[tag, one] = (*uses_of.get((tag, one), ()), number)
+        self._groups: dict[tuple[str, str], int] = {}
         numbers: dict[tuple[int, ...], int] = {}
         sides: dict[int, set[bool]] = {}
-        for ledger_id, of_ledger in uses_of.items():
-            group = self._groups[ledger_id] = numbers.setdefault(of_ledger, len(numbers))
+        for of, of_ledger in uses_of.items():
+            group = self._groups[of] = numbers.setdefault(of_ledger, len(numbers))
             sides[group] = {uses[number][0] for number in of_ledger}
 
         def place(line: ShownLine) -> tuple[int, bool]:
-            group = self._groups[line.ledger_id]
+            group = self._groups[line.tag, line.ledger_id]
             return group, line.is_flow and True in sides[group]
 
         kept = [
             line
             for line in lines
-            if line.ledger_id in self._groups and (line.is_flow or False in sides[self._groups[line.ledger_id]])
+            if (line.tag, line.ledger_id) in self._groups
+            and (line.is_flow or False in sides[self._groups[line.tag, line.ledger_id]])
         ]
         self.lines = sorted(kept, key=lambda line: (*place(line), line.day))
         self._sums = [0, *accumulate(line.units for line in self.lines)]
@@ -97,7 +100,7 @@ class LineTable:
     def _ranges(self, part: Selection) -> Iterable[Range]:
         first = part.span.first.isoformat() if part.span.first else ""
         last = part.span.last.isoformat()
-        for group in dict.fromkeys(self._groups[one] for one in part.ledger_ids):
+        for group in dict.fromkeys(self._groups[part.span.tag, one] for one in part.ledger_ids):
             for is_flow in (True,) if part.span.is_flow else (False, True):
                 start, days = self._runs.get((group, is_flow), (0, []))
                 begin, end = bisect_left(days, first), bisect_right(days, last)

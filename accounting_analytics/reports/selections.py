@@ -18,12 +18,14 @@ _DAY = dt.timedelta(days=1)
 class Span(NamedTuple):
     """Lines of some days, both inclusive: all of them, or those of entries that touch cash (`is_flow`).
 
-    Without a first day they are all lines up to the last; a last day before the first has none.
+    Without a first day they are all lines up to the last; a last day before the first has none. `tag` names the part
+    of the lines of a statement that is split by tags.
     """
 
     first: dt.date | None
     last: dt.date
     is_flow: bool = False
+    tag: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -76,7 +78,7 @@ def simplified(selections: Sequence[Selection]) -> list[Selection]:
     simple = [first]
     for part in others:
         last = simple[-1]
-        same = part.ledger_ids == last.ledger_ids
+        same = (part.ledger_ids, part.span.tag) == (last.ledger_ids, last.span.tag)
         follows = part.span.first == last.span.last + _DAY
         if same and follows and part.factor == last.factor:
             simple[-1] = last._replace(span=last.span._replace(last=part.span.last))

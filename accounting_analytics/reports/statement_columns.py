@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 Unit = Literal["month", "quarter", "year"]
+TaggedUnit = Literal["month", "quarter", "year", "tag"]
 Comparison = Literal["total", "average", "prior", "prior_year", "change", "change_pct", "share"]
 ColumnKind = Literal["period", "total", "average", "prior", "prior_year", "change", "change_pct", "share"]
 UNITS: dict[str, int] = {"month": 1, "quarter": 3, "year": 12}
@@ -46,6 +47,8 @@ class StatementColumn(NamedTuple):
         Keys of the columns that it is made of.
     side : {"debit", "credit", ""}
         Side of a trial balance.
+    tags : tuple of str
+        Parts of the lines that it sums, of a statement that is split by tags.
     """
 
     key: str
@@ -55,6 +58,7 @@ class StatementColumn(NamedTuple):
     periods: tuple[tuple[int, Period], ...] = ()
     terms: tuple[str, ...] = ()
     side: str = ""
+    tags: tuple[str, ...] = ()
 
     def since(self, day: dt.date) -> StatementColumn:
         """Return the column of the movement since a day, which is another figure than a balance: its key says so."""

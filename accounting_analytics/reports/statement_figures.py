@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_EVEN, Decimal, Inexact, Rounded, localcontext
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from accounting_analytics.core.money import EXACT
+import numpy as np
+
+from accounting_analytics.core.column_conversion import exact_amounts
+from accounting_analytics.core.money import EXACT, to_minor_units
+from accounting_analytics.reports.bridge_payments import entry_ids
 from accounting_analytics.reports.figures import KEY_SEPARATOR, OWN, Figure
 from accounting_analytics.reports.selections import Selection, units_of
 
@@ -84,7 +89,11 @@ class StatementFigures:
         key = (measure, column.key)
         if key not in self._spans:
             side, periods = -1 if column.side == "credit" else 1, _periods(measure, column)
-            self._spans[key] = [(side * factor, self.rules.span(measure, period)) for factor, period in periods]
+            self._spans[key] = [
+                (side * factor, self.rules.span(measure, period)._replace(tag=tag))
+                for factor, period in periods
+                for tag in column.tags or ("",)
+            ]
         return self._spans[key]
 
     def selections(self, row: Row, column: StatementColumn) -> list[Selection]:
@@ -115,6 +124,20 @@ class StatementFigures:
         rows = self.layout.by_key.values()
         return [one for one in rows if one.measure == "flow" and self.is_own(one) and one.section != TRANSFERS]
 
+    @property
+    def transfers(self) -> set[str]:
+        """Ledgers of transfers between own accounts."""
+        return {one for row in self.layout.by_key.values() if row.section == TRANSFERS for one in row.ledger_ids}
+
+    def cash_side(self, column: StatementColumn, sign: int) -> pd.DataFrame | None:
+        """Return the cash flow lines of the entries that bring cash in (1), or take it out (-1); None if unknown.
+
+        What a journal entry moves is the sum of its lines, so that taxes withheld from wages are neither in nor out.
+        """
+        rows = [one for one in self.layout.by_key.values() if one.measure == "flow" and self.is_own(one)]
+        lines = self.flow_entries(rows, column)
+        return None if lines is None else side_of(lines, self.source.scale, sign)
+
     def has_lines(self, figure: Figure) -> bool:
         """Whether a figure that is a sum of line entries has any."""
         return any(one in self.sums[part.span] for part in figure.selections for one in part.ledger_ids)
@@ -138,6 +161,8 @@ class StatementFigures:
             why = "a figure that it is made of is not known"
         if why:
             return make(None, f"it is not known: {why}")
+        if row.kind == "percent":
+            return self._margin(make, of)
         if column.terms:
             return self._quotient(make, column, of)
         if terms:
@@ -161,6 +186,14 @@ class StatementFigures:
         made_of = "the change in percent of the earlier amount without its sign"
         made_of = made_of if base else "it is not known: the earlier amount is zero"
         return make(percent, made_of, kind="change_pct")
+
+    def _margin(self, make: Callable[..., Figure], terms: Sequence[Figure]) -> Figure:
+        """Percentage of two rows of a column."""
+        part, whole = (int(one.units or 0) for one in terms)
+        if not whole:
+            return make(None, "there is nothing that it could be in percent of", kind="none")
+        percent = _divide(100 * part, whole, _PERCENT_DIGITS)
+        return make(percent, "the first in percent of the second", signs=("+", "/"), kind="share")
 
     def _total(
         self, make: Callable[..., Figure], column: StatementColumn, terms: Sequence[tuple[str, Figure]]
@@ -227,6 +260,8 @@ class StatementFigures:
 
     def _why_none(self, row: Row, column: StatementColumn) -> str:
         """Why there is no amount: balances beside flows have no average, no share, and no total over gaps."""
+        if row.kind == "percent" and (column.terms or column.kind == "change"):
+            return "percentages are compared side by side"
         if row.key == self.layout.inflows and column.kind in {"change", "total"}:
             return f"total inflows are those of one period, so they have no {column.kind}"
         if self.rules.of_balances or row.measure not in {"opening", "balance"}:
@@ -260,6 +295,16 @@ class StatementFigures:
         measured = {"flow": "line entries of entries that touch cash", "movement": "line entries"}
         side = "credits less debits" if row.factor < 0 else "debits less credits"
         return f"the sum of {measured.get(row.measure, up_to)}, {side}"
+
+
+def side_of(lines: pd.DataFrame, scale: int, sign: int) -> pd.DataFrame:
+    """Lines of the journal entries that move cash in a direction, by the sum of their ``figure_amount``."""
+    moved: defaultdict[str, int] = defaultdict(int)
+    entries = entry_ids(lines)
+    amounts = exact_amounts(lines["figure_amount"], scale, lines["id"]).column
+    for entry, amount in zip(entries, amounts, strict=True):
+        moved[entry] += to_minor_units(amount, scale)
+    return lines[np.array([sign * moved[one] > 0 for one in entries], dtype=bool)]
 
 
 def _periods(measure: Measure, column: StatementColumn) -> Sequence[tuple[int, Period]]:

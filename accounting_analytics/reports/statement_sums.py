@@ -185,7 +185,7 @@ class LineSource:
             "The frame does not state its load, so whether days are missing was not checked; its lines are of "
             f"{self.loaded.start_date} to {self.loaded.end_date}."
         )
-        tags = _tag_notes(filters["tag_ids"] if self.is_tagged else ())
+        tags = tag_notes(filters["tag_ids"] if self.is_tagged else ())
         self.notes = (*tags, *([] if self.states_days else [unchecked]), *self.exact.notes)
 
     def require_all_entries(self) -> None:
@@ -247,6 +247,11 @@ class LineSource:
         frames = [self._lines_of(part) for part in simplified(parts)]
         entries = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0].reset_index(drop=True)
         return checked_entries(entries, units, self.scale)
+
+    def flow_lines(self, span: Span) -> pd.DataFrame:
+        """Return the lines of some days that are not of cash, of entries that touch it."""
+        within, is_cash = is_within(span.intervals(self.time_zone)), is_on(self.cash)
+        return self._rows(within & ~is_cash, within & is_cash)
 
     def lines(self, span: Span) -> pd.DataFrame:
         """Return the lines of some days, of every ledger, with all columns of the frame."""
@@ -353,7 +358,7 @@ class ReportSource:
         self.gap = 0 if report.tag_ids else -to_minor_units(report.exact_sums().identity_gap, self.scale)
         unexplained = format_amount(from_minor_units(self.gap, self.scale))
         remarks = (f"The flows do not explain {unexplained} of the change in cash.",) if self.gap else ()
-        self.notes = (*_tag_notes(report.tag_ids), *remarks, *report.notes)
+        self.notes = (*tag_notes(report.tag_ids), *remarks, *report.notes)
 
     def require_same_cash(self, cash: Collection[str]) -> None:
         """Refuse a chart of accounts in which other ledgers report cash flow: amounts would be in no row."""
@@ -402,7 +407,7 @@ def _texts(frame: pd.DataFrame, name: str, other: str = "") -> list[str]:
     return texts.tolist()
 
 
-def _tag_notes(tag_ids: Collection[str]) -> tuple[str, ...]:
+def tag_notes(tag_ids: Collection[str]) -> tuple[str, ...]:
     """Say that amounts are of some lines only."""
     return (f"Only lines with all these tags are counted: {join_ids(tag_ids)}.",) if tag_ids else ()
 

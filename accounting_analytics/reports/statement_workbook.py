@@ -60,7 +60,7 @@ def statement_sheets(
         for row in figures.layout.shown
         if row.kind != "heading" and not row.children and not row.terms
         for column in figures.columns.shown
-        if len(column.periods) == 1
+        if len(column.periods) == 1 and len(column.tags) < 2  # noqa: PLR2004 (a total of tags has the lines of others)
     ]
     leaves = [one for one in leaves if not one.terms]
     listed: list[ShownLine] = []
@@ -119,6 +119,9 @@ class _Sums:
         """Find the cells of a row with the periods of a total or a change; none if one of them is not shown."""
         if column.kind not in {"total", "change"} or (column.kind == "total" and row.kind == "balance"):
             return []
+        if column.tags:
+            of_tags = [one.key for one in self._figures.columns.shown if len(one.tags) == 1]
+            return [(1, f"{row.key}{KEY_SEPARATOR}{key}") for key in of_tags]
         keys: dict[object, str] = {}
         for one in self._figures.columns.shown:
             if one.kind in {"period", "prior", "prior_year"} and one.side == column.side:

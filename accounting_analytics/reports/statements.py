@@ -6,6 +6,7 @@ import datetime as dt
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from accounting_analytics.core.arguments import to_texts
 from accounting_analytics.core.chart_of_accounts import LedgerType
 from accounting_analytics.core.errors import FrameError, IncompleteLoadError, InputError
 from accounting_analytics.core.exact_sums import collect, require_columns, wrap
@@ -47,6 +48,7 @@ from accounting_analytics.reports.statement_rows import (
     trial_rows,
 )
 from accounting_analytics.reports.statement_sums import LineSource, ReportSource, SpanRules
+from accounting_analytics.reports.tagged_lines import TAG, Tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.core.periods import DateLike, ZoneLike
-    from accounting_analytics.reports.statement_columns import Comparison, Unit
+    from accounting_analytics.reports.statement_columns import Comparison, TaggedUnit, Unit
     from accounting_analytics.reports.statement_rows import Measure
     from accounting_analytics.reports.statement_sums import Source
 
@@ -67,7 +69,7 @@ class StatementOptions(NamedTuple):
 
     start_date: DateLike | None
     end_date: DateLike | None
-    columns: Unit | Iterable[object] | None
+    columns: TaggedUnit | Iterable[object] | None
     compare: str | Iterable[str]
     depth: int | None
     time_zone: ZoneLike | None
@@ -77,6 +79,17 @@ class StatementOptions(NamedTuple):
     currency: str | None
     company: str | None
     scale: int | None
+    tag_ids: Iterable[str] = ()
+    tag_group: str | None = None
+
+    def tags(self) -> Tags | None:
+        """Tags that the statement is filtered or split by; None of one of all lines."""
+        tag_ids, are_columns = to_texts(self.tag_ids), self.columns == TAG
+        if self.tag_group is not None and not are_columns:
+            raise InputError("tag_group is for columns='tag': leave it out")
+        if are_columns and self.compare:
+            raise InputError("columns='tag' has no comparisons: leave compare out, or make a statement of each tag")
+        return Tags(tag_ids, self.tag_group, are_columns) if tag_ids or are_columns else None
 
 
 class _Kind(NamedTuple):
@@ -95,7 +108,7 @@ def cash_flow_statement(
     start_date: DateLike | None = None,
     end_date: DateLike | None = None,
     *,
-    columns: Unit | Iterable[object] | None = None,
+    columns: TaggedUnit | Iterable[object] | None = None,
     compare: Comparison | Iterable[Comparison] = (),
     depth: int | None = None,
     time_zone: ZoneLike | None = None,
@@ -106,6 +119,8 @@ def cash_flow_statement(
     currency: str | None = None,
     company: str | None = None,
     scale: int | None = None,
+    tag_ids: Iterable[str] = (),
+    tag_group: str | None = None,
 ) -> Statement:
     """Cash flow statement: what moved cash, by category in sections, between cash at the start and at the end.
 
@@ -119,9 +134,10 @@ def cash_flow_statement(
         The chart of accounts, as :func:`~accounting_analytics.discover_ledgers` returns it; local books have their own.
     start_date, end_date : date-like, optional
         First and last day, both inclusive, local to `time_zone`; by default the days of the load.
-    columns : {"month", "quarter", "year"} or list of periods, optional
+    columns : {"month", "quarter", "year", "tag"} or list of periods, optional
         What a column is: month by default, cut at the first and last day. A period of a list is a
-        :class:`~accounting_analytics.Period`, a pair of dates, or a text such as ``2026-Q1``.
+        :class:`~accounting_analytics.Period`, a pair of dates, or a text such as ``2026-Q1``. ``tag`` has a column for
+        each tag of a group, one for lines with several of them, and one for lines without, which sum to the statement.
     compare : str or list of str
         Columns to add. After the others: ``total`` and ``average`` (of the whole columns). Beside each: ``prior`` (the
         same dates one column earlier), ``prior_year``, ``change`` and ``change_pct`` (from the prior year if that is
@@ -144,6 +160,10 @@ def cash_flow_statement(
         Shown in the heading.
     scale : int, optional
         Fraction digits of the amounts, where nothing states them.
+    tag_ids : iterable of str, optional
+        Count only lines that have all these tags; balances of cash are not shown then.
+    tag_group : str, optional
+        Id of the group whose tags are columns, where lines have tags of several.
 
     Returns
     -------
@@ -164,11 +184,13 @@ def cash_flow_statement(
             raise InputError("a cash flow report has its own period: pass no dates and no columns with it")
         if compare:
             raise InputError("a cash flow report has one period to show: pass line entries to compare periods")
+        if tag_ids:
+            raise InputError("a cash flow report is filtered when it is made: pass tag_ids to load_cash_flow_report")
         start_date, end_date = source.period.start_date, source.period.end_date
         columns, time_zone = [source.period], source.period.time_zone
     options = StatementOptions(
         start_date, end_date, columns, compare, depth, time_zone, starting_balances, books_start,
-        fiscal_year_start_month, currency, company, scale,
+        fiscal_year_start_month, currency, company, scale, tag_ids, tag_group,
     )  # fmt: skip
     kind = _Kind(
         ("flow", "opening", "balance"),
@@ -185,7 +207,7 @@ def income_statement(
     start_date: DateLike | None = None,
     end_date: DateLike | None = None,
     *,
-    columns: Unit | Iterable[object] | None = None,
+    columns: TaggedUnit | Iterable[object] | None = None,
     compare: Comparison | Iterable[Comparison] = (),
     depth: int | None = None,
     time_zone: ZoneLike | None = None,
@@ -193,12 +215,14 @@ def income_statement(
     currency: str | None = None,
     company: str | None = None,
     scale: int | None = None,
+    tag_ids: Iterable[str] = (),
+    tag_group: str | None = None,
 ) -> Statement:
     """Income statement: revenues less expenses, with gross profit, operating income and net income.
 
     Parameters
     ----------
-    source, ledgers, start_date, end_date, columns, compare, depth, time_zone, fiscal_year_start_month, currency, company, scale
+    source, ledgers, start_date, end_date, columns, compare, depth, time_zone, fiscal_year_start_month, currency, company, scale, tag_ids, tag_group
         As of :func:`cash_flow_statement`, from line entries only; ``share`` is percent of operating revenues. The load
         must have all ledgers of revenues and expenses.
 
@@ -214,7 +238,7 @@ def income_statement(
     """  # noqa: E501 (one line of parameters)
     options = StatementOptions(
         start_date, end_date, columns, compare, depth, time_zone, None, None,
-        fiscal_year_start_month, currency, company, scale,
+        fiscal_year_start_month, currency, company, scale, tag_ids, tag_group,
     )  # fmt: skip
     return _make(
         source,
@@ -333,11 +357,23 @@ def _make(source: Any, ledgers: Any, options: StatementOptions, kind: _Kind) -> 
     source, ledgers = lines_of(source), ledgers_of(source, ledgers)
     day_zone = choose_zone(options.time_zone, (read_load_metadata(source) or {}).get("time_zone"))
     chart = _read_chart(ledgers)
+    tags = options.tags()
+    if tags and kind.of_balances:
+        raise InputError("balances are not split by tags: make an income statement or a cash flow statement by tags")
     lines, period = _read_lines(source, options, kind, chart, day_zone.name)
-    history = _History.of_options(options, kind, lines, period, chart)
     if isinstance(lines, LineSource):
         _check_books_start(options, lines, Discovery.stated(ledgers))
-    columns = _columns(options, kind, period, history)
+    of_tags: list[StatementColumn] = []
+    if tags and isinstance(lines, LineSource):
+        of_flows = "flow" in kind.measures
+        counted = set(chart.tree.names) - set(chart.tree.cash) if of_flows else set(kind.needed(chart))
+        lines, of_tags = tags.choose(lines, period, counted, of_flows=of_flows)
+    history = _History.of_options(options, kind, lines, period, chart)
+    columns = (
+        Columns(tuple(of_tags), {one.key: one for one in of_tags})
+        if of_tags
+        else _columns(options, kind, period, history)
+    )
     summed = _Summed.of_columns(columns, kind, lines, chart, history.rules(options, kind, lines))
     since = history.since if history.is_movement else None
     is_explained = not (isinstance(lines, ReportSource) and lines.gap)
@@ -410,9 +446,14 @@ class _Summed(NamedTuple):
     @classmethod
     def of_columns(cls, columns: Columns, kind: _Kind, lines: Source, chart: Chart, rules: SpanRules) -> _Summed:
         """Sum the lines of the columns; sums of balances that do not balance are refused."""
-        measures = [one for one in kind.measures if one == "flow" or not lines.is_tagged]
+        measures = [one for one in kind.measures if one in {"flow", "movement"} or not lines.is_tagged]
         spans = {
-            one: {rules.span(one, days) for column in columns.by_key.values() for _, days in column.periods}
+            one: {
+                rules.span(one, days)._replace(tag=tag)
+                for column in columns.by_key.values()
+                for _, days in column.periods
+                for tag in column.tags or ("",)
+            }
             for one in measures
         }
         unknown = {span: why for one in spans.values() for span in one if (why := lines.missing(span))}
@@ -553,10 +594,11 @@ def _require_a_known_column(
 ) -> None:
     """Refuse lines from which no column can be made."""
     reasons = [
-        next((unknown[span] for one in measures if (span := rules.span(one, days)) in unknown), "")
+        next((unknown[span] for one in measures if (span := rules.span(one, days)._replace(tag=tag)) in unknown), "")
         for column in columns.shown
         if column.kind == "period"
         for _, days in column.periods
+        for tag in column.tags or ("",)
     ]
     if all(reasons):
         raise IncompleteLoadError(

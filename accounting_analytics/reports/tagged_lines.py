@@ -1,0 +1,192 @@
+"""Lines of a statement by their tags: those that have some tags, or a part of the lines for each tag."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from accounting_analytics.core.column_conversion import LIST_SEPARATOR
+from accounting_analytics.core.errors import FrameError, InputError
+from accounting_analytics.core.messages import count_of, join_ids, quote
+from accounting_analytics.reports.selections import Span, units_of
+from accounting_analytics.reports.statement_columns import StatementColumn
+from accounting_analytics.reports.statement_sums import LineSource, tag_notes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from accounting_analytics.core.ledger_names import LedgerNames
+    from accounting_analytics.core.periods import Period
+    from accounting_analytics.reports.line_table import ShownLine
+    from accounting_analytics.reports.selections import Selection
+
+TAG = "tag"
+"""What ``columns`` is for a column of each tag."""
+SEVERAL, WITHOUT = "several", "without"
+
+
+class TaggedLines:
+    """Lines of some days in parts, each of which a span names by its ``tag``.
+
+    Parameters
+    ----------
+    lines : LineSource
+        All lines.
+    parts : mapping
+        The lines of each part; of one that has all, the name is empty.
+    notes : tuple of str
+        What is counted.
+    """
+
+    is_report = False
+
+    def __init__(self, lines: LineSource, parts: Mapping[str, LineSource], notes: tuple[str, ...]) -> None:
+        self._lines, self._parts = lines, parts
+        self.scale, self.as_decimals = lines.scale, lines.as_decimals
+        self.states_days, self.loaded, self.books_start = lines.states_days, lines.loaded, lines.books_start
+        self.time_zone, self.is_tagged = lines.time_zone, True
+        self.notes = (*notes, *lines.notes)
+
+    def missing(self, span: Span) -> str:
+        """Why the lines of some days are not all there; empty where nothing is known to be missing."""
+        return self._lines.missing(span)
+
+    def sums(self, spans: Collection[Span]) -> dict[Span, dict[str, int]]:
+        """Signed units by ledger, debits positive."""
+        found: dict[Span, dict[str, int]] = {}
+        for name, part in self._parts.items():
+            found |= part.sums([span for span in spans if span.tag == name])
+        return found
+
+    def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
+        """Return the lines of some parts, each with the sign it was summed with in ``figure_amount``."""
+        frames = []
+        for name, part in self._parts.items():
+            if chosen := [one for one in parts if one.span.tag == name]:
+                of_part = units_of(chosen, part.sums({one.span for one in chosen}))
+                frames.append(part.entries(chosen, of_part))
+                units -= of_part
+        if units:
+            raise InputError("the lines have changed since the statement was made; make it again")
+        return pd.concat(frames, ignore_index=True)
+
+    def shown_lines(
+        self, spans: Collection[Span], ledger_ids: Collection[str], names: LedgerNames, limit: int
+    ) -> list[ShownLine] | None:
+        """Return the lines of some ledgers and days in the order of time, if they are not more than `limit`."""
+        found: list[ShownLine] = []
+        for name, part in self._parts.items():
+            of_part = [span for span in spans if span.tag == name]
+            shown = part.shown_lines(of_part, ledger_ids, names, limit) if of_part else []
+            if shown is None or len(found) + len(shown) > limit:
+                return None
+            found += [line._replace(tag=name) for line in shown]
+        return found
+
+
+class Tags(NamedTuple):
+    """What a statement was asked for: lines that have all of some tags, or a column for each tag of a group."""
+
+    tag_ids: tuple[str, ...]
+    tag_group: str | None
+    are_columns: bool
+
+    def choose(
+        self, lines: LineSource, days: Period, counted: Collection[str], *, of_flows: bool
+    ) -> tuple[TaggedLines, list[StatementColumn]]:
+        """Return the lines of the counted ledgers by their tags, and the columns of a statement that they split."""
+        if lines.is_tagged:
+            raise InputError(
+                "the load has lines with some tags only: load all lines, without tag_ids, and pass it here"
+            )
+        frame = _lines_of_days(lines, days, counted, of_flows=of_flows)
+        tags = _tags_of(frame)
+        if self.tag_ids:
+            frame = _where(frame, [set(self.tag_ids) <= {one.tag for one in of_line} for of_line in tags])
+            tags = _tags_of(frame)
+        notes = tag_notes(self.tag_ids)
+        if not self.are_columns:
+            return TaggedLines(lines, {"": _part(lines, frame, days, of_flows=of_flows)}, notes), []
+        group = _group_of(tags, self.tag_group)
+        labels = [_part_of(of_line, group) for of_line in tags]
+        names = {one.tag: one.name for of_line in tags for one in of_line if one.group == group}
+        names = dict(sorted(names.items(), key=lambda item: (item[1].casefold(), item[0])))
+        names |= {SEVERAL: "Several tags", WITHOUT: "Without a tag"}
+        used = {name: text for name, text in names.items() if name in set(labels)} or {WITHOUT: names[WITHOUT]}
+        parts = {
+            name: _part(lines, _where(frame, [one == name for one in labels]), days, of_flows=of_flows) for name in used
+        }
+        periods = ((1, days),)
+        columns = [
+            StatementColumn(f"{TAG}:{name}", text, "period", None, periods, tags=(name,)) for name, text in used.items()
+        ]
+        total = StatementColumn("total", "Total", "total", None, periods, tags=tuple(used))
+        return TaggedLines(lines, parts, notes), [*columns, total]
+
+
+class _Tag(NamedTuple):
+    tag: str
+    name: str
+    group: str
+
+
+def _where(frame: pd.DataFrame, is_kept: Sequence[bool]) -> pd.DataFrame:
+    return frame[np.array(is_kept, dtype=bool)]
+
+
+def _lines_of_days(lines: LineSource, days: Period, counted: Collection[str], *, of_flows: bool) -> pd.DataFrame:
+    """Lines of some days that a statement counts; those of a cash flow statement are of entries that touch cash."""
+    span = Span(days.start_date, days.end_date)
+    frame = lines.flow_lines(span) if of_flows else lines.lines(span)
+    frame = frame[frame["ledger_id"].isin(list(counted))]
+    if "tag_ids" not in frame:
+        raise FrameError("line_entries lack the column tag_ids, so their tags are not known")
+    if unknown := int(frame["tag_ids"].isna().sum()):
+        raise InputError(f"the tags of {count_of(unknown, 'line')} are not known, so no statement by tags can be made")
+    return frame
+
+
+def _tags_of(frame: pd.DataFrame) -> list[list[_Tag]]:
+    """Tags of each line, with their names and groups where the load has them."""
+    ids = _lists(frame, "tag_ids")
+    names, groups = _lists(frame, "tag_names", ids), _lists(frame, "tag_group_ids", [[""] * len(one) for one in ids])
+    return [[_Tag(*one) for one in zip(*of_line, strict=True)] for of_line in zip(ids, names, groups, strict=True)]
+
+
+def _lists(frame: pd.DataFrame, name: str, default: list[list[str]] | None = None) -> list[list[str]]:
+    if name not in frame:
+        return default or [[] for _ in range(len(frame))]
+    return [text.split(LIST_SEPARATOR) if text else [] for text in frame[name].astype(object)]
+
+
+def _group_of(tags: Iterable[Iterable[_Tag]], asked: str | None) -> str:
+    """Group whose tags are columns: the one that was asked for, or the only one."""
+    groups: dict[str, set[str]] = {}
+    for of_line in tags:
+        for one in of_line:
+            groups.setdefault(one.group, set()).add(one.name)
+    listed = ", ".join(f"{group} (tags {join_ids(names, limit=3)})" for group, names in sorted(groups.items()))
+    if asked is not None:
+        if asked not in groups:
+            raise InputError(f"no line has a tag of the group {quote(asked)}; there are {listed or 'none'}")
+        return asked
+    if len(groups) > 1:
+        raise InputError(f"the tags are of {len(groups)} groups; pass the id of one as tag_group: {listed}")
+    return next(iter(groups), "")
+
+
+def _part_of(tags: Iterable[_Tag], group: str) -> str:
+    """Part of a line: its tag of a group, that of lines with several of them, or of those without."""
+    found = [one.tag for one in tags if one.group == group]
+    return WITHOUT if not found else found[0] if len(found) == 1 else SEVERAL
+
+
+def _part(lines: LineSource, frame: pd.DataFrame, days: Period, *, of_flows: bool) -> LineSource:
+    """Lines of a part, which state no load of their own."""
+    own = frame.reset_index(drop=True)
+    own.attrs = {}
+    part = LineSource(own, lines.cash, (), lines.time_zone, scale=lines.scale, asked=days)
+    part.is_tagged = of_flows
+    return part

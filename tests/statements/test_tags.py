@@ -1,0 +1,144 @@
+"""Statements by tags: columns that sum to the statement, lines that have all of some tags, and what is refused."""
+
+import datetime as dt
+from collections import defaultdict
+from decimal import Decimal
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+from payee_books import CATEGORIES, LEDGERS, BookEntry, entries_of, frame_of, paid
+
+import accounting_analytics as aa
+
+DAYS = ("2025-02-01", "2025-03-31")
+GROUPS = {"a": "shop", "b": "shop", "c": "shop", "x": "year"}
+
+
+def tagged(frame, tags):
+    """Return lines with the tags of each, their names, and their groups."""
+    lists = {
+        "tag_ids": ["|".join(one) for one in tags],
+        "tag_names": ["|".join(f"Tag {tag}" for tag in one) for one in tags],
+        "tag_group_ids": ["|".join(GROUPS[tag] for tag in one) for one in tags],
+    }
+    return frame.assign(**lists).astype(dict.fromkeys(lists, "str"))
+
+
+@st.composite
+def tagged_books(draw):
+    """Draw entries, the frame of their lines, and the tags of each line."""
+    opening = BookEntry(dt.date(2024, 12, 1), "OPENING", (("loan", -100), ("bank", 100)), entry_id="opening")
+    entries = [opening, *draw(entries_of(size=12))]
+    frame = frame_of(entries)
+    of_line = st.lists(st.sampled_from(sorted(GROUPS)), unique=True, max_size=3).map(sorted)
+    tags = draw(st.lists(of_line, min_size=len(frame), max_size=len(frame)))
+    return entries, tagged(frame, tags), tags
+
+
+def naive_units(entries, tags, kind, keep):
+    """Units by category of the lines of the days whose tags are kept, positive as the statement has them."""
+    found, number = defaultdict(int), 0
+    for entry in entries:
+        touches = any(ledger in {"bank", "card"} for ledger, _ in entry.units)
+        for ledger, units in entry.units:
+            of_line, number = tags[number], number + 1
+            is_counted = ledger in ({"rent", "wages", "sales"} if kind == "income" else CATEGORIES)
+            if is_counted and (kind == "income" or touches) and entry.day >= dt.date(2025, 2, 1) and keep(of_line):
+                found[ledger] -= units
+    return {ledger: units for ledger, units in found.items() if units}
+
+
+def own_units(statement, column):
+    """Units by category of a column, cash and income positive."""
+    sign = {"rent": -1, "wages": -1} if statement.title == "Income statement" else {}
+    rows = [row for row in statement.rows if row.kind == "ledger" and not row.children]
+    amounts = {row.key: round(statement.value(row.key, column) * 100) for row in rows}
+    return {key: sign.get(key, 1) * units for key, units in amounts.items() if units}
+
+
+MAKERS = {"cash": aa.cash_flow_statement, "income": aa.income_statement}
+
+
+@pytest.mark.parametrize("kind", list(MAKERS))
+@hypothesis.settings.get_profile("slow")
+@hypothesis.given(books=tagged_books())
+def test_columns_of_tags_sum_to_the_statement(kind, books):
+    """A line is in the column of its tag of the group, of several, or of none; the columns sum to the statement."""
+    entries, lines, tags = books
+    shop = [{tag for tag in one if GROUPS[tag] == "shop"} for one in tags]
+    options = {"time_zone": "UTC", "columns": "tag", "tag_group": "shop"}
+    touching = {entry.entry_id for entry in entries if any(ledger in {"bank", "card"} for ledger, _ in entry.units)}
+    ledgers = {"rent", "wages", "sales"} if kind == "income" else set(CATEGORIES)
+    is_counted = lines["ledger_id"].isin(ledgers) & (lines["datetime"] >= "2025-02-01")
+    if kind == "cash":
+        is_counted &= lines["journal_entry_id"].isin(touching)
+    hypothesis.assume(any(one for one, counts in zip(shop, is_counted, strict=True) if counts))
+    statement = MAKERS[kind](lines, LEDGERS, *DAYS, **options)
+    whole = MAKERS[kind](lines, LEDGERS, *DAYS, time_zone="UTC", columns=[DAYS])
+    total, (all_lines,) = statement.columns[-1], whole.columns
+    assert own_units(statement, "total") == own_units(whole, all_lines.key)
+    for column in statement.columns[:-1]:
+        name = column.key.removeprefix("tag:")
+        wanted = {
+            "several": lambda one: sum(GROUPS[tag] == "shop" for tag in one) > 1,
+            "without": lambda one: not any(GROUPS[tag] == "shop" for tag in one),
+        }.get(name, lambda one, name=name: [tag for tag in one if GROUPS[tag] == "shop"] == [name])
+        assert own_units(statement, column.key) == naive_units(entries, tags, kind, wanted)
+    for row in (row for row in statement.rows if row.kind not in {"heading", "percent"}):
+        parts = [statement[row.key, column.key] for column in statement.columns]
+        assert sum((one.exact() for one in parts[:-1]), Decimal(0)) == parts[-1].exact()
+        for one in parts:
+            amounts = one.entries["figure_amount"] if one.is_additive else []
+            assert not one.is_additive or round(sum(amounts) * 100) == one.units
+    assert total.label == "Total"
+    assert statement._repr_html_()
+
+
+@pytest.mark.parametrize("kind", list(MAKERS))
+@hypothesis.settings.get_profile("slow")
+@hypothesis.given(books=tagged_books(), asked=st.lists(st.sampled_from(sorted(GROUPS)), min_size=1, unique=True))
+def test_lines_with_all_tags_are_counted(kind, books, asked):
+    """Only lines that have all the tags are counted, by month as without tags; balances of cash are not shown."""
+    entries, lines, tags = books
+    statement = MAKERS[kind](lines, LEDGERS, *DAYS, time_zone="UTC", columns=[DAYS], tag_ids=asked)
+    (column,) = statement.columns
+    assert own_units(statement, column.key) == naive_units(entries, tags, kind, lambda one: set(asked) <= set(one))
+    assert "ending_cash_balance" not in statement.figures.layout.by_key
+    assert any("Only lines with all these tags are counted" in note for note in statement.notes)
+
+
+def test_a_workbook_of_tags_has_the_total_as_a_formula(tmp_path):
+    """The total column of a workbook is the sum of the columns of tags."""
+    openpyxl = pytest.importorskip("openpyxl")
+    lines = tagged(frame_of([*paid("02-03"), *paid("03-03", payee="B")]), [["a"], [], ["b"], []])
+    aa.income_statement(lines, LEDGERS, *DAYS, time_zone="UTC", columns="tag").to_excel(tmp_path / "tags.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "tags.xlsx")["Income statement"]
+    rent = next(row for row in sheet.iter_rows(values_only=True) if row[0] == "Rent")
+    assert rent[1:3] == (3200, 3200)
+    assert str(rent[3]).startswith("=ROUND(SUM(B")
+
+
+def test_what_cannot_be_split_by_tags_is_refused():
+    """Balances, reports, comparisons, tags of several groups, and lines whose tags are not known."""
+    lines = tagged(frame_of(paid("02-03", "03-03")), [["a", "x"], [], ["b"], []])
+    days = {"time_zone": "UTC"}
+    with pytest.raises(aa.errors.InputError, match="balances are not split by tags"):
+        aa.balance_sheet(lines, LEDGERS, *DAYS, columns="tag", **days)
+    with pytest.raises(aa.errors.InputError, match=r"2 groups; pass the id of one .* shop \(tags Tag a, Tag b\), year"):
+        aa.income_statement(lines, LEDGERS, *DAYS, columns="tag", **days)
+    with pytest.raises(aa.errors.InputError, match="no comparisons"):
+        aa.income_statement(lines, LEDGERS, *DAYS, columns="tag", compare="prior", **days)
+    with pytest.raises(aa.errors.InputError, match="tag_group is for columns='tag'"):
+        aa.income_statement(lines, LEDGERS, *DAYS, tag_group="shop", **days)
+    with pytest.raises(aa.errors.FrameError, match="lack the column tag_ids"):
+        aa.income_statement(lines.drop(columns="tag_ids"), LEDGERS, *DAYS, tag_ids="a", **days)
+    unknown = lines.assign(tag_ids=lines["tag_ids"].where(lines.index > 0))
+    with pytest.raises(aa.errors.InputError, match="the tags of 1 line are not known"):
+        aa.income_statement(unknown, LEDGERS, *DAYS, tag_ids="a", **days)
+    report = aa.recompute_cash_flow(lines, LEDGERS, *DAYS, time_zone="UTC")
+    with pytest.raises(aa.errors.InputError, match="pass tag_ids to load_cash_flow_report"):
+        aa.cash_flow_statement(report, LEDGERS, tag_ids="a")
+    statement = aa.cash_flow_statement(lines, LEDGERS, *DAYS, tag_ids="a", **days)
+    with pytest.raises(aa.errors.InputError, match="without a report or tags"):
+        aa.bridge(*(statement.column(one.key) for one in statement.columns))
