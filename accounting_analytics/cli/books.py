@@ -211,7 +211,7 @@ def sql(query: str, /, *, folder: BooksFolder, as_json: Json = False) -> None:
     answer = aa.connect(books=folder).sql(query)
     print_frame(answer, as_json=as_json)
     if answer.empty:
-        print_message("the answer has no rows")
+        print_message("0 rows")
 
 
 @books.command

@@ -138,6 +138,7 @@ def pack(
     mail_to: tuple[str, ...] = (),
     sections: Annotated[tuple[str, ...], Parameter(name="--section")] = (),
     templates: Path | None = None,
+    note: Path | None = None,
     pdf: bool = False,
     mail: bool = False,
     excel: bool = False,
@@ -164,6 +165,8 @@ def pack(
         Only this section of the page; repeatable, in this order.
     templates
         Folder with templates of your own: sections/NAME.html.j2 replaces one.
+    note
+        File with your note in Markdown, which stands on page one and in the mail.
     pdf
         Print the page as a PDF too, with Chromium.
     mail
@@ -180,7 +183,8 @@ def pack(
 
     _refuse_secrets()
     formats = _choose_formats(source.profile, mail_to, pdf=pdf, mail=mail, excel=excel)
-    PageOptions(sections or None, templates).check()
+    text = None if note is None else _read_note(note)
+    PageOptions(sections or None, templates, text).check()
     presentation = presentation_of(source)
     days.in_zone("UTC")  # also of local books, all of whose days are no pack
     with connect_source(source, days) as (client, period):
@@ -196,6 +200,7 @@ def pack(
                 since=since,
                 sections=sections or None,
                 templates=templates,
+                note=text,
                 show_code=show_code,
                 allow_empty=allow_empty,
                 **presentation._asdict(),
@@ -212,6 +217,14 @@ def pack(
         raise BooksDoNotTieError(f"the cash flow of the pack is not proven: {'; '.join(problems)}")
     if written.pdf_error is not None:
         raise written.pdf_error
+
+
+def _read_note(path: Path) -> str:
+    """Text of a file of --note."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--note {path} cannot be read: {error}; write a text file in UTF-8") from None
 
 
 def _refuse_secrets() -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from accounting_analytics.core.periods import DateLike, ZoneLike
     from accounting_analytics.pack.loaded_books import LoadedBooks
 
-_MAX_NAME = 200
+_MAX_NAME, _MAX_NOTE = 200, 10_000
 
 
 def monthly_pack(
@@ -44,6 +44,7 @@ def monthly_pack(
     since: When | None = None,
     sections: Iterable[str] | None = None,
     templates: str | Path | None = None,
+    note: str | None = None,
     show_code: bool = False,
     allow_empty: bool = False,
     profile: str | None = None,
@@ -77,6 +78,8 @@ def monthly_pack(
         shown are in the page, whatever is left out.
     templates : path, optional
         Folder with templates of Jinja; ``sections/NAME.html.j2`` there replaces a section, or adds one.
+    note : str, optional
+        What you say about the period, in Markdown without links and pictures: it stands on page one and in the mail.
     show_code : bool
         Show the calls that make the statements.
     allow_empty : bool
@@ -98,7 +101,7 @@ def monthly_pack(
     InputError
         An argument is wrong; PeriodError, IncompleteLoadError, ServiceError as of the functions that load.
     """
-    options = PageOptions(sections, templates, show_code=show_code)
+    options = PageOptions(sections, templates, note, show_code=show_code)
     options.check()
     configured = load_settings(profile).presentation()
     presentation = Presentation(
@@ -116,10 +119,11 @@ def monthly_pack(
 
 
 class PageOptions(NamedTuple):
-    """Sections of the page, templates that replace those of the package, and whether calls are shown."""
+    """Sections of the page, templates that replace those of the package, a note, and whether calls are shown."""
 
     sections: Iterable[str] | None = None
     templates: str | Path | None = None
+    note: str | None = None
     show_code: bool = False
 
     def check(self) -> tuple[Environment, tuple[str, ...]]:
@@ -127,6 +131,10 @@ class PageOptions(NamedTuple):
         folder = None if self.templates is None else to_path(self.templates, "templates")
         if folder is not None and not folder.is_dir():
             raise InputError(f"templates: {folder} is not a folder")
+        if self.note is not None:
+            require_type(self.note, str, "note", "it is a text in Markdown")
+            if len(self.note) > _MAX_NOTE:
+                raise InputError(f"note has {len(self.note):,} characters; page one has room for {_MAX_NOTE:,}")
         environment = page_environment(folder)
         return environment, check_sections(self.sections, environment)
 
@@ -144,6 +152,7 @@ def pack_of_books(
         dt.datetime.now(dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         names,
         options.show_code,
+        options.note and options.note.strip(),
         periods,
         books,
         make_content(books, periods, currency, company),

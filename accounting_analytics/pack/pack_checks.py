@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from accounting_analytics.pack.browser_check import check_script
 from accounting_analytics.pack.page_data import (
     DATA_ID,
     ListFigure,
+    QuotientFigure,
     StatedFigure,
     SumFigure,
     TermsFigure,
@@ -51,6 +53,16 @@ class Recomputation:
             raise InputError("the page does not state how it is calculated")
         return figures[key]
 
+    def text(self, table: str, key: str, form: str) -> str:
+        """Text that a figure has to have: an amount, or a percentage."""
+        figure = self.figure(table, key)
+        if not isinstance(figure, QuotientFigure):
+            return value_text(self.value(table, key), self._data.scale, form=form)
+        part, whole = self.value(table, figure.part), self.value(table, figure.whole)
+        if part is None or not whole:
+            raise InputError("it is in percent of nothing")
+        return f"{value_text(round(Fraction(1000 * part, whole)), 1, form=form)}%"
+
     def value(self, table: str, key: str) -> int | None:
         """Units of a figure, None where it is not known."""
         place = (table, key)
@@ -70,6 +82,8 @@ class Recomputation:
         match figure:
             case UnknownFigure():
                 return None
+            case QuotientFigure():
+                raise InputError("it is made of a percentage")
             case StatedFigure():
                 return read_units(figure.units)
             case ListFigure():
@@ -122,7 +136,7 @@ _BEFORE, _AFTER = re.compile(r"[0-9.,(+\u2212-]$"), re.compile(r"^(?:[0-9)%]|[.,
 """What a reader would take for a part of a figure before or after it."""
 
 
-def check_figures(elements: Sequence[PageElement], figures: Recomputation, scale: int) -> Iterator[PackFault]:
+def check_figures(elements: Sequence[PageElement], figures: Recomputation) -> Iterator[PackFault]:
     """Recompute every figure on the page, and compare."""
     if not elements:
         yield PackFault("figures", "the page", "none", "figures")
@@ -133,7 +147,7 @@ def check_figures(elements: Sequence[PageElement], figures: Recomputation, scale
         try:
             figure = figures.figure(table, key)
             where = f"{figure.label} ({table}: {key}), line {element.line}"
-            expected = value_text(figures.value(table, key), scale, form=form)
+            expected = figures.text(table, key, form)
         except InputError as error:
             yield PackFault("figure", where, element.own_text, f"not possible: {error}")
             continue

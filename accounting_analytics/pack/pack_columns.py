@@ -106,7 +106,8 @@ class PackPeriods(NamedTuple):
         shown = [this, before, _change(this, before), year_before, _change(this, year_before), *to_date]
         if to_date:
             period = self.year_before_to_date
-            shown.append(_column(f"{self.key} prior_year_to_date", period, "prior_year", self.label_of(period)))
+            earlier = _column(f"{self.key} prior_year_to_date", period, "prior_year", self.label_of(period))
+            shown += [earlier, _change(to_date[0], earlier)]
         return shown
 
     def month_columns(self) -> list[StatementColumn]:

@@ -6,13 +6,15 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.load_metadata import known_ledgers_claim
 from accounting_analytics.pack import pack_sections as sections
 from accounting_analytics.pack.pack_lines import PackLines
 from accounting_analytics.pack.pack_pictures import make_pictures
 from accounting_analytics.pack.pack_sentences import SentenceFacts, SentenceWriter
 from accounting_analytics.pack.pack_tables import PackTable, statement_table
+from accounting_analytics.reports.ageing import ageing
+from accounting_analytics.reports.recurring_payments import recurring_payments
 from accounting_analytics.reports.statement_sums import LineSource
 from accounting_analytics.reports.statements import balance_sheet, cash_flow_statement, income_statement
 
@@ -144,7 +146,10 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
         None if bridge is None else sections.cash_bridge(bridge, cash, periods),
         sections.cash_accounts(cash, periods.this) if has_balances else None,
         sections.cash_by_day(cash, periods.this) if has_balances else None,
-        sections.top_payees(cash, periods),
+        sections.top_parties(cash, periods, sections.CUSTOMERS),
+        sections.top_parties(cash, periods, sections.PAYEES),
+        _recurring(books, periods),
+        _ageing(books, periods),
         sections.uncategorized(queue, cash),
         sections.flows_by_month(cash, statements.cash_flow, periods.months),
         None if books.drift is None else sections.changes(books.drift),
@@ -163,6 +168,25 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
         _assumptions(books, statements),
         make_pictures(books, periods, bridge, statements.compared),
     )
+
+
+def _recurring(books: LoadedBooks, periods: PackPeriods) -> PackTable | None:
+    """Make the table of recurring payments; None where there are none, or lines are missing."""
+    try:
+        found = recurring_payments(books.lines, books.ledgers, periods.this.end_date)
+    except (InputError, IncompleteLoadError):
+        return None
+    table = sections.recurring(found, max(periods.first_day, books.days.start_date))
+    return table if table.table.rows else None
+
+
+def _ageing(books: LoadedBooks, periods: PackPeriods) -> PackTable | None:
+    """Make the table of receivables and payables; None where there are none, or the lines do not reach back."""
+    try:
+        found = ageing(books.lines, books.ledgers, periods.this.end_date, books_start=books.books_start)
+    except (InputError, IncompleteLoadError):
+        return None
+    return sections.ageing(found) if any(one.items for one in found.accounts) else None
 
 
 def _suspense(balance: Statement) -> Figure | None:

@@ -104,6 +104,8 @@ class PackLines:
         label = printable(figure.label)
         if figure.units is None:
             return "unknown", label
+        if figure.kind == "share":
+            return ("quotient", label, *(one.key for one in figure.terms))
         if terms:
             signs = {id(one): sign for sign, one in zip(figure.signs, figure.terms, strict=True)}
             return "terms", label, [(signs[id(one)], one.key) for one in terms]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _LONGEST = 500
-"""Characters of a text: with at most 8 key figures and 3 pictures the body stays below the 102 KB that Gmail shows."""
-_MOST_SENTENCES, _MOST_KEY_FIGURES, _MOST_PICTURES = 6, 8, 3
+"""Characters of a text: with at most 12 key figures and 3 pictures the body stays below the 102 KB that Gmail shows."""
+_MOST_SENTENCES, _MOST_KEY_FIGURES, _MOST_PICTURES = 6, 12, 3
 _WIDTH = 76
 _HOW_TO_CHECK = (
     'Open the page in a browser and press "Check this page", or run accounting-analytics verify-pack with the page and '
@@ -63,6 +63,8 @@ class MailBody(NamedTuple):
     pictures: Sequence[MailPicture]
     page_name: str
     fingerprint: str
+    note: str = ""
+    note_html: str = ""
 
 
 def mail_draft(
@@ -114,6 +116,8 @@ def _shortened(body: MailBody) -> MailBody:
         [MailPicture(_line(picture.text), picture.png) for picture in body.pictures[:_MOST_PICTURES]],
         _line(body.page_name),
         _line(body.fingerprint),
+        body.note,
+        body.note_html,
     )
 
 
@@ -132,11 +136,17 @@ def _plain_text(body: MailBody) -> str:
             figures.append(f"  {one.note}")
     parts = [
         [body.title, body.verdict],
+        printable_lines(body.note),
         [f"- {sentence}" for sentence in body.sentences],
         figures,
         [f"Attached: {body.page_name}", f"Its fingerprint: {body.fingerprint}", _HOW_TO_CHECK],
     ]
     return "\n\n".join("\n".join(map(_wrap, part)) for part in parts if part) + "\n"
+
+
+def printable_lines(text: str) -> list[str]:
+    """Lines of a text without control characters."""
+    return [printable(one, " ") for one in text.splitlines()]
 
 
 def _wrap(line: str) -> str:

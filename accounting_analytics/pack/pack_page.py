@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 import pandas as pd
+from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from accounting_analytics.charts.matplotlib_charts import PICTURE_STYLE
@@ -37,6 +39,8 @@ SECTIONS = (
     "cash_bridge",
     "balances",
     "payees",
+    "recurring",
+    "ageing",
     "uncategorized",
     "changes",
     "certificate",
@@ -45,6 +49,8 @@ SECTIONS = (
 )
 """The sections of a pack in their order."""
 _FOLDER = Path(__file__).parent
+_HEADING = re.compile(r'<section id="([\w-]+)">\s*<h2>(.*?)</h2>')
+"""Id and heading of a section that the table of contents lists."""
 _IN_CSS_TEXT = str.maketrans({character: f"\\{ord(character):x} " for character in "\\\"'<>&\n"})
 
 
@@ -76,14 +82,22 @@ def check_sections(sections: Iterable[str] | None, environment: jinja2.Environme
 def render_page(environment: jinja2.Environment, pack: MonthlyPack) -> str:
     """Render the whole page."""
     page = PackPage(pack)
-    return environment.get_template("monthly_pack.html.j2").render(
-        pack=pack,
-        version=__version__,
-        day=day_label,
-        section_template=lambda name: f"sections/{name}.html.j2",
-        has_table=lambda name: name in pack.content.tables,
+    context: dict[str, Any] = {
+        "pack": pack,
+        "version": __version__,
+        "day": day_label,
+        "has_table": lambda name: name in pack.content.tables,
         **page.functions(),
-    )
+    }
+    rendered = [environment.get_template(_section_file(one)).render(context) for one in pack.section_names]
+    headings = (_HEADING.search(one) for one in rendered)
+    contents = [(found[1], Markup(found[2])) for found in headings if found]  # noqa: S704 (rendered with escapes)
+    sections = [Markup(one) for one in rendered]  # noqa: S704 (rendered with escapes)
+    return environment.get_template("monthly_pack.html.j2").render(context, sections=sections, contents=contents)
+
+
+def _section_file(name: str) -> str:
+    return f"sections/{name}.html.j2"
 
 
 class PackPage:
@@ -99,6 +113,7 @@ class PackPage:
             "table": self.table,
             "title": lambda name: self._pack.content.tables[name].table.title,
             "amounts": self.amounts,
+            "note": lambda: note_markup(self._pack.note or ""),
             "picture": self.picture,
             "code": self.code,
             "styles": self.styles,
@@ -179,6 +194,17 @@ class PackPage:
             name: content.entries.table_content(content.tables[name], shown) for name, shown in self._shown.items()
         }
         return Markup(pack_data({**facts, **content.entries.content(), "tables": tables}))  # noqa: S704 (escaped there)
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    """Reader of Markdown without links, pictures and markup, which a page that loads nothing cannot have."""
+    return MarkdownIt("commonmark", {"html": False}).disable(["link", "image", "autolink", "reference"])
+
+
+def note_markup(text: str) -> Markup:
+    """Render a note of the owner, written in Markdown."""
+    return Markup(_markdown().render(text))  # noqa: S704 (escaped there)
 
 
 def _plain_table(frame: pd.DataFrame) -> Markup:

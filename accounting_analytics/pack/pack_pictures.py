@@ -51,7 +51,7 @@ def make_pictures(
         (
             "flows",
             f"Cash in and out by month, {periods.label_of(periods.to_date)}",
-            lambda: charts.inflow_outflow(books.reports[to_date], by="month", ledgers=books.ledgers, currency=currency),
+            lambda: charts.inflow_outflow(books.reports[to_date], by="month", currency=currency),
         ),
         (
             "payees",

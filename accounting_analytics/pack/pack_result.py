@@ -54,6 +54,8 @@ class MonthlyPack(Result):
         The sections of the page.
     show_code : bool
         Whether the page shows the calls that make its statements.
+    note : str or None
+        What its owner says about the period, in Markdown.
     """
 
     period: Period
@@ -62,6 +64,7 @@ class MonthlyPack(Result):
     created_at: str
     section_names: tuple[str, ...]
     show_code: bool
+    note: str | None
     _periods: PackPeriods
     _books: LoadedBooks
     _made: PackContent
@@ -221,7 +224,7 @@ class MonthlyPack(Result):
             self.title,
             ", ".join(filter(None, [days, self.currency])),
             f"{self.proof[:1].upper()}{self.proof[1:]}",
-            self.sentences,
+            [*(self.note or "").splitlines(), *self.sentences],
             appendix,
             self.fingerprint,
         )

@@ -21,20 +21,23 @@ from accounting_analytics.pack.pack_tables import (
     make_table,
     text_head,
 )
+from accounting_analytics.reports.ageing import BUCKETS
 from accounting_analytics.reports.bridge import bridge
-from accounting_analytics.reports.bridge_payments import payees_of_entries
+from accounting_analytics.reports.bridge_payments import entry_ids, payees_of_entries
 from accounting_analytics.reports.daily_balances import DailyBalances
 from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_entries, figure_of_terms
 from accounting_analytics.reports.statement_columns import days_label
 from accounting_analytics.reports.statement_rows import NOT_CATEGORIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from accounting_analytics.books.drift import Drift
     from accounting_analytics.pack.loaded_books import ComparedPeriod
     from accounting_analytics.pack.pack_columns import PackPeriods
+    from accounting_analytics.reports.ageing import Ageing
     from accounting_analytics.reports.bridge import Bridge
+    from accounting_analytics.reports.recurring_payments import RecurringPayments
     from accounting_analytics.reports.statement import Statement
     from accounting_analytics.reports.statement_columns import StatementColumn
     from accounting_analytics.reports.statement_sums import LineSource
@@ -47,17 +50,19 @@ KEY_FIGURES, SENTENCES, BRIDGE, ACCOUNTS, BY_DAY, FLOWS = (
     "cash_by_day",
     "flows",
 )
-PAYEES, UNCATEGORIZED, CHANGES, REPORTED = "payees", "uncategorized", "changes", "reported_cash"
-WITHHELD = (
-    "Cash in and out are sums of the lines of categories: what is withheld from a payment, such as taxes from wages, "
-    "is counted in both."
+PAYEES, CUSTOMERS, UNCATEGORIZED, CHANGES = "payees", "customers", "uncategorized", "changes"
+RECURRING, AGEING, REPORTED = "recurring", "ageing", "reported_cash"
+BY_ENTRY = (
+    "Cash in and out are counted by journal entry: what is withheld from a payment, such as taxes from wages, is in "
+    "neither, and a transfer between own accounts that is booked as two entries is in both."
 )
 _DAY = dt.timedelta(days=1)
 _MAX_DAYS = 93
 """Longer periods have a balance at the end of each month, not of each day."""
-_STEPS, _PAYEES, _ENTRIES, _CHANGES, _CATEGORIES = 8, 10, 20, 40, 2
-"""How many steps, payees, journal entries, changes and categories are named."""
+_STEPS, _PAYEES, _ENTRIES, _CHANGES, _CATEGORIES, _RECURRING = 8, 10, 20, 40, 2, 30
+"""How many steps, payees, journal entries, changes, categories and recurring payments are named."""
 _TOTAL, _OTHERS = "total", "others"
+_TRANSFERS = "Transfers between own accounts"
 
 
 class CashLines(NamedTuple):
@@ -70,9 +75,9 @@ class CashLines(NamedTuple):
         """Column of a key."""
         return self.statement.figures.columns.by_key[key]
 
-    def flows(self, column: StatementColumn) -> pd.DataFrame | None:
-        """Return the cash flow lines of a period without transfers, positive into cash; None where not known."""
-        return self.statement.figures.flow_entries(self.statement.figures.flow_rows(), column)
+    def side(self, column: StatementColumn, sign: int) -> pd.DataFrame | None:
+        """Return the lines of the entries of a period that bring cash in, or take it out; None where not known."""
+        return self.statement.figures.cash_side(column, sign)
 
     def figure(self, key: str, label: str, entries: pd.DataFrame | None) -> Figure:
         """Sum of line entries; not known without any."""
@@ -105,54 +110,53 @@ class CashLines(NamedTuple):
         return sorted(self.source.cash, key=self.statement.figures.ledgers.path)
 
 
-def sides(entries: pd.DataFrame | None) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
-    """Lines into cash, and those out of it."""
-    if entries is None:
-        return None, None
-    is_in = entries["figure_amount"] > 0
-    return entries[is_in], entries[entries["figure_amount"] < 0]
-
-
 def key_figures(cash: CashLines, income: Statement) -> PackTable:
-    """At most eight rows, of the period, the one before, that of a year before, and the year to date."""
+    """At most twelve rows, of the period, the one before, that of a year before, and the year to date."""
     statement = cash.statement
     columns = statement.columns
 
-    def of(statement: Statement, key: str, label: str, row_key: str) -> PackRow | None:
-        if row_key not in statement.figures.layout.by_key:
+    def of(statement: Statement, key: str, label: str, row_key: str, level: int = 0) -> PackRow | None:
+        row = statement.figures.layout.by_key.get(row_key)
+        if row is None:
             return None
+        label = label or row.label
         found = [statement.figures.figure(row_key, one.key) for one in columns]
         named = [
             figure_of_lines(one, f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}")
             for one, column in zip(found, columns, strict=True)
         ]
-        return PackRow(label, named)
+        return PackRow(label, named, level=level)
 
-    split = [sides(cash.flows(column)) for column in columns]
     flows = [
         PackRow(
             label,
             [
-                cash.figure(f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}", one[place])
-                for column, one in zip(columns, split, strict=True)
+                cash.figure(f"{key}{KEY_SEPARATOR}{one.key}", f"{label}, {one.label}", cash.side(one, sign))
+                for one in columns
             ],
         )
-        for place, (key, label) in enumerate({"cash_in": "Cash in", "cash_out": "Cash out"}.items())
+        for key, label, sign in (("cash_in", "Cash in", 1), ("cash_out", "Cash out", -1))
     ]
     has_balances = "ending_cash_balance" in statement.figures.layout.by_key
     label = "Lowest cash at the end of a day"
     lowest = PackRow(label, [_lowest(cash, column, label) for column in columns]) if has_balances else None
+    sales = income.figures.layout.share_of
+    has_sales = any(income.figures.figure(sales, one.key).units for one in columns)
     rows = [
         of(statement, "cash_at_end", "Cash at the end", "ending_cash_balance"),
+        of(statement, "cash_in_accounts", "", "cash_in_accounts", 1),
+        of(statement, "cash_owed", "", "cash_owed", 1),
         of(statement, "net_cash_flow", "Net change in cash", "net_cash_flow"),
         *flows,
         lowest,
-        of(income, "revenues", "Operating revenues", income.figures.layout.share_of),
+        of(income, "revenues", "Operating revenues", sales),
+        of(income, "gross_margin", "Gross margin", "gross_margin") if has_sales else None,
         of(income, "net_income", "Net income", "net_income"),
+        of(income, "net_margin", "Net margin", "net_margin") if has_sales else None,
         of(income, "not_categorized", NOT_CATEGORIZED, "not_categorized"),
     ]
     heads = [amount_head(one.label) for one in columns]
-    return make_table(KEY_FIGURES, "Key figures", heads, [one for one in rows if one is not None], [WITHHELD])
+    return make_table(KEY_FIGURES, "Key figures", heads, [one for one in rows if one is not None], [BY_ENTRY])
 
 
 def lowest_day(cash: CashLines, column: StatementColumn) -> dt.date | None:
@@ -207,7 +211,15 @@ def cash_bridge(found: Bridge, cash: CashLines, periods: PackPeriods) -> PackTab
         return PackRow(label, [before, after, change, cause], kind)
 
     of_steps = [(step, found.sides(step.key)) for step in found.steps]
-    rows = [row(step.key, step.label, [one.before, one.after], step.cause.name) for step, one in of_steps]
+    rows = [
+        row(
+            step.key,
+            step.label,
+            [one.before, one.after],
+            ", ".join(filter(None, [step.cause.name, step.cause.rhythm])),
+        )
+        for step, one in of_steps
+    ]
     net = next(one for key, one in cash.statement.figures.layout.by_key.items() if key.rstrip("_") == _NET)
     columns = {_BEFORE: f"{periods.key} prior", _AFTER: periods.key}
     totals = {
@@ -298,62 +310,62 @@ def flows_by_month(cash: CashLines, statement: Statement, months: Sequence[Perio
     columns = {one.periods[0][1]: one for one in statement.columns}
     for month in months:
         key, label = f"{month.start_date:%Y-%m}", days_label(month)
-        lines = sides(flows.flows(columns[month]))
         made = [
-            cash.figure(f"{key}{KEY_SEPARATOR}{side}", f"Cash {side}, {label}", one)
-            for side, one in zip(("in", "out"), lines, strict=True)
+            cash.figure(f"{key}{KEY_SEPARATOR}{side}", f"Cash {side}, {label}", flows.side(columns[month], sign))
+            for side, sign in (("in", 1), ("out", -1))
         ]
         net = figure_of_terms(f"{key}{KEY_SEPARATOR}net", f"Net, {label}", [("+", one) for one in made])
         rows.append(PackRow(label, [*made, net]))
     heads = [amount_head(text) for text in ("Cash in", "Cash out", "Net")]
-    notes = ["Without transfers between own accounts.", WITHHELD]
-    return make_table(FLOWS, "Cash in and out by month", heads, rows, notes)
+    return make_table(FLOWS, "Cash in and out by month", heads, rows, [BY_ENTRY])
 
 
-def top_payees(cash: CashLines, periods: PackPeriods) -> PackTable:
-    """Whom most was paid to in the period, and before, less what came back from them."""
+def top_parties(cash: CashLines, periods: PackPeriods, name: str) -> PackTable:
+    """Whom most was paid to in the period, and before, or who paid most; the totals are cash out, or in."""
+    sign, title = {PAYEES: (-1, "Top payees"), CUSTOMERS: (1, "Top customers")}[name]
     columns = periods.key_columns()[:3]
     payees = payees_of_entries(cash.source.frame, cash.source.cash)
-    paid = {column.key: _paid(cash, column, payees) for column in columns}
-    this = paid[columns[0].key]
-    groups = [] if this is None else [(str(name), one) for name, one in this.groupby("payee")]
-    sums = {name: cash.units(one) for name, one in groups}
-    ordered = sorted((one for one in sums if sums[one] > 0), key=lambda one: (-sums[one], one))
-    shown = [one for one in ordered if one][:_PAYEES]
-    others = [one for one in ordered if one not in shown]
+    moved = {column.key: _with_payees(cash, column, sign, payees) for column in columns}
+    this = moved[columns[0].key]
+    groups = [] if this is None else [(str(payee), one) for payee, one in this.groupby("payee")]
+    sums = {payee: sign * cash.units(one) for payee, one in groups if payee not in {"", _TRANSFERS}}
+    shown = sorted((one for one in sums if sums[one] > 0), key=lambda one: (-sums[one], one))[:_PAYEES]
 
-    def row(key: str, label: str, names: Sequence[str], category: str) -> PackRow:
+    named = {*shown, _TRANSFERS}
+
+    def row(key: str, label: str, party: str, category: str = "") -> PackRow:
         made = []
         for column in columns:
-            lines = paid[column.key]
-            chosen = None if lines is None else lines[lines["payee"].isin(names)].drop(columns="payee")
-            made.append(cash.figure(f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}", chosen))
+            lines = moved[column.key]
+            if lines is not None:
+                parties = lines["payee"].where(lines["payee"].isin(named), "")
+                lines = lines[parties == party].drop(columns="payee")
+            made.append(cash.figure(f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}", lines))
         return _payee_row(key, label, made, category)
 
-    rows = [row(f"payee:{one}", one, [one], _categories(cash, this, one)) for one in shown]
-    rows += [row(_OTHERS, f"{len(others):,} others", others, "")] if others else []
+    rows = [row(f"payee:{one}", one, one, _categories(cash, this, one)) for one in shown]
+    rows.append(row(_OTHERS, "All others", ""))
+    rows.append(row("transfers", _TRANSFERS, _TRANSFERS))
+    rows = [one for one in rows if any(isinstance(cell, Figure) and cell.units for cell in one.cells)]
     if rows:
         totals = []
         for place, column in zip((0, 1, 3), columns, strict=True):
             terms = [("+", one) for one in (row.cells[place] for row in rows) if isinstance(one, Figure)]
             totals.append(figure_of_terms(f"{_TOTAL}{KEY_SEPARATOR}{column.key}", f"Total, {column.label}", terms))
-        rows.append(_payee_row(_TOTAL, "Total", totals, "", "total"))
+        rows.append(_payee_row(_TOTAL, "Cash out" if sign < 0 else "Cash in", totals, "", "total"))
     of_this, before, year_before = (amount_head(one.label) for one in columns)
     heads = [of_this, before, amount_head("Change", is_comparison=True), year_before, text_head("Category")]
-    note = (
-        "Amounts paid, less what came back; without transfers between own accounts. Earlier columns are of the same "
-        "payees."
-    )
-    return make_table(PAYEES, "Top payees", heads, rows, [note] if rows else ["No payments in these days."])
+    notes = [] if rows else ["No payments in these days."]
+    return make_table(name, title, heads, rows, notes)
 
 
-def _paid(cash: CashLines, column: StatementColumn, payees: dict[str, str]) -> pd.DataFrame | None:
-    """Cash flow lines of a period, positive out of cash, with their payees; None where they are not known."""
-    figures = cash.statement.figures
-    lines = figures.flow_entries(figures.flow_rows(), column, sign=-1)
+def _with_payees(cash: CashLines, column: StatementColumn, sign: int, payees: Mapping[str, str]) -> pd.DataFrame | None:
+    """Lines of the entries that move cash in a direction, with their payees; None where they are not known."""
+    lines, transfers = cash.side(column, sign), cash.statement.figures.transfers
     if lines is None:
         return None
-    return lines.assign(payee=[payees.get(one, "") for one in lines["journal_entry_id"].astype(object)])
+    of_lines = zip(lines["ledger_id"], entry_ids(lines), strict=True)
+    return lines.assign(payee=[_TRANSFERS if one in transfers else payees.get(entry, "") for one, entry in of_lines])
 
 
 def _payee_row(key: str, label: str, amounts: Sequence[Figure], category: str, kind: str = "ledger") -> PackRow:
@@ -434,6 +446,54 @@ def uncategorized(found: Sequence[OpenEntry], cash: CashLines) -> PackTable:
     heads = [text_head("Date"), text_head("Account"), amount_head("Amount")]
     notes = [note] if rows else ["Every transaction has a category."]
     return make_table(UNCATEGORIZED, "What is not categorized", heads, rows, notes)
+
+
+def recurring(found: RecurringPayments, first_day: dt.date) -> PackTable:
+    """Make the table of what is paid and received in a rhythm, whose latest payment is in the page."""
+    known = [one for one in found.payments if one.occurrences[-1].date >= first_day]
+    rows = [
+        PackRow(
+            one.payee,
+            [
+                one.category,
+                f"{one.rhythm}, {one.usual_day}",
+                day_label(one.occurrences[-1].date),
+                found.last(one),
+                day_label(one.due) if one.status == "expected" else f"{one.status}, was due {day_label(one.due)}",
+            ],
+        )
+        for one in known[:_RECURRING]
+    ]
+    heads = [
+        text_head("Category"),
+        text_head("Rhythm"),
+        text_head("Last paid"),
+        amount_head("Amount"),
+        text_head("Next"),
+    ]
+    notes = ["Found in the loaded history: four payments or more, at least four of five on their days."]
+    if rest := len(known) - len(rows):
+        notes.append(f"{rest:,} more are not listed: accounting-analytics finds them with recurring_payments.")
+    return make_table(RECURRING, "Recurring payments", heads, rows, notes)
+
+
+def ageing(found: Ageing) -> PackTable:
+    """Make the table of receivables and payables by age."""
+    rows = []
+    for account in found.accounts:
+        if not account.items:
+            continue
+        rows.append(PackRow(account.name, kind="heading"))
+        rows += [PackRow(label, figures, level=1) for label, figures in found.rows(account)]
+        rows[-1] = rows[-1]._replace(kind="subtotal")
+    heads = [amount_head(text) for text in (*BUCKETS, "Total")]
+    paid = [
+        f"{one.name}: paid after {one.average_days:.0f} days on average, weighted by amount, over 12 months."
+        for one in found.accounts
+        if one.average_days is not None
+    ]
+    notes = ["In days since the entry, because no due date is known.", *paid]
+    return make_table(AGEING, "Receivables and payables by age", heads, rows, notes)
 
 
 def changes(drift: Drift) -> PackTable:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from accounting_analytics.core.messages import count_of, printable
 from accounting_analytics.core.money import format_amount
 from accounting_analytics.core.periods import day_label
-from accounting_analytics.pack.pack_sections import BRIDGE, KEY_FIGURES, SENTENCES, bridge_key, sides
+from accounting_analytics.pack.pack_sections import BRIDGE, KEY_FIGURES, SENTENCES, bridge_key
 from accounting_analytics.pack.pack_tables import PackTable, make_table
 from accounting_analytics.reports.figures import KEY_SEPARATOR, NOT_KNOWN
+from accounting_analytics.reports.statement_figures import side_of
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -118,10 +119,11 @@ class SentenceWriter:
         facts, key = self._facts, self._facts.periods.key
         if not facts.uncategorized_count:
             return ""
-        amounts = []
-        for name, lines in zip(("inflow", "outflow"), sides(facts.cash.uncategorized(key)), strict=True):
+        amounts, lines = [], facts.cash.uncategorized(key)
+        for name, sign in (("inflow", 1), ("outflow", -1)):
+            of_side = None if lines is None else side_of(lines, facts.cash.source.scale, sign)
             figure_key = f"uncategorized_{name}{KEY_SEPARATOR}{key}"
-            figure = facts.cash.figure(figure_key, f"Not categorized, {name}, {self._label()}", lines)
+            figure = facts.cash.figure(figure_key, f"Not categorized, {name}, {self._label()}", of_side)
             self._own[figure_key] = figure
             amounts.append(self._write(figure, SENTENCES, is_size=True))
         have = count_of(facts.uncategorized_count, "transaction has", "transactions have")

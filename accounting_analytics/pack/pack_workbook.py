@@ -31,7 +31,10 @@ _TABLES = {
     "cash_accounts": "Cash accounts",
     "cash_by_day": "Cash by day",
     "flows": "Cash in and out",
+    "customers": "Top customers",
     "payees": "Top payees",
+    "recurring": "Recurring payments",
+    "ageing": "By age",
     "uncategorized": "Not categorized",
     "changes": "Changes",
     "reported_cash": "Reconciliation",
@@ -51,7 +54,7 @@ class WorkbookTexts(NamedTuple):
     proof : str
         Whether the cash flow is proven.
     sentences : sequence of str
-        What changed, and why.
+        What its owner says, what changed, and why.
     appendix : mapping
         Texts of the appendix by their heading.
     fingerprint : str

@@ -167,6 +167,14 @@ class TermsFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, t
     terms: list[tuple[Literal["+", "-"], str]]
 
 
+class QuotientFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="quotient"):
+    """A figure of its table in percent of another, to one fraction digit, half to even."""
+
+    label: str
+    part: str
+    whole: str
+
+
 class StatedFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="stated"):
     """An amount of elsewhere."""
 
@@ -180,7 +188,7 @@ class UnknownFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True,
     label: str
 
 
-PageFigure = SumFigure | ListFigure | TermsFigure | StatedFigure | UnknownFigure
+PageFigure = SumFigure | ListFigure | TermsFigure | QuotientFigure | StatedFigure | UnknownFigure
 
 
 class PageTable(msgspec.Struct, forbid_unknown_fields=True):
@@ -311,7 +319,7 @@ def _refuse(problem: str) -> NoReturn:
     raise InputError(f"the data of the pack cannot be read: {shorten(printable(problem), limit=200)}") from None
 
 
-_NUMBER = re.compile(r"(\()?([+\u2212-])?([0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]+)?)(\))?")
+_NUMBER = re.compile(r"(\()?([+\u2212-])?([0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]+)?)(%)?(\))?")
 _SPACES = " \t\n\N{NO-BREAK SPACE}"
 NOT_KNOWN = "not known"
 ZERO = "\N{EN DASH}"
@@ -334,10 +342,10 @@ def read_shown(text: str) -> str | None:
     if text in {NOT_KNOWN, ZERO}:
         return text
     found = _NUMBER.fullmatch(text)
-    if not found or (found[1] is None) != (found[4] is None) or (found[1] and found[2]):
+    if not found or (found[1] is None) != (found[5] is None) or (found[1] and found[2]):
         return None
     is_negative = found[1] or found[2] not in {None, "+"}
-    return f"{'-' if is_negative else ''}{found[3]}"
+    return f"{'-' if is_negative else ''}{found[3]}{found[4] or ''}"
 
 
 def agrees(shown: str | None, expected: str) -> bool:

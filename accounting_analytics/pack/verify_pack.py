@@ -77,7 +77,7 @@ def verify_pack(path: str | Path, *, fingerprint: str | None = None) -> PackVeri
     faults = chain(
         _compare_fingerprints(given, calculated),
         check_facts(page, data),
-        check_figures(elements, figures, data.scale),
+        check_figures(elements, figures),
         check_shown(elements, data),
         check_beside(page),
         check_loads(page),

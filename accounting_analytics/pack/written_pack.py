@@ -27,6 +27,7 @@ from accounting_analytics.core.errors import (
 from accounting_analytics.core.messages import printable, quote, shorten
 from accounting_analytics.core.periods import Period
 from accounting_analytics.pack.pack_mail import MailBody, MailFigure, MailPicture, mail_draft
+from accounting_analytics.pack.pack_page import note_markup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -271,4 +272,6 @@ def _mail_body(pack: MonthlyPack, page_name: str) -> MailBody:
         pictures=[MailPicture(*picture) for picture in pack.pictures],
         page_name=page_name,
         fingerprint=pack.fingerprint,
+        note=pack.note or "",
+        note_html=note_markup(pack.note) if pack.note else "",
     )

@@ -177,6 +177,11 @@ class Ageing(Result):
             )
         return self._totals(found[0], self._by_party(found[0]))[(*BUCKETS, "total").index(bucket)]
 
+    def rows(self, account: AgedAccount) -> list[tuple[str, list[Figure]]]:
+        """Label and figures of each party of a ledger, then of the total."""
+        by_party = self._by_party(account)
+        return [*by_party.items(), ("Total", self._totals(account, by_party))]
+
     def _by_party(self, account: AgedAccount) -> dict[str, list[Figure]]:
         """Figures of the buckets and of all of them, by party; each is made of its items."""
         found: dict[str, list[Figure]] = {}
@@ -228,8 +233,7 @@ class Ageing(Result):
 
     def _parts(self) -> Iterator[ResultPart]:
         for account in self.accounts:
-            by_party = self._by_party(account)
-            rows = [*by_party.items(), ("Total", self._totals(account, by_party))]
+            rows = self.rows(account)
             widths = [max(len(label) for label, _ in rows), *[14] * (len(BUCKETS) + 1)]
             heads = ["", *BUCKETS, "total"]
             lines = [_line([label, *(one.text for one in figures)], widths) for label, figures in rows]

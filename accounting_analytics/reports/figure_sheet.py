@@ -33,8 +33,10 @@ _STYLES: Mapping[str, Mapping[str, object]] = {
     "subtotal": {"bold": True, "top": 1},
     "total": {"bold": True, "top": 1, "bottom": 6},
     "balance": {"bold": True},
+    "parent": {"italic": True},
+    "percent": {"italic": True},
 }
-"""Formats of rows by their kind; leaf rows and their parents have none."""
+"""Formats of rows by their kind; leaf rows have none."""
 
 
 def own_terms(figure: Figure) -> Iterable[Terms]:
@@ -147,7 +149,9 @@ class _Rows:
         style = _STYLES.get(row.kind, {})
         text = line_text(row.label)
         is_long = len(text) > MAX_LABEL_WIDTH
-        label = self._workbook.format(bold=bool(style), indent=min(row.level, _MAX_INDENT), text_wrap=is_long)
+        label = self._workbook.format(
+            bold="bold" in style, italic="italic" in style, indent=min(row.level, _MAX_INDENT), text_wrap=is_long
+        )
         self._worksheet.write_string(place, 0, text, label)
         for number, cell in enumerate(row.cells, start=1):
             self._write_cell((place, number), cell, style)

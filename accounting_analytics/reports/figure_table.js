@@ -126,6 +126,8 @@
   // The same of a page that has its figures once, for all of its tables.
   const sharedDetailsOf = (figures, table, key) => {
     const text = (part) => {
+      const percent = figures.percent(table, part);
+      if (percent !== undefined) return percent < 0n ? `(${amountText(-percent, 1)}%)` : `${amountText(percent, 1)}%`;
       const units = figures.units(table, part);
       return units === null ? "not known" : amountText(units, figures.scale);
     };

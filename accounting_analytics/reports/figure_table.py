@@ -177,8 +177,8 @@ def entries_of(
 class FigureRow(NamedTuple):
     """A row of figures at a level of the tree, and its kind.
 
-    `kind` is ``heading`` (without figures), ``ledger``, ``own``, ``subtotal``, ``total`` or ``balance``; `title` is
-    shown where the pointer rests on the label.
+    `kind` is ``heading`` (without figures), ``ledger``, ``parent`` (a ledger whose amount repeats those below it),
+    ``own``, ``subtotal``, ``total``, ``balance`` or ``percent``; `title` is shown where the pointer rests on the label.
     """
 
     label: str

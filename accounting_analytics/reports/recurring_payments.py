@@ -153,12 +153,19 @@ class RecurringPayments(Result):
             similar = did_you_mean(str(key), [one.payee for one in self.payments])
             why = "is several" if found else "has no rhythm"
             raise InputError(f"{quote(key)} {why}; {similar if similar and not found else 'the keys are in .frame'}")
-        entries = {entry for one in found[0].occurrences for entry in one.entry_ids}
+        return self._figure(found[0], found[0].key, found[0].occurrences)
+
+    def last(self, payment: RecurringPayment) -> Figure:
+        """Figure of the latest payment of a payee, with its entries."""
+        return self._figure(payment, f"{payment.key}{KEY_SEPARATOR}last", payment.occurrences[-1:])
+
+    def _figure(self, payment: RecurringPayment, key: str, occurrences: Sequence[Occurrence]) -> Figure:
+        entries = {entry for one in occurrences for entry in one.entry_ids}
         columns = [*(name for name in LineEntries.dtypes() if name in self._lines), "figure_amount"]
         rows = self._lines.loc[self._lines["_entry"].isin(entries), columns]
-        label = f"{found[0].payee}, {found[0].category}"
+        label = f"{payment.payee}, {payment.category}"
         return figure_of_entries(
-            found[0].key, label, rows, scale=self.scale, as_decimals=self._as_decimals, calculation="its cash lines"
+            key, label, rows, scale=self.scale, as_decimals=self._as_decimals, calculation="its cash lines"
         )
 
     def summary(self) -> str:

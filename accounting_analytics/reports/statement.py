@@ -287,9 +287,9 @@ class Statement(Result):
         """Column of a frame, in the form that the frames of the source have; decimals where one has too many digits."""
         amounts = [one.amount for one in figures]
         if self.figures.source.as_decimals or any(isinstance(one, Decimal) for one in amounts):
-            return pd.Series(
-                [one.exact() for one in figures], dtype=pandas_dtype(1 if column.is_percent else self.scale)
-            )
+            are_percent = any(isinstance(one.units, Decimal) for one in figures)
+            digits = 1 if column.is_percent else max(self.scale, int(are_percent))
+            return pd.Series([one.exact() for one in figures], dtype=pandas_dtype(digits))
         return pd.Series(amounts, dtype="float64")
 
     def _column_key(self, text: object) -> str:

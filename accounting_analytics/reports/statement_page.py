@@ -28,7 +28,7 @@ def figure_table(
         FigureRow(
             row.label,
             row.level,
-            row.kind,
+            "parent" if row.kind == "ledger" and row.children else row.kind,
             [] if row.kind == "heading" else [_cell(figures, row, column) for column in figures.columns.shown],
             row.path or "",
         )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.reports.ledger_tree import LedgerTree
 
-RowKind = Literal["heading", "ledger", "own", "subtotal", "total", "balance"]
+RowKind = Literal["heading", "ledger", "own", "subtotal", "total", "balance", "percent"]
 Measure = Literal["flow", "movement", "balance", "opening", "earlier_years", "this_year"]
 """Lines that a row sums: those of its column's days (of entries that touch cash, or all), or all up to a day."""
 
@@ -51,7 +51,8 @@ class Row(NamedTuple):
     label : str
         What it shows.
     kind : str
-        ``heading`` (no amounts), ``ledger``, ``own``, ``subtotal`` of a section, ``total`` or ``balance``.
+        ``heading`` (no amounts), ``ledger``, ``own``, ``subtotal`` of a section, ``total``, ``balance``, or
+        ``percent``: its first term in percent of its second.
     section : str
         Key of its section.
     level : int
@@ -302,6 +303,11 @@ class LayoutBuilder:
         made = tuple((factor, row.key) for factor, row in terms)
         return self.add(Row(key, label, "total", key, level, terms=made, favourable=favourable))
 
+    def margin(self, key: str, label: str, part: Row, whole: Row) -> None:
+        """Add a row in percent of another, where that has amounts."""
+        terms = ((1, part.key), (1, whole.key))
+        self.add(Row(key, label, "percent", key, terms=terms, favourable=1), shown=whole in self.shown)
+
     def not_categorized(self) -> None:
         """Add what has no category, received less paid, with the two ledgers that it is of below."""
         ids = self.chart.uncategorized()
@@ -350,7 +356,11 @@ def cash_flow_rows(build: LayoutBuilder, sections: Mapping[str, str], cash_rows:
         section = next(iter(named), None) or sections.get(account_type) or sections.get(sub_type) or "operating"
         placed.setdefault("uncategorized" if ledger_id in uncategorized else section, []).append(ledger_id)
     parts = [
-        build.section(StatementSection(key, key[:1].upper() + key[1:], ledger_ids, -1, "flow", favourable=1))
+        build.section(
+            StatementSection(
+                key, key[:1].upper() + key[1:], _customers_first(chart, ledger_ids), -1, "flow", favourable=1
+            )
+        )
         for key, ledger_ids in placed.items()
         if ledger_ids
     ]
@@ -374,14 +384,46 @@ def cash_flow_rows(build: LayoutBuilder, sections: Mapping[str, str], cash_rows:
             ending = ending._replace(terms=made_of if cash_rows.is_explained else ())
         children = tuple(key for _, key in made_of) if cash_rows.is_explained else ()
         build.add(ending._replace(children=children))
+        if not cash_rows.since:
+            _split_cash(build, ending)
     inflows = build.add(Row("total_inflows", "Total inflows", "total", "cash", 0, -1, "flow"), shown=False)
-    table = ", ".join(f"{name}: {section}" for name, section in sections.items())
     named_cash = join_ids([shorten(chart.tree.names[one]) for one in chart.tree.cash], limit=_MAX_CASH_NAMES)
     notes = (
         f"Cash is what reports cash flow: {named_cash}.",
-        f"Sections by category ledger: {table}; all else: operating.",
+        _sections_note(sections),
     )
     return build.build("Cash flow statement", inflows.key, notes)._replace(inflows=inflows.key)
+
+
+def _sections_note(sections: Mapping[str, str]) -> str:
+    """Say which categories are in which section."""
+    if sections == CASH_FLOW_SECTIONS:
+        return (
+            "Loans, long-term debt and equity are financing, long-term assets investing, transfers between own "
+            "accounts a section of their own, and all other categories operating."
+        )
+    table = ", ".join(f"{name}: {section}" for name, section in sections.items())
+    return f"Sections by category: {table}; all else: operating."
+
+
+def _split_cash(build: LayoutBuilder, ending: Row) -> None:
+    """Add what is in accounts and what is owed on cards below the cash at the end, where there are both."""
+    chart = build.chart
+    owed = tuple(one for one in ending.ledger_ids if chart.type_of(one) == LedgerType.LIABILITY)
+    held = tuple(one for one in ending.ledger_ids if one not in owed)
+    if not owed or not held:
+        return
+    are_cards = {chart.field(one, "financial_account_type") for one in owed} == {FinancialAccountType.CREDIT_CARD}
+    part = ending._replace(level=1, terms=(), children=())
+    build.add(part._replace(key="cash_in_accounts", label="In accounts", ledger_ids=held))
+    label = "Less owed on credit cards" if are_cards else "Less owed on cards and loans"
+    build.add(part._replace(key="cash_owed", label=label, ledger_ids=owed))
+
+
+def _customers_first(chart: Chart, ledger_ids: Sequence[str]) -> list[str]:
+    """Ledgers in display order, those of revenues before all others."""
+    hierarchy = chart.tree.hierarchy
+    return sorted(ledger_ids, key=lambda one: chart.type_of(hierarchy.root(one)) != LedgerType.REVENUE)
 
 
 def _sections_of_ledgers(chart: Chart, sections: Mapping[str, str]) -> dict[str, str]:
@@ -415,6 +457,7 @@ def income_rows(build: LayoutBuilder) -> Layout:
     sales = section(revenues, SubType.OPERATING_REVENUES, "Operating revenues")
     goods = section(expenses, SubType.COST_OF_GOODS_SOLD, "Cost of goods sold")
     gross = build.total("gross_profit", "Gross profit", [(1, sales), (-1, goods)])
+    build.margin("gross_margin", "Gross margin", gross, sales)
     operating = section(expenses, SubType.OPERATING_EXPENSES, "Operating expenses")
     profit = build.total("operating_income", "Operating income", [(1, gross), (-1, operating)])
     terms = [
@@ -428,7 +471,8 @@ def income_rows(build: LayoutBuilder) -> Layout:
             terms.append((sign, section(of, _other(kind), _other_title(kind))))
             notes.append(_other_note(kind, of))
     terms.extend((1, row) for row in _unknown_types(build, "movement"))
-    build.total("net_income", "Net income", terms)
+    net = build.total("net_income", "Net income", terms)
+    build.margin("net_margin", "Net margin", net, sales)
     build.not_categorized()
     return build.build("Income statement", sales.key, tuple(notes))
 

@@ -11,10 +11,10 @@ const valueText = (units, scale, form) => {
 const readShown = (text) => {
   text = text.replace(/^[ \t\n\u00a0]+|[ \t\n\u00a0]+$/g, "");
   if (text === NOT_KNOWN || text === ZERO) return text;
-  const found = /^(\()?([+\u2212-])?([0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]+)?)(\))?$/.exec(text);
-  if (!found || Boolean(found[1]) !== Boolean(found[4]) || (found[1] && found[2])) return undefined;
+  const found = /^(\()?([+\u2212-])?([0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]+)?)(%)?(\))?$/.exec(text);
+  if (!found || Boolean(found[1]) !== Boolean(found[5]) || (found[1] && found[2])) return undefined;
   const isNegative = found[1] || (found[2] && found[2] !== "+");
-  return `${isNegative ? "-" : ""}${found[3]}`;
+  return `${isNegative ? "-" : ""}${found[3]}${found[4] ?? ""}`;
 };
 
 const agrees = (shown, expected) => (shown === ZERO ? expected !== NOT_KNOWN && !/[1-9]/.test(expected) : shown === expected);
@@ -32,7 +32,8 @@ const checkFigures = (elements, figures) => {
     try {
       label = figures.label(table, key);
       if (!["", "magnitude"].includes(form)) refuse(`shown as ${form}`);
-      expected = valueText(figures.units(table, key), figures.scale, form);
+      const percent = figures.percent(table, key);
+      expected = percent === undefined ? valueText(figures.units(table, key), figures.scale, form) : `${valueText(percent, 1, form)}%`;
       if (agrees(readShown(shown), expected)) continue;
     } catch (error) {
       expected = `not possible: ${error.message}`;

@@ -23,8 +23,21 @@ class Figures {
 
   // Sign and key of what a figure is made of; undefined of one that is a sum of lines, or stated.
   terms(table, key) {
-    const [kind, , parts] = this.#stated(table, key);
+    const [kind, , parts, whole] = this.#stated(table, key);
+    if (kind === "quotient") return [["+", parts], ["/", whole]];
     return kind === "terms" ? parts : undefined;
+  }
+
+  // Tenths of a percent, half to even, of a figure that is in percent of another; undefined of others.
+  percent(table, key) {
+    const [kind, , part, whole] = this.#stated(table, key);
+    if (kind !== "quotient") return undefined;
+    const [above, below] = [this.units(table, part), this.units(table, whole)];
+    if (above === null || !below) refuse("it is in percent of nothing");
+    const sizes = [1000n * above, below].map((one) => (one < 0n ? -one : one));
+    const [quotient, twice] = [sizes[0] / sizes[1], 2n * (sizes[0] % sizes[1])];
+    const size = quotient + (twice > sizes[1] || (twice === sizes[1] && quotient % 2n === 1n) ? 1n : 0n);
+    return (above < 0n) === (below < 0n) ? size : -size;
   }
 
   // The lines of a figure, each with its factor.
@@ -65,6 +78,7 @@ class Figures {
     const [kind, , parts] = this.#stated(table, key);
     if (kind === "unknown") return null;
     if (kind === "stated") return unitsOf(parts);
+    if (kind === "quotient") refuse("it is made of a percentage");
     if (kind !== "terms") return this.signedLines(table, key).reduce((total, [factor, { units }]) => total + BigInt(factor) * units, 0n);
     if (!parts.length || parts.some(([sign]) => !["+", "-"].includes(sign))) refuse("it is made of nothing, or with an unknown sign");
     const terms = parts.map(([sign, part]) => [sign, this.units(table, part)]);
