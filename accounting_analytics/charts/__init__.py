@@ -18,18 +18,21 @@ from accounting_analytics.charts.category_charts import (
 from accounting_analytics.charts.check_charts import reconciled_months
 from accounting_analytics.charts.matplotlib_charts import static_picture
 from accounting_analytics.charts.plotly_charts import Picture
+from accounting_analytics.charts.statement_charts import margins, trend
 
 __all__ = [
     "Picture",
     "balances",
     "bridge",
     "inflow_outflow",
+    "margins",
     "outflow_heat_map",
     "outflows_by_category",
     "reconciled_months",
     "running_balance",
     "static_picture",
     "top_payees",
+    "trend",
     "uncategorized_share",
     "waterfall",
 ]

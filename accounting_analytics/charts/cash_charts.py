@@ -54,6 +54,7 @@ from accounting_analytics.reports.report_figures import (
     STARTING,
     UNEXPLAINED,
     WITHOUT,
+    WITHOUT_ENTRIES,
 )
 from accounting_analytics.reports.rows_of_figures import entries_behind, sums_of, table_of_figures
 from accounting_analytics.reports.statement import Statement
@@ -96,8 +97,9 @@ def inflow_outflow(
     by : {"week", "month", "quarter"}, optional
         By default weeks up to two months, months up to three years, and quarters of longer periods.
     ledgers : DataFrame, optional
-        :class:`~accounting_analytics.schemas.Ledgers`, in which the ledger of transfers between own accounts is found,
-        so that these count neither as inflow nor as outflow. Transfers within one journal entry never do.
+        :class:`~accounting_analytics.schemas.Ledgers`, in which the ledgers of transfers between own accounts and of
+        opening balances are found, so that these count neither as inflow nor as outflow. Transfers within one journal
+        entry never do.
     tag_names : mapping of str to str, optional
         Names of tags by id, for a report that was filtered by tags.
     currency : str, optional
@@ -120,8 +122,10 @@ def inflow_outflow(
     unit, steps = time_steps(report.period, by)
     figures = report.figures
     shown = [step for step in steps if step.periods[0][1].end_date >= _first_known_day(figures)]
-    transfers = _transfer_ledgers(ledgers)
-    without = "".join(f"{KEY_SEPARATOR}{WITHOUT}{one}" for one in transfers)
+    transfers = _required(ledgers, RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS)
+    openings = _required(ledgers, RequiredLedger.OPENING_BALANCE)
+    left_out = [*(f"{WITHOUT}{one}" for one in transfers), *(f"{WITHOUT_ENTRIES}{one}" for one in openings)]
+    without = "".join(f"{KEY_SEPARATOR}{one}" for one in left_out)
     made = {
         name: [figures.figure(f"{name}{KEY_SEPARATOR}{step.key}{without}") for step in shown]
         for name in (INFLOW, OUTFLOW, NET)
@@ -141,7 +145,7 @@ def inflow_outflow(
     ]
     remarks = [
         *_report_remarks(report, figures),
-        _transfer_remark(ledgers, transfers),
+        _left_out_remark(ledgers, transfers),
         *_tag_remarks(report, tag_names or {}),
     ]
     title = f"Cash in and out by {unit}"
@@ -408,8 +412,8 @@ def _require_lines(report: CashFlowReport, chart: str) -> None:
         )
 
 
-def _transfer_ledgers(ledgers: pd.DataFrame | None) -> list[str]:
-    """Find the ledgers of transfers between own accounts."""
+def _required(ledgers: pd.DataFrame | None, role: RequiredLedger) -> list[str]:
+    """Find the required ledgers of a role."""
     if ledgers is None:
         return []
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
@@ -418,15 +422,16 @@ def _transfer_ledgers(ledgers: pd.DataFrame | None) -> list[str]:
     return sorted(
         ledger_id
         for ledger_id, is_required, sub_type, side in zip(*columns, strict=True)
-        if required_ledger(is_required=bool(is_required), sub_type=sub_type, debit_credit=side)
-        == RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS
+        if required_ledger(is_required=bool(is_required), sub_type=sub_type, debit_credit=side) == role
     )
 
 
-def _transfer_remark(ledgers: pd.DataFrame | None, transfers: list[str]) -> str:
+def _left_out_remark(ledgers: pd.DataFrame | None, transfers: list[str]) -> str:
     if ledgers is None:
-        return "transfers through a ledger of their own are counted: pass ledgers to leave them out"
-    return "without transfers between own accounts" if transfers else "there is no ledger of transfers"
+        return "opening balances and transfers of two entries are counted: pass ledgers to leave them out"
+    if not transfers:
+        return "without opening balances; there is no ledger of transfers"
+    return "without opening balances and transfers between own accounts"
 
 
 def _steps(rows: Rows) -> dict[str, Any]:

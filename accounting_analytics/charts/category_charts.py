@@ -412,12 +412,13 @@ def _payees(column: ChosenColumn, largest: int) -> list[tuple[str, Figure]]:
     hint = "pass statement.column(...) of a cash_flow_statement made from line entries"
     require_type(column, ChosenColumn, "column", hint)
     figures = column.statement.figures
-    source, rows = figures.source, figures.flow_rows()
-    if column.column.kind != "period" or not rows or not isinstance(source, LineSource):
+    source = figures.source
+    if column.column.kind != "period" or not figures.flow_rows() or not isinstance(source, LineSource):
         raise InputError(f"column is not a period of a cash flow statement made from line entries; {hint}")
-    lines = figures.flow_entries(rows, column.column)
+    lines = figures.cash_side(column.column, -1)
     if lines is None:
         raise InputError(f"the lines of {column.column.label} were not loaded")
+    lines = lines[~lines["ledger_id"].isin(list(figures.transfers))]
     of_entry = payees_of_entries(source.lines(_span(column.column)), source.cash)
     payees = pd.Series([of_entry.get(one, "") for one in lines["journal_entry_id"].astype(object)], index=lines.index)
 

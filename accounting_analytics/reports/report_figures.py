@@ -3,11 +3,12 @@
 A key is the id of a ledger (its total), ``own:`` and an id (without its descendants), several of these separated by
 ``|`` (their sum), the name of a sum (``net_cash_flow``), or a name and days: ``inflow|2026-03``, ``outflow|2026-03``,
 ``net_cash_flow|2026-03``, ``cash_balance|2026-03-15``. Flows of days without the lines of a ledger end in
-``|without:`` and its id.
+``|without:`` and its id, and those without the journal entries that have such lines in ``|without_entries:`` and it.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from functools import cached_property, partial
@@ -41,6 +42,8 @@ STARTING, NET, ENDING, UNEXPLAINED = (
 INFLOW, OUTFLOW, BALANCE = "inflow", "outflow", "cash_balance"
 WITHOUT = "without:"
 """Before the id of a ledger in a key of flows of some days, whose lines are not counted."""
+WITHOUT_ENTRIES = "without_entries:"
+"""Before the id of a ledger in such a key, whose journal entries are not counted."""
 _SUMS = {
     STARTING: "Starting cash balance",
     NET: "Net cash flow",
@@ -114,7 +117,7 @@ class ReportFigures:
             ids = [part.removeprefix(OWN) for part in parts if part.startswith(OWN)]
             if len(ids) == len(parts) and set(ids) <= ledgers.keys():
                 return self._own(ids)
-            without = [part.removeprefix(WITHOUT) for part in parts[2:] if part.startswith(WITHOUT)]
+            without = [part for part in parts[2:] if part.startswith((WITHOUT, WITHOUT_ENTRIES))]
             if len(parts) - len(without) == 2 and parts[0] in _OF_DAYS:  # noqa: PLR2004 (a name and days)
                 return self._of_days(parts[0], parts[1], without)
         key = find_row(names, name)
@@ -162,12 +165,12 @@ class ReportFigures:
         return self._made(key, label, self.ending, made_of, [self._sum(STARTING), self._sum(NET)])
 
     def _of_days(self, name: str, days: str, without: Sequence[str] = ()) -> Figure:
-        """Flows of some days of the report but those of some ledgers, or the cash balance at the end of the days."""
+        """Flows of some days but those that are left out, or the cash balance at the end of the days."""
         period = Period.parse(days, time_zone=self.period.time_zone)
         if not self.period.covers(period):
             raise InputError(f"{quote(days)} is not within the report's period, {self.period}")
         first, last = period.start_date, period.end_date
-        key = KEY_SEPARATOR.join([name, days, *(f"{WITHOUT}{one}" for one in without)])
+        key = KEY_SEPARATOR.join([name, days, *without])
         label = f"{name.replace('_', ' ').capitalize()}, {days}"
         if name == BALANCE:
             if without:
@@ -176,10 +179,25 @@ class ReportFigures:
             made_of = "the starting cash balance and the net cash flow since"
             balance = exact_sum([self.starting, flows.exact() or Decimal(0)])
             return self._made(key, label, balance, made_of, [self._sum(STARTING), flows])
-        chosen = (self.days >= np.datetime64(first)) & (self.days <= np.datetime64(last)) & ~self._of_ledgers(without)
+        chosen = (self.days >= np.datetime64(first)) & (self.days <= np.datetime64(last)) & ~self._left_out(without)
         if name != NET:
-            chosen &= self.units > 0 if name == INFLOW else self.units < 0
+            chosen &= self._moves(chosen, 1 if name == INFLOW else -1)
         return self._of_lines(key, label, chosen, from_minor_units(sum(self.units[chosen].tolist()), self.scale))
+
+    def _left_out(self, without: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Whether each line is of a ledger, or of a journal entry with a ledger, that is not counted."""
+        lines = self._of_ledgers([one.removeprefix(WITHOUT) for one in without])
+        of_entries = self._of_ledgers([one.removeprefix(WITHOUT_ENTRIES) for one in without])
+        entries = self.lines["journal_entry_id"]
+        return lines | entries.isin(entries[of_entries]).to_numpy(dtype=bool)
+
+    def _moves(self, chosen: npt.NDArray[np.bool_], sign: int) -> npt.NDArray[np.bool_]:
+        """Whether the chosen lines of each line's journal entry bring cash in together, or take it out."""
+        entries = self.lines["journal_entry_id"].to_numpy(dtype=object)
+        moved: dict[Any, int] = defaultdict(int)
+        for entry, units in zip(entries[chosen], self.units[chosen], strict=True):
+            moved[entry] += units
+        return np.array([sign * moved.get(one, 0) > 0 for one in entries], dtype=bool)
 
     def _of_lines(self, key: str, label: str, chosen: npt.NDArray[np.bool_], exact: Decimal) -> Figure:
         """Figure of some of the lines."""

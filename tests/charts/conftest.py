@@ -35,7 +35,7 @@ def make_report():
             "amount": amounts,
             "datetime": [instant for _, _, instant in lines],
             "cash_flow_ledger_name": ["Bank"] * len(lines),
-            "journal_entry_id": ["entry"] * len(lines),
+            "journal_entry_id": [f"entry{number}" for number in range(len(lines))],
             "journal_entry_description": [""] * len(lines),
         }
         net = list(nets.values())

@@ -21,6 +21,15 @@ def test_months_are_local_and_sums_exact(make_report, lines, hovers):
     assert outflow.marker.pattern.shape == "/"
 
 
+def test_an_entry_is_in_or_out_as_a_whole(make_report, lines, hovers):
+    """What is withheld from wages is in neither sum: the lines of a journal entry count together."""
+    report = make_report([*lines, ("Wages", "-600.00", lines[0][2]), ("Taxes", "100.00", lines[0][2])])
+    entries = [*report.lines["journal_entry_id"][:-2], "pay", "pay"]
+    report = dataclasses.replace(report, lines=report.lines.assign(journal_entry_id=entries))
+    inflow, outflow, net = charts.inflow_outflow(report).data
+    assert [hovers(one)[0] for one in (inflow, outflow, net)] == ["1,000.10", "-900.00", "100.10"]
+
+
 def test_empty_bars_are_annotated(make_report):
     """Without lines the chart says that no cash moved."""
     figure = charts.inflow_outflow(make_report([]))
@@ -66,7 +75,7 @@ def test_transfers_between_own_accounts_are_left_out(make_report, lines, hovers)
     )
     figure = charts.inflow_outflow(report, ledgers=ledgers)
     assert hovers(figure.data[0]) == ["1,000.10", "0.00", "0.20"]
-    assert "without transfers between own accounts" in figure.layout.title.subtitle.text.replace("<br>", " ")
+    assert "transfers between own accounts" in figure.layout.title.subtitle.text.replace("<br>", " ")
     key = figure.data[0].customdata[0][0]
     assert key == "inflow|2025-01-15/2025-01-31|without:Moved"  # the report begins within the month
     with pytest.raises(InputError, match="'2025-01' is not within the report's period"):
