@@ -296,6 +296,8 @@ def spark_session():
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # little is worth optimizing
+        "spark.sql.codegen.wholeStage": "false",
     }
     builder = SparkSession.builder.master("local[2]").appName("tests")
     for name, value in settings.items():
