@@ -26,11 +26,14 @@ ROWS = "".join(
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path, fork_server):
     """Return a function that runs a command in an empty folder with a limit of the file size in bytes."""
 
     def run(*arguments, most=None, stdout=subprocess.PIPE, **environment):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("ACCOUNTING_ANALYTICS_")}
+        if most is None and stdout is subprocess.PIPE:
+            fork_server.start(PROGRAM, "", *arguments, folder=tmp_path, environment=clean | environment)
+            return fork_server.wait()
         return subprocess.run(  # noqa: S603 (our own program)
             [sys.executable, "-c", PROGRAM, str(most or ""), *map(str, arguments)],
             cwd=tmp_path,
@@ -102,7 +105,7 @@ def test_secret(run, tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no device that is always full")
-@pytest.mark.parametrize("command", [("config", "show"), ("config", "show", "--json"), ("--help",)])
+@pytest.mark.parametrize("command", [("config", "show"), *also_long(("config", "show", "--json"), ("--help",))])
 def test_output(run, command):
     """Output that cannot be written is one error message, for a table, JSON and the help."""
     with Path("/dev/full").open("w") as full:

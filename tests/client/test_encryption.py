@@ -219,16 +219,16 @@ def test_redirects_from_https_to_http_are_refused(serving, certificates, monkeyp
 
 
 @pytest.mark.openssl
-def test_one_line_on_the_command_line(serving, certificates):
+def test_one_line_on_the_command_line(serving, certificates, fork_server, tmp_path):
     """The command line prints one line and exits with code 4."""
     settings = {"BASE_URL": serving(certificates("IP:127.0.0.1")).base_url, "TOKEN": TOKEN, "INSTANCE_ID": "ins_1"}
-    finished = subprocess.run(  # noqa: S603 (our own program)
-        [sys.executable, "-m", "accounting_analytics", "report", "--start-date", MARCH[0], "--end-date", MARCH[1]],
-        env=dict(os.environ) | {f"ACCOUNTING_ANALYTICS_{name}": value for name, value in settings.items()},
-        capture_output=True,
-        text=True,
-        check=False,
+    fork_server.start(
+        "from accounting_analytics.cli import main; main()",
+        *("report", "--start-date", MARCH[0], "--end-date", MARCH[1]),
+        folder=tmp_path,
+        environment=dict(os.environ) | {f"ACCOUNTING_ANALYTICS_{name}": value for name, value in settings.items()},
     )
+    finished = fork_server.wait()
     assert (finished.returncode, finished.stdout, finished.stderr.count("\n")) == (4, "", 1)
     assert "the certificate of https://127.0.0.1" in finished.stderr
     assert TOKEN not in finished.stderr

@@ -90,6 +90,7 @@ def test_the_imported_books_are_what_the_files_state(checkout):
     ]
 
 
+@pytest.mark.long
 def test_a_damaged_file_ends_the_run(checkout):
     """A run of the notebook ends with the sentence of the check, before anything is imported."""
     file = checkout / "data" / "imports" / "quickbooks_journal.csv"

@@ -52,7 +52,7 @@ def printed(path):
 
 
 def test_the_type_of_the_default_decides_on_the_command_line(run, write, tmp_path):
-    """A text of -p becomes a value of the declared type, to the last digit and letter; a text stays a text."""
+    """A text of -p becomes a value of the declared type, to the last digit and letter, with any kernel of Python."""
     texts = {
         "strict": "false",
         "limit": "5",
@@ -66,7 +66,8 @@ def test_the_type_of_the_default_decides_on_the_command_line(run, write, tmp_pat
         "day": "2025-02-03",
     }
     options = [option for name, text in texts.items() for option in ("-p", f"{name}={text}")]
-    finished = run("run", write(DEFAULTS, SHOW), "--output", "out {of} runs", *options, "--json")
+    path = write(DEFAULTS, SHOW, metadata={"kernelspec": {"name": "conda-env-books-py", "display_name": "Books"}})
+    finished = run("run", path, "--output", "out {of} runs", *options, "--json")
     assert finished.returncode == 0, finished.stderr
     values = [False, 5, 5.0, "00123", "5", 1e16, ["Rent", "Straße"], {"a": True, "b": None}, None, "2025-02-03"]
     assert printed(tmp_path / json.loads(finished.stdout)["notebook"]) == f"{json.dumps(values)} float float"
@@ -182,9 +183,3 @@ def test_other_languages_are_refused(run, assert_refused, write, metadata, langu
     with pytest.raises(InputError, match="only notebooks in Python"):
         aa.run_notebook(path, path.with_name("out"))
     assert not path.with_name("out").exists()
-
-
-def test_kernels_of_python_are_run(write, tmp_path):
-    """A notebook of any kernel of Python is run with the Python of this package."""
-    path = write("x = 1", metadata={"kernelspec": {"name": "conda-env-books-py", "display_name": "Books"}})
-    assert aa.run_notebook(path, tmp_path / "out").html.is_file()
