@@ -11,7 +11,7 @@ from accounting_analytics.core.money import pandas_dtype
 
 COLUMNS = {"description": "description", "amount": "amount", "transaction_id": "transaction_id"}
 SUMMARY = "30 transactions"
-TERMINAL = {"COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "dumb"}
+TERMINAL = {"COLUMNS": "80", "LINES": "25", "FORCE_COLOR": "1", "TERM": "dumb"}
 
 
 def test_command_line():
