@@ -19,14 +19,6 @@ def growth(monkeypatch):
     return growth
 
 
-def test_exponent_of_growth(growth):
-    """Time that grows as the square of the lines has exponent 2."""
-    growth_exponent = growth.growth_page.growth_exponent
-    assert growth_exponent({10: 1.0, 100: 100.0, 1000: 10_000.0}) == pytest.approx(2)
-    assert growth_exponent({10: 3.0, 100: 3.0}) == pytest.approx(0)
-    assert growth_exponent({10: 1.0}) is None
-
-
 def test_a_wrong_figure_stops_the_run(growth):
     """A cent too much stops it; a sum of floats may be off by a billionth."""
     runs = [
@@ -57,37 +49,6 @@ def test_measured_steps_make_a_page(tmp_path):
     assert all(
         text in page for text in ("2,000 lines in", "pandas by hand", "exponent", "<svg", results["machine"]["date"])
     )
-
-
-def test_other_programs_are_compared_where_both_ran(growth):
-    """A sentence names each other program, with the size where it was measured; these are not compared themselves."""
-    page = growth.growth_page
-    taken = {"polars": {10: 1.0, 100: 2.0}, "pandas by hand": {10: 1.5, 100: 1.0}, "hledger": {10: 8.0}}
-    runs = [
-        {"program": program, "lines": lines, "seconds": seconds}
-        for program, one in taken.items()
-        for lines, seconds in one.items()
-    ]
-    polars, by_hand, hledger = page.measured_programs(runs)
-    said = page.sentence(polars, [by_hand, hledger])
-    assert said.startswith("polars: 100 lines in 2.00 s; ten times the lines take 2.0 times as long (exponent 0.30);")
-    assert said.endswith("; pandas by hand takes 0.5 of the time; 8.0 times as fast as hledger at 10.")
-    assert "fast" not in page.sentence(by_hand, [by_hand, hledger])
-
-
-@pytest.mark.long
-@pytest.mark.spark
-def test_spark_is_measured_as_a_driver(growth, tmp_path):
-    """The step of Spark has the figures of other engines, and the memory of its driver when idle and at its peak."""
-    folder = growth.write_books(1000, str(tmp_path))
-    made = []
-    for program, *master in (("polars",), ("pyspark", "local[2]")):
-        command = [sys.executable, str(BENCHMARKS / "growth_steps.py"), "report totals", program, folder, folder]
-        ran = subprocess.run([*command, *master], capture_output=True, text=True, check=False)  # noqa: S603 (our own)
-        assert ran.returncode == 0, ran.stderr
-        made.append(json.loads(ran.stdout.splitlines()[-1]))
-    assert made[0]["figures"] == made[1]["figures"]
-    assert 0 < made[1]["java_idle_mb"] < made[1]["java_mb"]
 
 
 def test_page_has_every_engine_and_java(growth, tmp_path):

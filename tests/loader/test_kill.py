@@ -4,8 +4,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -15,6 +13,17 @@ import pytest
 DAYS = [f"2025-{month:02}-{day:02}" for month in range(1, 7) for day in range(1, 29)]
 PERIOD = ["2025-01-01", "2025-06-30"]
 LEDGERS = ["led_1", "led_2", "led_3"]
+LOAD = """
+import json, sys
+import accounting_analytics as aa
+
+order = json.loads(sys.argv[1])
+with aa.LedgerClient(order["base_url"], token="canary-token-value", instance_id="ins_1") as client:
+    options = {"checkpoint": order["folder"], "in_flight": 4, "progress": False}
+    frame = aa.load_line_entries(client, order["ledger_ids"], *order["days"], **options)
+lines = frame[["id", "ledger_id"]].assign(amount=frame["signed_amount"].map("{:.2f}".format))
+lines.to_json(order["output"], orient="values")
+"""
 SPREAD = {"led_1": dict.fromkeys(DAYS, 12), "led_2": dict.fromkeys(DAYS, 1), "led_3": {"2025-02-03": 30}}
 
 
@@ -43,27 +52,14 @@ class Killer:
                 os.kill(self.pid, signal.SIGKILL)
 
 
-@pytest.fixture(scope="module")
-def program():
-    """Return a program that loads on request."""
-    path = Path(__file__).with_name("killed_load.py")
-    with subprocess.Popen(  # noqa: S603 (our own program)
-        [sys.executable, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as program:
-        yield program
-        program.stdin.close()
-
-
-def run(program, killer, order, at, later):
-    """Run one load, killed at its `at`-th request; return its exit status."""
-    killer.requested, killer.at, killer.later, killer.pid = [], at, later, None
-    program.stdin.write(json.dumps(order) + "\n")
-    program.stdin.flush()
-    killer.pid = int(program.stdout.readline())
-    status = int(program.stdout.readline())
+def run(fork_server, killer, order, at, later):
+    """Run one load, killed at its `at`-th request; return its exit code."""
+    killer.requested, killer.at, killer.later = [], at, later
+    killer.pid = fork_server.start(LOAD, json.dumps(order), folder=Path(order["output"]).parent)
+    code = fork_server.wait().returncode
     with killer._lock:
         killer.pid = None
-    return status
+    return code
 
 
 def finished(folder):
@@ -87,7 +83,7 @@ def repeated_requests(requested, windows):
 
 
 @pytest.mark.soak
-def test_killed_loads_continue(program, make_ledgers, spread, loopback, tmp_path, *, soak_count):
+def test_killed_loads_continue(fork_server, make_ledgers, spread, loopback, tmp_path, *, soak_count):
     """After up to three kills at seeded moments, a load to the end has exactly the lines of the service."""
     service = make_ledgers(spread(SPREAD), page_size=100)
     truth = sorted([line["id"], line["ledger_id"], f"{float(line['amount']):.2f}"] for line in service.lines)
@@ -108,12 +104,12 @@ def test_killed_loads_continue(program, make_ledgers, spread, loopback, tmp_path
             }
             windows = []
             for _ in range(dice.randint(1, 3)):
-                status = run(program, killer, order, dice.randint(1, 25), dice.random() * 0.03)
+                code = run(fork_server, killer, order, dice.randint(1, 25), dice.random() * 0.03)
                 assert repeated_requests(killer.requested, windows) == []
                 windows = finished(folder)
-                killed += status == signal.SIGKILL
+                killed += code == -signal.SIGKILL
             resumed += len(windows)
-            assert run(program, killer, order, None, 0) == 0, f"seed {seed}"
+            assert run(fork_server, killer, order, None, 0) == 0, f"seed {seed}"
             assert repeated_requests(killer.requested, windows) == [], f"seed {seed}"
             assert sorted(json.loads(output.read_text())) == truth, f"seed {seed}"
     assert resumed > kills

@@ -1,4 +1,4 @@
-"""From rules to changed books on the command line: plan, preview, apply, verify."""
+"""From rules to changed books and back on the command line: plan, preview, apply, verify, undo."""
 
 import json
 import re
@@ -13,8 +13,8 @@ RULES = ("--rules", Path(__file__).parents[3] / "data/rules.toml")
 PERIOD = ("--start-date", "2026-05-01", "--end-date", "2026-05-31")
 
 
-def test_plan_preview_apply_verify(run):
-    """A dry run sends nothing; a confirmed run changes the report as previewed, and is verified."""
+def test_plan_preview_apply_verify_undo(run, tmp_path):
+    """A dry run sends nothing; a confirmed run changes the report as previewed, is verified, and is undone."""
     with aa.demo() as company:
         environment = company.environment()
         planned = run("plan", *PERIOD, *RULES, "--output", "plan.csv", "--json", **environment)
@@ -56,7 +56,39 @@ def test_plan_preview_apply_verify(run):
         assert verified.returncode == 0
         assert f"{len(items)} items: {len(items)} done" in verified.stdout
         assert "already_done; --confirm would change nothing\n" in run(*apply, **environment).stderr
-        assert "plan.csv has no items" in run("plan", *PERIOD, *RULES, "--output", "plan.csv", **environment).stderr
+        assert "none.csv has no items" in run("plan", *PERIOD, *RULES, "--output", "none.csv", **environment).stderr
+        check_undo(run, company, aa.Plan.load(tmp_path / "plan.csv").items, result)
+        assert not (tmp_path / "dry.journal").exists()
+
+
+def check_undo(run, company, items, applied):
+    """Undo a run: a dry run sends nothing, a confirmed run restores the report, changes of others stay (exit 6)."""
+    environment, other = company.environment(), items[0]
+    assert "dry run, nothing was sent" in run("undo", "journal", "--journal", "dry.journal", **environment).stderr
+    recategorize(company, other, other.updated_category_ledger_id, other.category_ledger_id)
+    undo = ("undo", "journal", "--confirm", "--modified-by", "ben", "--json")
+    confirmed = run(*undo, "--journal", "undo.journal", **environment)
+    assert confirmed.returncode == 0, confirmed.stderr
+    assert json.loads(confirmed.stdout)["after"] == applied["before"]
+    thirds = {one.updated_category_ledger_id for one in items} - {other.updated_category_ledger_id}
+    recategorize(company, other, other.category_ledger_id, min(thirds))
+    left_out = run(*undo, "--journal", "another.journal", **environment)
+    assert left_out.returncode == 6, left_out.stderr
+    assert "another user has changed them since" in left_out.stderr
+    assert other.transaction_id in left_out.stdout
+
+
+def recategorize(company, item, before, after):
+    """Change the category of an item as another user does."""
+    company.client.recategorize_transaction(
+        item.ledger_id, item.transaction_id, updated_category_ledger_id=after, category_ledger_id=before
+    )
+
+
+def test_undo_without_a_journal(run, assert_refused, demo_company):
+    """A journal that does not exist is refused, and the message says which to pass."""
+    finished = run("undo", "run.journal", "--journal", "undo.journal", **demo_company.environment())
+    assert_refused(finished, 2, "does not exist or is empty; pass the journal of the run")
 
 
 @pytest.mark.long
