@@ -7,7 +7,7 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting_analytics.core.exact_sums import ExactLines
@@ -67,7 +67,6 @@ def is_inside(hour, column):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_sums_by_ledger_and_days(engine, data):
     """Each column has the sum of its own days by ledger, whether columns overlap, touch or are empty."""
@@ -86,7 +85,6 @@ def test_sums_by_ledger_and_days(engine, data):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@settings(max_examples=40, deadline=None)
 @given(rows=LINES, balanced=st.booleans())
 def test_flows_of_entries_with_cash(engine, rows, balanced):
     """The other lines of entries that touch cash are summed alike in the engine and in memory; gaps are found."""
@@ -115,7 +113,6 @@ def test_flows_of_entries_with_cash(engine, rows, balanced):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_flows_by_days(engine, data):
     """Each column has the flows of its own days; entries touch cash and balance within the days of all columns."""
@@ -137,7 +134,6 @@ def test_flows_by_days(engine, data):
     assert sorted(found.unbalanced) == sorted(entry for entry, gap in gaps.items() if gap)
 
 
-@settings(max_examples=60, deadline=None)
 @given(rows=LINES)
 def test_the_ledger_that_is_moved_most(rows):
     """Of each entry: the cash ledger with the largest absolute sum, ties by the given order, none without cash."""

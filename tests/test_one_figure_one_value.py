@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
+from long_cases import also_long
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import IncompleteLoadError
@@ -325,7 +326,8 @@ def test_a_figure_has_one_value_wherever_it_is_kept(books, tmp_path_factory, dra
 
 
 @pytest.mark.parametrize(
-    "days", [("2026-06-01", "2026-06-30"), ("2026-04-01", "2026-06-30"), ("2025-01-01", "2026-06-30")]
+    "days",
+    [("2026-06-01", "2026-06-30"), *also_long(("2026-04-01", "2026-06-30"), ("2025-01-01", "2026-06-30"))],
 )
 def test_depreciation_is_in_every_net_income_of_june(demo_company, days):
     """Entries that touch no cash are in the net income of June, whatever days are loaded with it."""

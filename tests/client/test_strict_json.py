@@ -17,37 +17,33 @@ LINE = (
     '{"id": "lin_7", "amount": %s, "debit_credit": "debit", "datetime": "2025-03-10T12:00:00Z", '
     '"ledger_id": "led_1", "journal_entry_id": "ent_1"%s}'
 )
-FILLER = ", ".join([(LINE % ("1.5", "")).replace("lin_7", "lin_8")] * 40)
-LENGTHS = pytest.mark.parametrize("filler", ["", f"{FILLER}, "], ids=["short", "long"])
+OTHER_LINE = (LINE % ("1.5", "")).replace("lin_7", "lin_8")
 
 
-def page(amount="1", more="", filler=""):
-    """Return a page whose last line has the values under test, after `filler`."""
-    return (PAGE % (filler + LINE % (amount, more))).encode()
+def page(amount="1", more=""):
+    """Return a page whose last line has the values under test."""
+    return (PAGE % f"{OTHER_LINE}, {LINE % (amount, more)}").encode()
 
 
-@LENGTHS
 @pytest.mark.parametrize("amount", ["1", "-1.50", "1e3", "1E+2", '"12.50"', '"-0.01"', '"1e3"', '"0"', r'"1\u0030"'])
-def test_numbers_and_number_texts_are_amounts(amount, filler):
+def test_numbers_and_number_texts_are_amounts(amount):
     """Any JSON number is an amount, as a number and as a text."""
-    decoded = strict_json.decode(page(amount, filler=filler), LineEntryPage)
+    decoded = strict_json.decode(page(amount), LineEntryPage)
     assert decoded.records[-1].amount == Decimal(json.loads(amount) if amount[0] == chr(34) else amount)
 
 
-@LENGTHS
 @pytest.mark.parametrize(
     "amount",
     ["1_000.00", "١٢", " 5", "5 ", "+5", ".5", "5.", "05", "0x10", "1e", "NaN", "-Infinity", "1,000.00", "", "five"],
 )
-def test_other_texts_are_refused_as_amounts(amount, filler):
+def test_other_texts_are_refused_as_amounts(amount):
     """Texts that only Decimal accepts are refused, naming line and field."""
     with pytest.raises(NotTheInterfaceError, match=r"amount.*lin_7"):
-        strict_json.decode(page(json.dumps(amount), filler=filler), LineEntryPage)
+        strict_json.decode(page(json.dumps(amount)), LineEntryPage)
     with pytest.raises(NotTheInterfaceError, match=r"amount.*lin_7"):
-        strict_json.decode(page(json.dumps(amount, ensure_ascii=False), filler=filler), LineEntryPage)
+        strict_json.decode(page(json.dumps(amount, ensure_ascii=False)), LineEntryPage)
 
 
-@LENGTHS
 @pytest.mark.parametrize(
     "more",
     [
@@ -63,13 +59,12 @@ def test_other_texts_are_refused_as_amounts(amount, filler):
         ', "extra": {"a long name that goes on and on": 1, "a long name that goes on and on": 2}',
     ],
 )
-def test_duplicate_keys_are_refused(more, filler):
+def test_duplicate_keys_are_refused(more):
     """Two equal names in one object are refused, at any depth and however they are escaped."""
     with pytest.raises(NotTheInterfaceError, match="duplicate JSON key"):
-        strict_json.decode(page("1", more, filler), LineEntryPage)
+        strict_json.decode(page("1", more), LineEntryPage)
 
 
-@LENGTHS
 @pytest.mark.parametrize(
     "more",
     [
@@ -80,9 +75,9 @@ def test_duplicate_keys_are_refused(more, filler):
         r', "description": "\ud83d\ude00 \u00e9"',
     ],
 )
-def test_names_in_texts_and_in_other_objects_are_accepted(more, filler):
+def test_names_in_texts_and_in_other_objects_are_accepted(more):
     """Text that looks like JSON stays text, and two objects may have the same name."""
-    assert strict_json.decode(page("1", more, filler), LineEntryPage).records[-1].id == "lin_7"
+    assert strict_json.decode(page("1", more), LineEntryPage).records[-1].id == "lin_7"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +89,6 @@ def test_names_in_texts_and_in_other_objects_are_accepted(more, filler):
         page() + page(),
         page()[:-1],
         page("1", ', "extra": "\xff"').decode().encode("latin-1"),
-        page("1", ', "extra": "\xff"', FILLER + ", ").decode().encode("latin-1"),
         page("1", ', "description": "\xff"').decode().encode("latin-1"),
         page("1", ', "description": "\x01"'),
         page().decode().encode("utf-16"),
@@ -109,21 +103,19 @@ def test_what_is_not_json_is_refused(content):
         strict_json.decode(content, LineEntryPage)
 
 
-@LENGTHS
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
 @pytest.mark.parametrize("more", ["", r', "description": "\ud800"'])
-def test_numbers_that_json_does_not_have_are_refused(constant, more, filler):
+def test_numbers_that_json_does_not_have_are_refused(constant, more):
     """NaN and Infinity break the interface, so they are not requested again; line and field are named."""
     with pytest.raises(NotTheInterfaceError, match=f"'amount' is {constant}.*lin_7"):
-        strict_json.decode(page(constant, more, filler), LineEntryPage)
+        strict_json.decode(page(constant, more), LineEntryPage)
     transaction = f', "transaction": {{"amount": {constant}, "id": "txn_1"}}'
     with pytest.raises(NotTheInterfaceError, match=f"'amount' is {constant}.*txn_1"):
-        strict_json.decode(page("1", transaction + more, filler), LineEntryPage)
+        strict_json.decode(page("1", transaction + more), LineEntryPage)
     with pytest.raises(NotTheInterfaceError, match=f"{constant} is not a number"):
-        strict_json.decode(page("1", f', "extra": [{constant}]', filler), LineEntryPage)
+        strict_json.decode(page("1", f', "extra": [{constant}]'), LineEntryPage)
 
 
-@LENGTHS
 @pytest.mark.parametrize(
     ("more", "path"),
     [
@@ -135,16 +127,15 @@ def test_numbers_that_json_does_not_have_are_refused(constant, more, filler):
         (', "tags": [{"id": ""}]', r"tags\[\d\].id"),
     ],
 )
-def test_empty_ids_are_refused(more, path, filler):
+def test_empty_ids_are_refused(more, path):
     """An empty id is refused wherever it is, naming record and field."""
     with pytest.raises(NotTheInterfaceError, match=rf"an id is empty.*records\[\d+\].{path}.*lin_7"):
-        strict_json.decode(page("1", more, filler), LineEntryPage)
-    content = page(filler=filler).replace(b'"lin_7"', b'""')
+        strict_json.decode(page("1", more), LineEntryPage)
+    content = page().replace(b'"lin_7"', b'""')
     with pytest.raises(NotTheInterfaceError, match=r"an id is empty.*records\[\d+\].id"):
         strict_json.decode(content, LineEntryPage)
 
 
-@LENGTHS
 @pytest.mark.parametrize(
     ("written", "text", "replaced"),
     [
@@ -155,16 +146,15 @@ def test_empty_ids_are_refused(more, path, filler):
         (r"\ud83d\ude00", "\N{GRINNING FACE}", 0),
     ],
 )
-def test_lone_surrogates_in_texts_are_replaced(written, text, replaced, filler):
+def test_lone_surrogates_in_texts_are_replaced(written, text, replaced):
     """A surrogate that is not one of a pair becomes U+FFFD, in every text that is not an id, and is counted."""
-    decoded = strict_json.decode(page("1", f', "description": "{written}"', filler), LineEntryPage)
+    decoded = strict_json.decode(page("1", f', "description": "{written}"'), LineEntryPage)
     assert (decoded.records[-1].description, decoded.characters_replaced) == (text, replaced)
     transaction = f', "transaction": {{"id": "t", "description": "{written}"}}'
-    decoded = strict_json.decode(page("1", transaction, filler), LineEntryPage)
+    decoded = strict_json.decode(page("1", transaction), LineEntryPage)
     assert (decoded.records[-1].transaction.description, decoded.characters_replaced) == (text, replaced)
 
 
-@LENGTHS
 @pytest.mark.parametrize(
     "more",
     [
@@ -174,11 +164,11 @@ def test_lone_surrogates_in_texts_are_replaced(written, text, replaced, filler):
         r', "tags": [{"id": "t", "tag_group_id": "\ud800"}]',
     ],
 )
-def test_lone_surrogates_in_ids_are_refused(more, filler):
+def test_lone_surrogates_in_ids_are_refused(more):
     """An id with a lone surrogate is refused, naming the field."""
     with pytest.raises(NotTheInterfaceError, match="lone surrogate, which no id can have"):
-        strict_json.decode(page("1", more, filler), LineEntryPage)
-    content = page(filler=filler).replace(b'"next_page_token": null', rb'"next_page_token": "\ud800"')
+        strict_json.decode(page("1", more), LineEntryPage)
+    content = page().replace(b'"next_page_token": null', rb'"next_page_token": "\ud800"')
     with pytest.raises(NotTheInterfaceError, match=r"next_page_token.*lone surrogate"):
         strict_json.decode(content, LineEntryPage)
 
@@ -196,12 +186,11 @@ def test_other_values_are_refused_as_amounts(amount):
         strict_json.decode(page(amount), LineEntryPage)
 
 
-@LENGTHS
 @pytest.mark.parametrize("instant", ["2025-03-31T23:59:59.9999999Z", r"2025-03-31T23:59:59\u002e9999999Z"])
-def test_too_fine_instants_are_refused_however_written(instant, filler):
+def test_too_fine_instants_are_refused_however_written(instant):
     """Instants finer than microseconds are refused, because rounding could move a line to another day."""
     with pytest.raises(NotTheInterfaceError, match="finer than microseconds"):
-        strict_json.decode(page("1", f', "transaction": {{"id": "t", "datetime": "{instant}"}}', filler), LineEntryPage)
+        strict_json.decode(page("1", f', "transaction": {{"id": "t", "datetime": "{instant}"}}'), LineEntryPage)
 
 
 def test_reports_are_as_strict():
