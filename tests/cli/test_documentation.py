@@ -39,14 +39,13 @@ def documentation():
     return "\n".join(path.read_text(encoding="utf-8") for path in map(PROJECT.joinpath, READMES) if path.exists())
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_every_command_has_help(documentation, words):
+def test_every_command_has_help(documentation):
     """Each command has a help text, and so have its options and arguments; it appears in a README as it is typed."""
-    command = COMMANDS[words]
-    assert command.help or command.default_command.__doc__
-    arguments = [one for one in command.assemble_argument_collection(parse_docstring=True) if one.show]
-    assert [one.name for one in arguments if not one.parameter.help] == []
-    assert re.search(rf"(accounting-analytics |`){' '.join(words)}\b", documentation)
+    for words, command in COMMANDS.items():
+        assert command.help or command.default_command.__doc__, words
+        arguments = [one for one in command.assemble_argument_collection(parse_docstring=True) if one.show]
+        assert [one.name for one in arguments if not one.parameter.help] == [], words
+        assert re.search(rf"(accounting-analytics |`){' '.join(words)}\b", documentation), words
 
 
 def test_every_command_with_dates_has_a_period():

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from long_cases import also_long
 
 from accounting_analytics.service.check import check_books
 from accounting_analytics.service.store import Store
@@ -58,7 +59,7 @@ def test_days_are_those_of_the_configured_zone(run, tmp_path):
     assert instant == dt.datetime(2025, 1, 1, 23, tzinfo=dt.UTC).timestamp() * 1_000_000
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGTERM, *also_long(signal.SIGINT)])
 def test_a_stopped_import_posts_nothing(tmp_path, number):
     """An import that is stopped prints so, exits with 5, and leaves no partial books."""
     rows = (f"e{n},2025-01-01,x,assets:bank,debit,1\ne{n},2025-01-01,x,income:sales,credit,1\n" for n in range(200_000))

@@ -118,11 +118,6 @@ def test_local_books(run, demo_books, tmp_path):
 REFUSED = {
     ("--perod", "2026-05"): "Unknown option: --perod. Did you mean --period?",
     ("--period", "lst-month"): "--period: 'lst-month' is not a period; did you mean 'last-month'?",
-    ("--period", "2026-13"): "--period: '2026-13' is not a period",
-    ("--start-date", "2026-05-01"): "--end-date is missing",
-    (): "no days are given",
-    ("period=2026-05",): "options are written --name VALUE. See: accounting-analytics pack --help",
-    ("--period", "2026-05", "--time-zone", "America/New_Yrok"): "America/New_York",
     ("--period", "2026-05", "--mail-to", "finance@example.com"): "--mail-to is given without --mail",
     ("--period", "2026-05", "--mail", "--mail-to", "finance"): "'finance' is not a mail address",
     ("--period", "2026-05", "--since", "2026-05-01"): "--since is for local books",
@@ -144,12 +139,8 @@ def test_misspelt_parameters(pack, old, assert_refused, options):
     "options",
     [
         ("--token", "{}"),
-        ("--token={}",),
         ("token={}",),
-        ("api_key={}",),
         ("{}",),
-        ("{}==",),
-        ("--period", "{}"),
         ("--period", "2026-05", "--profile", "{}"),
         ("--period", "2026-05", "--mail", "--mail-to", "{}"),
         ("--period", "2026-05", "--time-zone", "Bearer {}"),
@@ -197,14 +188,6 @@ def test_a_browser_that_fails(pack, old, tmp_path):
 def test_service_down(pack, old, assert_refused):
     """The files of the run before stay."""
     assert_refused(pack(*JANUARY, base_url=NOWHERE), 4, "check the address")
-    assert old.stored() == named(OLD)
-
-
-def test_a_token_that_is_refused(pack, old, assert_refused):
-    """A token that the service does not know is an error of the service, and is not repeated."""
-    finished = pack(*JANUARY, ACCOUNTING_ANALYTICS_TOKEN="another-token-value")
-    assert_refused(finished, 4, "token")
-    assert "another-token-value" not in finished.stderr
     assert old.stored() == named(OLD)
 
 

@@ -120,7 +120,6 @@ def test_files(run, tmp_path, demo_company):
     ("arguments", "message"),
     [
         (("cashflow", *MAY), 'Invalid value "cashflow" for STATEMENT. Choose from: "cash-flow", "income"'),
-        (("income",), "no days are given: add --period"),
         (("income", *MAY, "--compare", "last"), "'last' is unknown; choose from total, average, prior"),
         (("balance-sheet", *MAY, "--compare", "total"), "balances have no total"),
         (("trial-balance", *MAY, "--depth", "2"), "a trial balance has no --compare and no --depth"),
@@ -128,7 +127,6 @@ def test_files(run, tmp_path, demo_company):
         (("income", *MAY, "--output", "no/s.csv"), "does not exist; nothing was loaded"),
         (("cash-flow", *MAY, "--books-start", "2026-06-01"), "--books-start 2026-06-01 is after 2026-05-01"),
         (("cash-flow", *MAY, "--books-start", "May"), "--books-start 'May' is not a calendar date"),
-        (("income", *MAY, "--time-zone", "localtime"), "'localtime' is the service's own time zone"),
     ],
 )
 def test_what_is_refused(run, assert_refused, demo_company, arguments, message):
