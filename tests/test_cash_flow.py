@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from long_cases import also_long
 
@@ -1099,7 +1099,6 @@ def assert_as_naive(books, engine, tmp_path, *, as_decimals=False):
     pd.testing.assert_frame_equal(anchored.ending_balances, report.ending_balances)
 
 
-@settings(deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_random_books_against_a_naive_report(rng):
     """Random books, periods and zones give the figures of the naive report."""

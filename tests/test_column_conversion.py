@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting_analytics.core.column_conversion import (
@@ -43,7 +43,6 @@ def exact(column, scale=2):
     return exact_amounts(column, scale, ids_of(column))
 
 
-@settings(deadline=None)
 @given(st.lists(UNITS | st.none(), max_size=20), SCALES)
 def test_decimals_survive_floats(units, scale):
     """Decimals of up to 15 digits become floats and decimals again, null as NaN, whatever the index."""
@@ -232,7 +231,6 @@ def test_all_floats_of_a_table_are_amounts():
     assert exact_floats(plain) is plain
 
 
-@settings(deadline=None)
 @given(st.lists(LONG_UNITS, max_size=20), SCALES)
 def test_totals_are_exact(units, scale):
     """A column's total is exact while it fits 38 digits (128-bit sums would wrap around silently), else refused."""
@@ -259,7 +257,6 @@ def test_a_total_has_the_scale_of_its_column():
     assert str(total(pd.Series([None], dtype=pandas_dtype(3)))) == "0.000"
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(-(10**37), 10**37), st.sampled_from(["debit", "credit"])), max_size=20))
 def test_signed_columns_follow_the_sides(rows):
     """Each signed amount is plus or minus its amount, exactly, in the same dtype and index."""
@@ -273,7 +270,6 @@ def test_signed_columns_follow_the_sides(rows):
     assert [int(amount) for amount in negated(amounts)] == [-units for units, _ in rows]
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(UNITS, st.sampled_from(["debit", "credit"])), max_size=20), SCALES)
 def test_signed_floats_are_the_floats_of_signed_amounts(rows, scale):
     """The sign of a float is changed without noise, and there is no minus zero."""

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting_analytics.core.errors import AmountError
@@ -41,7 +41,6 @@ def written(units, scale):
     return f"{'-' if units < 0 else ''}{whole}{'.' if fraction else ''}{fraction}"
 
 
-@settings(deadline=None)
 @given(UNITS, SCALES)
 def test_text_and_minor_units_round_trip(units, scale):
     """Any amount of up to 38 digits at any scale survives text -> amount -> units -> amount without losing a digit."""
@@ -53,7 +52,6 @@ def test_text_and_minor_units_round_trip(units, scale):
     assert parsed == parse_amount(parsed.amount, scale)
 
 
-@settings(deadline=None)
 @given(UNITS, SCALES)
 def test_amounts_fit_the_arrow_type(units, scale):
     """A parsed amount can be stored in decimal128(38, scale) and read back unchanged."""
@@ -89,7 +87,6 @@ def test_float_dust_is_removed_and_told(text, amount):
     assert (str(parsed.amount), parsed.rounding_noise_removed) == (amount, True)
 
 
-@settings(deadline=None)
 @given(UNITS.filter(lambda units: abs(units) < 10**30), SCALES, st.integers(1, 98), st.sampled_from([-1, 1]))
 def test_real_digits_never_pass_for_dust(units, scale, hundredths, sign):
     """A difference of more than a hundredth of the smallest unit, or more than 1e-6, is refused at every scale."""
@@ -149,7 +146,6 @@ def test_what_is_no_amount_is_refused(value):
     assert len(str(caught.value)) < 200
 
 
-@settings(deadline=None)
 @given(st.text() | st.floats() | st.decimals() | st.integers() | st.booleans() | st.none(), SCALES)
 def test_parsing_ends_in_an_amount_or_a_refusal(value, scale):
     """No input raises anything but AmountError, and every parsed amount lies within 1e-6 of the input."""
@@ -168,7 +164,6 @@ def test_scales_outside_0_to_10_are_refused(scale):
         check_scale(scale)
 
 
-@settings(deadline=None)
 @given(UNITS, SCALES)
 def test_signs(units, scale):
     """Debit keeps the sign and credit inverts it, exactly for all 38 digits; the two always cancel."""
@@ -203,7 +198,6 @@ def test_amounts_for_people():
 FLOAT_UNITS = st.integers(-(10**15) + 1, 10**15 - 1) | st.integers(-1_000_000, 1_000_000)
 
 
-@settings(deadline=None, max_examples=500)
 @given(st.lists(FLOAT_UNITS, max_size=20), SCALES)
 def test_units_survive_floats(units, scale):
     """Fewer than 10**15 minor units, at any scale, are the nearest float, and are read back from it without noise."""
@@ -216,7 +210,6 @@ def test_units_survive_floats(units, scale):
     assert not (read.absent | read.noisy | read.wrong).any()
 
 
-@settings(deadline=None)
 @given(st.lists(FLOAT_UNITS | st.none(), max_size=20), SCALES)
 def test_arrow_decimals_survive_floats(units, scale):
     """Arrow decimals become the nearest floats, integers and decimals again; null is NaN."""
@@ -251,7 +244,6 @@ def test_floats_hold_15_digits(scale, sign):
     assert not are_whole_units(np.array([float(refused)]), scale)
 
 
-@settings(deadline=None)
 @given(FLOAT_UNITS, SCALES, st.integers(-1, 1))
 def test_neighbours_of_amounts_are_noise(units, scale, steps):
     """A float next to the nearest one is read as the same amount, and marked as noisy."""
@@ -264,7 +256,6 @@ def test_neighbours_of_amounts_are_noise(units, scale, steps):
     assert are_whole_units(np.array([given_float]), scale) == (not steps)
 
 
-@settings(deadline=None)
 @given(FLOAT_UNITS.filter(lambda units: abs(units) < 10**11), SCALES, st.floats(0.001, 0.999))
 def test_floats_between_two_units_are_wrong(units, scale, fraction):
     """What is further than 1/10,000 of a minor unit from any amount is refused, not rounded."""

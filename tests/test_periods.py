@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from long_cases import also_long
 
@@ -82,7 +82,6 @@ def test_every_zone_on_the_days_its_clocks_change(part):
             assert_as_naive(aa.Period(day, day + DAY, name), dt.timedelta(minutes=90))
 
 
-@settings(deadline=None)
 @given(ZONES, DATES, st.integers(0, 400), st.lists(INSTANTS, max_size=5), st.integers(-(10**11), 10**11))
 def test_any_instant_in_any_period(name, start, days, instants, microseconds):
     """Intervals, contains and the naive local date agree for any zone, period and instant, to the microsecond."""
@@ -99,7 +98,6 @@ def test_any_instant_in_any_period(name, start, days, instants, microseconds):
             assert within(before, instant) == (date < period.start_date)
 
 
-@settings(deadline=None)
 @given(ZONES, DATES, st.integers(0, 800))
 def test_intervals_are_disjoint_and_in_order(name, start, days):
     """Intervals are not empty, in order, and neither overlap nor adjoin."""
@@ -109,7 +107,6 @@ def test_intervals_are_disjoint_and_in_order(name, start, days):
     assert all(first.end < second.start for first, second in pairwise(intervals))
 
 
-@settings(deadline=None)
 @given(ZONES, st.sampled_from([dt.date.min, dt.date.min + DAY, dt.date.max - DAY, dt.date.max]), INSTANTS)
 def test_the_ends_of_the_calendar(name, date, instant):
     """In years 1 and 9999 nothing overflows: an instant beyond the calendar counts as its first or last day."""
@@ -240,7 +237,6 @@ def test_the_zone_of_this_machine_changes_nothing():
     assert len(answers) == 1
 
 
-@settings(deadline=None)
 @given(DATES, DATES, st.integers(1, 500), ZONES)
 def test_months_and_windows_tile_a_period(first, second, days, name):
     """Months and windows cover each day of the period once, in order."""
@@ -259,7 +255,6 @@ def test_months_and_windows_tile_a_period(first, second, days, name):
     assert all(month.start_date.day == 1 for month in months[1:])
 
 
-@settings(deadline=None)
 @given(DATES, st.integers(0, 3000), ZONES, st.integers(1, 100))
 def test_windows_tile_the_instants(start, length, name, days):
     """The instants of the windows together are the instants of the period."""
