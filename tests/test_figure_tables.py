@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from html.parser import HTMLParser
 
 import pytest
@@ -148,8 +147,8 @@ def test_what_is_too_large_is_replaced_by_the_call(line_count, term_count, parts
     assert len(JSON.search(text).group(1).encode()) <= MAX_ENTRIES_BYTES
 
 
-def test_a_large_table_is_written_fast_and_small():
-    """60 rows of 24 months with 3,000 entries: under 400,000 bytes, in a fraction of a second on a busy machine."""
+def test_a_large_table_is_small():
+    """60 rows of 24 months with 3,000 entries are under 400,000 bytes."""
     columns = [f"{2024 + month // 12}-{month % 12 + 1:02}" for month in range(24)]
     heads = [TableHead(column, is_comparison=False) for column in columns]
     names = [f"{number:08x}-7c1f-4d55-9a3e-{number:012x}" for number in range(60)]
@@ -166,9 +165,7 @@ def test_a_large_table_is_written_fast_and_small():
     figures = {name: {column: [(-1, place := next(places), place + 1)] for column in columns} for name in names}
     entries = EntriesData(2, names, lines, figures, {}, "statement[{row!r}, {column!r}].entries")
     table = FigureTable("Cash flow statement", "US dollars", heads, rows, (), entries)
-    begin = time.perf_counter()
     text = figure_table_html(table)
-    assert time.perf_counter() - begin < 1
     assert len(text.encode()) < 400_000
     assert len(carried(text)["lines"]) == 3000
 
