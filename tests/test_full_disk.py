@@ -92,18 +92,6 @@ def test_notebook(run, tmp_path):
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["sum.ipynb"]
 
 
-@pytest.mark.long
-def test_secret(run, tmp_path):
-    """A token that cannot be saved leaves no file, and is not issued."""
-    assert run("instances", "create", "--database", "books.db").returncode == 0
-    finished = run("tokens", "issue", "--database", "books.db", "--token-file", "absent/t")
-    check_error(finished, 2, "there is no folder", "nothing was issued")
-    created = run("instances", "create", "--database", "books.db", "--instance", "b", "--token-file", "absent/t")
-    check_error(created, 2, "there is no folder", "nothing was issued")
-    assert "b" not in run("instances", "list", "--database", "books.db").stdout.split()
-    assert {path.name for path in tmp_path.iterdir()} == {"books.db"}
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no device that is always full")
 @pytest.mark.parametrize("command", [("config", "show"), *also_long(("config", "show", "--json"), ("--help",))])
 def test_output(run, command):

@@ -284,12 +284,6 @@ def test_a_client_with_an_unknown_zone_is_refused(connected):
         connected(None, time_zone="Asia/Tokio")
 
 
-def test_pages_are_followed_through_empty_ones(connected, pages, line):
-    """An empty page with a next token is not the end."""
-    client = connected(pages([line(1)], [], [line(2)], []))
-    assert [one.id for one in client.iter_line_entries("led_1", *MARCH)] == ["lin_1", "lin_2"]
-
-
 def test_the_token_is_never_printed(connected, caplog):
     """The token is in no repr, error, traceback or debug log, and a client cannot be pickled."""
     caplog.set_level(logging.DEBUG)
