@@ -9,8 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from decimal import Decimal
 from pathlib import Path
 from unittest import mock
@@ -162,6 +163,26 @@ def fork_server(tmp_path_factory):
     server = ForkServer(tmp_path_factory.mktemp("output"))
     yield server
     server.close()
+
+
+@pytest.fixture
+def command_line(monkeypatch):
+    """Return a function that runs a command in this process: its words, its folder and all of its environment."""
+    from accounting_analytics.cli import program  # noqa: PLC0415 (few tests need it)
+
+    def run(words, folder, environment):
+        monkeypatch.chdir(folder)
+        with ExitStack() as stack:
+            stack.enter_context(mock.patch.dict(os.environ, environment, clear=True))
+            stack.enter_context(mock.patch.object(sys, "argv", ["accounting-analytics", *words]))
+            files = [stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8")) for _ in range(2)]
+            with redirect_stdout(files[0]), redirect_stderr(files[1]):
+                code = program.run(words)
+            for file in files:
+                file.seek(0)
+            return subprocess.CompletedProcess(words, code, *(file.read() for file in files))
+
+    return run
 
 
 @contextmanager

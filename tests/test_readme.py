@@ -18,7 +18,6 @@ GUIDES = {
 }
 INDEX = (PROJECT / "notebooks" / "README.md").read_text(encoding="utf-8")
 PROGRAM = "accounting-analytics"
-MAIN = "from accounting_analytics.cli import main; main()"
 STRICT = "import warnings; warnings.simplefilter('error')"
 LONGEST_LINE, LONGEST_PARAGRAPH = 170, 4
 PYTHON_RESULTS = {
@@ -90,14 +89,13 @@ def test_python_blocks_run(checkout, fork_server, name):
 
 
 @pytest.fixture
-def run_commands(checkout, fork_server):
-    """Return a function that runs commands one after the other in one folder, without their imports each time."""
+def run_commands(checkout, command_line):
+    """Return a function that runs commands one after the other in one folder."""
 
     def run_commands(commands, **environment):
         for command in commands:
             words = shlex.split(command, comments=True)[1:]
-            fork_server.start(MAIN, *words, folder=checkout, environment=os.environ | environment)
-            finished = fork_server.wait()
+            finished = command_line(words, checkout, os.environ | environment)
             assert finished.returncode == 0, f"{command}\n{finished.stderr}"
             for beginning, text in PRINTED.items():
                 if command.startswith(f"{PROGRAM} {beginning}"):

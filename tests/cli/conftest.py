@@ -1,42 +1,20 @@
-"""The command line, run in an empty folder; tests of the READMEs start it as a user does."""
+"""The command line, run in an empty folder with only the given configuration."""
 
-import contextlib
 import os
-import subprocess
-import sys
-import tempfile
-from unittest import mock
 
 import pytest
 
-from accounting_analytics.cli import program
-
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def run(tmp_path, command_line):
     """Return a function that runs the command line in an empty folder with only the given configuration."""
 
     def run(*arguments, **environment):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("ACCOUNTING_ANALYTICS_")}
         clean |= {"XDG_CONFIG_HOME": str(tmp_path / "config")}
-        monkeypatch.chdir(tmp_path)
-        with contextlib.ExitStack() as stack:
-            words = [*map(str, arguments)]
-            stack.enter_context(mock.patch.dict(os.environ, clean | environment, clear=True))
-            stack.enter_context(mock.patch.object(sys, "argv", ["accounting-analytics", *words]))
-            files = [stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8")) for _ in range(2)]
-            with contextlib.redirect_stdout(files[0]), contextlib.redirect_stderr(files[1]):
-                code = program.run(words)
-            return subprocess.CompletedProcess(arguments, code, *map(read_again, files))
+        return command_line([*map(str, arguments)], tmp_path, clean | environment)
 
     return run
-
-
-def read_again(file):
-    """Return what was written to a file."""
-    file.flush()
-    file.seek(0)
-    return file.read()
 
 
 @pytest.fixture
