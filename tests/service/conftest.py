@@ -13,6 +13,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from decimal import Decimal
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import httpx
@@ -273,6 +274,22 @@ def start_service():
     yield start
     for process in started:
         process.close()
+
+
+@pytest.fixture
+def program(capsys, monkeypatch):
+    """Return a function that runs the command line in this process, and returns its exit code and output."""
+    main = entry_points(group="console_scripts")["accounting-analytics"].load()
+
+    def program(*words):
+        monkeypatch.setattr(sys, "argv", ["accounting-analytics", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code, *capsys.readouterr()
+
+    terminated = signal.getsignal(signal.SIGTERM)
+    yield program
+    signal.signal(signal.SIGTERM, terminated)
 
 
 @pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])

@@ -1,14 +1,23 @@
-"""The audit log: changes by name and id, its filters and its limit."""
+"""The audit log: changes by name and id, who made them and when, and that its rows are only added."""
 
 import datetime as dt
+import hashlib
+import shutil
+from contextlib import contextmanager
 
 import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
 
-from accounting_analytics.core.errors import PeriodError
+from accounting_analytics.core.errors import PeriodError, PostingRefusedError
 from accounting_analytics.service import audit_log
 from accounting_analytics.service.audit_log import ChangeFilter, list_changes
+from accounting_analytics.service.check import check_books
+from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.ledgers import rename_ledger
 from accounting_analytics.service.post_entries import NewTransaction
+from accounting_analytics.service.server import running
+from accounting_analytics.service.store import Store
 from accounting_analytics.service.values import CHANGES
 
 
@@ -49,39 +58,121 @@ def test_changes_by_name_and_id(changed):
     assert (posted.operation, posted.before_names, posted.after_names) == ("post_entries", "", "1 entries")
 
 
-@pytest.mark.parametrize(
-    ("filters", "found"),
-    [
+def test_filters(changed):
+    """Changes are chosen by transaction, user and local days, all together."""
+    second = {"start_date": "2025-04-02", "end_date": "2025-04-02"}
+    for filters, found in (
         ({"transaction_id": "T"}, ["T"]),
         ({"modified_by": "Ada"}, [None, "T"]),
         ({"start_date": "2025-04-02"}, [None, "U"]),
         ({"end_date": "2025-04-02"}, ["U", "T"]),
-        ({"start_date": "2025-04-02", "end_date": "2025-04-02"}, ["U"]),
-        ({"start_date": "2025-04-02", "end_date": "2025-04-02", "time_zone": "Europe/Paris"}, ["T"]),
+        (second, ["U"]),
+        (second | {"time_zone": "Europe/Paris"}, ["T"]),
         ({"end_date": "9999-12-31"}, [None, "U", "T"]),
         ({"transaction_id": "T", "modified_by": "Grace"}, []),
-    ],
-)
-def test_filters(changed, filters, found):
-    """Changes are chosen by transaction, user and local days, all together."""
-    listed = list_changes(changed.store, changed.instance_id, ChangeFilter(**filters))
-    assert [change.transaction_id for change in listed.changes if change.operation in CHANGES] == found
-    assert listed.total == len(listed.changes)
+    ):
+        listed = list_changes(changed.store, changed.instance_id, ChangeFilter(**filters))
+        assert [change.transaction_id for change in listed.changes if change.operation in CHANGES] == found
+        assert listed.total == len(listed.changes)
+    with pytest.raises(PeriodError, match="before start_date"):
+        list_changes(changed.store, changed.instance_id, ChangeFilter(start_date="2025-04-02", end_date="2025-04-01"))
 
 
-def test_limit(changed):
-    """The limit keeps the newest changes, and the total counts all of them."""
+def test_limit(changed, make_books):
+    """The limit keeps the newest changes, and the total counts all of them; another instance has its own log."""
     listed = list_changes(changed.store, changed.instance_id, limit=1)
     assert ([change.operation for change in listed.changes], listed.total) == (["rename_ledger"], 3 + 5 + 2)
-
-
-def test_only_its_own_instance(changed, make_books):
-    """Another instance of the same database has its own log."""
     (created,), total = list_changes(changed.store, make_books().instance_id)
     assert (created.operation, created.after_names, created.number, total) == ("create_ledger", "4 ledgers", 1, 1)
 
 
-def test_days_in_the_wrong_order_are_refused(changed):
-    """A last day before the first one is an error."""
-    with pytest.raises(PeriodError, match="before start_date"):
-        list_changes(changed.store, changed.instance_id, ChangeFilter(start_date="2025-04-02", end_date="2025-04-01"))
+ROWS = """entry_id,datetime,entry_description,ledger,debit_credit,amount
+I1,2025-03-07T12:00:00Z,imported,expenses:food,debit,2
+I1,2025-03-07T12:00:00Z,imported,assets:bank,credit,2
+"""
+
+
+@contextmanager
+def changed_books(database, make_own_books, folder):
+    """Give books with two entries, three changes of transactions, a new name, and an import."""
+    with running(database) as service, make_own_books(database, service.base_url, id="books") as books:
+        bank, rent, food = books.bank(id="bank"), books.category("Rent", id="rent"), books.category("Food", id="food")
+        for day in (1, 2):
+            lines = (bank, -day, NewTransaction(id=f"T{day}")), (rent, day)
+            books.post(f"2025-03-0{day}T12:00:00Z", *lines, entry_id=f"E{day}")
+        for transaction, target in (("T1", food), ("T2", food), ("T1", rent)):
+            books.recategorize(bank, transaction, target, headers={"modified-by": "Ada"})
+        rename_ledger(books.store, "books", "food", "Meals", modified_by="Grace")
+        path = folder / "more.csv"
+        path.write_text(ROWS)
+        import_books(books.store, "books", path, cash=["assets:bank"])
+        yield books
+
+
+@pytest.fixture
+def own(database, make_own_books, tmp_path):
+    """Return changed books in a database of their own, and served."""
+    with changed_books(database, make_own_books, tmp_path) as books:
+        yield books
+
+
+def test_rows_can_only_be_added(own):
+    """Both databases refuse to change or delete an audit row; what is refused in the books leaves no number out."""
+    assert check_books(own.store).findings == []
+    rows = own.store.audit("books")
+    assert [row.number for row in rows] == list(range(1, 1 + 3 + 2 + 3 + 1 + 2 + 1))
+    statements = ["UPDATE audit SET modified_by = 'Eve' WHERE number = 7", "DELETE FROM audit WHERE number = 7"]
+    for statement in [*statements, *(["TRUNCATE audit"] if own.store.path is None else [])]:
+        with pytest.raises(IntegrityError, match="can only be added"), own.store.writing() as connection:
+            connection.exec_driver_sql(statement)
+    assert own.store.audit("books") == rows
+    own.recategorize("bank", "T1", "bank", status=422)
+    with pytest.raises(PostingRefusedError):
+        own.post("2025-03-01T12:00:00Z", ("bank", -1), ("rent", 1), entry_id="E1")
+    own.recategorize("bank", "T2", "rent")
+    assert check_books(own.store).findings == []
+
+
+def test_rows_name_who_acted(own, monkeypatch):
+    """A row has the key of the access token beside the client's text; commands have none; time never goes back."""
+    key = own.token.partition(".")[0]
+    own.create(name="Tax", editable=True, financial_account_type="loan")
+    changes = list_changes(own.store, "books").changes
+    assert [(one.operation, one.actor, one.modified_by) for one in changes[:5]] == [
+        ("create_ledger", key, None),
+        ("import_books", "local", None),
+        ("create_ledger", "local", None),
+        ("rename_ledger", "local", "Grace"),
+        ("recategorize_transaction", key, "Ada"),
+    ]
+    assert changes[0].after_names == "Tax"
+    sha256 = hashlib.sha256(ROWS.encode()).hexdigest()
+    assert (changes[1].after_names, changes[1].after_ids) == ("more.csv|1 entries", sha256)
+    before = own.store.audit("books")[-1].at
+    monkeypatch.setattr(audit_log, "now", lambda: dt.datetime(1970, 1, 1, tzinfo=dt.UTC))
+    rename_ledger(own.store, "books", "rent", "Flat")
+    assert own.store.audit("books")[-1].at == before
+    assert check_books(own.store).findings == []
+
+
+def test_rows_that_were_changed_past_the_triggers_are_named(tmp_path, make_own_books):
+    """A row that was changed, numbered anew or removed is named, or the row after it."""
+    with changed_books(tmp_path / "books.db", make_own_books, tmp_path):
+        pass
+    for statement, subjects in (
+        ("DELETE FROM audit WHERE number = 1", {"audit row 2"}),
+        ("DELETE FROM audit WHERE number IN (7, 8)", {"audit row 9"}),
+        ("UPDATE audit SET actor = 'eve' WHERE number = 7", {"audit row 7"}),
+        ("UPDATE audit SET modified_by = NULL WHERE number = 7", {"audit row 7"}),
+        ("UPDATE audit SET at = at - 1 WHERE number = 12", {"audit row 12"}),
+        ("UPDATE audit SET number = 99 WHERE number = 12", {"audit row 99"}),
+        ("UPDATE audit SET digest = X'00' WHERE number = 7", {"audit row 7", "audit row 8"}),
+    ):
+        with Store.open(shutil.copyfile(tmp_path / "books.db", tmp_path / "copy.db")) as store:
+            with store.writing() as connection:
+                for trigger in ("audit_refuses_update", "audit_refuses_delete"):
+                    connection.exec_driver_sql(f"DROP TRIGGER {trigger}")
+                assert connection.execute(text(statement)).rowcount
+            found = check_books(store).findings
+        invariant = "the audit rows are as they were written"
+        assert {one.subject for one in found if one.invariant == invariant} == subjects, statement

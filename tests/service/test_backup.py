@@ -1,6 +1,7 @@
 """Backups of a database that is served, their restoration, and programs that are killed meanwhile."""
 
 import datetime as dt
+import shutil
 import sqlite3
 import stat
 import threading
@@ -21,10 +22,10 @@ from accounting_analytics.service.store import Store
 NOON = dt.datetime(2025, 3, 1, 12, tzinfo=dt.UTC)
 
 
-@pytest.fixture
-def path(tmp_path):
-    """Return a database with the books of two instances."""
-    path = tmp_path / "books.db"
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Return a database with the books of two instances, and a backup of it."""
+    path = tmp_path_factory.mktemp("whole") / "books.db"
     with Store.open(path) as store:
         for name in ("books", "others"):
             create_instance(store, NewInstance(id=name))
@@ -34,7 +35,20 @@ def path(tmp_path):
             ]
             lines = (NewLine(ledgers[0], 500), NewLine(ledgers[1], -500))
             post_entries(store, name, [NewJournalEntry(NOON, "loan", lines)] * 12)
-    return path
+    back_up(str(path), path.with_name("backup"))
+    return path.with_name("backup")
+
+
+@pytest.fixture
+def backup(whole, tmp_path):
+    """Return a copy of the backup."""
+    return shutil.copy(whole, tmp_path / "backup")
+
+
+@pytest.fixture
+def path(whole, tmp_path):
+    """Return a database with the books of two instances."""
+    return shutil.copy(whole, tmp_path / "books.db")
 
 
 def instances_of(path):
@@ -50,9 +64,8 @@ def files(folder):
 
 
 def test_a_backup_is_whole_while_books_are_posted(tmp_path, make_own_books):
-    """Each copy made while entries are posted over many transactions is complete, and the last has the last entry."""
-    path = tmp_path / "books.db"
-    stopped = threading.Event()
+    """Each copy made while entries are posted is complete, and the last has the last entry."""
+    path, stopped, sizes = tmp_path / "books.db", threading.Event(), []
     with running(path) as service, make_own_books(path, service.base_url) as books:
         bank, rent = books.bank(), books.category()
 
@@ -62,67 +75,53 @@ def test_a_backup_is_whole_while_books_are_posted(tmp_path, make_own_books):
 
         writer = threading.Thread(target=post)
         writer.start()
-        sizes = []
-        for number in range(5):
+        for number in range(4):
+            if number == 3:
+                stopped.set()
+                writer.join()
             back_up(str(path), tmp_path / f"copy{number}")
             with Store.open(tmp_path / f"copy{number}", create=False) as copy:
                 checked = check_books(copy)
-                assert checked.findings == []
-                sizes.append(checked.entries)
-        stopped.set()
-        writer.join()
-        back_up(str(path), tmp_path / "last")
+            assert checked.findings == []
+            sizes.append(checked.entries)
         reported = books.report()["ending_cash_balance"]
     assert sizes == sorted(sizes)
-    assert stat.S_IMODE((tmp_path / "last").stat().st_mode) == 0o600
-    assert files(tmp_path) == {"books.db", "last", *(f"copy{number}" for number in range(5))}
-    with Store.open(tmp_path / "last", create=False) as store:
-        assert check_books(store).entries == -reported
+    assert sizes[-1] == -reported
+    assert stat.S_IMODE((tmp_path / "copy3").stat().st_mode) == 0o600
+    assert files(tmp_path) == {"books.db", *(f"copy{number}" for number in range(4))}
 
 
-def test_restore_replaces(path, tmp_path):
-    """A restored database has the books of the backup, which stays as it is; a new file may be restored too."""
-    back_up(str(path), tmp_path / "backup")
-    content = (tmp_path / "backup").read_bytes()
+def test_restore_replaces(path, backup, tmp_path):
+    """A restored database has the books of the backup, which stays as it is; a new or damaged file is restored too."""
+    content, damaged = backup.read_bytes(), tmp_path / "damaged.db"
+    damaged.write_bytes(b"text" * 5000)
+    with pytest.raises(InputError, match=r"damaged\.db cannot be used .*nothing was changed.*restore"):
+        Store.open(damaged)
     with Store.open(path) as store:
         create_instance(store, NewInstance(id="later"))
-    restore(tmp_path / "backup", str(path))
-    restore(tmp_path / "backup", str(tmp_path / "new.db"))
-    for restored in (path, tmp_path / "new.db"):
+    for restored in (path, tmp_path / "new.db", damaged):
+        restore(backup, str(restored))
         assert instances_of(restored) == {"books", "others"}
         assert stat.S_IMODE(restored.stat().st_mode) == 0o600
-    assert (tmp_path / "backup").read_bytes() == content
-    assert files(tmp_path) == {"books.db", "new.db", "backup"}
+    assert backup.read_bytes() == content
+    assert files(tmp_path) == {"books.db", "new.db", "damaged.db", "backup"}
 
 
-def test_restore_is_refused_while_a_service_has_the_database(path, tmp_path, start_service):
+def test_restore_is_refused_while_a_service_has_the_database(path, backup, start_service):
     """A database that a service has open, even an idle one, or that was killed, is not replaced; afterwards it is."""
-    back_up(str(path), tmp_path / "backup")
     service = start_service(path)
     for _ in range(2):
         with pytest.raises(InputError, match=r"is in use, or its last program was killed.*nothing was changed"):
-            restore(tmp_path / "backup", str(path))
+            restore(backup, str(path))
         service.kill()
     assert instances_of(path) == {"books", "others"}  # which moves the log into the file
-    restore(tmp_path / "backup", str(path))
+    restore(backup, str(path))
     assert instances_of(path) == {"books", "others"}
 
 
-def test_a_damaged_database_is_replaced(path, tmp_path):
-    """A database that cannot be opened is replaced by a backup."""
-    back_up(str(path), tmp_path / "backup")
-    path.write_bytes(b"text" * 5000)
-    with pytest.raises(InputError, match=r"books\.db cannot be used .*nothing was changed.*restore"):
-        Store.open(path)
-    restore(tmp_path / "backup", str(path))
-    assert instances_of(path) == {"books", "others"}
-
-
-def test_a_backup_that_cannot_be_used_is_not_restored(path, tmp_path):
+def test_a_backup_that_cannot_be_used_is_not_restored(path, backup, tmp_path):
     """A backup that is damaged, cut, empty, missing or of another program, or the database itself, is refused."""
-    backup, content = tmp_path / "backup", path.read_bytes()
-    back_up(str(path), backup)
-    good = backup.read_bytes()
+    good, content = backup.read_bytes(), path.read_bytes()
     for wrong in (good[:8192], good[:20_480] + b"x" * 4096 + good[24_576:], b"", b"text" * 3000):
         backup.write_bytes(wrong)
         with pytest.raises(InputError, match="nothing was changed"):
@@ -140,84 +139,49 @@ def test_a_backup_that_cannot_be_used_is_not_restored(path, tmp_path):
     assert files(tmp_path) == {"books.db", "backup"}
 
 
-@pytest.mark.parametrize("folder", [".", "/"])
-def test_a_folder_is_no_database(path, tmp_path, folder):
-    """A folder as the database is refused, also one without a name of its own."""
-    back_up(str(path), tmp_path / "backup")
-    with pytest.raises(ConfigurationError, match="is a folder; nothing was changed"):
-        restore(tmp_path / "backup", folder)
-
-
-def test_backup_refuses_what_it_cannot_copy(path, tmp_path):
-    """An existing target, a missing or empty database, a folder that does not exist and PostgreSQL are refused."""
-    back_up(str(path), tmp_path / "backup")
+def test_what_cannot_be_copied_is_refused(path, backup, tmp_path):
+    """An existing target, a missing or empty database, a folder that does not exist, PostgreSQL, and a folder."""
     (tmp_path / "empty.db").touch()
-    cases = [
+    for database, target, text in (
         (path, "backup", "exists already"),
         (tmp_path / "none.db", "new", "does not exist"),
         (tmp_path / "empty.db", "new", "is empty"),
         (path, "no/folder", "cannot be written"),
         ("postgresql://user@host/books", "new", "pg_dump"),
-    ]
-    for database, target, text in cases:
+    ):
         with pytest.raises(InputError, match=text):
             back_up(str(database), tmp_path / target)
-    with pytest.raises(ConfigurationError, match="pg_restore"):
-        restore(tmp_path / "backup", "postgresql://user@host/books")
+    for database, text in (("postgresql://user@host/books", "pg_restore"), (".", "is a folder"), ("/", "is a folder")):
+        with pytest.raises(ConfigurationError, match=text):
+            restore(backup, database)
     assert files(tmp_path) == {"books.db", "backup", "empty.db"}
 
 
-BACKUP = """
+KILLED = """
 import sys
 from pathlib import Path
-from accounting_analytics.service.backup import back_up
-back_up(sys.argv[1], Path(sys.argv[2]))
+from accounting_analytics.service.backup import back_up, restore
+database, backup = sys.argv[2:]
+back_up(database, Path(backup)) if sys.argv[1] == "back up" else restore(Path(backup), database)
 """
-RESTORE = """
-import sys
-from pathlib import Path
-from accounting_analytics.service.backup import restore
-restore(Path(sys.argv[2]), sys.argv[1])
-"""
-
-
-@pytest.fixture
-def kill_after(fork_server, tmp_path):
-    """Return a function that kills a backup or restore so many seconds after it began."""
-
-    def kill_after(seconds, *program):
-        pid = fork_server.start(*program, folder=tmp_path)
-        time.sleep(seconds)
-        fork_server.kill(pid)
-
-    return kill_after
 
 
 @pytest.mark.soak
 @pytest.mark.long
-def test_killed_during_a_backup(path, tmp_path, kill_after, soak_count):
-    """A killed backup leaves no file of that name, or a complete one; the database stays whole."""
-    for number in range(soak_count(50)):
-        target = tmp_path / "backup"
-        target.unlink(missing_ok=True)
-        kill_after(0.01 * (number % 25), BACKUP, path, target)
-        if target.exists():
-            assert instances_of(target) == {"books", "others"}
-        assert instances_of(path) == {"books", "others"}
-
-
-@pytest.mark.soak
-@pytest.mark.long
-def test_killed_during_a_restore(path, tmp_path, kill_after, soak_count):
-    """A killed restore leaves the former database or the restored one, and the backup as it was."""
-    backup = tmp_path / "backup"
-    back_up(str(path), backup)
-    content = backup.read_bytes()
-    with Store.open(path) as store:
-        create_instance(store, NewInstance(id="later"))
-    former = path.read_bytes()
+@pytest.mark.parametrize("action", ["back up", "restore"])
+def test_killed(path, backup, tmp_path, fork_server, soak_count, *, action):
+    """A killed backup leaves no file of that name, or a complete one, and a killed restore one of both databases."""
+    if action == "restore":
+        with Store.open(path) as store:
+            create_instance(store, NewInstance(id="later"))
+    former, content = path.read_bytes(), backup.read_bytes()
     for number in range(soak_count(50, fewer=2)):
         path.write_bytes(former)
-        kill_after(0.02 * (number % 25), RESTORE, path, backup)
+        backup.unlink() if action == "back up" else None
+        started = fork_server.start(KILLED, action, path, backup, folder=tmp_path)
+        time.sleep(0.02 * (number % 25))
+        fork_server.kill(started)
         assert instances_of(path) in ({"books", "others"}, {"books", "others", "later"})
-        assert backup.read_bytes() == content
+        if not backup.exists():
+            backup.write_bytes(content)
+        assert instances_of(backup) == {"books", "others"}

@@ -1,5 +1,6 @@
 """Requests, row by row of `interface_table.toml`: required, allowed, default and refused values."""
 
+import datetime as dt
 import itertools
 import tomllib
 from decimal import Decimal
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from accounting_analytics.service.post_entries import NewTag, NewTransaction
+from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction, post_entries
 
 TABLE = tomllib.loads((Path(__file__).parent / "interface_table.toml").read_text(encoding="utf-8"))
 ENUM, REQUESTS = TABLE["enum"], TABLE["request"]
@@ -211,8 +212,9 @@ def test_fields_with_a_financial_account_type(world, operation, row):
 @rows(lambda row: "default" in row)
 def test_omitted_means_the_default(world, operation, row):
     """The default gives the same response whether sent or omitted, and another value a different one."""
-    for number in range(60):
-        world.post("2025-12-31T23:30:00Z", ("bank", number), ("food", -number))
+    moment = dt.datetime(2025, 12, 31, 23, 30, tzinfo=dt.UTC)
+    entries = [NewJournalEntry(moment, "entry", (NewLine("bank", n), NewLine("food", -n))) for n in range(60)]
+    post_entries(world.store, world.instance_id, entries)
     parts = plain(operation, world)
     responses = [
         sent(world, operation, with_value(parts, row, value, world)).json()

@@ -59,24 +59,24 @@ def test_the_sample_has_the_balances_of_hledger():
 
 
 @hledger
-@pytest.mark.parametrize(
-    ("entry", "posting", "status"),
-    [("*", "", "reviewed"), ("", "*", "reviewed"), ("!", "", "unreviewed"), ("", "", "unreviewed")],
-)
-def test_fields_of_an_entry(read, entry, posting, status):
+def test_fields_of_an_entry(read):
     """An entry is at noon; a comment is the description of its lines; only what is cleared is reviewed."""
-    text = (
-        f'2025-01-02=2025-01-07 {entry} (c1) Coffee "x" | note  ; with: tag, more\n'
+    statuses = (("*", ""), ("", "*"), ("!", ""), ("", ""))
+    entries = (
+        f'2025-01-02=2025-01-07 {entry} (c{number}) Coffee "x" | note  ; with: tag, more\n'
         f"    {posting} assets:bank   $-3.50\n    expenses:food:a b   $3.50  ; line, comment\n"
+        for number, (entry, posting) in enumerate(statuses)
     )
-    books = read(text, time_zone="Asia/Tokyo")
-    (found,) = books.entries.values()
-    bank, food = found.lines
-    assert (found.datetime, found.description) == (dt.datetime(2025, 1, 2, 3, tzinfo=dt.UTC), 'Coffee "x" | note')
-    assert (bank.units, bank.description) == (-350, "with: tag, more")
-    assert (bank.transaction.description, bank.transaction.review_status) == ('Coffee "x" | note', status)
-    assert (food.units, food.description) == (350, "line, comment")
-    assert books.notes == ["the secondary dates of 1 entries were left out"]
+    books, reviewed = read("\n".join(entries), time_zone="Asia/Tokyo"), []
+    for found in books.entries.values():
+        bank, food = found.lines
+        assert (found.datetime, found.description) == (dt.datetime(2025, 1, 2, 3, tzinfo=dt.UTC), 'Coffee "x" | note')
+        assert (bank.units, bank.description) == (-350, "with: tag, more")
+        assert bank.transaction.description == 'Coffee "x" | note'
+        assert (food.units, food.description) == (350, "line, comment")
+        reviewed.append(bank.transaction.review_status)
+    assert reviewed == ["reviewed", "reviewed", "unreviewed", "unreviewed"]
+    assert books.notes == ["the secondary dates of 4 entries were left out"]
 
 
 @hledger
@@ -246,12 +246,11 @@ def test_beancount_problems(read):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_example_of_beancount(tmp_path, seed):
+def test_the_example_of_beancount(tmp_path):
     """Of beancount's example, sums by account and month are those of bean-query, but for the remainder of rounding."""
     file = tmp_path / "example.beancount"
     environment = os.environ | {"PYTHONWARNINGS": "ignore"}
-    command = [PROGRAMS / "bean-example", "--seed", str(seed), "-o", str(file)]
+    command = [PROGRAMS / "bean-example", "--seed", "1", "-o", str(file)]
     subprocess.run(command, check=True, capture_output=True, env=environment)  # noqa: S603 (a test's own)
     query = (
         "SELECT account, year, month, str(sum(number(weight))) AS total WHERE currency(weight) = 'USD' "

@@ -23,35 +23,28 @@ def ledgers(books):
     return books.bank(), books.category()
 
 
-UNKNOWN_STATUS = NewTransaction(review_status="seen")
-
-
-@pytest.mark.parametrize(
-    ("described", "fields", "message"),
-    [
-        (({"units": 100}, {"units": -101}), {}, "debits 1.00 do not equal credits 1.01"),
-        (({"ledger_id": "nowhere"}, {}), {}, "no ledger 'nowhere'"),
-        (({"units": 0}, None), {}, "at least 2 lines"),
-        (({}, {}), {"when": NOON.replace(tzinfo=None)}, "no time zone"),
-        (({}, {}), {"when": dt.datetime.max.replace(tzinfo=dt.UTC)}, "end of the calendar"),
-        (({"transaction": UNKNOWN_STATUS}, {}), {}, "unknown status"),
-        (({"id": "a/b"}, {}), {}, "line id 'a/b' cannot be used"),
-        (({"id": "x"}, {"id": "x"}), {}, "line id 'x' is used twice"),
-        (({"description": "a\0b"}, {}), {}, "NUL"),
-        (({"tags": (NewTag("", "x"),)}, {}), {}, "need a name"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_a_bad_entry_is_refused_and_nothing_is_posted(books, ledgers, described, fields, message):
+def test_a_bad_entry_is_refused_and_nothing_is_posted(books, ledgers):
     """The message has the problem and the entry; the valid entry before it is not posted either."""
     bank, rent = ledgers
     good = entry(NewLine(bank, 500), NewLine(rent, -500))
-    plain = ({"ledger_id": bank, "units": 100}, {"ledger_id": rent, "units": -100})
-    lines = [NewLine(**line | more) for line, more in zip(plain, described, strict=True) if more is not None]
-    with pytest.raises(PostingRefusedError, match="nothing was posted") as refused:
-        post_entries(books.store, books.instance_id, [good, entry(*lines, **fields)])
-    assert message in str(refused.value)
-    assert refused.value.entry_index == 1
+    for first, second, fields, message in (
+        ({"units": 100}, {"units": -101}, {}, "debits 1.00 do not equal credits 1.01"),
+        ({"ledger_id": "nowhere"}, {}, {}, "no ledger 'nowhere'"),
+        ({"units": 0}, None, {}, "at least 2 lines"),
+        ({}, {}, {"when": NOON.replace(tzinfo=None)}, "no time zone"),
+        ({}, {}, {"when": dt.datetime.max.replace(tzinfo=dt.UTC)}, "end of the calendar"),
+        ({"transaction": NewTransaction(review_status="seen")}, {}, {}, "unknown status"),
+        ({"id": "a/b"}, {}, {}, "line id 'a/b' cannot be used"),
+        ({"id": "x"}, {"id": "x"}, {}, "line id 'x' is used twice"),
+        ({"description": "a\0b"}, {}, {}, "NUL"),
+        ({"tags": (NewTag("", "x"),)}, {}, {}, "need a name"),
+    ):
+        lines = [NewLine(**{"ledger_id": bank, "units": 100} | first)]
+        lines += [] if second is None else [NewLine(**{"ledger_id": rent, "units": -100} | second)]
+        with pytest.raises(PostingRefusedError, match="nothing was posted") as refused:
+            post_entries(books.store, books.instance_id, [good, entry(*lines, **fields)])
+        assert message in str(refused.value)
+        assert refused.value.entry_index == 1
     assert books.lines(bank)["records"] == []
 
 
@@ -79,7 +72,7 @@ def test_an_error_of_the_caller_in_the_middle_posts_nothing(books, ledgers):
     bank, rent = ledgers
 
     def entries():
-        for _ in range(5000):
+        for _ in range(1500):
             yield entry(NewLine(bank, 100), NewLine(rent, -100))
         raise KeyError
 
@@ -125,24 +118,23 @@ def test_amounts_beyond_64_bits_are_summed_exactly(make_books):
     books = make_books(scale=10)
     bank, rent = books.bank(), books.category()
     amount = "99999999.9999999999"
-    for _ in range(30):
+    for _ in range(12):
         books.post("2025-01-01T00:00:00Z", (bank, amount), (rent, f"-{amount}"))
     report = books.report()
-    assert report["ending_cash_balance"] == Decimal(amount) * 30
-    assert report["cash_flow_ledgers"][0]["net_cash_flow"] == Decimal(amount) * 30
+    assert report["ending_cash_balance"] == Decimal(amount) * 12
+    assert report["cash_flow_ledgers"][0]["net_cash_flow"] == Decimal(amount) * 12
     assert books.lines(bank)["records"][0]["amount"] == Decimal(amount)
 
 
-@pytest.mark.parametrize(("scale", "shown"), [(0, "7"), (2, "7.00"), (3, "7.000"), (10, "7.0000000000")])
-def test_amounts_are_written_at_the_scale(make_books, scale, shown):
+def test_amounts_are_written_at_the_scale(make_books):
     """The JSON number has exactly as many fraction digits as the instance's scale."""
-    books = make_books(scale=scale)
-    bank = books.bank()
-    books.post("2025-01-01T00:00:00Z", (bank, 7), (books.category(), -7))
-    answer = books.request(
-        "GET", "/v0/reports/cash-flow", params={"start_date": "2025-01-01", "end_date": "2025-01-01"}
-    )
-    assert f'"ending_cash_balance":{shown}}}' in answer.text
+    day = {"start_date": "2025-01-01", "end_date": "2025-01-01"}
+    for scale, shown in ((0, "7"), (2, "7.00"), (10, "7.0000000000")):
+        books = make_books(scale=scale)
+        bank = books.bank()
+        books.post("2025-01-01T00:00:00Z", (bank, 7), (books.category(), -7))
+        answer = books.request("GET", "/v0/reports/cash-flow", params=day)
+        assert f'"ending_cash_balance":{shown}}}' in answer.text
 
 
 def test_a_ledger_id_may_be_given_once(books):

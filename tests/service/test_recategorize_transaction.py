@@ -60,22 +60,21 @@ def test_response(world):
     assert set(response) == {"transaction", "categories", "ledger", "journal_entry_id"}
 
 
-@pytest.mark.parametrize("how", [{}, {"category_ledger_id": None}])
-def test_without_a_category_all_move(world, how):
+def test_without_a_category_all_move(world):
     """If the category to replace is omitted or null, a split becomes one category."""
     path = f"/v0/ledgers/{world.bank_id}/transactions/T/categories"
-    response = world.request("PUT", path, json={"updated_category_ledger_id": world.fuel} | how)
-    assert (response.status_code, categories(response.json())) == (200, [world.fuel])
-    assert placed(world, world.food, world.rent) == {world.food: [], world.rent: []}
-    assert sorted(placed(world, world.fuel)[world.fuel]) == [1, 3, 6]
+    for target, how in ((world.fuel, {}), (world.food, {"category_ledger_id": None})):
+        response = world.request("PUT", path, json={"updated_category_ledger_id": target} | how)
+        assert (response.status_code, categories(response.json())) == (200, [target])
+        assert sorted(placed(world, target)[target]) == [1, 3, 6]
+    assert placed(world, world.fuel, world.rent) == {world.fuel: [], world.rent: []}
 
 
 def test_the_current_category_changes_nothing(world):
     """Moving to the current category is 200, writes no audit row, and keeps the categorization method."""
-    for category in (world.rent,):
-        response = world.recategorize(world.bank_id, "T", world.rent, category)
-        assert categories(response) == [world.food, world.rent]
-        assert response["transaction"]["categorization_method"] == "as_posted"
+    response = world.recategorize(world.bank_id, "T", world.rent, world.rent)
+    assert categories(response) == [world.food, world.rent]
+    assert response["transaction"]["categorization_method"] == "as_posted"
     assert world.audit() == []
     world.recategorize(world.bank_id, "T", world.rent)
     world.recategorize(world.bank_id, "T", world.rent)
@@ -102,56 +101,50 @@ def test_audit_rows(world):
     assert second.at >= first.at
 
 
-@pytest.mark.parametrize("name", ["Zo\u00eb", "\u4e2d\u6587 \U0001f4b6", "a b", "x" * 8000])
-def test_modified_by_is_utf_8(world, name):
+def test_modified_by_is_utf_8(world):
     """The audit row has the user as sent in UTF-8; an empty header is no user."""
-    world.recategorize(world.bank_id, "T", world.fuel, world.rent, headers={"modified-by": name.encode()})
-    world.recategorize(world.bank_id, "T", world.food, headers={"modified-by": ""})
-    assert [row.modified_by for row in world.audit()] == [name, None]
+    names = ["Zo\u00eb", "\u4e2d\u6587 \U0001f4b6", "a b", "x" * 8000, ""]
+    for number, name in enumerate(names):
+        target = world.fuel if number % 2 else world.food
+        world.recategorize(world.bank_id, "T", target, headers={"modified-by": name.encode()})
+    assert [row.modified_by for row in world.audit()] == [*names[:-1], None]
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
+def test_modified_by_that_is_ambiguous(world):
+    """A user that is sent twice, or not in UTF-8, is 422, and nothing is changed."""
+    for values, message in (
         ([b"Zo\xeb"], "must be UTF-8 text"),
         ([b"\xed\xa0\x80"], "must be UTF-8 text"),
         ([b"ana", b"ben"], "given more than once"),
         ([b"ana", b"ana"], "given more than once"),
         ([b"", b"ana"], "given more than once"),
-    ],
-)
-def test_modified_by_that_is_ambiguous(world, values, message):
-    """A user that is sent twice, or not in UTF-8, is 422, and nothing is changed."""
-    response = world.http.put(
-        f"/v0/ledgers/{world.bank_id}/transactions/T/categories",
-        json={"updated_category_ledger_id": world.fuel},
-        headers=[*world.headers.items(), *((b"modified-by", value) for value in values)],
-    )
-    assert response.status_code == 422
-    assert response.json()["detail"][0]["loc"] == ["header", "modified-by"]
-    assert response.json()["detail"][0]["msg"] == message
+    ):
+        response = world.http.put(
+            f"/v0/ledgers/{world.bank_id}/transactions/T/categories",
+            json={"updated_category_ledger_id": world.fuel},
+            headers=[*world.headers.items(), *((b"modified-by", value) for value in values)],
+        )
+        assert response.status_code == 422
+        (wrong,) = response.json()["detail"]
+        assert (wrong["loc"], wrong["msg"]) == (["header", "modified-by"], message)
     assert world.audit() == []
 
 
-@pytest.mark.parametrize(
-    ("path", "target", "category", "code"),
-    [
-        (("nowhere", "T"), "fuel", None, "ledger_not_found"),
-        (("food", "T"), "fuel", None, "transaction_not_found"),
-        (("bank_id", "nothing"), "fuel", None, "transaction_not_found"),
-        (("bank_id", "T"), "nowhere", None, "ledger_not_found"),
-        (("bank_id", "T"), "nowhere", "rent", "ledger_not_found"),
-        (("bank_id", "T"), "fuel", "nowhere", "category_not_found"),
-        (("bank_id", "T"), "fuel", "fuel", "category_not_found"),
-        (("bank_id", "T"), "fuel", "bank_id", "category_not_found"),
-    ],
-)
-def test_unknown_ids_are_404(world, path, target, category, code):
+def test_unknown_ids_are_404(world):
     """An unknown ledger, transaction, target or category is 404, and nothing changes."""
-    ids = {name: getattr(world, name, name) for name in ("nowhere", "food", "fuel", "rent", "bank_id")}
-    ledger, transaction = path
-    response = world.recategorize(ids[ledger], transaction, ids[target], category and ids[category], status=404)
-    assert response["error_code"] == code
+    bank, food, fuel, rent = world.bank_id, world.food, world.fuel, world.rent
+    for ledger, transaction, target, category, missing in (
+        ("no", "T", fuel, None, "ledger"),
+        (food, "T", fuel, None, "transaction"),
+        (bank, "no", fuel, None, "transaction"),
+        (bank, "T", "no", None, "ledger"),
+        (bank, "T", "no", rent, "ledger"),
+        (bank, "T", fuel, "no", "category"),
+        (bank, "T", fuel, fuel, "category"),
+        (bank, "T", fuel, bank, "category"),
+    ):
+        response = world.recategorize(ledger, transaction, target, category, status=404)
+        assert response["error_code"] == f"{missing}_not_found"
     assert world.audit() == []
 
 
