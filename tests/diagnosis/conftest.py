@@ -7,7 +7,7 @@ from posted_books import Part, PostedBooks
 
 import accounting_analytics as aa
 from accounting_analytics.diagnosis import Diagnosis
-from accounting_analytics.diagnosis.doctor import check_service_and_books
+from accounting_analytics.diagnosis.doctor import check_service, check_service_and_books, request_first_report
 
 PERIOD = aa.Period.of("2025-01-01", "2025-02-10")
 LEDGERS = {
@@ -67,6 +67,21 @@ def diagnose_books(books, distortion, forwarding):
         return Diagnosis("subject", checked_days, findings)
 
     return diagnose_books
+
+
+@pytest.fixture
+def diagnose_service(books, distortion, forwarding):
+    """Return a function that checks the service alone, with the report of one day, through a distortion."""
+
+    def diagnose_service(**distorted):
+        day = aa.Period.of("2025-02-05", "2025-02-05")
+        with (
+            forwarding(books.base_url, distortion(**distorted)) as base_url,
+            books.connect(base_url, max_attempts=2) as client,
+        ):
+            return Diagnosis("subject", None, check_service(client, day, request_first_report(client, day)))
+
+    return diagnose_service
 
 
 @pytest.fixture

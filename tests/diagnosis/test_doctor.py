@@ -130,16 +130,20 @@ def test_invalid_periods_are_refused():
         aa.doctor(None, "2025-01-01", "2025-02-01", time_zone="Mars/Olympus")
 
 
-def test_consistent_books_pass_every_check(diagnose_books):
-    """Without distortion every check of the books passes."""
-    diagnosis = diagnose_books()
+def test_consistent_books_pass_every_check(diagnose_books, distortion):
+    """Without distortion every check of the books passes; fewer than a hundred reports and lines are requested."""
+    recorder = distortion()
+    diagnosis = diagnose_books(recorder)
     books = [finding for finding in diagnosis.findings if finding.part == "The books"]
     verdicts = {finding.check: finding.verdict for finding in books}
     assert set(verdicts.values()) == {"ok"}, diagnosis
     assert len(verdicts) == 9
     assert diagnosis.exit_code == 0
+    assert {path.rsplit("/", 1)[1] for path, _ in recorder.requests} == {"cash-flow", "line-entries"}
+    assert len(recorder.requests) < 100
 
 
+@pytest.mark.long
 def test_the_demo_company_passes_every_check(demo_company):
     """The demo company's last quarter, in its own zone: every check of the books passes."""
     diagnosis = aa.doctor(demo_company.client, "2026-04-01", "2026-06-30", time_zone=demo_company.time_zone)
@@ -160,12 +164,3 @@ def test_a_service_that_fails(diagnose_books, failed_checks, distortion, finding
     assert "503" in finding_of(diagnosis, "days add up").message
     assert finding_of(diagnosis, "expand").message == "because the service failed in an earlier check"
     assert diagnosis.exit_code == 4
-
-
-def test_only_reads_are_sent(diagnose_books, distortion):
-    """Checks of service and books request reports and lines only, fewer than a hundred times."""
-    recorder = distortion()
-    diagnose_books(recorder)
-    paths = {path.rsplit("/", 1)[1] for path, _ in recorder.requests}
-    assert paths == {"cash-flow", "line-entries"}
-    assert len(recorder.requests) < 100

@@ -88,8 +88,12 @@ def test_files_are_flat_and_plain(frames, tmp_path):
 
 def test_manifest_describes_the_files(frames, tmp_path):
     """The manifest has the rows, exact sums and digest of every file, the period and how the figures agree."""
-    manifest = aa.export_parquet(tmp_path / "out", **frames, currency="USD")
+    manifest = aa.export_parquet(tmp_path / "out", **frames, currency="USD", fiscal_year_start_month=7)
     current = tmp_path / "out" / "current"
+    assert manifest == aa.exports.Manifest.load(current)
+    assert all(Path(file).exists() for file in manifest.frame["file"])
+    with pytest.raises(InputError, match="fiscal_year_start_month is 13; it is a month from 1 to 12"):
+        aa.export_parquet(tmp_path / "out", **frames, fiscal_year_start_month=13)
     assert (current / "manifest.json").read_text(encoding="utf-8") == manifest.to_json()
     content = json.loads((current / "manifest.json").read_bytes())
     assert (content["time_zone"], content["scale"], content["currency"], content["partial"]) == (ZONE, 2, "USD", False)
@@ -107,19 +111,15 @@ def test_manifest_describes_the_files(frames, tmp_path):
 
 
 def test_the_export_before_is_kept(frames, tmp_path):
-    """A second export has the same rows and sums, and the first is kept until a third."""
+    """A second export has the same rows and sums, and the first is kept until a third (test_version_folder).
+
+    Each month has the time when its lines and its report were read.
+    """
     first, second = (aa.export_parquet(tmp_path / "out", **frames) for _ in range(2))
     assert contents(first) == contents(second)
     versions = tmp_path / "out" / "versions"
     assert sorted(path.name for path in versions.iterdir()) == ["1", "2"]
-    aa.export_parquet(tmp_path / "out", **frames)
-    assert sorted(path.name for path in versions.iterdir()) == ["2", "3"]
-    assert (tmp_path / "out" / "current").resolve() == versions / "3"
-
-
-def test_months_state_when_they_were_read(frames, tmp_path):
-    """Each month has the time when its lines and its report were read."""
-    aa.export_parquet(tmp_path / "out", **frames)
+    assert (tmp_path / "out" / "current").resolve() == versions / "2"
     read_at = dt.datetime.fromisoformat(frames["line_entries"].attrs["load"]["read_at"])
     proven_at, loads = frames["report"].read_at, read_loads(tmp_path / "out")
     assert {(row["read_at_utc"], row["proven_at_utc"]) for row in loads.values()} == {(read_at, proven_at)}
@@ -139,26 +139,14 @@ def test_months_that_are_not_proven_state_no_time(frames, tmp_path):
     assert {row["read_at_utc"] for row in read_loads(tmp_path / "out").values()} == {None}
 
 
-def test_the_manifest_is_that_of_the_files(frames, tmp_path):
-    """What is returned is what the folder has; a fiscal year starts in one of twelve months."""
-    manifest = aa.export_parquet(tmp_path / "out", **frames, fiscal_year_start_month=7)
-    assert manifest == aa.exports.Manifest.load(tmp_path / "out" / "current")
-    assert all(Path(file).exists() for file in manifest.frame["file"])
-    with pytest.raises(InputError, match="fiscal_year_start_month is 13; it is a month from 1 to 12"):
-        aa.export_parquet(tmp_path / "out", **frames, fiscal_year_start_month=13)
-
-
 def test_missing_lines_are_stated(frames, tmp_path):
     """The manifest and every month of an incomplete load say so, with the reason."""
-    report = dataclasses.replace(frames["report"], partial=True)
-    manifest = aa.export_parquet(tmp_path / "out", **frames | {"report": report})
-    assert manifest.partial
-    loads = pq.read_table(tmp_path / "out" / "current" / "dim_load.parquet")
-    assert loads["is_partial"].to_pylist() == [True] * 3
     fewer = frames["line_entries"].iloc[1:]
     manifest = aa.export_parquet(tmp_path / "out", **frames | {"line_entries": fewer})
     assert manifest.partial
     assert any("1 lines were removed after the load" in note for note in manifest.notes)
+    loads = pq.read_table(tmp_path / "out" / "current" / "dim_load.parquet")
+    assert loads["is_partial"].to_pylist() == [True] * 3
 
 
 def of_months(frames, start_date, end_date, company):

@@ -47,12 +47,22 @@ class Answers:
         return flows.assign(month=days.dt.strftime("%Y-%m")).to_dict("records")
 
 
-@pytest.fixture(scope="module", params=["frames", "generated_frames"])
-def answers(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def of_demo(frames, tmp_path_factory):
+    """Return the answers about the demo's books."""
+    return Answers(frames, tmp_path_factory.mktemp("answers") / "out")
+
+
+@pytest.fixture(scope="module")
+def of_generated(generated_frames, tmp_path_factory):
+    """Return the answers about the generated books."""
+    return Answers(generated_frames, tmp_path_factory.mktemp("answers") / "out")
+
+
+@pytest.fixture(params=["of_demo", "of_generated"])
+def answers(request):
     """Return the answers about the demo's books, and about the generated ones."""
-    books = Answers(request.getfixturevalue(request.param), tmp_path_factory.mktemp("answers") / "out")
-    yield books
-    books.database.close()
+    return request.getfixturevalue(request.param)
 
 
 def in_and_out(amounts):
@@ -176,11 +186,10 @@ def test_cash_flow_by_tag(answers):
     assert {row["tag_id"]: row["tag_name"] for row in rows} == {tag: names[tag] for tag in amounts}
 
 
-def test_cash_flow_by_tag_is_the_report_of_a_tag(frames, demo_company, tmp_path):
+def test_cash_flow_by_tag_is_the_report_of_a_tag(of_demo, demo_company):
     """The service's report of one tag has the same inflows and outflows."""
-    answers = Answers(frames, tmp_path / "out")
-    period = answers.report.period
-    for row in answers("cash_flow_by_tag"):
+    period = of_demo.report.period
+    for row in of_demo("cash_flow_by_tag"):
         if row["tag_id"]:
             report = aa.load_cash_flow_report(
                 demo_company.client, period.start_date, period.end_date, time_zone="America/New_York",
@@ -218,13 +227,12 @@ def test_cash_flow_by_merchant(answers):
     assert len(legs) < len(answers.flows())
 
 
-def test_taxes_withheld_are_not_paid_to_the_payee(frames, tmp_path):
+def test_taxes_withheld_are_not_paid_to_the_payee(of_demo):
     """The demo's payroll pays wages less taxes: the outflow is what left the account."""
-    answers = Answers(frames, tmp_path / "out")
-    pay = answers.lines[answers.lines["journal_entry_description"] == "Payroll"]
-    on_account = pay[pay["ledger_id"].isin(answers.ledgers.index[answers.ledgers["report_cash_flow"]])]
+    pay = of_demo.lines[of_demo.lines["journal_entry_description"] == "Payroll"]
+    on_account = pay[pay["ledger_id"].isin(of_demo.ledgers.index[of_demo.ledgers["report_cash_flow"]])]
     assert len(pay) > 2 * len(on_account) > 0
-    (row,) = [row for row in answers("cash_flow_by_merchant") if row["outflow"] == on_account["signed_amount"].sum()]
+    (row,) = [row for row in of_demo("cash_flow_by_merchant") if row["outflow"] == on_account["signed_amount"].sum()]
     assert (row["payments"], row["inflow"]) == (len(on_account), NOTHING)
 
 
@@ -278,12 +286,11 @@ def test_entries_of_category(answers):
         assert {row["line_entry_id"] for row in rows} == set(answers.lines.loc[whole, "id"])
 
 
-@pytest.mark.parametrize("answers", ["generated_frames"], indirect=True)
-def test_answers_are_the_figures_of_beancount(answers, generated_books):
+def test_answers_are_the_figures_of_beancount(of_generated, generated_books):
     """Balances at the end of each month, and the cost of each group of expenses, are those of beancount itself."""
-    period = answers.report.period
-    rows = {(row["date"], row["cash_ledger_name"]): row["closing_balance"] for row in answers("balance_by_day")}
-    totals = [row["ending_cash"] for row in answers("cash_by_month")]
+    period = of_generated.report.period
+    rows = {(row["date"], row["cash_ledger_name"]): row["closing_balance"] for row in of_generated("balance_by_day")}
+    totals = [row["ending_cash"] for row in of_generated("cash_by_month")]
     for month, total in zip(period.months(), totals, strict=True):
         balances = generated_books.balances(dt.date.min, month.end_date)
         expected = {account.rpartition(":")[2]: balances.get(account, NOTHING) for account in generated_books.cash}
@@ -294,5 +301,5 @@ def test_answers_are_the_figures_of_beancount(answers, generated_books):
         if account.startswith("Expenses:") and account not in generated_books.uncategorized:
             costs[account.split(":")[-2]] += balance
     expected = {name: cost for name, cost in costs.items() if cost}
-    assert {row["parent_name"]: row["cost"] for row in answers("top_expenses_by_parent")} == expected
-    assert len(expected) == len(answers("top_expenses_by_parent")) > 5
+    assert {row["parent_name"]: row["cost"] for row in of_generated("top_expenses_by_parent")} == expected
+    assert len(expected) == len(of_generated("top_expenses_by_parent")) > 5

@@ -4,8 +4,6 @@ import re
 import runpy
 from pathlib import Path
 
-import pytest
-
 import accounting_analytics as aa
 
 WRITER = runpy.run_path(str(Path(__file__).parent / "readme_tables.py"))
@@ -34,9 +32,7 @@ def test_examples_run(frames, tmp_path, monkeypatch):
     assert names["answer"].num_rows == 3
 
 
-@pytest.mark.parametrize(
-    "tool", ["Power BI", "Tableau", "DuckDB", "Spark", "Snowflake", "BigQuery", "Superset", "pandas", "pyarrow"]
-)
-def test_every_tool_has_a_section(tool):
+def test_every_tool_has_a_section():
     """Each tool that an export is made for has its settings."""
-    assert f"### {tool}\n" in README
+    for tool in ("Power BI", "Tableau", "DuckDB", "Spark", "Snowflake", "BigQuery", "Superset", "pandas", "pyarrow"):
+        assert f"### {tool}\n" in README

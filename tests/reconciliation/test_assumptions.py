@@ -11,6 +11,7 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import pytest
+from long_cases import also_long
 from planted_books import CASH, CATEGORIES, Line, Reading, figures, ledger_frame, line_frame, naive_report
 from planted_books import random_books as make_books
 
@@ -185,7 +186,7 @@ def check(kind, seed):
 @pytest.mark.parametrize("kind", PLANTED)
 def test_a_planted_error_is_named(kind, soak_count):
     """Each kind of error is named with its entry, and no other assumption is claimed that does not fit exactly."""
-    for seed in range(soak_count(100, 2)):
+    for seed in range(soak_count(100, fewer=1)):
         assert check(kind, seed).endswith("."), seed
 
 
@@ -193,7 +194,7 @@ def test_a_planted_error_is_named(kind, soak_count):
 @pytest.mark.parametrize("kind", OF_ENTRIES)
 def test_an_error_in_entries_is_named_by_them(kind, soak_count):
     """Where no assumption explains the report, the causes are lines of the entries with the error."""
-    for seed in range(soak_count(100, 2)):
+    for seed in range(soak_count(100, fewer=1)):
         books = make_books(seed)
         error = OF_ENTRIES[kind](books, random.Random(seed))  # noqa: S311 (reproducible books, no secret)
         outcome = reconciled(books, error.report)
@@ -206,7 +207,7 @@ def test_an_error_in_entries_is_named_by_them(kind, soak_count):
 @pytest.mark.parametrize("kind", OF_BALANCES)
 def test_an_error_in_balances_is_named_by_its_ledgers(kind, soak_count):
     """Where only balances differ, the causes are cash ledgers, and the amount is said to be unexplained."""
-    for seed in range(soak_count(100, 2)):
+    for seed in range(soak_count(100, fewer=1)):
         books = make_books(seed)
         error = OF_BALANCES[kind](books, random.Random(seed))  # noqa: S311 (reproducible books, no secret)
         outcome = reconciled(books, error.report)
@@ -220,7 +221,7 @@ def test_an_error_in_balances_is_named_by_its_ledgers(kind, soak_count):
 @pytest.mark.soak
 def test_clean_books_raise_no_alarm(soak_count):
     """Books without an error tie, and nothing is assumed about them."""
-    for seed in range(1000, 1000 + soak_count(300, 5)):
+    for seed in range(1000, 1000 + soak_count(300, fewer=3)):
         books = make_books(seed)
         outcome = reconciled(books, naive_report(books))
         assert outcome.ties, seed
@@ -229,7 +230,7 @@ def test_clean_books_raise_no_alarm(soak_count):
 
 
 @pytest.mark.parametrize("is_whole_day", [False, True])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, *also_long(1)])
 def test_entries_of_the_first_day_may_be_in_the_starting_balance(seed, is_whole_day):
     """A report that counts an entry of its first day, or all of them, in its starting balance is recognized as that."""
     books = make_books(seed)
@@ -258,7 +259,7 @@ def two_errors(seed):
     return books, error.report
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *also_long(1, 2)])
 def test_what_fits_but_for_a_cent_is_not_claimed(seed):
     """An assumption that leaves a cent is not mentioned."""
     outcome = reconciled(*two_errors(seed))

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
+from long_cases import also_long
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError
@@ -81,7 +82,7 @@ def without_entries(lines, entry_ids):
     return lines[~lines["journal_entry_id"].isin(entry_ids)].reset_index(drop=True)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *also_long(1, 2)])
 def test_what_follows_from_a_line_is_counted_once(seed):
     """Of an omitted entry the line is the cause; balances, nets and totals follow, and are counted."""
     line = RECOMPUTED.lines.sample(1, random_state=seed).iloc[0]
@@ -96,7 +97,7 @@ def test_what_follows_from_a_line_is_counted_once(seed):
     assert "1 of them a cause" in outcome.summary()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *also_long(1, 2)])
 def test_a_line_is_named_as_people_know_it(seed):
     """Beside the ids stand local date, text of the transaction, cash account, path of the category, transaction."""
     line = RECOMPUTED.lines.sample(1, random_state=seed).iloc[0]
@@ -139,7 +140,7 @@ def test_many_causes_are_all_shown_before_what_follows():
     assert f"sum to {-omitted['amount'].sum():,}, the gap of net cash flow." in text
 
 
-@pytest.mark.parametrize("ledger_id", ["rent", "meals", "sales"])
+@pytest.mark.parametrize("ledger_id", ["meals", *also_long("rent", "sales")])
 @pytest.mark.parametrize("is_reported", [True, False])
 def test_a_missing_ledger_is_one_cause(ledger_id, is_reported):
     """A ledger that one report lacks is named once, with the count and sum of its lines."""

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from long_cases import also_long
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError, InputError
@@ -86,6 +87,8 @@ LINES = line_frame()
 RECOMPUTED = aa.recompute_cash_flow(LINES, ledger_frame(), "2025-01-01", "2025-01-31", time_zone="America/New_York")
 REPORT = dataclasses.replace(RECOMPUTED, origin="loaded")
 ANYWHERE = st.integers(0, 10**6)
+SLOW = settings.get_profile("slow")
+FEW = settings(SLOW, max_examples=SLOW.max_examples // 2)  # each example is a reconciliation or two
 
 
 def changed(report, table, row, column, value):
@@ -149,7 +152,7 @@ def test_clean_books_tie(line_entries):
         assert {comparison.what: comparison.compared for comparison in outcome.comparisons}["line"] == len(REPORT.lines)
 
 
-@settings.get_profile("slow")
+@FEW
 @given(ANYWHERE, st.sampled_from([CENT, -CENT, Decimal(10)]))
 def test_a_cent_on_a_line_is_found(row, off):
     """A line that is off by a cent is named, with exactly that difference, and nothing else is."""
@@ -158,7 +161,7 @@ def test_a_cent_on_a_line_is_found(row, off):
     assert differences_of(outcome) == {("line", line["ledger_id"], line["line_id"]): (off, "the amount differs")}
 
 
-@settings.get_profile("slow")
+@FEW
 @given(ANYWHERE, st.sampled_from([CENT, -CENT]))
 def test_a_cent_on_a_line_and_its_ledger_is_found(row, off):
     """A consistent error of a cent (line and net) is found on both, and on the report's own identity."""
@@ -180,12 +183,14 @@ def test_a_cent_on_a_line_and_its_ledger_is_found(row, off):
         ("ledgers", "net_cash_flow", "net_cash_flow"),
         ("ledgers", "total_net_cash_flow", "total_net_cash_flow"),
         ("starting_balances", "cash_balance", "starting_balance"),
-        ("starting_balances", "total_cash_balance", "starting_total_balance"),
-        ("ending_balances", "cash_balance", "ending_balance"),
         ("ending_balances", "total_cash_balance", "ending_total_balance"),
+        *also_long(
+            ("starting_balances", "total_cash_balance", "starting_total_balance"),
+            ("ending_balances", "cash_balance", "ending_balance"),
+        ),
     ],
 )
-@settings.get_profile("slow")
+@FEW
 @given(row=ANYWHERE, off=st.sampled_from([CENT, -CENT]))
 def test_a_cent_on_any_figure_by_ledger_is_found(table, column, what, row, off):
     """A cent on any net, total or balance of any ledger is found under its own name."""
@@ -207,7 +212,7 @@ def test_a_cent_on_the_cash_totals_is_found(what):
     assert set(differences) == {(what, None, None), ("identity", None, None)}
 
 
-@settings.get_profile("slow")
+@FEW
 @given(ANYWHERE)
 def test_a_missing_line_is_found(row):
     """A line that the report omits is named."""
@@ -219,7 +224,7 @@ def test_a_missing_line_is_found(row):
     assert "the report omits it" in explanation
 
 
-@settings.get_profile("slow")
+@FEW
 @given(ANYWHERE)
 def test_a_missing_ledger_is_found(row):
     """A ledger omitted with its lines differs in net, total and each line."""
@@ -231,7 +236,7 @@ def test_a_missing_ledger_is_found(row):
     assert sum(key[0] == "line" for key in differences) == (REPORT.lines["ledger_id"] == ledger_id).sum()
 
 
-@settings.get_profile("slow")
+@FEW
 @given(ANYWHERE, st.sampled_from(CATEGORIES))
 def test_a_line_under_another_ledger_is_explained_as_recategorized(row, other):
     """A line (with its amount in the nets) under another ledger differs on both ledgers, each naming the other."""
@@ -261,7 +266,7 @@ def test_swapped_nets_pass_the_identity_but_are_found():
     assert all("not the sum of its own lines" in explanation for _, explanation in differences.values())
 
 
-@settings.get_profile("slow")
+@FEW
 @given(ANYWHERE)
 def test_a_reversed_sign_is_explained(row):
     """An inflow reported as an outflow is explained as a reversed sign."""
@@ -269,7 +274,7 @@ def test_a_reversed_sign_is_explained(row):
     assert [explanation for _, explanation in differences_of(outcome).values()] == ["the sign is reversed"]
 
 
-@settings.get_profile("slow")
+@FEW
 @given(ANYWHERE, st.sampled_from([-1, 1]))
 def test_a_line_on_another_day_or_entry_is_found(row, days):
     """A wrong day or journal entry on a line is a difference of 0.00 that names both values."""
@@ -468,7 +473,7 @@ def test_cash_side_line_ids_are_accepted(line_entries):
     assert any("interpreted as ids of the cash side" in note for note in outcome.notes)
 
 
-@settings.get_profile("slow")
+@FEW
 @given(ANYWHERE)
 def test_errors_are_found_with_cash_side_ids_too(row):
     """A cent is found with line ids of the cash side as well."""
@@ -495,7 +500,7 @@ def test_one_wrong_line_id_is_found():
     assert {key[2] for key in differences} == {"le_wrong", REPORT.lines.loc[3, "line_id"]}
 
 
-@settings.get_profile("slow")
+@FEW
 @given(ANYWHERE)
 def test_a_line_listed_twice_but_counted_once_is_accepted(row):
     """A repeated row whose ledger sum is right is noted; where the sum counts it twice it is a difference."""
@@ -651,7 +656,7 @@ def test_totals_under_an_inferred_root_are_compared():
     assert not aa.reconcile(REPORT, RECOMPUTED).hierarchy_inferred
 
 
-@settings.get_profile("slow")
+@FEW
 @given(ANYWHERE)
 def test_wrong_totals_name_the_hierarchy(row):
     """Where only totals differ the verdict names the hierarchy as the cause, inferred or not."""
@@ -703,25 +708,20 @@ def test_other_days_or_tags_are_refused(change, message):
 LOADED = dataclasses.replace(REPORT, notes=("Another load.",))
 
 
-@pytest.mark.parametrize(
-    "copied", [lambda report: report, aa.CashFlowReport.exact, aa.CashFlowReport.checked, copy.deepcopy, repickled]
-)
-@pytest.mark.parametrize(
-    ("reported", "recomputed", "mistake"),
-    [
+def test_reports_of_the_wrong_origin_are_refused():
+    """A report is not compared with itself or one of its kind, nor are swapped ones; copies keep their origin."""
+    unknown = dataclasses.replace(REPORT, origin=None)
+    for reported, recomputed, mistake in (
         (RECOMPUTED, RECOMPUTED, ""),
         (RECOMPUTED, REPORT, "reported and recomputed are swapped"),
         (RECOMPUTED, dataclasses.replace(RECOMPUTED), "reported was recomputed from line entries, not loaded"),
         (REPORT, LOADED, "recomputed was loaded from the service, not recomputed"),
-        (dataclasses.replace(REPORT, origin=None), REPORT, "recomputed was loaded from the service"),
-        (RECOMPUTED, dataclasses.replace(REPORT, origin=None), "reported was recomputed from line entries"),
-    ],
-    ids=["same", "swapped", "two recomputed", "two loaded", "unknown and loaded", "recomputed and unknown"],
-)
-def test_reports_of_the_wrong_origin_are_refused(copied, reported, recomputed, mistake):
-    """A report is not compared with itself or one of its kind, nor are swapped ones; copies keep their origin."""
-    with pytest.raises(InputError, match=f"{mistake}.*pass the report of load_cash_flow_report"):
-        aa.reconcile(copied(reported), recomputed)
+        (unknown, REPORT, "recomputed was loaded from the service"),
+        (RECOMPUTED, unknown, "reported was recomputed from line entries"),
+    ):
+        for copied in (aa.CashFlowReport.exact, aa.CashFlowReport.checked, copy.deepcopy, repickled):
+            with pytest.raises(InputError, match=f"{mistake}.*pass the report of load_cash_flow_report"):
+                aa.reconcile(copied(reported), recomputed)
 
 
 def test_one_report_twice_is_refused():

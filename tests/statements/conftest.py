@@ -11,13 +11,12 @@ import accounting_analytics as aa
 
 
 @pytest.fixture(scope="session")
-def books():
-    """Load the demo company's chart of accounts and all its line entries."""
-    with aa.demo() as demo:
-        ledgers = aa.discover_ledgers(demo.client, "2025-01-01", "2026-05-31")
-        lines = aa.load_line_entries(demo.client, ledgers["id"], "2025-01-01", "2026-05-31")
-        report = aa.load_cash_flow_report(demo.client, "2026-05-01", "2026-05-31")
-    return lines, ledgers, report
+def books(demo_company):
+    """Load the demo company's chart of accounts and its line entries until May."""
+    client, days = demo_company.client, ("2025-01-01", "2026-05-31")
+    ledgers = aa.discover_ledgers(client, *days)
+    lines = aa.load_line_entries(client, ledgers["id"], *days)
+    return lines, ledgers, aa.load_cash_flow_report(client, "2026-05-01", "2026-05-31")
 
 
 class DemoBooks(NamedTuple):

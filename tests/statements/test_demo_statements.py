@@ -46,12 +46,11 @@ def test_every_month_is_the_naive_one(kind, statement, demo_books):
 
 
 def test_entries_sum_to_additive_figures(statement):
-    """The law, for every row in one column of each kind and in every fifteenth, and for totals."""
+    """The law, for every fourth row and the last ones in one column of each kind, and for totals."""
     last = {column.kind: column for column in statement.columns if column.kind != "total"}
-    for row in statement.rows:
-        if row.kind != "heading":
-            for column in (*last.values(), *statement.columns[:-2:15]):
-                assert_law(statement, row, column)
+    rows = [row for row in statement.rows if row.kind != "heading"]
+    for row, column in ((row, column) for row in (*rows[::4], *rows[-3:]) for column in last.values()):
+        assert_law(statement, row, column)
     for row, column in ((row, one) for row in statement.rows[-3:] for one in statement.columns if one.kind == "total"):
         assert_law(statement, row, column)
 

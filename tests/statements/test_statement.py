@@ -362,14 +362,14 @@ def test_columns_may_be_given_with_their_changes(books):
 
 
 def test_any_number_of_columns(books):
-    """A column for each of 500 days sums to the column of all of them, and days apart unfold in the page."""
+    """A column for each of 200 days sums to the column of all of them, and days apart unfold in the page."""
     lines, ledgers, _ = books
-    apart = [aa.Period(day, day, "UTC") for day in pd.date_range("2025-01-15", periods=250, freq="2D")]
+    apart = [aa.Period(day, day, "UTC") for day in pd.date_range("2025-01-15", periods=100, freq="2D")]
     page = aa.income_statement(lines, ledgers, columns=apart, time_zone="UTC")._repr_html_()
     assert json.loads(re.search(r'<script type="application/json">(.*?)</script>', page)[1])["figures"]
-    days = [aa.Period(day, day, "UTC") for day in pd.date_range("2025-01-15", periods=500)]
+    days = [aa.Period(day, day, "UTC") for day in pd.date_range("2025-01-15", periods=200)]
     statement = aa.income_statement(lines, ledgers, columns=days, time_zone="UTC", compare="total")
-    assert len(statement.columns) == 501
+    assert len(statement.columns) == 201
     whole = aa.income_statement(lines, ledgers, columns=[(days[0].start_date, days[-1].end_date)], time_zone="UTC")
     for row in ("net_income", "led_rent"):
         assert statement[row, "total"].exact() == whole[row].exact()

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
+from long_cases import also_long
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError, InputError
@@ -51,7 +52,7 @@ def make_books(amounts, scale=2, *, cash=("bank",)):
     return {"line_entries": lines, "ledgers": ledgers, "report": aa.recompute_cash_flow(lines, ledgers, *DAYS)}
 
 
-@pytest.mark.parametrize("scale", [0, 2, 10])
+@pytest.mark.parametrize("scale", [10, *also_long(0, 2)])
 def test_amounts_of_18_digits(tmp_path, scale):
     """The largest amount that BI tools read exactly comes back exact, at every scale; so do its sums."""
     largest = Decimal(10**18 - 1).scaleb(-scale)
@@ -95,6 +96,13 @@ def test_filtered_reports_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"the report has only lines with the tags tag_1.*load it without tag_ids"):
         aa.export_parquet(tmp_path / "out", **books | {"report": report})
     assert not (tmp_path / "out").exists()
+
+
+def test_partial_reports_are_stated(tmp_path):
+    """A report of an incomplete load makes the export partial."""
+    books = make_books([Decimal("1.50")])
+    report = dataclasses.replace(books["report"], partial=True)
+    assert aa.export_parquet(tmp_path / "out", **books | {"report": report}).partial
 
 
 def test_zones_that_only_the_service_knows_are_refused(tmp_path):
