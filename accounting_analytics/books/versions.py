@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
+import numpy as np
 import pandas as pd
 
 from accounting_analytics.core.errors import InputError
@@ -166,8 +167,8 @@ class Version(msgspec.Struct, frozen=True):
 
 def find_version(versions: Sequence[Version], when: When) -> Version:
     """Version with a number, or the newest one at an instant or at the end of a local day."""
-    if isinstance(when, str) and when.isdecimal():
-        when = int(when)
+    if isinstance(when, np.integer) or (isinstance(when, str) and when.isdecimal()):
+        when = int(when)  # also the cell of a frame
     if isinstance(when, int):
         found = [one for one in versions if one.number == when]
     else:
