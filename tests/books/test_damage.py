@@ -1,5 +1,6 @@
 """A damaged file, a missing commit or one of another program is named, never believed; a folder can be moved."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -11,12 +12,10 @@ from accounting_analytics.core.errors import AccountingAnalyticsError, BooksErro
 
 
 @pytest.fixture(scope="session")
-def synced(tmp_path_factory, demo_company):
+def synced(tmp_path_factory, demo_company, demo_books):
     """Return local books of the demo company with two versions; tests copy them."""
-    folder = tmp_path_factory.mktemp("synced") / "books"
-    books = aa.Books.open(folder)
-    books.sync(demo_company.client, start_date="2026-03-01", end_date="2026-05-31")
-    books.sync(demo_company.client, months_a_night=0)
+    folder = shutil.copytree(demo_books, tmp_path_factory.mktemp("synced") / "books")
+    aa.Books.open(folder).sync(demo_company.client, end_date="2025-03-31", months_a_night=0)
     return folder
 
 
@@ -86,7 +85,7 @@ def test_a_changed_record_is_found(folder):
     path = max((folder / "lines" / "_delta_log").glob("*.json"))
     content = path.read_text(encoding="utf-8")
     start = content.index('"accounting_analytics":')
-    for change in (("ties", "tied"), ("true", "false"), ("2026-0", "2025-0"), ("UTC", "GMT"), ("sync", "cync")):
+    for change in (("ties", "tied"), ("true", "false"), ("2025-0", "2024-0"), ("UTC", "GMT"), ("sync", "cync")):
         before, after = change
         if (at := content.find(before, start)) < 0:
             continue
@@ -100,7 +99,7 @@ def test_commits_of_other_programs_are_named(folder, tmp_path):
     import deltalake  # noqa: PLC0415 (only here)
 
     table = deltalake.DeltaTable(folder / "lines")
-    table.delete("month = '2026-04'")
+    table.delete("month = '2025-02'")
     with pytest.raises(BooksError, match=r"version 2 .* was written by another program .*DELETE"):
         aa.Books.open(folder)
     other = tmp_path / "other"
@@ -133,12 +132,23 @@ def test_a_folder_can_be_moved(folder, tmp_path):
         assert frame.equals(other)
 
 
-def test_empty_and_wrong_folders(tmp_path):
-    """A new folder has no books yet; a file and the address of an object store are refused."""
+def test_books_before_the_first_sync(tmp_path):
+    """They say in every form that there are none yet; whatever needs lines is refused and names the sync."""
     books = aa.Books.open(tmp_path / "new")
-    assert (books.version, books.summary()) == (None, f"Local books in {tmp_path / 'new'}: none yet, sync first.")
-    with pytest.raises(InputError, match="has no local books yet"):
-        books.line_entries()
+    assert "none yet" in repr(books)
+    assert books.explain() == books.summary() == f"Local books in {tmp_path / 'new'}: none yet, sync first."
+    assert "none yet, sync first" in books._repr_html_()
+    assert json.loads(books.to_json()) == {"folder": str(tmp_path / "new"), "version": None}
+    assert (books.version, books.notes, len(books.frame)) == (None, (), 0)
+    refused = (books.line_entries, books.ledgers, books.closed, books.alarms, lambda: books.drift(0))
+    for call in (*refused, lambda: books.sql("select 1")):
+        with pytest.raises(InputError, match="sync"):
+            call()
+    assert not (tmp_path / "new").exists()
+
+
+def test_wrong_folders(tmp_path):
+    """A file and the address of an object store are refused."""
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is a file; local books are in a folder"):
         aa.Books.open(tmp_path / "file")
@@ -152,7 +162,7 @@ def test_another_address_is_noted_and_another_instance_refused(synced, tmp_path)
     """The same instance may be served elsewhere, as the demo company is each time; other books are refused."""
     folder = shutil.copytree(synced, tmp_path / "books")
     with aa.demo() as company:
-        result = aa.Books.open(folder).sync(company.client, months_a_night=0)
+        result = aa.Books.open(folder).sync(company.client, end_date="2025-03-31", months_a_night=0)
         assert result.ties
         assert any(f"The service is at {company.client.base_url} now" in note for note in result.notes)
         with (

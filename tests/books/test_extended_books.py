@@ -13,12 +13,12 @@ from accounting_analytics.core.errors import ServiceError
 
 def test_books_that_are_extended_reach_back(tmp_path, serve):
     """Extended to before the first line, books know that they have every line, so that sums are balances."""
-    with serve(7, dt.date(2025, 3, 1)) as service:
+    with serve(7, dt.date(2025, 10, 1)) as service:
         books = aa.Books.open(tmp_path / "books")
-        books.sync(service.client, start_date="2025-11-01", end_date="2025-12-31")
+        books.sync(service.client, start_date="2025-12-01", end_date="2025-12-31")
         assert books.books_start is None
-        assert books.sync(service.client, start_date="2025-03-01", end_date="2025-12-31").ties
-        assert books.books_start == dt.date(2025, 3, 1)
+        assert books.sync(service.client, start_date="2025-10-01", end_date="2025-12-31").ties
+        assert books.books_start == dt.date(2025, 10, 1)
         fresh = service.load(books.ledgers())
         held = books.line_entries()
         pd.testing.assert_frame_equal(held[held["local_date"] <= "2025-12-31"], fresh)
@@ -42,7 +42,7 @@ def test_a_new_name_changes_no_line(tmp_path, serve):
     """A ledger that is renamed changes the chart of accounts, not the lines: no drift, no alarm of closed days."""
     with serve(9) as service:
         books = aa.Books.open(tmp_path / "books")
-        books.sync(service.client, start_date="2025-10-01", end_date="2025-12-31")
+        books.sync(service.client, start_date="2025-12-01", end_date="2025-12-31")
         books.close(books.period)
         service.rename_ledger()
         result = books.sync(service.client, months_a_night=12, end_date="2025-12-31")
@@ -50,20 +50,20 @@ def test_a_new_name_changes_no_line(tmp_path, serve):
         assert result.alarms == ()
 
 
-def post_before_october(service, id_, day, debit, credit):
-    """Post an entry of September 2025."""
-    service.post((dt.datetime(2025, 9, day, 17, tzinfo=dt.UTC), {debit: 5, credit: -5}, id_, id_))
+def post_in_november(service, id_, day, debit, credit):
+    """Post an entry of November 2025."""
+    service.post((dt.datetime(2025, 11, day, 17, tzinfo=dt.UTC), {debit: 5, credit: -5}, id_, id_))
 
 
-def sync_since_october(books, service):
-    """Delete all lines before October 2025, and sync the rest."""
+def sync_since_december(books, service):
+    """Delete all lines before December 2025, and sync the rest."""
     service.execute("DELETE FROM transactions")
     service.execute("DELETE FROM line_entry_tags")
-    early = "(SELECT pk FROM line_entries WHERE datetime < 1759300000000000)"  # before October 2025
+    early = "(SELECT pk FROM line_entries WHERE datetime < 1764568800000000)"  # before December 2025
     service.execute(f"DELETE FROM line_entries WHERE pk IN {early}")  # noqa: S608
-    service.execute("DELETE FROM journal_entries WHERE datetime < 1759300000000000")
-    assert books.sync(service.client, start_date="2025-10-01", end_date="2025-12-31").ties
-    assert books.books_start == dt.date(2025, 10, 1)
+    service.execute("DELETE FROM journal_entries WHERE datetime < 1764568800000000")
+    assert books.sync(service.client, start_date="2025-12-01", end_date="2025-12-31").ties
+    assert books.books_start == dt.date(2025, 12, 1)
 
 
 @pytest.mark.long
@@ -71,12 +71,12 @@ def test_lines_before_the_first_day_are_named(tmp_path, serve):
     """A later line before the first day of the books shows in the first report, and the message says what to do."""
     with serve(10) as service:
         books = aa.Books.open(tmp_path / "books")
-        sync_since_october(books, service)
-        post_before_october(service, "late", 10, service.cash[0], service.categories[0])
+        sync_since_december(books, service)
+        post_in_november(service, "late", 10, service.cash[0], service.categories[0])
         result = books.sync(service.client, months_a_night=0, end_date="2025-12-31")
         assert not result.ties
         assert "sync with an earlier start_date" in result.explain()
-        assert books.sync(service.client, start_date="2025-09-01", end_date="2025-12-31").ties
+        assert books.sync(service.client, start_date="2025-11-01", end_date="2025-12-31").ties
 
 
 @pytest.mark.parametrize("touches_cash", [True, pytest.param(False, marks=pytest.mark.long)])
@@ -84,17 +84,17 @@ def test_a_sync_looks_before_the_first_day(tmp_path, serve, touches_cash):
     """The line of each ledger that is read again is its first one: if that is too early, no sum is a balance."""
     with serve(11) as service:
         books = aa.Books.open(tmp_path / "books")
-        sync_since_october(books, service)
+        sync_since_december(books, service)
         assert books.sync(service.client, end_date="2025-12-31").notes == ()
         debit = service.cash[0] if touches_cash else service.receivable
-        post_before_october(service, "late", 10, debit, service.categories[0])
-        post_before_october(service, "later", 12, debit, service.categories[0])
+        post_in_november(service, "late", 10, debit, service.categories[0])
+        post_in_november(service, "later", 12, debit, service.categories[0])
         result = books.sync(service.client, end_date="2025-12-31")
         assert result.ties
         (note,) = result.notes
         assert note == (
-            "There are lines before 2025-10-01 now, the first on 2025-09-10: balances of the books begin with those "
-            "that the service reports for 2025-10-01. Sync with start_date=2025-09-01 to read them."
+            "There are lines before 2025-12-01 now, the first on 2025-11-10: balances of the books begin with those "
+            "that the service reports for 2025-12-01. Sync with start_date=2025-11-01 to read them."
         )
         assert note in result.explain()
         assert books.books_start is None
@@ -102,9 +102,9 @@ def test_a_sync_looks_before_the_first_day(tmp_path, serve, touches_cash):
         december = aa.load_cash_flow_report(service.client, "2025-12-01", "2025-12-31")
         assert aa.reconcile(december, books.report(december.period)).ties
         assert books.sync(service.client, end_date="2025-12-31").notes == ()
-        assert books.sync(service.client, start_date="2025-09-01", end_date="2025-12-31").ties
-        assert books.books_start == dt.date(2025, 9, 1)
-        assert len(books.line_entries(aa.Period("2025-09-01", "2025-09-30", books.time_zone))) == 4
+        assert books.sync(service.client, start_date="2025-11-01", end_date="2025-12-31").ties
+        assert books.books_start == dt.date(2025, 11, 1)
+        assert len(books.line_entries(aa.Period("2025-11-01", "2025-11-30", books.time_zone))) == 4
 
 
 class Interrupted(httpx.HTTPTransport):

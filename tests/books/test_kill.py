@@ -1,6 +1,8 @@
-"""Local books stay whole: a sync or compaction that is killed, a full disk, two syncs at once, a reader meanwhile."""
+"""Local books and their exports stay whole: a program that is killed, a full disk, two syncs, a reader meanwhile."""
 
+import datetime as dt
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -11,14 +13,16 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import AccountingAnalyticsError, InputError
+from accounting_analytics.exports import Manifest, verify_export
 
 DAYS = {"start_date": "2025-10-01", "end_date": "2025-12-31"}
+DECEMBER = {"start_date": "2025-12-01", "end_date": "2025-12-31"}
 PROGRAM = """
-import os, pathlib, resource, signal, sys
+import os, pathlib, signal, sys
 import accounting_analytics as aa
 from accounting_analytics.books import Books
 
-folder, action, url, token, instance, zone, at, most = sys.argv[1:]
+at, folder, action, *more = sys.argv[1:]
 steps = 0
 
 def counted(function):
@@ -30,42 +34,40 @@ def counted(function):
         return function(*arguments, **options)
     return call
 
-if int(at):
-    os.fsync = counted(os.fsync)
-    pathlib.Path.replace = counted(pathlib.Path.replace)
-    pathlib.Path.unlink = counted(pathlib.Path.unlink)
-    aa.LedgerClient._send = counted(aa.LedgerClient._send)
-if int(most):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (int(most), resource.RLIM_INFINITY))
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-try:
-    books = Books.open(folder)
-    if action == "compact":
-        books.compact()
-    else:
-        with aa.LedgerClient(url, token=token, instance_id=instance, time_zone=zone) as client:
-            books.sync(client, start_date="2025-10-01", end_date="2025-12-31", progress=False)
-except aa.errors.AccountingAnalyticsError as error:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    print(f"error: {error}", file=sys.stderr)
-    sys.exit(1)
+for owner, names in (
+    (os, ("fsync", "link", "replace", "rename", "symlink", "unlink", "rmdir")),
+    (pathlib.Path, ("replace", "rename", "hardlink_to", "symlink_to", "mkdir", "unlink")),
+    (aa.LedgerClient, ("_send",)),
+):
+    for name in names:
+        setattr(owner, name, counted(getattr(owner, name)))
+books = Books.open(folder)
+if action == "compact":
+    books.compact()
+elif action == "export":
+    out, version = more
+    aa.export_parquet(out, line_entries=books.as_of(int(version)))
+else:
+    url, token, instance = more
+    with aa.LedgerClient(url, token=token, instance_id=instance, time_zone="America/New_York") as client:
+        books.sync(client, start_date="2025-10-01", end_date="2025-12-31", progress=False)
 print(steps)
 """
 
 
 @pytest.fixture
-def start(fork_server, tmp_path):
-    """Return a function that starts an action on books in a process of its own."""
+def run_until(fork_server, tmp_path):
+    """Return a function that runs an action on books in a process, which is killed at a step; it returns its end."""
 
-    def start(folder, action, service, at=0, most=0):
-        arguments = (service.client.base_url, service.token, service.instance, "America/New_York", at, most)
-        return fork_server.start(PROGRAM, folder, action, *arguments, folder=tmp_path)
+    def run_until(step, *words):
+        fork_server.start(PROGRAM, step, *words, folder=tmp_path)
+        return fork_server.wait()
 
-    return start
+    return run_until
 
 
 def read(folder):
-    """Version and lines of the books, None before the first version."""
+    """Lines of the books, None before the first version."""
     books = aa.Books.open(folder)
     return None if books.version is None else books.line_entries().drop(columns=["local_date"])
 
@@ -77,13 +79,12 @@ def same(frame, other):
 
 @pytest.mark.long
 @pytest.mark.soak
-def test_killed_at_any_step(tmp_path, serve, start, fork_server, soak_count):
+def test_killed_at_any_step(tmp_path, serve, run_until, soak_count):
     """After a kill the books are the old or the new ones, and the next sync has the lines of the service."""
     chance = random.Random(5)  # noqa: S311 (a test)
     with serve(1) as service:
-        folder, whole = tmp_path / "books", tmp_path / "whole"
-        start(whole, "sync", service, at=10**9)
-        steps = int(fork_server.wait().stdout)
+        folder, access = tmp_path / "books", (service.client.base_url, service.token, service.instance)
+        steps = int(run_until(10**9, tmp_path / "whole", "sync", *access).stdout)
         assert steps > 30
         for number in range(soak_count(100, 3)):
             if number % 4 == 0:
@@ -91,9 +92,10 @@ def test_killed_at_any_step(tmp_path, serve, start, fork_server, soak_count):
             else:
                 chance.choice(service.shown_edits())()
             before = read(folder)
-            action = "compact" if number % 4 == 3 else "sync"
-            start(folder, action, service, at=chance.randrange(1, steps if action == "sync" else 4))
-            fork_server.wait()
+            if number % 4 == 3:
+                run_until(chance.randrange(1, 4), folder, "compact")
+            else:
+                run_until(chance.randrange(1, steps), folder, "sync", *access)
             found = read(folder)
             new = None if found is None else service.load(aa.Books.open(folder).ledgers())
             fresh = None if new is None else new[new["local_date"] >= "2025-10-01"]
@@ -111,40 +113,77 @@ def assert_equal_to_service(folder, service):
     pd.testing.assert_frame_equal(books.line_entries(), fresh)
 
 
-def test_full_disk(tmp_path, serve, start, fork_server):
+def digests(folder):
+    """Return version of the books, and the digest of each file, of an export."""
+    manifest = Manifest.load(folder / "current")
+    return manifest.books_version, {file.name: file.sha256 for file in manifest.files}
+
+
+@pytest.mark.long
+@pytest.mark.soak
+def test_killed_exports_of_books(tmp_path, serve, run_until, soak_count):
+    """Killed at any step, between two versions of the books whose months differ; the next export removes the rest."""
+    chance = random.Random(6)  # noqa: S311 (a test)
+    with serve(600) as service:
+        books = aa.Books.open(tmp_path / "books")
+        books.sync(service.client, **DAYS)
+        for _ in range(3):
+            service.recategorize()
+            service.double_amounts()
+        books.sync(service.client, end_date="2025-12-31", months_a_night=0)
+    expected = []
+    for version in (0, 1):
+        aa.export_parquet(tmp_path / f"whole-{version}", line_entries=books.as_of(version))
+        expected.append(digests(tmp_path / f"whole-{version}"))
+    assert expected[0] != expected[1]
+    out = tmp_path / "out"
+    steps = [int(run_until(10**9, books.folder, "export", out, version).stdout) for version in (0, 1)]
+    assert min(steps) > 20
+    for number in range(soak_count(100, fewer=6)):
+        version = number % 2
+        ended = run_until(chance.randrange(1, steps[version] + 1), books.folder, "export", out, version)
+        result = verify_export(out)
+        assert result.verified, (number, result.explain())
+        assert digests(out) in (expected if ended.returncode else [expected[version]]), number
+    assert run_until(10**9, books.folder, "export", out, 1).returncode == 0
+    assert digests(out) == expected[1]
+    assert [path.name.isdigit() for path in (out / "versions").iterdir()] == [True, True]
+
+
+def test_full_disk(tmp_path, serve):
     """A sync that cannot write says so, and leaves the books as they were; the next one succeeds."""
-    with serve(2) as service:
-        folder = tmp_path / "books"
-        start(folder, "sync", service)
-        assert fork_server.wait().returncode == 0
+    folder, (_, most) = tmp_path / "books", resource.getrlimit(resource.RLIMIT_FSIZE)
+    with serve(2, dt.date(2025, 12, 1)) as service:
+        aa.Books.open(folder).sync(service.client, **DECEMBER)
         before = read(folder)
-        for _ in range(40):  # so that some are in the days of the books
-            service.insert()
-        for most in (100, 2000):
-            start(folder, "sync", service, most=most)
-            ended = fork_server.wait()
-            assert ended.returncode == 1
-            assert ended.stderr.startswith("error: "), ended.stderr
-            assert "cannot be written" in ended.stderr
+        service.insert()
+        for size in (100, 2000):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))  # as if the disk were full
+            try:
+                with pytest.raises(AccountingAnalyticsError, match="cannot be written"):
+                    aa.Books.open(folder).sync(service.client, **DECEMBER, progress=False)
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
             assert same(read(folder), before)
-        assert aa.Books.open(folder).sync(service.client, **DAYS).ties
+        assert aa.Books.open(folder).sync(service.client, **DECEMBER).ties
+        assert_equal_to_service(folder, service)
 
 
 def test_two_syncs_at_once(tmp_path, serve):
     """The second one is refused while the first one runs, and nothing is doubled."""
-    with serve(3) as service:
+    with serve(3, dt.date(2025, 12, 1)) as service:
         folder = tmp_path / "books"
         books = aa.Books.open(folder)
         with (
             books._storage.locked(),
             pytest.raises(InputError, match="another program is writing to the local books"),
         ):
-            aa.Books.open(folder).sync(service.client, **DAYS)
+            aa.Books.open(folder).sync(service.client, **DECEMBER)
         refused = []
 
         def sync():
             try:
-                aa.Books.open(folder).sync(service.client, **DAYS)
+                aa.Books.open(folder).sync(service.client, **DECEMBER)
             except InputError as error:
                 refused.append(error)
 
@@ -160,7 +199,8 @@ def test_two_syncs_at_once(tmp_path, serve):
 @pytest.mark.long
 @pytest.mark.soak
 def test_a_reader_sees_whole_versions(tmp_path, serve, soak_count):
-    """While books are synced and compacted again and again, a reader always has the lines of one version."""
+    """While books are synced and compacted, a reader always has the lines of one version, and its process ends."""
+    program = "import sys; from accounting_analytics.books import Books; Books.open(sys.argv[1]).line_entries()"
     with serve(4) as service:
         folder = tmp_path / "books"
         aa.Books.open(folder).sync(service.client, **DAYS)
@@ -181,22 +221,10 @@ def test_a_reader_sees_whole_versions(tmp_path, serve, soak_count):
             service.insert()
             aa.Books.open(folder).sync(service.client, months_a_night=0)
             aa.Books.open(folder).compact()
+            command = [sys.executable, "-c", program, folder]
+            process = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)  # noqa: S603
+            assert (process.returncode, process.stderr) == (0, "")  # no thread of a reader aborts it
         ended.set()
         reader.join()
         assert not failed
         assert len({version for version, *_ in seen}) == len(seen)
-
-
-@pytest.mark.long
-@pytest.mark.soak
-def test_processes_that_read_end(tmp_path, serve, soak_count):
-    """A process that has read a table ends with exit code 0: no thread of a reader aborts it."""
-    with serve(5) as service:
-        folder = tmp_path / "books"
-        aa.Books.open(folder).sync(service.client, **DAYS)
-        program = "import sys; from accounting_analytics.books import Books; Books.open(sys.argv[1]).line_entries()"
-        for _ in range(soak_count(100, 3)):
-            ended = subprocess.run(  # noqa: S603 (our own program)
-                [sys.executable, "-c", program, folder], capture_output=True, text=True, timeout=120, check=False
-            )
-            assert (ended.returncode, ended.stderr) == (0, "")

@@ -42,21 +42,21 @@ def sync(books, service, **options):
 
 @pytest.fixture
 def first(soak_count):
-    """Return the first day of the books: six months here, 36 in `make soak`."""
-    return dt.date(2025, 7, 1) if soak_count(10) == 1 else dt.date(2023, 1, 1)
+    """Return the first day of the books: three months here, 36 in `make soak`."""
+    return QUARTER.start_date if soak_count(10) == 1 else dt.date(2023, 1, 1)
 
 
 @pytest.mark.soak
 def test_edits_are_found(tmp_path, serve, first, soak_count):
     """What a report shows is found by the next sync, without any rota; the old report stays, and drift names lines."""
-    for seed in range(soak_count(50, 2)):
+    for seed in range(soak_count(50, 1)):
         with serve(seed, first) as service:
             books = aa.Books.open(tmp_path / f"books-{seed}")
             assert sync(books, service).ties
             before = assert_same_lines(books, service)
             reported = aa.load_cash_flow_report(service.client, QUARTER.start_date, QUARTER.end_date)
-            edits = service.random.choices(service.shown_edits(), k=service.random.randint(1, 6))
-            for edit in edits:
+            shown = service.shown_edits()
+            for edit in service.random.choices(shown, k=service.random.randint(1, 6)) if seed else shown:
                 edit()
             result = sync(books, service, months_a_night=0)
             assert (result.ties, result.complete) == (True, True), (seed, result.explain())
