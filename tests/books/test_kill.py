@@ -2,7 +2,6 @@
 
 import datetime as dt
 import random
-import resource
 import shutil
 import subprocess
 import sys
@@ -10,6 +9,7 @@ import threading
 
 import pandas as pd
 import pytest
+from interruptions import KILLED_AT_A_STEP, NEVER, file_size_limit
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import AccountingAnalyticsError, InputError
@@ -17,31 +17,9 @@ from accounting_analytics.exports import Manifest, verify_export
 
 DAYS = {"start_date": "2025-10-01", "end_date": "2025-12-31"}
 DECEMBER = {"start_date": "2025-12-01", "end_date": "2025-12-31"}
-PROGRAM = """
-import os, pathlib, signal, sys
-import accounting_analytics as aa
-from accounting_analytics.books import Books
-
-at, folder, action, *more = sys.argv[1:]
-steps = 0
-
-def counted(function):
-    def call(*arguments, **options):
-        global steps
-        steps += 1
-        if steps == int(at):
-            os.kill(os.getpid(), signal.SIGKILL)
-        return function(*arguments, **options)
-    return call
-
-for owner, names in (
-    (os, ("fsync", "link", "replace", "rename", "symlink", "unlink", "rmdir")),
-    (pathlib.Path, ("replace", "rename", "hardlink_to", "symlink_to", "mkdir", "unlink")),
-    (aa.LedgerClient, ("_send",)),
-):
-    for name in names:
-        setattr(owner, name, counted(getattr(owner, name)))
-books = Books.open(folder)
+PROGRAM = f"""{KILLED_AT_A_STEP}
+folder, action, *more = arguments
+books = aa.Books.open(folder)
 if action == "compact":
     books.compact()
 elif action == "export":
@@ -84,7 +62,7 @@ def test_killed_at_any_step(tmp_path, serve, run_until, soak_count):
     chance = random.Random(5)  # noqa: S311 (a test)
     with serve(1) as service:
         folder, access = tmp_path / "books", (service.client.base_url, service.token, service.instance)
-        steps = int(run_until(10**9, tmp_path / "whole", "sync", *access).stdout)
+        steps = int(run_until(NEVER, tmp_path / "whole", "sync", *access).stdout)
         assert steps > 30
         for number in range(soak_count(100, 3)):
             if number % 4 == 0:
@@ -137,7 +115,7 @@ def test_killed_exports_of_books(tmp_path, serve, run_until, soak_count):
         expected.append(digests(tmp_path / f"whole-{version}"))
     assert expected[0] != expected[1]
     out = tmp_path / "out"
-    steps = [int(run_until(10**9, books.folder, "export", out, version).stdout) for version in (0, 1)]
+    steps = [int(run_until(NEVER, books.folder, "export", out, version).stdout) for version in (0, 1)]
     assert min(steps) > 20
     for number in range(soak_count(100, fewer=6)):
         version = number % 2
@@ -145,25 +123,21 @@ def test_killed_exports_of_books(tmp_path, serve, run_until, soak_count):
         result = verify_export(out)
         assert result.verified, (number, result.explain())
         assert digests(out) in (expected if ended.returncode else [expected[version]]), number
-    assert run_until(10**9, books.folder, "export", out, 1).returncode == 0
+    assert run_until(NEVER, books.folder, "export", out, 1).returncode == 0
     assert digests(out) == expected[1]
     assert [path.name.isdigit() for path in (out / "versions").iterdir()] == [True, True]
 
 
 def test_full_disk(tmp_path, serve):
     """A sync that cannot write says so, and leaves the books as they were; the next one succeeds."""
-    folder, (_, most) = tmp_path / "books", resource.getrlimit(resource.RLIMIT_FSIZE)
+    folder = tmp_path / "books"
     with serve(2, dt.date(2025, 12, 1)) as service:
         aa.Books.open(folder).sync(service.client, **DECEMBER)
         before = read(folder)
         service.insert()
         for size in (100, 2000):
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))  # as if the disk were full
-            try:
-                with pytest.raises(AccountingAnalyticsError, match="cannot be written"):
-                    aa.Books.open(folder).sync(service.client, **DECEMBER, progress=False)
-            finally:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+            with file_size_limit(size), pytest.raises(AccountingAnalyticsError, match="cannot be written"):
+                aa.Books.open(folder).sync(service.client, **DECEMBER, progress=False)
             assert same(read(folder), before)
         assert aa.Books.open(folder).sync(service.client, **DECEMBER).ties
         assert_equal_to_service(folder, service)
@@ -219,7 +193,7 @@ def test_a_reader_sees_whole_versions(tmp_path, serve, soak_count):
         reader.start()
         for _ in range(soak_count(100, 3)):
             service.insert()
-            aa.Books.open(folder).sync(service.client, months_a_night=0)
+            aa.Books.open(folder).sync(service.client, end_date="2025-12-31", months_a_night=0)
             aa.Books.open(folder).compact()
             command = [sys.executable, "-c", program, folder]
             process = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)  # noqa: S603

@@ -1,71 +1,28 @@
 """Exports that are killed, that run out of space, and that are read while they are replaced."""
 
-import json
+import gc
 import pickle
 import random
-import subprocess
-import sys
-import time
 import zipfile
 from dataclasses import replace
 
 import duckdb
 import pytest
+from interruptions import KILLED_AT_A_STEP, NEVER, file_size_limit
 
 import accounting_analytics as aa
+from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import Manifest, verify_export
 
 ZONE = "America/New_York"
-PROGRAM = """
-import json, os, pickle, resource, sys
-import duckdb, pandas, pyarrow.parquet, xlsxwriter
-from accounting_analytics.core.errors import InputError
-from accounting_analytics.exports import export
-
-for line in sys.stdin:
-    export_format, out, limit, count = json.loads(line)
-    if (child := os.fork()) == 0:
-        with open(sys.argv[1], "rb") as file:
-            whole, march = pickle.load(file)
-        if limit:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-        print(os.getpid(), flush=True)
-        problem = ""
-        try:
-            for number in range(count):
-                frames = march if number % 2 and export_format != "parquet" else whole
-                export(out, format=export_format, **frames)
-        except InputError as error:
-            problem = f"{error.exit_code} {error}"
-        print(json.dumps(problem), flush=True)
-        os._exit(0)
-    os.waitpid(child, 0)
-    print("ended", flush=True)
+PROGRAM = f"""{KILLED_AT_A_STEP}
+import pickle
+file, out, name, which = arguments
+with open(file, "rb") as opened:
+    frames = pickle.load(opened)[int(which)]
+aa.export(out, format=name, **frames)
+print(steps)
 """
-
-
-class Exporter:
-    """A process that has done its imports, and exports in a fork of itself."""
-
-    def __init__(self, process):
-        self._process = process
-
-    def start(self, out, *, count=1, limit=0, export_format="parquet"):
-        """Export so many times, the whole and its last month in turn; the files have at most `limit` bytes."""
-        print(json.dumps([export_format, str(out), limit, count]), file=self._process.stdin, flush=True)
-        return int(self._process.stdout.readline())
-
-    def wait(self):
-        """Wait for the exports, and return the error message."""
-        problem = json.loads(self._process.stdout.readline())
-        assert self._process.stdout.readline() == "ended\n"
-        return problem
-
-    def kill(self, pid):
-        """Kill the exports with SIGKILL, and wait until they have ended."""
-        subprocess.run(["/bin/kill", "-9", str(pid)], check=False, capture_output=True)  # noqa: S603
-        while self._process.stdout.readline() != "ended\n":
-            pass
 
 
 @pytest.fixture(scope="module")
@@ -85,72 +42,74 @@ def pickled(frames, demo_company, tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module")
-def program(pickled):
-    """Return a running process that exports the pickled frames."""
-    command = [sys.executable, "-c", PROGRAM, str(pickled)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
-        yield Exporter(process)
-        process.stdin.close()
+@pytest.fixture
+def start(pickled, fork_server, tmp_path):
+    """Return a function that starts an export of the quarter, or of its last month, which is killed at a step."""
+
+    def start(step, out, name="parquet", which=0):
+        return fork_server.start(PROGRAM, step, pickled, out, name, which, folder=tmp_path)
+
+    return start
 
 
-def contents(manifest):
-    """Return rows and sums of each file."""
-    return {file.name: (file.rows, file.sums) for file in manifest.files}
+def contents(folder):
+    """Return rows and sums of each file of a version."""
+    return {file.name: (file.rows, file.sums) for file in Manifest.load(folder).files}
 
 
-def content(folder):
+def versions(out):
     """Return names of everything in the folder of versions."""
-    return sorted(path.name for path in (folder / "versions").iterdir())
+    return sorted(path.name for path in (out / "versions").iterdir())
 
 
 @pytest.mark.soak
-def test_killed_exports(program, frames, tmp_path, soak_count):
+def test_killed_exports(start, fork_server, frames, tmp_path, soak_count):
     """A killed export leaves the former or the new one, whole; the next export removes what it left."""
     out, chance = tmp_path / "out", random.Random(15)  # noqa: S311 (not for secrets)
-    expected = contents(aa.export_parquet(out, **frames))
-    for _ in range(soak_count(50, fewer=2)):
-        pid = program.start(out, count=1000)
-        time.sleep(chance.uniform(0, 1))
-        program.kill(pid)
+    aa.export_parquet(out, **frames)
+    expected = contents(out / "current")
+    start(NEVER, out)
+    steps = int(fork_server.wait().stdout)
+    for _ in range(soak_count(50, fewer=3)):
+        start(chance.randrange(1, steps + 1), out)
+        assert fork_server.wait().returncode == -9
         result = verify_export(out)
         assert result.verified, result.explain()
-        assert contents(Manifest.load(out / "current")) == expected
+        assert contents(out / "current") == expected
     aa.export_parquet(out, **frames)
-    assert all(name.isdigit() for name in content(out))
-    assert len(content(out)) == 2
+    assert [name.isdigit() for name in versions(out)] == [True, True]
 
 
 @pytest.mark.soak
-def test_exports_without_space(program, frames, tmp_path, soak_count):
+def test_exports_without_space(frames, tmp_path, soak_count):
     """An export of which a file does not fit, whichever it is, is an error, and the former export stays alone."""
     out = tmp_path / "out"
     manifest = aa.export_parquet(out, **frames)
     sizes = sorted({(out / "current" / file.name).stat().st_size for file in manifest.files})
-    before = content(out)
-    for size in sizes[:: max(1, len(sizes) // soak_count(len(sizes) or 1, fewer=1))]:
-        assert program.start(out, limit=size - 1) > 0
-        problem = program.wait()
-        assert problem.startswith("2 the export to "), problem
-        assert "(File too large); the previous content is unchanged" in problem
-        assert content(out) == before
+    before = versions(out)
+    for size in sizes[:: max(1, len(sizes) // soak_count(len(sizes) * 10, fewer=2))]:
+        with file_size_limit(size - 1), pytest.raises(InputError, match="the export to ") as refused:
+            aa.export_parquet(out, **frames)
+        assert "(File too large); the previous content is unchanged" in str(refused.value)
+        assert versions(out) == before
         assert verify_export(out).verified
 
 
 @pytest.mark.soak
 @pytest.mark.long
-def test_a_reader_during_exports(program, frames, tmp_path, soak_count):
+def test_a_reader_during_exports(start, fork_server, frames, tmp_path, soak_count):
     """A reader that resolves the link once reads a whole export while the next one replaces it."""
     out = tmp_path / "out"
-    expected = contents(aa.export_parquet(out, **frames))
+    aa.export_parquet(out, **frames)
+    expected = contents(out / "current")
     times = soak_count(100, fewer=4)
     for _ in range(times):
         version = (out / "current").resolve()
-        assert program.start(out) > 0
+        start(NEVER, out)
         result = verify_export(version)
         assert result.verified, result.explain()
-        assert contents(Manifest.load(version)) == expected
-        assert program.wait() == ""
+        assert contents(version) == expected
+        assert fork_server.wait().returncode == 0
     assert (out / "current").resolve().name == str(times + 1)
 
 
@@ -173,48 +132,36 @@ def csv_files(path):
     return {file.name: file.read_bytes() for file in (path / "current").resolve().iterdir()}
 
 
-@pytest.fixture(
-    scope="module",
-    params=[("duckdb", "out.duckdb", duckdb_rows), ("excel", "out.xlsx", excel_sheets), ("csv", "out", csv_files)],
-    ids=["duckdb", "excel", "csv"],
-)
-def whole(request, pickled, tmp_path_factory):
-    """Return a format that is written as a whole, an output, what reads it, and its content after both exports."""
-    export_format, name, read = request.param
-    out, contents = tmp_path_factory.mktemp(export_format) / name, []
-    for frames in pickle.loads(pickled.read_bytes()):  # noqa: S301 (our own file)
-        aa.export(out, format=export_format, **frames)
-        contents.append(read(out))
-    assert contents[0] != contents[1]
-    return export_format, out, read, contents
-
-
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # of xlsxwriter, where a file does not fit
 @pytest.mark.soak
 @pytest.mark.long
-def test_killed_whole_exports(program, whole, soak_count):
-    """A killed export leaves all of the former books or all of the others; the next one removes what it left."""
-    (export_format, out, read, contents), chance = whole, random.Random(16)  # noqa: S311 (not for secrets)
-    for _ in range(soak_count(20)):
-        pid = program.start(out, count=1000, export_format=export_format)
-        time.sleep(chance.uniform(0, 1))
-        program.kill(pid)
-        assert read(out) in contents
-    assert program.start(out, export_format=export_format) > 0
-    assert program.wait() == ""
-    assert read(out) == contents[0]
-    assert [path for path in out.parent.iterdir() if path != out] == []
-
-
-@pytest.mark.long
-def test_whole_exports_without_space(program, whole):
-    """An export that does not fit at its start or at its end is an error; the former one stays, and no other file."""
-    export_format, out, read, _ = whole
-    size = max(file.stat().st_size for file in out.parent.rglob("*") if file.is_file())
-    before = read(out)
+@pytest.mark.parametrize(
+    ("name", "file", "read"),
+    [("duckdb", "out.duckdb", duckdb_rows), ("excel", "out.xlsx", excel_sheets), ("csv", "out", csv_files)],
+    ids=["duckdb", "excel", "csv"],
+)
+def test_interrupted_whole_exports(start, fork_server, pickled, tmp_path, soak_count, *, name, file, read):
+    """A killed export leaves all of the former books or of the others; one that does not fit leaves the former."""
+    out, chance, expected = tmp_path / "outputs" / file, random.Random(16), []  # noqa: S311 (not for secrets)
+    out.parent.mkdir()
+    both = pickle.loads(pickled.read_bytes())  # noqa: S301 (our own file)
+    for frames in both:
+        aa.export(out, format=name, **frames)
+        expected.append(read(out))
+    assert expected[0] != expected[1]
+    size = max(path.stat().st_size for path in out.parent.rglob("*") if path.is_file())
     for limit in (10, size // 2):
-        assert program.start(out, limit=limit, export_format=export_format) > 0
-        problem = program.wait()
-        assert problem.startswith(f"2 the export to {out} failed ("), problem
-        assert "File too large); the previous content is unchanged" in problem
-        assert read(out) == before
+        with file_size_limit(limit), pytest.raises(InputError, match=r"File too large\); the previous content is"):
+            aa.export(out, format=name, **both[0])
+        gc.collect()  # here, and not in another test
+        assert read(out) == expected[1]
         assert not list(out.parent.rglob("*.unfinished*"))
+    start(NEVER, out, name)
+    steps = int(fork_server.wait().stdout)
+    for number in range(soak_count(20)):
+        start(chance.randrange(1, steps + 1), out, name, number % 2)
+        fork_server.wait()
+        assert read(out) in expected
+    aa.export(out, format=name, **both[0])
+    assert read(out) == expected[0]
+    assert [path for path in out.parent.iterdir() if path != out] == []

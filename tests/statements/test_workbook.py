@@ -91,17 +91,18 @@ def excel_round(value, digits):
     return float(Decimal(f"{value:.15g}").quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
 
 
-@pytest.fixture(params=[*SHORT, *also_long(*sorted(STATEMENTS.keys() - set(SHORT)))])
+@pytest.fixture(scope="module", params=[*SHORT, *also_long(*sorted(STATEMENTS.keys() - set(SHORT)))])
 def statement(request, books):
     """Return each of the statements."""
     return STATEMENTS[request.param](*books[:2])
 
 
-@pytest.fixture
-def sheet(statement, tmp_path):
+@pytest.fixture(scope="module")
+def sheet(statement, tmp_path_factory):
     """Return the sheet of a statement."""
-    statement.to_excel(tmp_path / "statement.xlsx")
-    return Sheet(tmp_path / "statement.xlsx", statement)
+    path = tmp_path_factory.mktemp("workbook") / "statement.xlsx"
+    statement.to_excel(path)
+    return Sheet(path, statement)
 
 
 def test_cells_and_their_formulas_have_the_amounts_of_the_statement(statement, sheet):
