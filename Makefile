@@ -5,7 +5,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUTPUT ?= demo-output
-DLT := .venv-dlt
 
 # modules are compiled once, not in each of the hundreds of processes that tests start
 unexport PYTHONDONTWRITEBYTECODE
@@ -30,12 +29,12 @@ lint: $(VENV)/ready
 lab: $(VENV)/demo-ready
 	$(BIN)/accounting-analytics demo --lab
 
-# The page benchmarks-output/growth.html; an hour on two cores. dlt, a peer, has an environment of its own.
-benchmarks: $(VENV)/ready $(DLT)/ready
-	$(BIN)/python tests/benchmarks/growth.py --dlt $(DLT)/bin/python
+# The page benchmarks-output/growth.html; an hour on two cores.
+benchmarks: $(VENV)/ready
+	$(BIN)/python tests/benchmarks/growth.py
 
 clean:
-	rm -rf $(VENV) $(DLT) $(OUTPUT) benchmarks-output
+	rm -rf $(VENV) $(OUTPUT) benchmarks-output
 
 # Install exactly the pinned packages, each verified by its hash, then this project, editable; modules are compiled when
 # they are first imported. The demo and JupyterLab need about half of what the tests need.
@@ -49,9 +48,4 @@ $(VENV)/demo-ready: .ci/demo.lock pyproject.toml
 
 $(VENV)/ready: $(VENV)/demo-ready .ci/requirements.lock
 	$(INSTALL) --no-compile --require-hashes -r .ci/requirements.lock
-	touch $@
-
-$(DLT)/ready: .ci/dlt.lock
-	$(PYTHON) -m venv $(DLT)
-	$(DLT)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .ci/dlt.lock
 	touch $@

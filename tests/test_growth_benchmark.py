@@ -67,8 +67,8 @@ def test_page_has_every_engine_and_java(growth, tmp_path):
         for lines in (10, 100)
     ]
     machine = {"date": "2026-01-01", "system": "a machine", "versions": {"Python": "3.11"}}
-    results = {"runs": runs, "machine": machine, "missing": {"dlt": "not installed"}}
+    results = {"runs": runs, "machine": machine, "missing": {"hledger": "not installed"}}
     page = growth.growth_page.write_page(results, tmp_path).read_text(encoding="utf-8")
     assert "pyspark, Java" in page
     assert "300 (Java 900, 700 when idle)" in page
-    assert "dlt: not installed" in page
+    assert "hledger: not installed" in page

@@ -1,15 +1,9 @@
-"""Decisions that clear a year of uncategorized transactions by group, against deciding row by row.
+"""What groups of uncategorized transactions are worth: decisions by group against row by row, and what is wrong.
 
-    python tests/benchmarks/decisions.py [--count 5000] [--seeds 1 2 3]
-
-Each group is decided by `decide`, largest first, with the category that most of its money should have; what that
-decides wrongly is counted, and every group of merchants with several categories is named. The books are those of
-``uncategorized_books.py``, posted to the embedded service and loaded from it. Prints counts and seconds.
+Each group is decided by `decide`, largest first, with the category that most of its money should have. The books are
+those of ``uncategorized_books.py``, posted to the embedded service and loaded from it.
 """
 
-import argparse
-import tempfile
-import time
 from collections import Counter, defaultdict
 from contextlib import contextmanager
 from decimal import Decimal
@@ -25,7 +19,6 @@ from accounting_analytics.service.server import running
 
 SHARES = (Decimal("0.8"), Decimal("0.95"))
 DAYS = ("2025-01-01", "2025-12-31")
-NAMED = 12
 
 
 class GroupedRow(NamedTuple):
@@ -182,66 +175,3 @@ regex = 'HAMPTON INN|COURTYARD|SUPER 8|AIRBNB'
 category = "Lodging"
 direction = "outflow"
 """
-
-
-def print_seconds(client, generator, folder, books):
-    """Print the seconds of each step of an analyst, and return the measurement."""
-    seconds, ended = {}, time.perf_counter()
-
-    def timed(name, result):
-        nonlocal ended
-        ended, began = time.perf_counter(), ended
-        seconds[name] = ended - began
-        return result
-
-    (Path(folder) / "rules.toml").write_text(RULES, encoding="utf-8")
-    ledgers, lines, report = timed("load", load(client, generator))
-    queue = timed("queue", aa.uncategorized_queue(lines, ledgers))
-    timed("group_queue", aa.group_queue(queue))
-    rules = timed("load_rules", aa.load_rules(Path(folder) / "rules.toml"))
-    timed("propose", aa.propose(queue, rules, ledgers))
-    timed("report_rules", aa.report_rules(queue, rules, ledgers, lines))
-    measured = timed("(measuring)", measure(queue, books))
-    categories = {one: generator.ledger_id(name) for one, name in right_decisions(measured, SHARES[-1]).items()}
-    timed("decide", aa.decide(queue, categories, ledgers))
-    combined = timed("both", aa.propose(queue, rules, ledgers, decisions=categories))
-    plan = timed("plan", aa.plan_recategorization(combined, ledgers=ledgers, instance_id=generator.INSTANCE))
-    timed("preview", plan.preview(report))
-    print("seconds: " + ", ".join(f"{name} {taken:.2f}" for name, taken in seconds.items()))
-    return measured
-
-
-def print_measurement(measured):
-    """Print decisions by group against decisions by row, and what is wrong."""
-    for share in SHARES:
-        groups, rows = measured.by_group[share], measured.by_row[share]
-        print(f"{share:.0%} of the money: {groups:,} decisions by group, {rows:,} row by row ({rows / groups:.1f}x)")
-    print(f"groups of several merchants: {len(measured.wrong_merges)} with several categories", end=", ")
-    print(f"{measured.same_category} with one; {measured.misjudged:.2%} of the money decided wrongly")
-    for group_id, merchants in measured.wrong_merges.items():
-        print(f"  {group_id}: {', '.join(f'{count} {name}' for name, count in merchants.most_common())}")
-    missed = sorted(measured.missed_merges.items(), key=lambda one: -one[1])
-    print(f"missed merges: {sum(measured.missed_merges.values()):,} groups too many, of {len(missed):,} merchants")
-    for (merchant, direction, account), count in missed[:NAMED]:
-        print(f"  {merchant}, {direction}, {account}: {count} too many")
-    print(f"transfers: {measured.missed_transfers} not found, {measured.false_transfers} found wrongly")
-
-
-def main():
-    """Measure books of each seed."""
-    import uncategorized_books as generator  # noqa: PLC0415 (tests import this file from another folder)
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=5_000)
-    parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2, 3])
-    options = parser.parse_args()
-    for seed in options.seeds:
-        books = generator.make_books(seed, options.count)
-        print(f"seed {seed}: {len(books.uncategorized):,} uncategorized transactions")
-        with tempfile.TemporaryDirectory() as folder, served(books, generator, folder) as client:
-            measured = print_seconds(client, generator, folder, books)
-        print_measurement(measured)
-
-
-if __name__ == "__main__":
-    main()

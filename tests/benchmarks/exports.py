@@ -1,19 +1,17 @@
 """Measure export_parquet: seconds, CPU seconds, bytes a line, memory.
 
-Run ``python tests/benchmarks/exports.py [--lines 1000000] [--profile]`` on Linux. The books are those of
+Run ``python tests/benchmarks/exports.py [--lines 1000000]`` on Linux. The books are those of
 ``recompute.py``, five years, exported whole. Each export is its own process; "build" is the export without reading the
 books and the imports. "before" is the memory of the process with the books, "added" how much more the export needs at
-its peak. ``--profile`` prints the functions that take longest.
+its peak.
 """
 
 from __future__ import annotations
 
 import argparse
-import cProfile
 import gc
 import json
 import os
-import pstats
 import subprocess
 import sys
 import tempfile
@@ -78,7 +76,7 @@ def read_books(folder: Path) -> tuple:
     return lines, Ledgers.from_columns(absent_columns | {name: few[name].tolist() for name in few})
 
 
-def export(folder: Path, *, profile: bool) -> dict[str, float]:
+def export(folder: Path) -> dict[str, float]:
     """Export, and return what it took."""
     import accounting_analytics as aa  # noqa: PLC0415
 
@@ -86,14 +84,8 @@ def export(folder: Path, *, profile: bool) -> dict[str, float]:
     # a report of the service, or there is nothing to compare
     report = replace(aa.recompute_cash_flow(lines, ledgers, *DAYS), origin="loaded")
     memory, started, began = PeakMemory(), time.perf_counter(), time.process_time()
-    profiler = cProfile.Profile()
-    if profile:
-        profiler.enable()
     books = {"line_entries": lines, "ledgers": ledgers, "report": report}
     manifest = aa.export_parquet(folder / "out", **books)
-    profiler.disable()
-    if profile:
-        pstats.Stats(profiler, stream=sys.stderr).sort_stats("cumulative").print_stats(45)
     build, before, added = time.process_time() - began, memory.before, memory.added
     seconds = time.perf_counter() - started
     assert manifest.verdict == "Reported and recomputed cash flow agree to the last digit."
@@ -108,9 +100,9 @@ def export(folder: Path, *, profile: bool) -> dict[str, float]:
     }
 
 
-def measured(folder: Path, *, profile: bool) -> dict[str, float]:
+def measured(folder: Path) -> dict[str, float]:
     """Run an export as its own process."""
-    command = [sys.executable, __file__, "--folder", str(folder), *(["--profile"] if profile else [])]
+    command = [sys.executable, __file__, "--folder", str(folder)]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 (this very file)
     result = json.loads(child.stdout.read())
     _, status, usage = os.wait4(child.pid, 0)
@@ -123,18 +115,17 @@ def main() -> None:
     """Write the books and export them, or be one of the exports."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lines", type=int, default=1_000_000)
-    parser.add_argument("--profile", action="store_true")
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.folder:
-        print(json.dumps(export(options.folder, profile=options.profile)))
+        print(json.dumps(export(options.folder)))
         return
     with tempfile.TemporaryDirectory() as name:
         books = [sys.executable, str(Path(__file__).with_name("recompute.py")), "--write", "--folder", name]
         subprocess.run([*books, "--lines", str(options.lines)], check=True)  # noqa: S603
         titles = ("seconds", "process s", "build s", "bytes/line", "before MB", "added MB")
         print(*(f"{title:>10}" for title in titles))
-        one = measured(Path(name), profile=options.profile)
+        one = measured(Path(name))
         seconds = [f"{one[name]:10.1f}" for name in ("seconds", "process", "build")]
         sizes = [f"{one[name]:10.0f}" for name in ("bytes", "before", "added")]
         print(*seconds, *sizes, flush=True)

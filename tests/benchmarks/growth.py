@@ -1,13 +1,13 @@
 """Measure how load, sync, reports, statements and export grow with the books, and write one page with pictures.
 
     python tests/benchmarks/growth.py [--sizes 10000 100000 1000000 10000000] [--rounds 3]
-        [--only WORK ...] [--dlt PYTHON]
+        [--only WORK ...]
     python tests/benchmarks/growth.py --from benchmarks-output/results.json
 
 Runs on Linux. Each step is a process of its own, so that its peak memory is its own. The figures of every program are
 compared with those of the others, to the cent, and the run stops where they differ. ``results.json`` is written after
-each step, so that what an interrupted run has measured is kept; ``--from`` makes the page of it alone. PYTHON is the
-interpreter of an environment that has dlt with its Parquet support. PySpark runs on a cluster of two workers here.
+each step, so that what an interrupted run has measured is kept; ``--from`` makes the page of it alone. PySpark runs on
+a cluster of two workers here.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 HTTP_LIMIT, PEER_LIMIT = 1_000_000, 100_000
 WARM_UP_LINES = 1000
 ENGINES = ("pandas", "pyarrow", "polars", "duckdb", "pyspark")
-LOADS = {"into a frame": "ours", "into Parquet": "ours to Parquet", "httpx by hand": "by hand", "dlt": "dlt"}
+LOADS = {"into a frame": "ours", "into Parquet": "ours to Parquet", "httpx by hand": "by hand"}
 STEPS = {
     "report totals": (*ENGINES, "pandas by hand"),
     "report with lines": (*ENGINES, "pandas by hand"),
@@ -52,7 +52,7 @@ STEPS = {
 }
 """Programs of the works that read the books from Parquet."""
 WORKS = ("load", "sync", *STEPS)
-INEXACT = {"httpx by hand", "dlt", "pandas by hand"}
+INEXACT = {"httpx by hand", "pandas by hand"}
 """Programs that sum amounts as floats: how much they are off is shown."""
 PACKAGES = (
     "accounting_analytics",
@@ -70,7 +70,6 @@ PACKAGES = (
 class Machine(NamedTuple):
     """What the programs of other people need and this machine may lack."""
 
-    dlt: str | None
     hledger: str | None
     spark: bool
     spark_master: str = ""
@@ -79,24 +78,20 @@ class Machine(NamedTuple):
     def missing(self) -> dict[str, str]:
         """Programs that cannot be measured, and why."""
         reasons = {
-            "dlt": "" if self.dlt else "not installed: name the interpreter of an environment that has it by --dlt",
             "hledger": "" if self.hledger else "not installed",
             "pyspark": "" if self.spark else "PySpark or Java is not installed",
         }
         return {program: reason for program, reason in reasons.items() if reason}
 
 
-def run_loads(lines: int, machine: Machine) -> Iterator[dict[str, Any]]:
+def run_loads(lines: int) -> Iterator[dict[str, Any]]:
     """Load from a local server, each program in a process that has done its imports and a small load."""
     with ExitStack() as stack:
         warm_up, _ = stack.enter_context(load.page_server(2000, 1, 1.0, 0))
         base_url, total = stack.enter_context(load.page_server(lines, 12, 0.45, 0))
         yield {"program": "the books", "figures": {"lines": str(lines), "sum of amounts": total}}
         for program, name in LOADS.items():
-            if program in machine.missing or (program == "dlt" and lines > PEER_LIMIT):
-                continue
-            python = machine.dlt if program == "dlt" else sys.executable
-            with load.Kernel(name, python=str(python)) as kernel:
+            with load.Kernel(name) as kernel:
                 kernel.load(warm_up, 1, 8)
                 took = kernel.load(base_url, 12, 8)
             figures = {"lines": str(took["lines"]), "sum of amounts": str(took["sum"])}
@@ -107,10 +102,10 @@ def run_syncs(lines: int) -> Iterator[dict[str, Any]]:
     """Sync local books of 36 months with the embedded service, twice."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for step, took in local_books.measured_steps(folder, lines, 36, ("first sync", "sync again")):
+        for step, took in local_books.measured_steps(folder, lines, 36):
             stored = aa.Books.open(folder / "books").scan("duckdb").frame
             yield {
-                "program": {"sync again": "sync without changes"}.get(step, step),
+                "program": step,
                 "seconds": took["seconds"],
                 "peak_mb": took["peak"],
                 "bytes_a_line": local_books.stored_bytes(folder) / lines,
@@ -170,14 +165,9 @@ def describe_machine(machine: Machine) -> dict[str, Any]:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     versions = {"Python": platform.python_version()}
     versions |= {name: importlib.metadata.version(name) for name in PACKAGES if importlib.util.find_spec(name)}
-    programs = {
-        "dlt": [machine.dlt, "-c", "import dlt; print(dlt.__version__)"],
-        "hledger": [machine.hledger, "--version"],
-    }
-    for name, command in programs.items():
-        if command[0]:
-            printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
-            versions[name] = printed.strip().removeprefix("hledger ").partition(",")[0]
+    if machine.hledger:
+        printed = subprocess.run([machine.hledger, "--version"], capture_output=True, text=True, check=True).stdout  # noqa: S603
+        versions["hledger"] = printed.strip().removeprefix("hledger ").partition(",")[0]
     if machine.spark:
         printed = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr  # noqa: S607
         versions["Java"] = printed.split('"')[1]
@@ -194,7 +184,7 @@ def rounds_of(work: str, lines: int, rounds: int) -> int:
 def run_round(work: str, lines: int, folders: list[str], machine: Machine, number: int) -> Iterator[dict[str, Any]]:
     """Run the programs of a work in turn; Spark, whose start takes longest, in the first round only."""
     if work == "load":
-        return run_loads(lines, machine)
+        return run_loads(lines)
     if work == "sync":
         return run_syncs(lines)
     return run_steps(work, lines, folders, machine, with_spark=number == 0)
@@ -245,7 +235,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="once where a step takes minutes")
     parser.add_argument("--only", nargs="+", choices=WORKS, default=WORKS, metavar="WORK", help=", ".join(WORKS))
     parser.add_argument("--output", type=Path, default=Path("benchmarks-output"))
-    parser.add_argument("--dlt", metavar="PYTHON", help="interpreter of an environment that has dlt")
     parser.add_argument("--from", dest="results", type=Path, metavar="RESULTS", help="write the page of these results")
     options = parser.parse_args()
     results = options.results
@@ -253,7 +242,7 @@ def main() -> None:
         spark = importlib.util.find_spec("pyspark") is not None and shutil.which("java") is not None
         options.output.mkdir(parents=True, exist_ok=True)
         results = options.output / "results.json"
-        measure(options, Machine(options.dlt, shutil.which("hledger"), spark), results)
+        measure(options, Machine(shutil.which("hledger"), spark), results)
     page = growth_page.write_page(json.loads(results.read_text(encoding="utf-8")), options.output)
     print(f"the page: {page}")
 

@@ -27,7 +27,7 @@ TITLES = {
 TEXTS = {
     "load": (
         "All line entries of 12 ledgers, 45 in 100 of them in one, from a local server that responds at once, into a "
-        "pandas frame or a Parquet file. By hand is a loop with httpx and json_normalize; dlt writes Parquet."
+        "pandas frame or a Parquet file. By hand is a loop with httpx and json_normalize."
     ),
     "sync": (
         "Local books of 36 months and 204 ledgers from the embedded service. The first sync reads every line and has "
@@ -52,7 +52,7 @@ TEXTS = {
 NAMES = {"report totals": "report", "report with lines": "report with lines", "statements": "four statements"}
 BY_HAND = ("pandas by hand", "httpx by hand")
 COLOURS = ("#3d85d1", "#c67a2f", "#36a16b", "#845ad8", "#d05a8c", "#9a7d0a")
-OTHERS = {"pandas by hand": "#8a939e", "httpx by hand": "#8a939e", "dlt": "#b5654a", "hledger": "#b5654a"}
+OTHERS = {"pandas by hand": "#8a939e", "httpx by hand": "#8a939e", "hledger": "#b5654a"}
 MARKERS = "os^DvP"
 INK = "#010203"
 """Stands for the colour of text of the page."""

@@ -190,7 +190,7 @@ def export_lines(program: str, folder: Path) -> dict[str, Any]:
     """Export the books of all years, or write their lines by hand, from a frame made before the clock starts."""
     if program == "star schema":
         shutil.rmtree(folder / "out", ignore_errors=True)
-        took = exports.export(folder, profile=False)
+        took = exports.export(folder)
         stored = f"{folder}/out/**/fact_line_entry*.parquet"
         taken = {"seconds": took["seconds"], "peak_mb": took["before"] + took["added"], "bytes_a_line": took["bytes"]}
     else:

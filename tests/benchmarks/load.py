@@ -1,12 +1,10 @@
-"""Measure loading: programs in turn against one local server, several rounds, medians, peak memory, exactness.
+"""Measure loading in running kernels: programs in turn against one local server, medians, exactness.
 
-Run ``python tests/benchmarks/load.py [--lines 100000] [--rounds 3] [--dlt PYTHON]``. PYTHON is the interpreter of an
-environment that has dlt with its Parquet support; without it dlt is left out. The tables: decoding on one core; 20 ms
-a page in a running kernel and as whole processes; 200 ms a page with skewed ledgers and 32 requests in flight against
-sequential paging; growth. In a kernel a program loads in a process that has done all its imports, as in JupyterLab.
-"Exact" compares the sum of all signed amounts with the books in whole cents.
-
-``--kernel --against FOLDER`` compares this working tree with that of another commit in running kernels, in turn.
+Run ``python tests/benchmarks/load.py [--lines 100000] [--rounds 3] [--against FOLDER]``. The tables: decoding on one
+core; 20 ms a page; 200 ms a page with skewed ledgers and 32 requests in flight against sequential paging. A program
+loads in a process that has done all its imports, as in JupyterLab; ``growth.py`` measures how loads grow. "Exact"
+compares the sum of all signed amounts with the books in whole cents. ``--against`` compares this working tree with that
+of another commit, in turn.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from contextlib import ExitStack, contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -84,59 +81,7 @@ def by_hand(base_url: str, ledger_ids: list[str], _: int) -> tuple[int, str]:
     return len(frame), f"{signed.sum():.2f}"
 
 
-def with_dlt(base_url: str, ledger_ids: list[str], _: int) -> tuple[int, str]:
-    """Load with dlt's rest_api source into Parquet files."""
-    os.environ |= {"RUNTIME__DLTHUB_TELEMETRY": "false", "RUNTIME__LOG_LEVEL": "ERROR"}
-    import dlt  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
-    from dlt.sources.rest_api import rest_api_source  # noqa: PLC0415
-
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        source = rest_api_source(
-            {
-                "client": {
-                    "base_url": f"{base_url}/v0/",
-                    "paginator": {
-                        "type": "cursor",
-                        "cursor_path": "next_page_token",
-                        "cursor_param": "page_token",
-                    },
-                },
-                "resources": [
-                    {
-                        "name": ledger_id,
-                        "table_name": "lines",
-                        "write_disposition": "append",
-                        "endpoint": {
-                            "path": f"ledgers/{ledger_id}/line-entries",
-                            "data_selector": "records",
-                            "params": {
-                                "start_date": DAYS[0],
-                                "end_date": DAYS[1],
-                                "limit": 1000,
-                                "expand": EXPAND,
-                            },
-                        },
-                    }
-                    for ledger_id in ledger_ids
-                ],
-            }
-        )
-        target = dlt.destinations.filesystem(bucket_url=f"file://{folder}/out")
-        pipeline = dlt.pipeline("lines", destination=target, dataset_name="books", pipelines_dir=f"{folder}/state")
-        pipeline.run(source, loader_file_format="parquet")
-        count, total = 0, Decimal(0)
-        for path in Path(folder, "out", "books", "lines").glob("**/*.parquet"):
-            table = pq.read_table(path, columns=["amount", "debit_credit"])
-            sides = pc.if_else(pc.equal(table["debit_credit"], "debit"), 1, -1)
-            count += table.num_rows
-            total += Decimal(str(pc.sum(pc.multiply(table["amount"], sides)).as_py()))
-        return count, f"{total:.2f}"
-
-
-PROGRAMS = {"ours": ours, "ours to Parquet": ours_to_parquet, "by hand": by_hand, "dlt": with_dlt}
+PROGRAMS = {"ours": ours, "ours to Parquet": ours_to_parquet, "by hand": by_hand}
 
 
 @contextmanager
@@ -150,28 +95,6 @@ def page_server(lines: int, ledgers: int, skew: float, milliseconds: float) -> I
         server.stdin.close()
 
 
-def requests_of(base_url: str) -> int:
-    """How many requests the server has answered."""
-    with urllib.request.urlopen(f"{base_url}/requests") as response:  # noqa: S310 (our own server)
-        return int(response.read())
-
-
-def measured(python: str, program: str, base_url: str, ledgers: int, in_flight: int) -> dict[str, float | str]:
-    """Run one program as its own process."""
-    before, start = requests_of(base_url), time.perf_counter()
-    command = [python, __file__, "--program", program, "--url", base_url]
-    command += ["--ledgers", str(ledgers), "--in-flight", str(in_flight)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 (this very file)
-    output = child.stdout.read()
-    _, status, usage = os.wait4(child.pid, 0)
-    if status:
-        sys.exit(f"{program} failed")
-    seconds = time.perf_counter() - start
-    result = json.loads(output.splitlines()[-1])
-    requests = requests_of(base_url) - before - 1
-    return {"seconds": seconds, "peak": usage.ru_maxrss / 1024, "requests": requests, **result}
-
-
 class Kernel:
     """A process that has done its imports and a small load, and then loads as often as it is told to.
 
@@ -181,13 +104,11 @@ class Kernel:
         A name in :data:`PROGRAMS`.
     tree : Path, optional
         The working tree to import from; by default what this interpreter imports.
-    python : str, optional
-        The interpreter, by default this one.
     """
 
-    def __init__(self, program: str, tree: Path | None = None, python: str = sys.executable) -> None:
+    def __init__(self, program: str, tree: Path | None = None) -> None:
         environment = os.environ | ({} if tree is None else {"PYTHONPATH": str(tree)})
-        command = [python, __file__, "--program", program, "--kernel"]
+        command = [sys.executable, __file__, "--program", program]
         self._process = subprocess.Popen(  # noqa: S603 (this very file)
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
@@ -263,29 +184,6 @@ def ledger_names(count: int) -> list[str]:
     return [f"led_{number}" for number in range(count)]
 
 
-def compare(
-    title: str, books: tuple[int, int, float, float], programs: dict[str, str], rounds: int, in_flight: int
-) -> None:
-    """Run programs in turn and print medians; the ratio is to the first."""
-    runs: dict[str, list[dict]] = {program: [] for program in programs}
-    with page_server(*books) as (base_url, truth):
-        for _ in range(rounds):
-            for program, python in programs.items():
-                runs[program].append(measured(python, program, base_url, books[1], in_flight))
-    print(f"\n{title}, {rounds} round(s), medians", flush=True)
-    print(f"{'':18}{'seconds':>9}{'ratio':>8}{'lines/s':>10}{'requests':>10}{'peak MB':>9}  exact")
-    ours_took = statistics.median(run["seconds"] for run in runs[next(iter(programs))])
-    for program, of_program in runs.items():
-        median = {key: statistics.median(run[key] for run in of_program) for key in ("seconds", "peak", "requests")}
-        if any(run["lines"] != of_program[0]["lines"] for run in of_program) or of_program[0]["lines"] != books[0]:
-            sys.exit(f"{program} loaded {of_program[0]['lines']} of {books[0]} lines")
-        exact = "yes" if all(run["sum"] == truth for run in of_program) else f"NO: {of_program[0]['sum']} for {truth}"
-        print(
-            f"{program:18}{median['seconds']:9.2f}{median['seconds'] / ours_took:7.1f}x"
-            f"{books[0] / median['seconds']:10,.0f}{median['requests']:10.0f}{median['peak']:9.0f}  {exact}"
-        )
-
-
 def decoding(rounds: int) -> None:
     """Print the processor time to decode a page with all nested objects."""
     import pandas as pd  # noqa: PLC0415 (the programs above import what they need themselves)
@@ -324,86 +222,34 @@ def decoding(rounds: int) -> None:
 
 def main() -> None:
     """Compare, or be one of the processes compared."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lines", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--dlt", help="interpreter of an environment that has dlt")
-    parser.add_argument("--growth", action="store_true", help="only the growth table")
-    parser.add_argument("--decoding", action="store_true", help="only the table of decoding")
-    parser.add_argument("--kernel", action="store_true", help="only the tables of running kernels")
-    parser.add_argument("--against", type=Path, help="with --kernel: a working tree of another commit to compare with")
-    parser.add_argument("--program", choices=PROGRAMS)
-    parser.add_argument("--url")
-    parser.add_argument("--ledgers", type=int, default=1)
-    parser.add_argument("--in-flight", type=int, default=8)
+    parser.add_argument("--against", type=Path, help="a working tree of another commit to compare with")
+    parser.add_argument("--program", choices=PROGRAMS, help=argparse.SUPPRESS)
+    parser.add_argument("--url", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.program and options.kernel:
-        serve_loads(options.program)
-    elif options.program:
-        lines, total = PROGRAMS[options.program](options.url, ledger_names(options.ledgers), options.in_flight)
+    if options.url:
+        lines, total = PROGRAMS[options.program](options.url, ledger_names(1), 8)
         print(json.dumps({"lines": lines, "sum": total}))
-    elif options.decoding:
-        decoding(options.rounds)
-    elif options.against:
-        kernel_tables_of_two_trees(options)
-    elif options.kernel:
-        kernel_tables(options)
-    elif options.growth:
-        growth_tables()
-    else:
-        # in a process of its own: the peak memory of the programs counts from what this one needs
-        command = [sys.executable, __file__, "--decoding", "--rounds", str(max(options.rounds, 3))]
-        subprocess.run(command, check=True)  # noqa: S603 (this very file)
-        kernel_tables(options)
-        process_tables(options)
-        growth_tables()
-
-
-def fast_pages(lines: int) -> tuple[str, tuple[int, int, float, float]]:
-    """Title and books of the table with 20 ms a page."""
-    return f"{lines:,} lines of one ledger, 20 ms a page", (lines, 1, 1.0, 20)
-
-
-def slow_pages(lines: int) -> tuple[str, tuple[int, int, float, float]]:
-    """Title and books of the table with 200 ms a page."""
-    title = f"{lines:,} lines, 4 in 5 of them in one of 20 ledgers, 200 ms a page, 32 in flight"
-    return title, (lines, 20, 0.81, 200)
-
-
-def kernel_tables(options: argparse.Namespace) -> None:
-    """Compare with a loop by hand in running kernels."""
-    programs = {program: (program, None) for program in ("ours", "ours to Parquet", "by hand")}
-    compare_in_kernels(*fast_pages(options.lines), programs, options.rounds, 8)
-    programs.pop("ours to Parquet")
-    compare_in_kernels(*slow_pages(options.lines), programs, 1, 32)
-
-
-def kernel_tables_of_two_trees(options: argparse.Namespace) -> None:
-    """Compare two commits in running kernels."""
-    trees = {"this tree": Path(__file__).parents[2], "the other": options.against.resolve()}
-    cases = [("ours", 8, fast_pages), ("ours to Parquet", 8, fast_pages), ("ours", 32, slow_pages)]
-    for program, in_flight, pages in cases:
-        title, books = pages(options.lines)
-        programs = {name: (program, tree) for name, tree in trees.items()}
-        compare_in_kernels(f"{program}: {title}", books, programs, options.rounds, in_flight)
-
-
-def process_tables(options: argparse.Namespace) -> None:
-    """Compare with a loop by hand and with dlt as whole processes."""
-    programs = dict.fromkeys(["ours", "ours to Parquet", "by hand"], sys.executable)
-    if options.dlt:
-        programs["dlt"] = options.dlt
-    else:
-        print("dlt is not measured: give --dlt PYTHON, the interpreter of an environment that has it")
-    compare(*fast_pages(options.lines), programs, options.rounds, 8)
-    compare(*slow_pages(options.lines), {name: programs[name] for name in ("ours", "by hand")}, 1, 32)
-
-
-def growth_tables() -> None:
-    """Show how time and memory grow with the number of lines."""
-    for lines in (10_000, 100_000, 1_000_000):
-        programs = dict.fromkeys(("ours", "ours to Parquet"), sys.executable)
-        compare(f"growth: {lines:,} lines of one ledger, 20 ms a page", (lines, 1, 1.0, 20), programs, 1, 8)
+        return
+    if options.program:
+        serve_loads(options.program)
+        return
+    fast = f"{options.lines:,} lines of one ledger, 20 ms a page", (options.lines, 1, 1.0, 20)
+    slow = (
+        f"{options.lines:,} lines, 4 in 5 of them in one of 20 ledgers, 200 ms a page, 32 in flight",
+        (options.lines, 20, 0.81, 200),
+    )
+    if options.against:
+        trees = {"this tree": Path(__file__).parents[2], "the other": options.against.resolve()}
+        for program, in_flight, (title, books) in (("ours", 8, fast), ("ours to Parquet", 8, fast), ("ours", 32, slow)):
+            programs = {name: (program, tree) for name, tree in trees.items()}
+            compare_in_kernels(f"{program}: {title}", books, programs, options.rounds, in_flight)
+        return
+    decoding(max(options.rounds, 3))
+    compare_in_kernels(*fast, {program: (program, None) for program in PROGRAMS}, options.rounds, 8)
+    compare_in_kernels(*slow, {program: (program, None) for program in ("ours", "by hand")}, 1, 32)
 
 
 if __name__ == "__main__":

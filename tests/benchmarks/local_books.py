@@ -1,13 +1,9 @@
-"""Local books of a million lines: the first sync against a load alone, a sync without changes, and their size.
+"""Syncs of local books for ``growth.py``: the first one, and one without changes.
 
-    python tests/benchmarks/local_books.py [--lines 1000000] [--months 36]
-
-The service is a process of its own, and so is each step. "own" is the CPU time of the step, without the service's; a
-"request" is one that the service was sent. It prints figures, and stops if the books do
-not agree with the reports of the service.
+The service is a process of its own, and so is each step: ``local_books.py FOLDER MONTHS``. It stops if the books
+do not agree with the reports of the service.
 """
 
-import argparse
 import datetime as dt
 import json
 import os
@@ -15,13 +11,11 @@ import random
 import re
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
-import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -38,7 +32,6 @@ LARGEST = 0.45
 """Share of the entries that the largest account has."""
 START = dt.datetime(2023, 1, 1, tzinfo=dt.UTC)
 START_DATE = "2023-01-01"
-STEPS = ("load", "first sync", "sync again", "read")
 
 
 def write_books(file, lines, months):
@@ -94,44 +87,26 @@ def served(database):
         process.wait()
 
 
-class CountingTransport(httpx.HTTPTransport):
-    """Counts the requests."""
-
-    count = 0
-
-    def handle_request(self, request):
-        """Send a request."""
-        CountingTransport.count += 1
-        return super().handle_request(request)
-
-
-def run(step, folder, days):
-    """Run one step with the client of the environment; return what it took."""
-    with aa.connect(transport=CountingTransport(), requests_per_minute=10**9, time_zone="UTC") as client:
-        started, cpu = time.perf_counter(), time.process_time()
-        if step == "load":
-            ledgers = aa.discover_ledgers(client, *days)
-            aa.load_line_entries_to_parquet(client, ledgers["id"], *days, folder / "lines.parquet")
-        elif step == "read":
-            aa.Books.open(folder / "books").line_entries()
-        else:
-            result = aa.Books.open(folder / "books").sync(client, start_date=days[0], end_date=days[1])
-            print(result.summary(), f"{len(aa.Books.open(folder / 'books').ledgers())} ledgers", file=sys.stderr)
-            if not result.ties:
-                sys.exit("the books do not agree with the service's reports, so there is nothing to measure")
-        seconds, own = time.perf_counter() - started, time.process_time() - cpu
+def run(folder, days):
+    """Sync with the client of the environment; return what it took."""
+    with aa.connect(requests_per_minute=10**9, time_zone="UTC") as client:
+        started = time.perf_counter()
+        result = aa.Books.open(folder / "books").sync(client, start_date=days[0], end_date=days[1])
+        seconds = time.perf_counter() - started
+    if not result.ties:
+        sys.exit("the books do not agree with the service's reports, so there is nothing to measure")
     peak = int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1024
-    return {"seconds": seconds, "own": own, "requests": CountingTransport.count, "peak": peak}
+    return {"seconds": seconds, "peak": peak}
 
 
-def measured_steps(folder, lines, months, steps=STEPS):
-    """Serve new books and run steps, each a process; yields each step and what it took."""
+def measured_steps(folder, lines, months):
+    """Serve new books and sync them twice, each time in a process; yields each step and what it took."""
     write_books(folder / "lines.in.parquet", lines, months)
     import_books(folder / "lines.in.parquet", folder / "books.db")
     with served(folder / "books.db") as settings:
         environment = os.environ | settings
-        for step in steps:
-            command = [sys.executable, __file__, "--months", str(months), "--step", step, str(folder)]
+        for step in ("first sync", "sync without changes"):
+            command = [sys.executable, __file__, str(folder), str(months)]
             printed = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True).stdout  # noqa: S603 (our own)
             yield step, json.loads(printed)
 
@@ -146,27 +121,5 @@ def stored_bytes(folder):
     return sum(path.stat().st_size for path in (folder / "books").rglob("*") if path.is_file())
 
 
-def main():
-    """Write the books, serve them, and run each step."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--lines", type=int, default=1_000_000)
-    parser.add_argument("--months", type=int, default=36)
-    parser.add_argument("--step", nargs=2)
-    options = parser.parse_args()
-    if options.step:
-        print(json.dumps(run(options.step[0], Path(options.step[1]), (START_DATE, last_day(options.months)))))
-        return
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for step, took in measured_steps(folder, options.lines, options.months):
-            print(
-                f"{step:12} {took['seconds']:7.1f} s, own {took['own']:6.1f} s CPU, {took['requests']:5} requests, "
-                f"peak {took['peak']:6.0f} MB",
-                flush=True,
-            )
-        stored = stored_bytes(folder)
-        print(f"on disk {stored / 1e6:.1f} MB, {stored / options.lines:.0f} bytes a line")
-
-
 if __name__ == "__main__":
-    main()
+    print(json.dumps(run(Path(sys.argv[1]), (START_DATE, last_day(int(sys.argv[2]))))))

@@ -1,14 +1,11 @@
 """Books of a design and building company with thousands of uncategorized transactions, and the truth about each.
 
-    python tests/benchmarks/uncategorized_books.py books.db [--count 5000] [--seed 1]
-
-writes a database to serve, and prints the settings of a client. Merchants are those of ``uncategorized_books.toml``.
+Merchants are those of ``uncategorized_books.toml``.
 Texts are as banks, cards and processors print them: a bank adds what it knows before and after the name, a card cuts
 the name after 20 or 22 characters and pads it, a processor writes its mark before the name, chains have store numbers
 and several places, a web shop has a reference or telephone number, and a check shows no payee.
 """
 
-import argparse
 import datetime as dt
 import random
 import string
@@ -412,18 +409,3 @@ def _entry(payment, transaction_id):
 
 def _noon(day):
     return dt.datetime.combine(day, dt.time(12), dt.UTC)
-
-
-def main():
-    """Write a database, and print the settings of a client."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("database", type=Path)
-    parser.add_argument("--count", type=int, default=5_000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    token = post_books(options.database, make_books(options.seed, options.count))
-    print(f"export ACCOUNTING_ANALYTICS_INSTANCE_ID={INSTANCE} ACCOUNTING_ANALYTICS_TOKEN={token}")
-
-
-if __name__ == "__main__":
-    main()
