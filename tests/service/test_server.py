@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -165,6 +165,21 @@ def test_an_empty_shared_database_is_named(postgresql):
     with pytest.raises(ConfigurationError, match="instances create") as refused:
         serve(address, ServiceOptions(host="0.0.0.0", allow_remote=True))  # noqa: S104 (the option under test)
     assert str(refused.value).startswith(f"{address} has no instance")
+
+
+@pytest.mark.timeout(60)
+def test_unread_responses_do_not_delay_the_stop(tmp_path):
+    """Clients that read none of the hundreds of responses they requested cannot keep the service from stopping."""
+    with running(tmp_path / "books.db") as service, ExitStack() as held:
+        url = urlsplit(service.base_url)
+        for _ in range(3):
+            connection = held.enter_context(socket.socket())
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            connection.connect((url.hostname, url.port))
+            connection.setblocking(False)  # noqa: FBT003 (of the standard library)
+            connection.send(b"GET /openapi.json HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n" * 400)
+        time.sleep(0.5)
+        service.stop()
 
 
 def test_a_disconnected_client_is_not_an_error(tmp_path, caplog):
