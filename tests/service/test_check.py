@@ -135,6 +135,13 @@ def test_many_findings_are_counted(path):
     assert "and 7 more" in [one.problem for one in found]
 
 
+def test_a_damaged_index_is_found(path):
+    """An index that does not agree with its table is found by the integrity check of the database."""
+    index = "UPDATE sqlite_master SET sql = replace(sql, 'journal_entry_pk)', 'ledger_pk)') WHERE name = "
+    found = findings(path, "PRAGMA writable_schema = ON", f"{index}'line_entries_of_journal_entry'")
+    assert any(one.invariant == "the file is not damaged" for one in found)
+
+
 def test_a_damaged_page_is_a_finding(path):
     """A file with an overwritten page is reported as damaged, and nothing else is checked."""
     with closing(sqlite3.connect(path)) as connection:
