@@ -155,7 +155,7 @@ class StatementFigures:
             as_decimals=self.source.as_decimals,
         )
         if none := self._why_none(row, column):
-            return make(None, f"it is not known: {none}", kind="none")
+            return make(None, f"it is not known: {none}", kind="none", terms=(), signs=())
         why = self._why_unknown(row, column)
         if not why and any(one.units is None for one in of):
             why = "a figure that it is made of is not known"

@@ -4,7 +4,7 @@ import base64
 import gzip
 import json
 import re
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Decimal
 from html.parser import HTMLParser
 from typing import NamedTuple
 
@@ -76,6 +76,9 @@ class RecordedSums:
         kind, _, *parts = self.data["tables"][table]["figures"][key]
         if kind == "unknown":
             return None
+        if kind == "quotient":
+            part, whole = (self.units(table, one) for one in parts)
+            return int((Decimal(100 * part) / whole).quantize(Decimal("0.1"), ROUND_HALF_EVEN) * 10)
         (parts,) = parts
         if kind == "stated":
             return int(parts)
@@ -96,12 +99,12 @@ class RecordedSums:
 
 
 def units_of(text):
-    """Minor units of an amount as it is shown, at scale 2; None where it is not known."""
+    """Minor units of an amount as it is shown, at scale 2, or tenths of a percentage; None where it is not known."""
     if text == "not known":
         return None
     if text == "\N{EN DASH}":
         return 0
-    digits = re.fullmatch(r"\(?-?([\d,]+\.\d\d)\)?", text)
+    digits = re.fullmatch(r"\(?-?([\d,]+\.\d\d|[\d,]+\.\d%)\)?", text)
     assert digits, text
-    units = int(Decimal(digits.group(1).replace(",", "")).scaleb(2))
+    units = int(re.sub(r"\D", "", digits.group(1)))
     return -units if text[0] in "(-" else units

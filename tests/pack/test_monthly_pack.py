@@ -47,7 +47,7 @@ def test_figures_are_those_of_the_page(demo_pack, page):
     shown = {(one.table, one.key): one.text for one in page.figures if one.table != "sentences"}
     for row in figures.itertuples():
         assert shown[row.table, row.key] == row.text, row.key
-        assert units_of(row.text) == int(row.amount.scaleb(2))
+        assert units_of(row.text) == int(row.amount.scaleb(1 if row.text.rstrip(")").endswith("%") else 2))
     for row in figures.groupby("table").head(40).itertuples():
         figure = demo_pack[f"{row.table}:{row.key}"]
         assert figure.exact() == row.amount
@@ -71,7 +71,7 @@ def test_all_sections_are_there(demo_pack, page):
 
 
 def test_page_one(demo_pack):
-    """Verdict with its reasons, five sentences with what changed and why, eight key figures with comparisons."""
+    """Verdict with its reasons, five sentences with what changed and why, twelve key figures with comparisons."""
     assert demo_pack.proven
     assert demo_pack.verdict.startswith(
         "Cash flow proven. Undecided: 402.43 received and 6,085.03 paid in May 2026 have no category yet, beside a net "
@@ -89,10 +89,49 @@ def test_page_one(demo_pack):
         "41 transactions have no category: 402.43 in and 6,085.03 out; "
         "43,948.92 of all days of the books are in suspense." in demo_pack.sentences
     )
-    assert len(demo_pack.key_figures) == 8
+    assert len(demo_pack.key_figures) == 12
     label, amount, note = demo_pack.key_figures[0]
     assert (label, amount) == ("Cash at the end", "96,944.93")
     assert note == "Apr 2026 85,371.88, May 2025 91,251.79, 2026 to date 96,944.93"
+    amounts = {label: amount for label, amount, _ in demo_pack.key_figures}
+    assert (amounts["In accounts"], amounts["Less owed on credit cards"]) == ("102,136.93", "(5,192.00)")
+    assert (amounts["Cash in"], amounts["Cash out"]) == ("99,922.11", "(88,349.06)")
+    assert (amounts["Gross margin"], amounts["Net margin"]) == ("67.9%", "8.5%")
+
+
+def test_figures_that_a_reader_adds_up_meet(demo_pack):
+    """Accounts less cards are cash and meet the balance sheet, customers are cash in, and ages are balances."""
+    of = {key: demo_pack[f"{key}|2026-05"].exact() for key in ("key_figures:cash_in", "key_figures:cash_out")}
+    assert of["key_figures:cash_in"] == demo_pack["customers:total|2026-05"].exact()
+    assert of["key_figures:cash_out"] == demo_pack["payees:total|2026-05"].exact()
+    assert sum(of.values()) == demo_pack["key_figures:net_cash_flow|2026-05"].exact()
+    assert sum(of.values()) == demo_pack["flows:2026-05|in"].exact() + demo_pack["flows:2026-05|out"].exact()
+    cash, owed = demo_pack["key_figures:cash_in_accounts|2026-05"], demo_pack["key_figures:cash_owed|2026-05"]
+    assert cash.exact() + owed.exact() == demo_pack["key_figures:cash_at_end|2026-05"].exact()
+    balances = {
+        one.label.partition(",")[0]: one.exact()
+        for one in demo_pack.content.tables["balance"].figures.values()
+        if one.key.endswith("|2026-05")
+    }
+    assert (cash.exact(), -owed.exact()) == (balances["Cash and Banks"], balances["Business Credit Card"])
+    ages = demo_pack.content.tables["ageing"]
+    totals = {key: figure.exact() for key, figure in ages.figures.items() if ":" not in key and key.endswith("|total")}
+    assert sorted(totals.values()) == sorted([balances["Wholesale Receivables"], balances["Supplier Payables"]])
+    recurring = demo_pack.content.tables["recurring"]
+    (rent,) = (row for row in recurring.table.rows if row.label == "KENT AVE PROPERTIES")
+    assert [cell.text for cell in rent.cells] == ["Rent", "monthly, on day 1", "1 May 2026", "(7,900.00)", "1 Jun 2026"]
+
+
+def test_contents_and_the_note_of_the_owner(demo_company, tmp_path):
+    """Page one has the note, whose links stay text, and a list of the sections; the page still loads nothing."""
+    note = "**Rent** rose; [more](https://example.com) <b>soon</b>\n\n- 1,234.56 on hold"
+    pack = aa.monthly_pack(demo_company.client, "2026-05", note=note, progress=False)
+    assert "<p><strong>Rent</strong> rose; [more](https://example.com) &lt;b&gt;soon&lt;/b&gt;</p>" in pack.html
+    assert aa.verify_pack(pack.save(tmp_path / "pack.html")).differences == ()
+    listed = re.findall(r'<li><a href="#([a-z_]+)">', pack.html)
+    assert listed == re.findall(r'<section id="([a-z_]+)">', pack.html)[1:]
+    with pytest.raises(InputError, match="note has 10,001 characters; page one has room for 10,000"):
+        aa.monthly_pack(demo_company.client, "2026-05", note="x" * 10_001)
 
 
 @pytest.mark.long
@@ -234,7 +273,7 @@ def test_what_is_refused(demo_company):
         aa.monthly_pack(client, "2027-01", progress=False)
     with pytest.raises(PeriodError, match="days of the pack are counted in America/New_York"):
         aa.monthly_pack(client, aa.Period("2026-05-01", "2026-05-31", "UTC"), time_zone="America/New_York")
-    with pytest.raises(InputError, match="sections: 'payee' is unknown; there are assumptions, "):
+    with pytest.raises(InputError, match="sections: 'payee' is unknown; there are ageing, assumptions, "):
         aa.monthly_pack(client, "2026-05", sections=["payee"])
     with pytest.raises(InputError, match="source is of type str, not LedgerClient; connect\\(\\) returns one"):
         aa.monthly_pack("http://x", "2026-05")

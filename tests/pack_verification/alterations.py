@@ -74,6 +74,22 @@ def days_of_a_figure(_, data):
     part[2] = part[3]
 
 
+def percentage(chance, text):
+    """Alter a digit of a percentage."""
+    found = chance.choice(list(re.finditer(r"data-key=[^>]*>\(?([0-9.]+)%", text)))
+    digits = f"{found[1][:-1]}{other_digits(chance, found[1][-1])}"
+    return f"{text[: found.start(1)]}{digits}{text[found.end(1) :]}"
+
+
+def whole_of_a_percentage(_, data):
+    """Let a percentage be one of another figure."""
+    table = next(
+        one for one in data["tables"].values() if any(kind == "quotient" for kind, *_ in one["figures"].values())
+    )
+    quotients = [one for one in table["figures"].values() if one[0] == "quotient"]
+    quotients[0][3] = quotients[0][2]
+
+
 def other_key(chance, text):
     """Give a figure the key of another one of its table with another amount."""
     found = chance.choice(list(re.finditer(r'data-table="income" data-key="([^"]+)">([^<]+)<', text)))
@@ -200,6 +216,8 @@ ALTERATIONS = {
     "label": label,
     "extra row": extra_row,
     "days of a figure": with_data(days_of_a_figure),
+    "percentage": percentage,
+    "whole of a percentage": with_data(whole_of_a_percentage),
     "other key": other_key,
     "refresh": refresh,
     "srcset": srcset,
@@ -216,7 +234,10 @@ LOADING = ("refresh", "srcset", "ping", "script link", "other script", "handler"
 """Alterations that load or run something, which the check in the page does not look for."""
 BESIDE = ("digit before", "digit after", "digit in cell")
 """Those that show digits beside a figure, which only verify_pack looks for."""
-CALCULATED = ("figure", "amount", "day", "dropped", "ledger", "verdict", "other key", "days of a figure")
+CALCULATED = (
+    *("figure", "amount", "day", "dropped", "ledger", "verdict", "other key", "days of a figure", "percentage"),
+    "whole of a percentage",
+)
 """Alterations that are found without any fingerprint."""
 
 

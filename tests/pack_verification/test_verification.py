@@ -264,7 +264,7 @@ def packed_json(**changed):
         (packed_json(lines=[[0, 0, True, 0, 0, 1, 0]]), "got `bool`|Invalid"),
         (packed_json(lines=[[0, 0, 0, 0, 0, 2**53, 0]]), "an amount"),
         (packed_json(lines=[[0, 0, 0, 0, 0, "12", 0]]), "not an amount"),
-        (packed_json(tables={"a": {"figures": {"b": ["quotient", "", 1]}, "hidden": []}}), "Invalid value 'quotient'"),
+        (packed_json(tables={"a": {"figures": {"b": ["product", "", 1]}, "hidden": []}}), "Invalid value 'product'"),
         (packed_json(scale=99), "their scale is 99"),
     ],
 )  # fmt: skip

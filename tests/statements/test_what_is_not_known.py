@@ -126,6 +126,8 @@ def test_a_month_that_was_not_loaded_is_not_known(from_march, chart, function):
         for column in columns:
             if row.kind == "balance" and column.of is None and column.kind != "period":
                 continue  # the total of cash at the end is that of the last column, and there is no average
+            if row.kind == "percent" and column.kind in {"change", "average"}:
+                continue  # which margins do not have
             assert statement.value(row.key, column.key) is None
             assert statement.text(row.key, column.key) == "not known"
             figure = statement[f"{row.key}|{column.key}"]

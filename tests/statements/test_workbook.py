@@ -112,7 +112,7 @@ def test_cells_and_their_formulas_have_the_amounts_of_the_statement(statement, s
     calculated = set()
     for (row, column), place in sheet.places.items():
         value = statement.value(row, column)
-        percent = kinds[column] in {"change_pct", "share"}
+        percent = kinds[column] in {"change_pct", "share"} or rows[row].kind == "percent"
         text = statement.text(row, column) or None
         expected = text if value is None else float(value.scaleb(-2) if percent else value)
         assert sheet.stored.cell(*place).value == expected, (row, column)
@@ -120,7 +120,8 @@ def test_cells_and_their_formulas_have_the_amounts_of_the_statement(statement, s
         if str(sheet.formulas.cell(*place).value).startswith("="):
             calculated.add((row, column))
     shown = {cell for cell in sheet.places if statement.text(*cell)}
-    sums = {(row, column) for row, column in shown if rows[row].children or rows[row].terms}
+    are_sums = {key for key, row in rows.items() if row.kind != "percent" and (row.children or row.terms)}
+    sums = {(row, column) for row, column in shown if row in are_sums}
     known = {cell for cell in sums if statement.value(*cell) is not None}
     assert {cell for cell in known if kinds[cell[1]] in {"period", "prior", "prior_year", "change"}} <= calculated
     assert not {kinds[column] for _, column in calculated} & {"change_pct", "share", "average"}
