@@ -23,9 +23,8 @@ from .pack.verify_pack import verify_pack
 from .recategorization.apply import apply_plan, verify_plan
 from .recategorization.choices import decide, propose
 from .recategorization.effect import Effect
-from .recategorization.groups import group_queue
 from .recategorization.plan import Plan, plan_recategorization
-from .recategorization.queue import uncategorized_queue
+from .recategorization.queue import group_queue, uncategorized_queue
 from .recategorization.review import Review, review
 from .recategorization.rules import load_rules, report_rules
 from .recategorization.suggestions import Backtest, backtest, suggest

@@ -181,8 +181,8 @@ def make_plan(count=MANY):
     columns = dict.fromkeys(PlanItems.to_schema().columns, IDS[:count]) | {
         "datetime": [pd.Timestamp("2025-01-02T12:00Z")] * count,
         "description": [f"\x1b[31m{NAME}"] * count,
-        "amount": [AMOUNT] * count,
-        "category_amount": [AMOUNT] * count,
+        "transaction_amount": [AMOUNT] * count,
+        "uncategorized_amount": [AMOUNT] * count,
         "category_ledger_id": ["uncategorized"] * count,
         "updated_category_ledger_id": ["rent"] * count,
         "updated_category_ledger_name": [NAME] * count,
@@ -208,8 +208,8 @@ def make_review():
         "category_ledger_id": ["uncategorized"] * MANY,
         "opposing_ledger_ids": ["uncategorized"] * MANY,
     }
-    left_out = ("local_date", "group_id", "counterpart_ledger_id")
-    queue = Queue.from_columns({name: values for name, values in columns.items() if name not in left_out})
+    columns |= {"kind": ["merchant"] * MANY, "merchant": columns["description"], "counterpart_ledger_id": [None] * MANY}
+    queue = Queue.from_columns({name: values for name, values in columns.items() if name != "local_date"})
     return aa.review(queue, ledgers)
 
 

@@ -270,10 +270,7 @@ def categorize(
 
 def _groups_with_reasons(transactions: pd.DataFrame, as_of: date) -> pd.DataFrame:
     """Group the transactions that are left for a person, with the reasons of each group."""
-    from accounting_analytics.recategorization.queue import exact_queue, with_groups
-
-    group_ids = with_groups(exact_queue(transactions).frame)["group_id"].to_numpy()
-    reasons = transactions["reason"].groupby(group_ids).agg(lambda one: ", ".join(dict.fromkeys(one)))
+    reasons = transactions["reason"].groupby(transactions["group_id"]).agg(lambda one: ", ".join(dict.fromkeys(one)))
     groups = aa.group_queue(transactions, as_of=as_of)
     return groups.assign(reason=groups["group_id"].map(reasons))
 

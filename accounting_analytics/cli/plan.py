@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -64,7 +65,7 @@ _RULES = {
 ITEMS = {
     "outcome": "outcome",
     "description": "description",
-    "amount": "amount",
+    "transaction_amount": "amount",
     "updated_category_ledger_name": "new category",
     "rule": "rule",
     "transaction_id": "transaction_id",
@@ -295,7 +296,7 @@ def propose(
     made = _propose(deciding, days, load, source)
     rows = made.proposals
     if load.as_json:
-        print_json(rows.astype({"confidence": object} if "confidence" in rows else {}))
+        print_json(rows.astype({"confidence": object}))
         return
     summary = (
         f"{rows['transaction_id'].nunique():,} of {count_uncategorized(made.queue.transactions)} would get a category"
@@ -324,11 +325,9 @@ def plan(
     output
         Plan file to write: .xlsx for Excel, else CSV.
     """
-    from accounting_analytics.recategorization.plan_sheet import require_writable_format
+    from accounting_analytics.recategorization.choices import require_writable
 
-    require_writable_format(to_path(output, "--output"))
-    if not load.dry_run and not output.absolute().parent.is_dir():
-        raise PlanError(f"folder {output.absolute().parent} for the plan does not exist; nothing was loaded")
+    require_writable(to_path(output, "--output"))
     if output.absolute() in {one.absolute() for one in (deciding.rules, *deciding.decisions) if one is not None}:
         raise PlanError(
             f"--output {output} is a file of rules or decisions, which the plan would replace; give another name"
@@ -363,7 +362,7 @@ class _Proposed(NamedTuple):
 
 def _propose(deciding: Deciding, days: ZonedDays, load: QueueLoad, source: BooksOrService) -> _Proposed:
     """Load the queue, and propose; files that cannot be used are refused before the load."""
-    from accounting_analytics.recategorization.choices import read_choices
+    from accounting_analytics.recategorization.choices import read_decisions
     from accounting_analytics.recategorization.suggestions import check_precision
 
     if not any(vars(deciding).values()):
@@ -374,7 +373,7 @@ def _propose(deciding: Deciding, days: ZonedDays, load: QueueLoad, source: Books
     if deciding.precision is not None:
         check_precision(deciding.precision)
     for file in deciding.decisions:
-        read_choices(file)
+        read_decisions(file)
     rules = None if deciding.rules is None else aa.load_rules(deciding.rules)
     with connect_source(source, days) as (client, period):
         loaded = load_queue(client, period, load, precision=deciding.precision)
@@ -494,20 +493,23 @@ def _find_categories(
     """Discovered ledgers to find new categories in; None where the books confirm the categories as they are written."""
     from accounting_analytics.core.periods import Period
     from accounting_analytics.recategorization.categories_in_books import find_ledgers
+    from accounting_analytics.recategorization.plan_sheet import NEW_CATEGORY
     from accounting_analytics.reports.category_ledgers import Categories
 
-    in_books = find_ledgers(client, filter(None, (ledger_id for ledger_id, _ in file.categories)), file.days or ())
-    if not file.days or all(in_books.names.get(ledger_id) == name for ledger_id, name in file.categories):
+    columns = file.table.columns
+    days = sorted(instant.astimezone(UTC).date() for instant in columns["datetime"])
+    categories = set(zip(*(columns[name] for name in NEW_CATEGORY), strict=True))
+    in_books = find_ledgers(client, filter(None, (ledger_id for ledger_id, _ in categories)), days)
+    if all(in_books.names.get(ledger_id) == name for ledger_id, name in categories):
         return None
     if ledgers is None:
         print_message("new categories of the plan were edited: discovering the ledgers")
-        ledgers = load_ledgers(client, Period(*file.days, time_zone))
+        ledgers = load_ledgers(client, Period(days[0], days[-1], time_zone))
     discovered = aa.LedgerNames.from_frame(ledgers)
     # Where the books do not show the name of a ledger, it is as written, unless that is a discovered ledger's.
-    written = {ledger_id: name for ledger_id, name in file.categories if name and name not in discovered}
     others = {
-        ledger_id: in_books.names.get(ledger_id) or written.get(ledger_id, ledger_id)
-        for ledger_id, _ in file.categories
+        ledger_id: in_books.names.get(ledger_id) or (ledger_id if not name or name in discovered else name)
+        for ledger_id, name in categories
         if ledger_id and ledger_id not in in_books.missing and ledger_id not in discovered.ids
     }
     return Categories(ledgers, set(), others)

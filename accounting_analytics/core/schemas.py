@@ -345,8 +345,7 @@ class _UncategorizedTransactions(Table):
     opposing_ledger_ids: Series[Text]
     review_status: Series[Text] = pandera.Field(nullable=True)
     tag_ids: Series[Text] = pandera.Field(nullable=True)
-    group_id: Series[Text] | None
-    counterpart_ledger_id: Series[Text] | None = pandera.Field(nullable=True)
+    group_id: Series[Text]
 
 
 class Queue(_UncategorizedTransactions):
@@ -356,9 +355,13 @@ class Queue(_UncategorizedTransactions):
     the uncategorized part of each transaction, and the whole of it where `uncategorized_is_certain` is false.
     `transaction_amount` is that of the line of the account. `opposing_ledger_ids` are all categories of the
     transaction: several if it is split. `local_date` is that of the line entries, where they have it or the zone of
-    their load is known. `group_id` is the group that one decision categorizes; `counterpart_ledger_id` the other
-    account of a likely transfer.
+    their load is known. `group_id` is the group that one decision categorizes, of the `kind` ``merchant``, ``transfer``
+    or ``split``; `merchant` the normalized name; `counterpart_ledger_id` the other account of a likely transfer.
     """
+
+    kind: Series[Text] = pandera.Field(isin=["merchant", "transfer", "split"])
+    merchant: Series[Text]
+    counterpart_ledger_id: Series[Text] = pandera.Field(nullable=True)
 
     uncategorized_amount: Series[Any]
     uncategorized_is_certain: Series[bool]
@@ -368,18 +371,16 @@ class Queue(_UncategorizedTransactions):
 class Proposals(_UncategorizedTransactions):
     """Rows of the queue with the category that a rule proposes, that was decided by hand, or that is suggested.
 
-    Amounts are those of the items of a plan: `amount` is the `transaction_amount` of the queue, and `category_amount`
-    the `uncategorized_amount`, null where that is not certain. `confidence`, between 0 and 1, and `reason` are those of
-    suggestions.
+    Amounts are those of the queue. `confidence`, between 0 and 1, and `reason` are those of suggestions.
     """
 
-    amount: Series[Any]
-    category_amount: Series[Any] = pandera.Field(nullable=True)
+    transaction_amount: Series[Any]
+    uncategorized_amount: Series[Any]
     updated_category_ledger_id: Series[Text]
     updated_category_ledger_name: Series[Text]
     rule: Series[Text]
-    confidence: Series[float] | None = pandera.Field(nullable=True, ge=0, le=1)
-    reason: Series[Text] | None = pandera.Field(nullable=True)
+    confidence: Series[float] = pandera.Field(nullable=True, ge=0, le=1)
+    reason: Series[Text] = pandera.Field(nullable=True)
 
 
 class QueueGroups(Table):
@@ -514,13 +515,13 @@ class PlanItems(Table):
     journal_entry_id: Series[Text] = _not_empty()
     datetime: Series[Instant]
     description: Series[Text]
-    amount: Series[Any]
-    category_amount: Series[Any] = pandera.Field(nullable=True)
+    transaction_amount: Series[Any]
+    uncategorized_amount: Series[Any]
     category_ledger_id: Series[Text] = _not_empty()
     updated_category_ledger_id: Series[Text]
     updated_category_ledger_name: Series[Text]
     rule: Series[Text]
-    group_id: Series[Text] | None
+    group_id: Series[Text]
     opposing_ledger_ids: Series[Text]
 
 

@@ -54,7 +54,8 @@ def write_table(
         return
     _require_fits(frame, file, ids)
     columns = {str(column_name): [_workbook_cell(value) for value in column] for column_name, column in frame.items()}
-    digits = max((fraction_digits(amount) for amount in frame["amount"]), default=0)
+    amounts = [value for cells in columns.values() for value in cells if isinstance(value, Decimal)]
+    digits = max(map(fraction_digits, amounts), default=0)
     with new_workbook(file, f"0.{'0' * digits}" if digits else "0", private=True) as workbook:
         workbook.add_columns(ColumnSheet(name, columns, editable, choices))
 

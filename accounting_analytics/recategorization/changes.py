@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
+import datetime as dt  # noqa: TC003 (msgspec reads the annotations)
 from collections import Counter, defaultdict
-from decimal import Decimal
+from decimal import Decimal  # noqa: TC003
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+import msgspec
 import pandas as pd
 
 from accounting_analytics.core.arguments import require_type
@@ -40,8 +41,8 @@ class Change(NamedTuple):
     journal_entry_id: str
     datetime: dt.datetime
     description: str
-    amount: Decimal
-    category_amount: Decimal | None
+    transaction_amount: Decimal
+    uncategorized_amount: Decimal
     category_ledger_id: str
     updated_category_ledger_id: str
     updated_category_ledger_name: str
@@ -53,12 +54,7 @@ class Change(NamedTuple):
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Self:
         """Change of a line of a journal, where instants and amounts are text."""
-        part = fields["category_amount"]
-        return cls(**{name: fields[name] for name in cls._fields})._replace(
-            datetime=dt.datetime.fromisoformat(fields["datetime"]),
-            amount=Decimal(fields["amount"]),
-            category_amount=None if part is None else Decimal(part),
-        )
+        return msgspec.convert([fields[name] for name in cls._fields], cls)
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -84,9 +80,7 @@ class Change(NamedTuple):
 def changes_of_frame(frame: pd.DataFrame) -> tuple[Change, ...]:
     """Return the changes of the exact rows of :class:`~accounting_analytics.schemas.PlanItems`."""
     columns: list[list[Any]] = [frame[name].tolist() for name in PlanItems.dtypes()]
-    return tuple(
-        Change._make([*(None if one is pd.NA else one for one in row), ""]) for row in zip(*columns, strict=True)
-    )
+    return tuple(Change(*row) for row in zip(*columns, strict=True))
 
 
 def to_frame(changes: Sequence[Change], scale: int, *, as_decimals: bool) -> pd.DataFrame:
@@ -199,6 +193,15 @@ def changes_by_entry(changes: Iterable[Change]) -> dict[str, list[Change]]:
     return of_entry
 
 
+def net_moves(moves: Iterable[tuple[str, str, int]]) -> Counter[str]:
+    """Sum by ledger what moves from one ledger to another, in whole minor units."""
+    moved = Counter[str]()
+    for before, after, units in moves:
+        moved[before] -= units
+        moved[after] += units
+    return moved
+
+
 def updated_lines(changes: Iterable[Change]) -> dict[tuple[str, str], str]:
     """Find the new category of each category line that is changed."""
     return {change.category_line: change.updated_category_ledger_id for change in changes}
@@ -278,7 +281,7 @@ def name_changes(changes: Sequence[Change]) -> str:
     """Name the first few changes by payee, day and amount, with the transaction to find them by."""
     texts = [
         f"{shorten(printable(one.description or 'no description', ' '), limit=_PAYEE_WIDTH)} on {one.datetime.date()}, "
-        f"{format_amount(one.amount)} ({one.transaction_id})"
+        f"{format_amount(one.transaction_amount)} ({one.transaction_id})"
         for one in changes[:_MAX_NAMED]
     ]
     more = len(changes) - _MAX_NAMED

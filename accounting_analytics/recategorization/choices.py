@@ -23,93 +23,74 @@ from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount
 from accounting_analytics.core.periods import LOCALTIME
 from accounting_analytics.core.schemas import Ledgers, Proposals, QueueGroups
-from accounting_analytics.core.sheet_cells import Invalid
-from accounting_analytics.core.sheet_reader import Column, Kind, SheetProblems, read_table
+from accounting_analytics.core.sheet_reader import Column, SheetProblems, read_table
 from accounting_analytics.core.sheet_writer import write_table
 from accounting_analytics.core.workbook import is_workbook, require_xlsxwriter
-from accounting_analytics.recategorization.groups import Decidable, group_queue
-from accounting_analytics.recategorization.queue import TRANSFER_DAYS, exact_queue, with_groups
+from accounting_analytics.recategorization.queue import KEY, TRANSFER_DAYS, Decidable, exact_queue, group_queue
 from accounting_analytics.recategorization.rules import Rules, find_accounts
 from accounting_analytics.reports.category_ledgers import Categories, find_named
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
-    from decimal import Decimal
 
     from accounting_analytics.core.column_conversion import ExactFrame
 
     Decisions = Mapping[str, str] | str | Path
 
-KEY = ["transaction_id", "category_ledger_id"]
-"""Columns of which no two rows of a queue have the same values."""
 BY_HAND = "decided by hand"
 """The column ``rule`` of a transaction that was decided by its id; a group's id follows where that was decided."""
 LIKELY_TRANSFER = "likely transfer"
 """The column ``rule`` of a likely transfer between own accounts."""
-CATEGORY, GROUP, TRANSACTION, AMOUNT = "category", "group_id", "transaction_id", "amount"
+CATEGORY, GROUP, TRANSACTION = "category", "group_id", "transaction_id"
 _DECISIONS = (Mapping, str, Path)
 _DECISIONS_HINT = "pass {group_id or transaction_id: category}, or the path of a file with decisions"
-_AMOUNT = Column(AMOUNT, Kind.AMOUNT, may_be_empty=True, may_be_absent=True, may_be_invalid=True)
-_COLUMNS = (
-    Column(CATEGORY),
-    *(Column(name, may_be_empty=True, may_be_absent=True) for name in (GROUP, TRANSACTION)),
-    _AMOUNT,
-)
-_GROUP_COLUMNS = (
+_COLUMNS = (Column(CATEGORY), *(Column(name, may_be_empty=True, may_be_absent=True) for name in (GROUP, TRANSACTION)))
+_GROUP_COLUMNS = [
     "kind",
     "merchant",
     "direction",
     "ledger_name",
     "counterpart_ledger_name",
     "transaction_count",
-    AMOUNT,
+    "amount",
     "first_date",
     "last_date",
     "description",
     GROUP,
-)
-_TRANSACTION_COLUMNS = (
+]
+_TRANSACTION_COLUMNS = [
     "kind",
     "merchant",
     "direction",
     "ledger_name",
-    AMOUNT,
+    "uncategorized_amount",
     "date",
     "description",
     GROUP,
     TRANSACTION,
-)
+]
 _MAX_LISTED = 5
 
 
 class Choice(NamedTuple):
-    """A category for a group or a transaction, and why.
+    """A category for a transaction, by the id of its ledger, and why.
 
-    Attributes
-    ----------
-    key : str
-        Id of the group or the transaction.
-    category : str
-        A ledger's id, unique name or path.
-    why : str
-        What the column ``rule`` says: the rule that matched, or who decided.
-    reason : str, optional
-        What a suggestion is based on.
-    confidence : float, optional
-        Share of such suggestions that were right in the past.
-    file_row : int, optional
-        Row of a file, as a spreadsheet shows it.
-    file_amount : Decimal, optional
-        Sum of the group when the file was written.
+    `why` is what the column ``rule`` says: the rule that matched, or who decided. `reason` is what a suggestion is
+    based on, and `confidence` the share of such suggestions that were right in the past.
     """
 
-    key: str
     category: str
     why: str
     reason: str | None = None
     confidence: float | None = None
-    file_row: int | None = None
-    file_amount: Decimal | None = None
+
+
+class Decision(NamedTuple):
+    """A category that a person wrote for a group or a transaction, and in which row of a file."""
+
+    key: str
+    category: str
+    row: int | None = None
 
 
 def propose(
@@ -143,11 +124,10 @@ def propose(
     -------
     DataFrame
         :class:`~accounting_analytics.schemas.Proposals`: the rows of the queue that match a rule or were decided, with
-        ``updated_category_ledger_id``, ``updated_category_ledger_name`` and ``rule``, and with `suggestions` or
-        `transfers` their ``confidence`` and ``reason``. ``attrs["notes"]`` states how
-        many transactions match no rule, which rules match nothing, which name an unknown category or decide
-        transactions with a parent ledger, how many proposals decisions replaced, and which receipts are proposed as
-        expenses or payments as revenue; further what :func:`decide` notes.
+        ``updated_category_ledger_id``, ``updated_category_ledger_name``, ``rule``, and of suggestions and transfers
+        ``confidence`` and ``reason``. ``attrs["notes"]`` states how many transactions match no rule, which rules match
+        nothing or name an unknown category, how many proposals decisions replaced, which categories are parent ledgers,
+        and which receipts are proposed as expenses or payments as revenue; further what :func:`decide` notes.
 
     Raises
     ------
@@ -193,9 +173,7 @@ def propose(
         moved, more = _chosen_as_transfers(rows, chart, chosen)
         chosen |= moved
         notes += more
-    proposals, doubts = proposals_of(rows, chosen, chart, exact, with_reasons=transfers or suggestions is not None)
-    attach_notes(proposals, [*notes, *doubts], queue)
-    return proposals
+    return proposals_of(rows, chosen, chart, exact, notes=notes, sources=[queue])
 
 
 def decide(queue: pd.DataFrame, decisions: Decisions, ledgers: pd.DataFrame) -> pd.DataFrame:
@@ -219,8 +197,7 @@ def decide(queue: pd.DataFrame, decisions: Decisions, ledgers: pd.DataFrame) -> 
     DataFrame
         :class:`~accounting_analytics.schemas.Proposals`: the decided rows of the queue. ``rule`` is ``decided by
         hand``, with the id of the group where that was decided. ``attrs["notes"]`` counts what is left, and lists
-        categories that are parent ledgers, decisions of a file that fit no transaction of the queue, and groups that
-        have changed since it was written.
+        categories that are parent ledgers, and decisions of a file that fit no transaction of the queue.
 
     Raises
     ------
@@ -247,27 +224,35 @@ def _listed(decisions: Decisions | Sequence[Decisions] | None) -> list[Decisions
 
 
 def proposals_of(
-    rows: pd.DataFrame, chosen: Mapping[int, Choice], chart: Categories, exact: ExactFrame, *, with_reasons: bool = True
-) -> tuple[pd.DataFrame, list[str]]:
-    """Tabulate the rows of a queue that have a choice as proposals; also return what contradicts their categories."""
+    rows: pd.DataFrame,
+    chosen: Mapping[int, Choice],
+    chart: Categories,
+    exact: ExactFrame,
+    *,
+    notes: Iterable[str],
+    sources: Sequence[pd.DataFrame],
+) -> pd.DataFrame:
+    """Tabulate the rows of a queue that have a choice as proposals, with notes, also about doubtful categories.
+
+    `sources` are the frames that the proposals were made of.
+    """
     order = sorted(chosen)
-    ids = pd.Series([chosen[row].category for row in order], order, dtype="str")
+    choices = [chosen[row] for row in order]
     decided = rows.loc[order]
+    ids = pd.Series([one.category for one in choices], decided.index, dtype="str")
     decided = decided.assign(
         updated_category_ledger_id=ids,
         updated_category_ledger_name=ids.map(chart.names.name).astype("str"),
-        rule=pd.Series([chosen[row].why for row in order], order, dtype="str"),
-        amount=decided["transaction_amount"],
-        category_amount=decided["uncategorized_amount"].where(decided["uncategorized_is_certain"]),
+        rule=pd.Series([one.why for one in choices], decided.index, dtype="str"),
+        confidence=pd.Series([one.confidence for one in choices], decided.index, dtype="float64"),
+        reason=pd.Series([one.reason for one in choices], decided.index, dtype="str"),
     )
-    if with_reasons:
-        decided["confidence"] = pd.Series([chosen[row].confidence for row in order], order, dtype="float64")
-        decided["reason"] = pd.Series([chosen[row].reason for row in order], order, dtype="str")
     columns = [name for name in Proposals.dtypes() if name in decided]
     proposals = Proposals.from_exact(
         decided[columns].reset_index(drop=True), exact.scale, as_decimals=exact.as_decimals
     )
-    return proposals, list(chart.direction_notes(decided))
+    attach_notes(proposals, [*notes, *chart.parent_notes(ids), *chart.direction_notes(decided)], *sources)
+    return proposals
 
 
 def _left_note(rows: pd.DataFrame, chosen: Mapping[int, Choice], why: str) -> list[str]:
@@ -286,11 +271,7 @@ def _chosen_by_rules(rows: pd.DataFrame, rules: Rules, chart: Categories) -> tup
         for rule in rules
         if rule.name in deciding or rule.category in chart.names
     }
-    chosen = {
-        row: Choice(key, categories[name], name)
-        for row, (key, name) in enumerate(zip(rows[TRANSACTION], matches, strict=True))
-        if name is not None
-    }
+    chosen = {row: Choice(categories[name], name) for row, name in enumerate(matches) if name is not None}
     return chosen, [*_left_note(rows, chosen, "matched no rule"), *_rule_notes(rules, deciding, chart)]
 
 
@@ -302,32 +283,31 @@ def _rule_notes(rules: Rules, deciding: set[str | None], chart: Categories) -> I
         yield (
             f"Rule {name!r} names the category {category!r}, which was not discovered{hint}; the rule matched nothing."
         )
-    for rule in rules:
-        if rule.name in deciding and (note := chart.parent_note(rule.category)):
-            yield f"Rule {rule.name!r}: {note}"
     unused = [repr(rule.name) for rule in rules if rule.name not in deciding | unknown.keys()]
     if unused:
         yield f"{len(unused)} of {count_of(len(rules), 'rule')} decided no transaction: {', '.join(unused)}."
 
 
-def read_choices(decisions: Decisions) -> list[Choice]:
+def read_decisions(decisions: Decisions) -> list[Decision]:
     """Read what a person decided from a mapping or a file: in a file the groups, then the transactions."""
     require_type(decisions, _DECISIONS, "decisions", _DECISIONS_HINT)
     if isinstance(decisions, Mapping):
-        return [Choice(key, category, BY_HAND) for key, category in decisions.items()]
+        return [Decision(key, category) for key, category in decisions.items()]
     file = to_path(decisions, "decisions")
     table = read_table(file, _COLUMNS, what="a file of decisions", deciding=CATEGORY)
-    groups: dict[str, Choice] = {}
-    transactions: dict[str, Choice] = {}
+    groups: dict[str, Decision] = {}
+    transactions: dict[str, Decision] = {}
     for number, row in table.rows():
-        category, amount = row[CATEGORY].strip(), row[AMOUNT]
-        if row[TRANSACTION]:
-            found, choice = transactions, Choice(row[TRANSACTION], category, BY_HAND, file_row=number)
-        else:
-            found, choice = groups, Choice(row[GROUP], category, BY_HAND, file_row=number, file_amount=amount)
-            if isinstance(amount, Invalid):
-                table.problems.add(_AMOUNT.problem(amount), number)
-        if reason := _problem(found.setdefault(choice.key, choice), choice):
+        found = transactions if row[TRANSACTION] else groups
+        one = Decision(row[TRANSACTION] or row[GROUP], row[CATEGORY].strip(), number)
+        first = found.setdefault(one.key, one)
+        if not one.key.strip():
+            table.problems.add(f"it has a category, but neither {GROUP} nor {TRANSACTION}", number)
+        elif first.category != one.category:
+            reason = (
+                f"{quote(one.key)} has the category {quote(one.category)} here, but {quote(first.category)} in row "
+                f"{first.row}; keep one of them"
+            )
             table.problems.add(reason, number)
     table.problems.refuse()
     if not groups and not transactions:
@@ -338,110 +318,62 @@ def read_choices(decisions: Decisions) -> list[Choice]:
     return [*groups.values(), *transactions.values()]
 
 
-def _problem(first: Choice, choice: Choice) -> str:
-    """Why a row of a file cannot be used, whose key has this first choice; empty if it can."""
-    if not choice.key.strip():
-        return f"it has a category, but neither {GROUP} nor {TRANSACTION}"
-    if first.category == choice.category:
-        return ""
-    return (
-        f"{quote(choice.key)} has the category {quote(choice.category)} here, but {quote(first.category)} in row "
-        f"{first.file_row}; keep one of them"
-    )
-
-
 def _chosen_by_hand(rows: pd.DataFrame, decisions: Decisions, chart: Categories) -> tuple[dict[int, Choice], list[str]]:
     """Find the category of each decided row; a later decision replaces an earlier one.
 
     Decisions of a file may be about transactions that are not in the queue any more.
     """
-    choices, decidable = read_choices(decisions), Decidable(with_groups(rows))
-    file = None if isinstance(decisions, Mapping) else decisions
-    used = [one for one in choices if file is None or one.key in decidable]
+    every, decidable = read_decisions(decisions), Decidable(rows)
+    absent = [one for one in every if one.row is not None and one.key not in decidable]
     chosen: dict[int, Choice] = {}
-    problems = SheetProblems(file or "the decisions")
-    for one in used:
+    problems = SheetProblems("the decisions" if isinstance(decisions, Mapping) else decisions)
+    for one in every:
+        if one in absent:
+            continue
         try:
             found = decidable.find_free(one.key)
             category = find_named(chart.find_category, one.category, f"decision {quote(one.key)}")
         except InputError as error:
-            problems.add(str(error), *([] if one.file_row is None else [one.file_row]))
+            problems.add(str(error), *([] if one.row is None else [one.row]))
             continue
         why = BY_HAND if one.key in decidable.transactions else f"{BY_HAND}: {one.key}"
-        chosen |= dict.fromkeys(found, one._replace(category=category, why=why))
+        chosen |= dict.fromkeys(found, Choice(category, why))
     problems.refuse()
-    notes = [*_left_note(rows, chosen, "not decided by hand"), *_parent_notes(used, chart)]
-    return chosen, notes if file is None else [*notes, *_file_notes(file, choices, decidable, rows)]
-
-
-def _parent_notes(choices: Iterable[Choice], chart: Categories) -> Iterator[str]:
-    """Yield a sentence for each category that is a parent ledger, with its first decision."""
-    first = {choice.category: choice.key for choice in reversed(list(choices))}
-    for category, key in reversed(first.items()):
-        if note := chart.parent_note(category):
-            yield f"Decision {quote(key)}: {note}"
-
-
-def _file_notes(file: str | Path, choices: Sequence[Choice], decidable: Decidable, rows: pd.DataFrame) -> Iterator[str]:
-    """Yield which decisions of a file fit nothing, and which groups have changed since it was written."""
-    absent = [f"{quote(one.key)} (row {one.file_row})" for one in choices if one.key not in decidable]
+    notes = _left_note(rows, chosen, "not decided by hand")
     if absent:
-        yield (
-            f"{len(absent)} of {count_of(len(choices), 'decision')} of {file} found no transaction of "
+        listed = ", ".join(f"{quote(one.key)} (row {one.row})" for one in absent[:_MAX_LISTED])
+        more = f" and {len(absent) - _MAX_LISTED:,} more" if len(absent) > _MAX_LISTED else ""
+        notes.append(
+            f"{len(absent)} of {count_of(len(every), 'decision')} of {decisions} found no transaction of "
             "the queue, because theirs were categorized in the meantime, are of other days or accounts, or became "
-            f"likely transfers or splits: {_first(absent)}."
+            f"likely transfers or splits: {listed}{more}."
         )
-    changed = []
-    for one in choices:
-        members = decidable.groups.get(one.key, [])
-        amount = total(rows["uncategorized_amount"].iloc[members])
-        if members and one.file_amount is not None and amount != one.file_amount:
-            now = f"{count_of(len(members), 'transaction')}, {format_amount(amount)}"
-            changed.append(f"{quote(one.key)} ({now}, was {format_amount(one.file_amount)})")
-    if changed:
-        yield (
-            f"{count_of(len(changed), 'decided group has', 'decided groups have')} other transactions than when "
-            f"{file} was written, and the decision is that of all they have now: {_first(changed)}."
-        )
-
-
-def _first(texts: list[str]) -> str:
-    """List the first texts, and count the others."""
-    more = len(texts) - _MAX_LISTED
-    return f"{', '.join(texts[:_MAX_LISTED])}{f' and {more:,} more' if more > 0 else ''}"
+    return chosen, notes
 
 
 def proposed_choices(
     rows: pd.DataFrame, proposals: pd.DataFrame, chart: Categories
 ) -> tuple[dict[int, Choice], list[str]]:
-    """Read a table of proposals: the choice of each row of a queue, and ids of transactions that it does not have.
-
-    The new category may be edited: its id or its name may be empty, else both must mean the same ledger.
-    """
-    known = [name for name in Proposals.dtypes() if name in proposals]
-    texts = {
-        name: proposals[name].fillna("").astype("str")
-        for name in ("updated_category_ledger_id", "updated_category_ledger_name")
-        if name in proposals
-    }
-    frame = Proposals.checked(proposals[known].assign(**texts))
+    """Read a table of proposals: the choice of each row of a queue, and ids of transactions that it does not have."""
     places = {key: row for row, key in enumerate(zip(*(rows[name] for name in KEY), strict=True))}
-    names = [*KEY, *texts, "rule", *(name for name in ("reason", "confidence") if name in frame)]
     chosen: dict[int, Choice] = {}
     absent: list[str] = []
-    for key, old, ledger_id, name, *why in zip(*(frame[name].tolist() for name in names), strict=True):
-        row = places.get((key, old))
+    for one in edited_proposals(proposals).to_dict("records"):
+        row = places.get(tuple(one[name] for name in KEY))
         if row is None:
-            absent.append(key)
+            absent.append(one[TRANSACTION])
             continue
-        category = chart.find_category(ledger_id or name)
-        if name and category not in chart.names.matches(name):
-            raise InputError(
-                f"the new category of {key} is {quote(chart.names.path(category))} by its id, but {quote(name)} by its "
-                "name; write one of the two columns and clear the other"
-            )
-        chosen[row] = Choice(key, category, *why)
+        ledger_id = chart.find_edited(one["updated_category_ledger_id"], one["updated_category_ledger_name"])
+        chosen[row] = Choice(chart.find_category(ledger_id), one["rule"], one["reason"], one["confidence"])
     return chosen, absent
+
+
+def edited_proposals(proposals: pd.DataFrame) -> pd.DataFrame:
+    """Check proposals, whose new category a person may have cleared in one of its two columns."""
+    names = ("updated_category_ledger_id", "updated_category_ledger_name")
+    texts = {name: proposals[name].fillna("").astype("str") for name in names if name in proposals}
+    known = [name for name in Proposals.dtypes() if name in proposals]
+    return Proposals.checked(proposals[known].assign(**texts))
 
 
 def _chosen_by_suggestions(
@@ -463,8 +395,7 @@ def _chosen_as_transfers(
     rows: pd.DataFrame, chart: Categories, decided: Collection[int]
 ) -> tuple[dict[int, Choice], list[str]]:
     """Give likely transfers between own accounts, where no rule or decision has them, their required ledger."""
-    grouped = with_groups(rows)
-    likely = grouped[(grouped["kind"] == "transfer") & ~grouped.index.isin(list(decided))]
+    likely = rows[(rows["kind"] == "transfer") & ~rows.index.isin(list(decided))]
     if likely.empty:
         return {}, []
     moved = format_amount(total(likely.loc[likely["direction"] == "inflow", "transaction_amount"]))
@@ -473,25 +404,30 @@ def _chosen_as_transfers(
         return {}, [f"{what}; the ledger of transfers is not among these ledgers, so none is proposed."]
     accounts = dict(zip(rows["ledger_id"], rows["ledger_name"].fillna("another account"), strict=True))
     chosen = {}
-    for row, key, other in zip(likely.index, likely[TRANSACTION], likely["counterpart_ledger_id"], strict=True):
+    for row, other in zip(likely.index, likely["counterpart_ledger_id"], strict=True):
         reason = f"equal and opposite amount on {accounts.get(other, other)} within {TRANSFER_DAYS} days"
-        chosen[row] = Choice(key, chart.transfers, LIKELY_TRANSFER, reason)
+        chosen[row] = Choice(chart.transfers, LIKELY_TRANSFER, reason)
     name = quote(chart.names.name(chart.transfers))
     return chosen, [f"{what}; they are proposed for {name}, apart from rules and suggestions."]
 
 
+def require_writable(path: Path) -> None:
+    """Refuse a file that cannot be written, because its folder, or what writes workbooks, is missing."""
+    if is_workbook(path):
+        require_xlsxwriter()
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"folder {path.absolute().parent} for the file does not exist")
+
+
 def require_new_file(path: Path) -> None:
-    """Refuse a file that exists, since it may hold decisions, of another format, or whose folder does not exist."""
+    """Refuse a file that exists, since it may hold decisions, of another format, or that cannot be written."""
     if path.suffix.lower() != ".csv" and not is_workbook(path):
         raise InputError(
             f"{path}: decisions are written as CSV or as an Excel workbook; give a name that ends in .xlsx or .csv"
         )
-    if is_workbook(path):
-        require_xlsxwriter()
     if path.exists():
         raise InputError(f"{path} exists and may hold decisions, so it is not replaced; give another name, or move it")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"folder {path.absolute().parent} for the file does not exist")
+    require_writable(path)
 
 
 def write_decision_file(
@@ -511,31 +447,26 @@ def write_decision_file(
     """
     require_new_file(path)
     chart = Categories(Ledgers.checked(ledgers), set(queue["category_ledger_id"]))
-    transactions = with_groups(exact_queue(queue).frame)
     if by == GROUP:
         rows = QueueGroups.exact(group_queue(queue)).frame
-        dates, columns = {"first_date": "first_datetime", "last_date": "last_datetime"}, [*_GROUP_COLUMNS]
+        dates, columns = {"first_date": "first_datetime", "last_date": "last_datetime"}, _GROUP_COLUMNS
     else:
-        rows = transactions.rename(columns={"uncategorized_amount": AMOUNT})
-        dates, columns = {"date": "datetime"}, [*_TRANSACTION_COLUMNS]
+        rows, dates, columns = exact_queue(queue).frame, {"date": "datetime"}, _TRANSACTION_COLUMNS
     zone = "UTC" if time_zone == LOCALTIME else time_zone  # that of the service is not known here
     rows = rows.assign(**{name: local_midnights(rows[instant], zone).dt.date for name, instant in dates.items()})
     if suggestions is not None:
-        rows = rows.join(_suggested(suggestions, transactions, chart, by), on=by)
-        counts = ["suggested_count"] if by == GROUP else []
-        columns = ["suggestion", *counts, "confidence", *columns, "reason"]
+        rows = rows.join(_suggested(suggestions, chart, by), on=by)
+        columns = ["suggestion", *(["suggested_count"] if by == GROUP else []), "confidence", *columns, "reason"]
     decidable = rows.loc[rows["kind"] != "split"].assign(**{CATEGORY: ""})[[CATEGORY, *columns]]
     ids = [name for name in (GROUP, TRANSACTION) if name in columns]
     write_table(decidable, path, name="decisions", ids=ids, editable=(CATEGORY,), choices=chart.paths())
     return len(decidable)
 
 
-def _suggested(suggestions: pd.DataFrame, transactions: pd.DataFrame, chart: Categories, by: str) -> pd.DataFrame:
+def _suggested(suggestions: pd.DataFrame, chart: Categories, by: str) -> pd.DataFrame:
     """Tabulate what is suggested by group or transaction, where it is one category; nothing is decided by that."""
     frame = Proposals.exact(suggestions).frame
-    group_ids = dict(zip(transactions[TRANSACTION], transactions[GROUP], strict=True))
     frame = frame.assign(
-        group_id=frame[TRANSACTION].map(group_ids),
         suggestion=frame["updated_category_ledger_id"].map(chart.names.path),
         confidence=frame["confidence"].map(lambda share: floor(1000 * share) / 1000, na_action="ignore"),
     )

@@ -20,6 +20,7 @@ from accounting_analytics.recategorization.changes import (
     IN_BOOKS,
     joining_changes,
     name_changes,
+    net_moves,
     require_outcomes_of,
     updated_lines,
 )
@@ -360,12 +361,9 @@ class Effect(Result):
     @cached_property
     def _moved(self) -> Counter[str]:
         """Change of the net cash flow of each ledger that the plan moves lines from or to."""
-        updated, moved = updated_lines(self._made), Counter[str]()
-        for (entry, ledger_id), units in self._before.lines.items():
-            if (entry, ledger_id) in updated:
-                moved[ledger_id] -= units
-                moved[updated[entry, ledger_id]] += units
-        return moved
+        updated = updated_lines(self._made)
+        lines = self._before.lines.items()
+        return net_moves((line[1], updated[line], units) for line, units in lines if line in updated)
 
     @cached_property
     def _names(self) -> dict[str, str]:

@@ -15,10 +15,10 @@ from accounting_analytics.core.column_conversion import total
 from accounting_analytics.core.errors import InputError, PlanError, RulesError
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.load_metadata import books_notes
-from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.core.schemas import Ledgers, Outcomes, PlanItems, PlanTotals, Proposals
+from accounting_analytics.core.schemas import Ledgers, Outcomes, PlanItems, PlanTotals
 from accounting_analytics.loading.estimate import DOCUMENTED_RATE
 from accounting_analytics.recategorization.changes import (
     EXPECTED_OUTCOMES,
@@ -28,9 +28,10 @@ from accounting_analytics.recategorization.changes import (
     joining_changes,
     require_outcomes_of,
 )
-from accounting_analytics.recategorization.choices import propose
+from accounting_analytics.recategorization.choices import edited_proposals, propose
 from accounting_analytics.recategorization.effect import Effect
-from accounting_analytics.recategorization.plan_sheet import NEW_CATEGORY, PlanFile, new_category, write_items
+from accounting_analytics.recategorization.plan_sheet import NEW_CATEGORY, PlanFile, write_items
+from accounting_analytics.recategorization.queue import KEY, exact_queue
 from accounting_analytics.reports.category_ledgers import Categories
 
 if TYPE_CHECKING:
@@ -42,10 +43,9 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
 _TOTALS_BY = {"rule": ["rule"], "category": [*NEW_CATEGORY]}
-_READABLE = ["description", "amount", "updated_category_ledger_name"]
+_READABLE = ["description", "transaction_amount", "updated_category_ledger_name"]
 _SHOWN = ["datetime", *_READABLE, "rule", "transaction_id"]
 _MAX_ROWS = 20
-_KEY = ["transaction_id", "category_ledger_id"]
 NO_RULE = "no rule"
 NOT_EXACT = "rule not exact"
 ABOVE_LIMIT = "above the limit"
@@ -91,8 +91,6 @@ class Plan(Result):
     ) -> None:
         exact = PlanItems.exact(frame)
         self._frame = exact.frame.reset_index(drop=True)
-        if "group_id" not in self._frame:
-            self._frame.insert(list(self._frame).index("rule") + 1, "group_id", pd.Series("", self._frame.index, "str"))
         self._scale, self._as_decimals = exact.scale, exact.as_decimals
         self.instance_id = instance_id
         self._plan_notes = tuple(notes)
@@ -167,12 +165,13 @@ class Plan(Result):
         if by not in list(_TOTALS_BY):  # a list cannot be a key
             raise InputError(f"by must be one of {', '.join(map(repr, _TOTALS_BY))}, not {by!r}")
         keys = list(_TOTALS_BY[by])
-        rows = self._frame.assign(amount=self._frame["category_amount"].fillna(self._frame["amount"]))
+        rows = self._frame
         if outcomes is not None:
             keys.append("outcome")
-            rows["outcome"] = require_outcomes_of(self.items, outcomes)
+            rows = rows.assign(outcome=require_outcomes_of(self.items, outcomes))
         groups = [
-            (list(map(str, key)), len(group), total(group["amount"])) for key, group in rows.groupby(keys, sort=False)
+            (list(map(str, key)), len(group), total(group["uncategorized_amount"]))
+            for key, group in rows.groupby(keys, sort=False)
         ]
         groups.sort(key=lambda group: (group[0][-1] in EXPECTED_OUTCOMES, -group[2].copy_abs(), group[0]))
         columns: dict[str, list[Any]] = {
@@ -285,9 +284,7 @@ class Plan(Result):
         """Plan of a file that was read, with the new categories that a chart of accounts has, or that are written."""
         items, notes = file.items(chart), file.notes
         if chart is not None:
-            hints = {one: chart.parent_hint(one) for one in items[NEW_CATEGORY[0]].unique()}
-            paths = chart.names.path
-            notes += tuple(f"The new category {quote(paths(one))} {hint}" for one, hint in hints.items() if hint)
+            notes += tuple(chart.parent_notes(items[NEW_CATEGORY[0]]))
         return cls(items, instance_id=file.instance_id, notes=notes)
 
     def _parts(self) -> list[ResultPart]:
@@ -333,19 +330,17 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
     require_type(proposals, pd.DataFrame, "proposals", "propose(queue, rules, ledgers) returns them")
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     chart = Categories(Ledgers.checked(ledgers), set())
-    cleared = {name: proposals[name].fillna("").astype("str") for name in NEW_CATEGORY if name in proposals}
-    rows = Proposals.checked(proposals.assign(**cleared)[[name for name in Proposals.dtypes() if name in proposals]])
+    rows = edited_proposals(proposals)
     columns = (rows[name].tolist() for name in ("transaction_id", *NEW_CATEGORY))
     found = []
     for label, transaction_id, ledger_id, name in zip(proposals.index.tolist(), *columns, strict=True):
         try:
-            found.append(new_category(ledger_id, name, chart))
+            found.append(chart.find_edited(ledger_id, name))
         except InputError as error:
             raise PlanError(f"row {label} of the proposals (transaction {transaction_id}): {error}") from None
-    for place, name in enumerate(NEW_CATEGORY):
-        rows[name] = pd.Series([one[place] for one in found], rows.index, dtype="str")
-    items = rows[[name for name in PlanItems.dtypes() if name in rows]]
-    return Plan(items, instance_id=instance_id, notes=books_notes(proposals))
+    for column, values in zip(NEW_CATEGORY, (found, map(chart.names.name, found)), strict=True):
+        rows[column] = pd.Series(list(values), rows.index, dtype="str")
+    return Plan(rows[[*PlanItems.dtypes()]], instance_id=instance_id, notes=books_notes(proposals))
 
 
 def plan_exact_rules(
@@ -363,25 +358,30 @@ def plan_exact_rules(
             f"no rule of {rules.source} is marked `exact = true`; mark those that may be applied without a person"
         )
     proposals = propose(queue, rules, ledgers)
-    exact = Proposals.exact(proposals).frame
-    rows = exact[[*_KEY, "rule"]].assign(reason=pd.Series(None, exact.index, dtype="str"))
-    amounts = zip(exact["amount"], exact["category_amount"].fillna(0), strict=True)
-    is_above = [max(amount.copy_abs(), part.copy_abs()) > max_amount for amount, part in amounts]
-    rows.loc[is_above, "reason"] = ABOVE_LIMIT
-    rows.loc[exact["category_amount"].isna(), "reason"] = SHARED
-    rows.loc[~rows["rule"].isin(exact_rules), "reason"] = NOT_EXACT
-    plan = plan_recategorization(proposals[rows["reason"].isna()], ledgers=ledgers, instance_id=instance_id)
+    exact = exact_queue(queue).frame.merge(proposals[[*KEY, "rule"]], on=KEY, how="left")
+    amounts = zip(exact["transaction_amount"], exact["uncategorized_amount"], strict=True)
+    reasons = pd.Series(None, exact.index, dtype="str")
+    reasons[[max(amount.copy_abs(), part.copy_abs()) > max_amount for amount, part in amounts]] = ABOVE_LIMIT
+    reasons[~exact["uncategorized_is_certain"]] = SHARED
+    reasons[~exact["rule"].isin(exact_rules)] = NOT_EXACT
+    reasons[exact["rule"].isna()] = NO_RULE
+    keys = pd.MultiIndex.from_frame(exact[KEY])
+
+    def plan_rest() -> Plan:
+        is_planned = pd.MultiIndex.from_frame(proposals[KEY]).isin(keys[reasons.isna()])
+        return plan_recategorization(proposals[is_planned], ledgers=ledgers, instance_id=instance_id)
+
+    plan = plan_rest()
     if joining := joining_changes(plan.items):
-        keys = [(one.transaction_id, one.category_ledger_id) for one in joining]
-        rows.loc[rows["reason"].isna() & pd.MultiIndex.from_frame(rows[_KEY]).isin(keys), "reason"] = JOINS_SPLIT
-        plan = plan_recategorization(proposals[rows["reason"].isna()], ledgers=ledgers, instance_id=instance_id)
-    left = queue.merge(rows, on=_KEY, how="left")
+        reasons[keys.isin([(one.transaction_id, one.category_ledger_id) for one in joining])] = JOINS_SPLIT
+        plan = plan_rest()
+    left = queue.assign(rule=exact["rule"].to_numpy(), reason=reasons.to_numpy())
     left.attrs = queue.attrs | {"notes": proposals.attrs["notes"]}
-    return plan, left.assign(reason=left["reason"].mask(left["rule"].isna(), NO_RULE))
+    return plan, left
 
 
 def left_by(plan: Plan, queue: pd.DataFrame) -> pd.DataFrame:
     """Rows of a queue with rules and reasons that a plan, the one of exact rules or one that is resumed, leaves."""
-    planned = pd.MultiIndex.from_frame(plan.frame[_KEY])
-    left = queue[~pd.MultiIndex.from_frame(queue[_KEY]).isin(planned)]
+    planned = pd.MultiIndex.from_frame(plan.frame[KEY])
+    left = queue[~pd.MultiIndex.from_frame(queue[KEY]).isin(planned)]
     return left.assign(reason=left["reason"].fillna(NOT_PLANNED)).reset_index(drop=True)

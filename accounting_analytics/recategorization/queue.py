@@ -1,7 +1,16 @@
 """The queue: transactions of cash ledgers whose opposing ledger is an uncategorized one, each in its group.
 
-A group is what one decision can categorize: transactions of one merchant, direction and account; likely transfers; or
-splits.
+A group is what one decision can categorize, and of one kind:
+
+- ``merchant``: transactions of one merchant, direction and account.
+- ``transfer``: likely transfers between own accounts. Each has an equal and opposite transaction in the queue, on
+  another account, within 7 days.
+- ``split``: transactions with several categories, of which one is an uncategorized ledger.
+
+The id of a group depends only on these, so it is the same for another period, and after others were categorized. A
+new transaction joins the group that its merchant, direction and account have already. A transaction leaves its group
+for one of transfers once its other side is loaded too: because that was booked later, is in the longer period, or is on
+an account that was left out.
 """
 
 from __future__ import annotations
@@ -10,6 +19,8 @@ import hashlib
 import re
 from bisect import bisect_left
 from collections import defaultdict
+from decimal import Decimal, localcontext
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -26,28 +37,34 @@ from accounting_analytics.core.column_conversion import (
     negated,
     split_lists,
 )
-from accounting_analytics.core.errors import FrameError
+from accounting_analytics.core.errors import FrameError, InputError
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.load_metadata import attach_notes, read_load_metadata
-from accounting_analytics.core.messages import count_of, join_ids
-from accounting_analytics.core.periods import LOCALTIME
-from accounting_analytics.core.schemas import Ledgers, Queue
+from accounting_analytics.core.messages import count_of, did_you_mean, join_ids, quote
+from accounting_analytics.core.money import EXACT
+from accounting_analytics.core.periods import LOCALTIME, parse_date
+from accounting_analytics.core.schemas import Ledgers, Queue, QueueGroups
 from accounting_analytics.reports.category_ledgers import uncategorized_ledgers
 from accounting_analytics.reports.dated_lines import require_lines
 from accounting_analytics.reports.local_books import ledgers_of, lines_of
 from accounting_analytics.reports.merchants import merchants
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from decimal import Decimal
+    from collections.abc import Iterable, Iterator, Sequence
 
     from accounting_analytics.core.column_conversion import ExactFrame
+    from accounting_analytics.core.periods import DateLike
     from accounting_analytics.reports.local_books import LocalBooks
 
+KEY = ["transaction_id", "category_ledger_id"]
+"""Columns of which no two rows of a queue have the same values."""
+KINDS = ("merchant", "transfer", "split")
+CLEARED_SHARE = 0.8
+"""The note counts the groups that reach this share of the uncategorized amount."""
 TRANSFER_DAYS = 7
 NO_DESCRIPTION = "(no description)"
 
-_KEY = ["kind", "merchant", "direction", "ledger_id", "counterpart_ledger_id"]
+_KEY_OF_GROUP = ["kind", "merchant", "direction", "ledger_id", "counterpart_ledger_id"]
 _MAX_SLUG = 20
 _DIGEST = 6
 _NEEDED = (
@@ -118,7 +135,7 @@ def uncategorized_queue(
     )
     transactions = _cash_transactions(lines, chart)
     matching = _with_opposing(transactions, uncategorized)
-    grouped = with_groups(_largest_first(_queue_columns(matching, lines))).drop(columns=["kind", "merchant"])
+    grouped = with_groups(_largest_first(_queue_columns(matching, lines)))
     queue = Queue.from_exact(grouped, exact.scale, as_decimals=exact.as_decimals)
     attach_notes(queue, (*exact.notes, *_notes(queue, transactions, names, uncategorized)), lines)
     return queue
@@ -128,7 +145,7 @@ def exact_queue(queue: pd.DataFrame) -> ExactFrame:
     """Check a queue and make its amounts exact; a row that it has twice would be counted twice, and is refused."""
     exact = Queue.exact(queue)
     ids = exact.frame["transaction_id"]
-    repeated = ids[exact.frame.duplicated(["transaction_id", "category_ledger_id"])].drop_duplicates()
+    repeated = ids[exact.frame.duplicated(KEY)].drop_duplicates()
     if len(repeated):
         raise FrameError(
             f"the queue has {count_of(len(repeated), 'transaction')} more than once: {join_ids(repeated)}; keep one "
@@ -171,7 +188,7 @@ def _with_opposing(transactions: pd.DataFrame, uncategorized: set[str]) -> pd.Da
     ledger_ids = split_lists(transactions["opposing_ledger_ids"]).rename("category_ledger_id")
     opposing = transactions.join(ledger_ids, how="inner").reset_index(drop=True)
     opposing = opposing[opposing["category_ledger_id"].isin(uncategorized)]
-    return opposing.drop_duplicates(["transaction_id", "category_ledger_id"])
+    return opposing.drop_duplicates(KEY)
 
 
 def _with_local_dates(line_entries: pd.DataFrame) -> pd.DataFrame:
@@ -188,6 +205,8 @@ def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Dat
     amount, side = matching["signed_amount"], matching["debit_credit"]
     parts = _uncategorized_parts(matching, line_entries)
     is_inflow = (amount > 0) | ((amount == 0) & (side == DebitCredit.DEBIT))
+    descriptions = _descriptions(matching)
+    names = [name or NO_DESCRIPTION for name in merchants(descriptions)]
     return pd.DataFrame(
         {
             "transaction_id": matching["transaction_id"],
@@ -201,7 +220,8 @@ def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Dat
             "uncategorized_is_certain": parts.notna(),
             "transaction_amount": amount,
             "direction": pd.Series("inflow", index=matching.index, dtype="str").where(is_inflow, "outflow"),
-            "description": _descriptions(matching),
+            "description": descriptions,
+            "merchant": pd.Series(names, matching.index, dtype="str"),
             "category_ledger_id": matching["category_ledger_id"],
             "opposing_ledger_ids": matching["opposing_ledger_ids"],
             "review_status": matching.get("transaction_review_status", pd.Series(None, matching.index, dtype="str")),
@@ -213,8 +233,7 @@ def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Dat
 def _largest_first(queue: pd.DataFrame) -> pd.DataFrame:
     """Sort transactions by size; equal ones by time."""
     sized = queue.assign(size=queue["transaction_amount"].abs())
-    order = ["size", "datetime", "transaction_id", "category_ledger_id"]
-    ordered = sized.sort_values(order, ascending=[False, True, True, True])
+    ordered = sized.sort_values(["size", "datetime", *KEY], ascending=[False, True, True, True])
     return ordered.drop(columns="size").reset_index(drop=True)
 
 
@@ -276,22 +295,11 @@ def local_days(rows: pd.DataFrame) -> pd.Series[Any]:
 
 
 def with_groups(queue: pd.DataFrame) -> pd.DataFrame:
-    """Queue with the columns ``kind``, ``merchant``, ``counterpart_ledger_id`` and ``group_id``.
-
-    Its amounts are Arrow decimals. Likely transfers are those that the queue states, so that a part of it has the same
-    groups; they are searched where it does not state them.
-    """
+    """Queue with the columns ``kind``, ``counterpart_ledger_id`` and ``group_id``; its amounts are Arrow decimals."""
     is_split = queue["opposing_ledger_ids"].str.contains(LIST_SEPARATOR, regex=False)
-    counterparts = queue.get("counterpart_ledger_id")
-    if counterparts is None:
-        counterparts = pd.Series(_counterparts(queue[~is_split]), dtype=TEXT).reindex(queue.index)
+    counterparts = pd.Series(_counterparts(queue[~is_split]), dtype=TEXT).reindex(queue.index)
     kinds = pd.Series("merchant", queue.index, dtype="str").mask(counterparts.notna(), "transfer")
-    names = [name or NO_DESCRIPTION for name in merchants(queue["description"])]
-    grouped = queue.assign(
-        kind=kinds.mask(is_split, "split"),
-        merchant=pd.Series(names, queue.index, dtype="str"),
-        counterpart_ledger_id=counterparts,
-    )
+    grouped = queue.assign(kind=kinds.mask(is_split, "split"), counterpart_ledger_id=counterparts)
     return grouped.assign(group_id=_group_ids(grouped))
 
 
@@ -328,7 +336,7 @@ def _pairs(paid: list[Any], received: list[Any]) -> Iterator[tuple[Any, Any]]:
 
 def _group_ids(grouped: pd.DataFrame) -> pd.Series[Any]:
     """Ids such as ``blue-bottle-coffee-3f2a91``: the merchant, and a digest of what makes the group."""
-    keys = grouped[_KEY].astype(object).where(grouped[_KEY].notna(), "")
+    keys = grouped[_KEY_OF_GROUP].astype(object).where(grouped[_KEY_OF_GROUP].notna(), "")
     digests = {key: _digest(key) for key in dict.fromkeys(keys.itertuples(index=False, name=None))}
     short = {key: f"{_slug(*key[:2])}-{digest[:_DIGEST]}".lstrip("-") for key, digest in digests.items()}
     counts = pd.Series(list(short.values()), dtype="str").value_counts()
@@ -343,3 +351,136 @@ def _slug(kind: str, merchant: str) -> str:
 
 def _digest(key: Sequence[str]) -> str:
     return hashlib.sha256("\0".join(key).encode()).hexdigest()[:32]
+
+
+def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.DataFrame:
+    """Group the queue by merchant, direction and account, most money first.
+
+    Parameters
+    ----------
+    queue : DataFrame
+        :class:`~accounting_analytics.schemas.Queue`.
+    as_of : date-like, optional
+        Day at which ages are calculated; by default that of the newest transaction of the queue. Days are in UTC.
+
+    Returns
+    -------
+    DataFrame
+        :class:`~accounting_analytics.schemas.QueueGroups`: the groups of merchants, then likely transfers between own
+        accounts, then split transactions. ``amount`` is the exact sum of their ``uncategorized_amount``. It is not
+        what the merchant was paid where part of an entry was withheld: that is the ``transaction_amount`` of the
+        queue, with which rules compare too. ``share`` is the part of a group in the uncategorized amount, without
+        signs, and ``cumulative_share`` that of all groups up to this row. ``attrs["notes"]`` states how many decisions
+        clear how much.
+
+    Raises
+    ------
+    InputError
+        `queue` is not a DataFrame, or `as_of` is not a day.
+    FrameError
+        `queue` is not a valid queue, or has a transaction more than once.
+    """
+    require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
+    exact = exact_queue(queue)
+    groups = _sums(exact.frame)
+    newest = exact.frame["datetime"].dt.normalize().max()
+    day = newest if as_of is None else pd.Timestamp(parse_date(as_of, "as_of"), tz="UTC")
+    for age, instant in (("age_days", "first_datetime"), ("newest_age_days", "last_datetime")):
+        groups[age] = (day - groups[instant].dt.normalize()).dt.days.astype("int64")
+    columns = list(QueueGroups.to_schema().columns)
+    table = QueueGroups.from_exact(_with_shares(groups)[columns], exact.scale, as_decimals=exact.as_decimals)
+    attach_notes(table, (*exact.notes, *_notes_of_groups(table)), queue)
+    return table
+
+
+def _sums(grouped: pd.DataFrame) -> pd.DataFrame:
+    """One row per group, with the exact sum and the example of its largest transaction."""
+    names = dict(zip(grouped["ledger_id"], grouped["ledger_name"], strict=True))
+    parts = grouped.assign(
+        amount=grouped["uncategorized_amount"],
+        counterpart_ledger_name=grouped["counterpart_ledger_id"].map(names, na_action="ignore").astype(TEXT),
+    )
+    groups = parts.groupby("group_id", sort=False).agg(
+        kind=("kind", "first"),
+        merchant=("merchant", "first"),
+        direction=("direction", "first"),
+        ledger_id=("ledger_id", "first"),
+        ledger_name=("ledger_name", "first"),
+        counterpart_ledger_name=("counterpart_ledger_name", "first"),
+        transaction_count=("transaction_id", "nunique"),
+        amount=("amount", "sum"),
+        first_datetime=("datetime", "min"),
+        last_datetime=("datetime", "max"),
+        description=("description", "first"),
+    )
+    return groups.reset_index()
+
+
+def _with_shares(groups: pd.DataFrame) -> pd.DataFrame:
+    """Sort the groups, and add their shares of the whole amount."""
+    sizes = pd.Series([amount.copy_abs() for amount in groups["amount"]], groups.index, dtype=object)
+    order = groups.assign(
+        rank=groups["kind"].map(KINDS.index), size=[size.copy_negate() for size in sizes]
+    ).sort_values(["rank", "size", "group_id"], kind="stable")
+    ordered = [sizes[label] for label in order.index]
+    with localcontext(EXACT):
+        running = list(accumulate(ordered))
+        whole = running[-1] if running and running[-1] else Decimal(1)
+        shares = [float(size / whole) for size in ordered]
+        cumulative = [float(size / whole) for size in running]
+    return order.drop(columns=["rank", "size"]).reset_index(drop=True).assign(share=shares, cumulative_share=cumulative)
+
+
+def _notes_of_groups(groups: pd.DataFrame) -> Iterator[str]:
+    decidable = groups[groups["kind"] == "merchant"]
+    if len(decidable):
+        reached = decidable["cumulative_share"]
+        count = min(int((reached < CLEARED_SHARE).sum()) + 1, len(decidable))
+        share = reached.iloc[count - 1]
+        rest = "; the rest is likely transfers and split transactions" if share < CLEARED_SHARE else ""
+        clearing = count_of(count, "decision clears", "decisions clear")
+        yield f"{clearing} {int(100 * share)} % of the uncategorized amount{rest}."
+    counts = groups.groupby("kind")["transaction_count"].sum()
+    if "transfer" in counts:
+        yield (
+            f"{count_of(counts['transfer'], 'likely transfer')} between own accounts: equal and opposite "
+            f"amounts on two accounts within {TRANSFER_DAYS} days."
+        )
+    if "split" in counts:
+        yield f"{count_of(counts['split'], 'split transaction')}, listed apart and not decided by group."
+
+
+class Decidable:
+    """Row numbers of each group and each transaction of a queue."""
+
+    def __init__(self, grouped: pd.DataFrame) -> None:
+        self.groups, self.transactions = _rows_by_id(grouped["group_id"]), _rows_by_id(grouped["transaction_id"])
+        self._split = {row for row, kind in enumerate(grouped["kind"]) if kind == "split"}
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.groups or key in self.transactions
+
+    def find(self, key: str) -> list[int]:
+        """Rows of a group or a transaction."""
+        if key not in self:
+            known = [*self.groups, *self.transactions]
+            hint = did_you_mean(key, known, most=3) or "group_queue(queue) lists the groups"
+            raise InputError(f"{quote(key)} is neither a group nor a transaction of the queue; {hint}")
+        return self.transactions.get(key) or self.groups[key]
+
+    def find_free(self, key: str) -> list[int]:
+        """Rows of a group or a transaction that any category can be chosen for; splits are refused."""
+        found = self.find(key)
+        if self._split.intersection(found):
+            raise InputError(
+                f"{quote(key)} is split: it has several categories, and the interface cannot divide them anew; it can "
+                "move the uncategorized part as a whole: client.recategorize_transaction(..., category_ledger_id=...)"
+            )
+        return found
+
+
+def _rows_by_id(ids: Iterable[str]) -> dict[str, list[int]]:
+    rows: dict[str, list[int]] = defaultdict(list)
+    for row, one in enumerate(ids):
+        rows[one].append(row)
+    return dict(rows)

@@ -1,4 +1,4 @@
-"""The review of a queue: decisions in a grid, kept in a sheet, and taken over as choices of categories."""
+"""The review of a queue: decisions in a grid, kept in a file, and taken over as proposals for a plan."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-import numpy as np
 import pandas as pd
 
 from accounting_analytics.core.arguments import require_type, to_path
@@ -22,9 +21,11 @@ from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.core.progress import BATCH_VARIABLE
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.recategorization.choices import KEY
+from accounting_analytics.core.schemas import Ledgers
+from accounting_analytics.recategorization.choices import BY_HAND, Choice, proposals_of
 from accounting_analytics.recategorization.plan import plan_recategorization
-from accounting_analytics.recategorization.review_record import OPEN, SKIPPED, ReviewRecord
+from accounting_analytics.recategorization.queue import KEY
+from accounting_analytics.recategorization.review_record import SKIPPED, ReviewRecord
 from accounting_analytics.recategorization.suggestions import suggest
 from accounting_analytics.reports.figure_table import (
     EntriesData,
@@ -37,14 +38,11 @@ from accounting_analytics.reports.figure_table import (
 from accounting_analytics.reports.figures import KEY_SEPARATOR, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from decimal import Decimal
+    from collections.abc import Sequence
     from pathlib import Path
 
     from accounting_analytics.recategorization.plan import Plan
-    from accounting_analytics.recategorization.review_record import Group, Rows
     from accounting_analytics.reports.local_books import LocalBooks
-
 
 _AMOUNT = "amount"
 _HEADS = ("Transactions", "Amount", "Category")
@@ -69,47 +67,36 @@ class SavedReview(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     decisions: list[tuple[str, str, str | None]]
 
 
-class Review(Result):
+class Review(ReviewRecord, Result):
     """Decisions about a queue, made in a grid of JupyterLab or by the methods; :func:`review` returns it.
 
     This object is the record: every view of the grid shows it, and a page that is loaded again too. Nothing is sent to
     the service. As the last expression of a cell it is the grid, and in a saved notebook a table.
     """
 
-    def __init__(self, record: ReviewRecord, rules_file: Path) -> None:
-        self._record, self._rules_file = record, rules_file
-        self._widget: Any = None
-        self._planned_update: asyncio.TimerHandle | None = None
-        self._tables: deque[Any] = deque(maxlen=_MAX_TABLES)
+    _widget: Any = None
+    _planned_update: asyncio.TimerHandle | None = None
 
     @property
     def frame(self) -> pd.DataFrame:
         """The groups, most money first, with what is staged or proposed for each."""
-        record = self._record
-        accounts = record.rows["ledger_name"].tolist()
+        first = self.rows.iloc[[rows[0] for rows in self.groups.values()]]
         return pd.DataFrame(
             {
-                "merchant": [group.merchant for group in record.groups],
-                "account": [accounts[group.start] for group in record.groups],
-                "transaction_count": [group.end - group.start for group in record.groups],
-                "amount": [self._amount(group) for group in record.groups],
-                "category": list(map(record.described_category, record.groups)),
-                "reason": [record.reason(group.start) for group in record.groups],
+                "merchant": first["merchant"].tolist(),
+                "account": first["ledger_name"].tolist(),
+                "transaction_count": list(map(len, self.groups.values())),
+                "amount": [from_minor_units(self._sum(rows), self.scale) for rows in self.groups.values()],
+                "category": list(map(self._described_category, self.groups.values())),
+                "reason": [self.reason(rows[0]) for rows in self.groups.values()],
             }
         )
-
-    def _amount(self, group: Group) -> Decimal:
-        return from_minor_units(sum(self._record.units[group.start : group.end]), self._record.scale)
 
     @property
     def decisions(self) -> pd.DataFrame:
         """The decided transactions as :class:`~accounting_analytics.schemas.Proposals`; skipped ones are left out."""
-        return self._record.decisions()
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was left out of the review; one sentence each."""
-        return tuple(self._record.notes)
+        choices = {row: Choice(one, self._why(row)) for row, one in self.chosen.items() if one != SKIPPED}
+        return proposals_of(self.rows, choices, self.chart, self._exact, notes=self._remarks, sources=[self._queue])
 
     def plan(self, *, instance_id: str | None = None) -> Plan:
         """Plan the decided transactions, as :func:`plan_recategorization`; what is only proposed is not planned.
@@ -119,50 +106,7 @@ class Review(Result):
         instance_id : str, optional
             Service instance of the books (``client.instance_id``); the plan is then refused for any other instance.
         """
-        return plan_recategorization(self.decisions, ledgers=self._record.ledgers, instance_id=instance_id)
-
-    def assign(self, ids: str | Iterable[str], category: str) -> str:
-        """Give groups or transactions, by their ids, a category by its id, unique name or path; say what changed.
-
-        Raises
-        ------
-        InputError
-            An id is not in the queue or is that of a split, or the category is unknown, ambiguous, cash or
-            uncategorized.
-        """
-        return self._record.assign(self._rows(ids, self._record.decidable.find_free), category)
-
-    def accept(self, ids: str | Iterable[str] | None = None) -> str:
-        """Accept what is proposed for groups or transactions, of all by default; say what changed."""
-        return self._record.accept(np.arange(len(self._record.units)) if ids is None else self._rows(ids))
-
-    def skip(self, ids: str | Iterable[str]) -> str:
-        """Leave groups or transactions uncategorized, whatever is proposed for them; say what changed."""
-        return self._record.skip(self._rows(ids))
-
-    def clear(self, ids: str | Iterable[str]) -> str:
-        """Make groups or transactions open again; say what changed."""
-        return self._record.clear(self._rows(ids))
-
-    def undo(self) -> str:
-        """Take back the last decision; say which."""
-        return self._record.undo()
-
-    def redo(self) -> str:
-        """Make the last decision again that was taken back; say which."""
-        return self._record.redo()
-
-    def make_rule(self, group_or_transaction_id: str) -> str:
-        """Append a rule for a group, or that of a transaction, with the category decided for it, to the rules file.
-
-        Raises
-        ------
-        InputError
-            The id is not in the queue, or it is not decided.
-        RulesError
-            The file has a rule of the same name, or is not valid.
-        """
-        return self._record.make_rule(self._rows(group_or_transaction_id), self._rules_file)
+        return plan_recategorization(self.decisions, ledgers=self._ledgers, instance_id=instance_id)
 
     def save(self, path: str | Path) -> None:
         """Write all decisions to a JSON file, completely or not at all, so that another kernel can load them.
@@ -172,12 +116,10 @@ class Review(Result):
         InputError
             The file cannot be written.
         """
-        record, file = self._record, to_path(path, "path")
-        ids = {number: ledger_id for ledger_id, number in record.numbers.items()}
-        rows = zip(*(record.rows[name] for name in KEY), record.chosen.tolist(), strict=True)
-        saved = [(key, old, ids.get(number)) for key, old, number in rows if number != OPEN]
+        keys = list(zip(*(self.rows[name] for name in KEY), strict=True))
+        saved = [(*keys[row], one or None) for row, one in sorted(self.chosen.items())]
         content = msgspec.json.encode(SavedReview("accounting_analytics.review/1", saved))
-        write_text(file, msgspec.json.format(content, indent=1).decode() + "\n")
+        write_text(to_path(path, "path"), msgspec.json.format(content, indent=1).decode() + "\n")
 
     def load(self, path: str | Path) -> str:
         """Stage the decisions of a file; say how many, and how many fit the queue no more. It can be undone.
@@ -187,39 +129,51 @@ class Review(Result):
         InputError
             The file cannot be read, or has no saved decisions.
         """
-        record, file = self._record, to_path(path, "path")
+        file = to_path(path, "path")
         try:
             saved = msgspec.json.decode(file.read_bytes(), type=SavedReview).decisions
         except OSError as error:
             raise InputError(f"{file} cannot be read: {error.strerror}; review.save(path) writes one") from error
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise InputError(f"{file} holds no saved decisions: {error}; review.save(path) writes them") from error
-        rows = {key: row for row, key in enumerate(zip(*(record.rows[name] for name in KEY), strict=True))}
-        known = [(rows[key, old], category) for key, old, category in saved if (key, old) in rows]
-        choices = {
-            row: SKIPPED if category is None else record.numbers[category]
-            for row, category in known
-            if category is None or record.may_choose(row, category)
-        }
-        sentences = [f"{len(choices):,} of {count_of(len(saved), 'decision')} of {file} staged."]
+        places = {key: row for row, key in enumerate(zip(*(self.rows[name] for name in KEY), strict=True))}
+        known = {places[key, old]: one or SKIPPED for key, old, one in saved if (key, old) in places}
+        possible = {*self.chart.possible(), SKIPPED}
+        usable = {row: one for row, one in known.items() if one in possible and self._may_have(row, one)}
+        sentences = [f"{len(usable):,} of {count_of(len(saved), 'decision')} of {file} staged."]
         if absent := len(saved) - len(known):
             sentences.append(f"{absent:,} are of transactions that are not in the queue any more.")
-        if refused := len(known) - len(choices):
+        if refused := len(known) - len(usable):
             sentences.append(f"{refused:,} name a category that cannot be chosen for their transaction.")
-        places, numbers = np.array([*choices], dtype=np.int64), np.array([*choices.values()], dtype=np.int32)
-        record.choose(places, numbers, count_of(len(choices), "loaded decision"))
+        self._choose(usable, count_of(len(usable), "loaded decision"))
         return " ".join(sentences)
 
     def summary(self) -> str:
         """One line: how many transactions, and how much money, are decided."""
-        rows, money = self._record.cleared(self._record.effect())
+        rows, money = self.cleared()
         return f"Review: {rows} decided, {money}"
 
-    def _rows(self, ids: str | Iterable[str], find: Callable[[str], list[int]] | None = None) -> Rows:
-        """Find the rows of groups and transactions by their ids, each once."""
-        find = find or self._record.decidable.find
-        found = {row for one in ([ids] if isinstance(ids, str) else ids) for row in find(one)}
-        return np.array(sorted(found), dtype=np.int64)
+    def _may_have(self, row: int, category: str) -> bool:
+        """Whether a row may have a category: a split only the one that is proposed."""
+        is_split = self.rows["kind"][row] == "split" and category != SKIPPED
+        return not is_split or (row in self.proposed and self.proposed[row].category == category)
+
+    def _why(self, row: int) -> str:
+        """Text of the column ``rule`` of a decided row: the rule that was accepted, or who decided."""
+        if row in self.proposed and self.proposed[row].category == self.chosen[row]:
+            return self.proposed[row].why
+        group_id = self.rows["group_id"][row]
+        is_whole = {self.chosen.get(one) for one in self.groups[group_id]} == {self.chosen[row]}
+        return f"{BY_HAND}: {group_id}" if is_whole else BY_HAND
+
+    def _described_category(self, rows: Sequence[int]) -> str:
+        """Describe what is chosen for the rows of a group, or else proposed."""
+        chosen, name = {self.chosen.get(row) for row in rows}, self.chart.names.name
+        if chosen == {None}:
+            proposed = {self.proposed[row].category for row in rows if row in self.proposed}
+            return f"proposed: {' or '.join(sorted(map(name, proposed)))}" if proposed else ""
+        names = sorted(name(one) for one in chosen if one)
+        return ", ".join([*names, *(text for one, text in ((SKIPPED, "skipped"), (None, "open")) if one in chosen)])
 
     def _parts(self) -> list[ResultPart]:
         table = self.frame
@@ -235,34 +189,36 @@ class Review(Result):
 
     def _figures(self) -> FigureTable:
         """Describe the first groups, whose amounts unfold: a group stands where other tables have a ledger."""
-        record, groups = self._record, self._record.groups[:_MAX_ROWS]
-        accounts = record.rows["ledger_name"].fillna(record.rows["ledger_id"]).tolist()
-        rows = []
-        for group in groups:
+        shown = list(self.groups.items())[:_MAX_ROWS]
+        accounts = self.rows["ledger_name"].fillna(self.rows["ledger_id"]).tolist()
+        table = []
+        for group_id, rows in shown:
             cells = (
-                FigureCell(f"{group.end - group.start:,}"),
-                FigureCell(text_of(self._amount(group)), f"{group.group_id}{KEY_SEPARATOR}{_AMOUNT}"),
-                FigureCell(record.described_category(group)),
+                FigureCell(f"{len(rows):,}"),
+                FigureCell(
+                    text_of(from_minor_units(self._sum(rows), self.scale)), f"{group_id}{KEY_SEPARATOR}{_AMOUNT}"
+                ),
+                FigureCell(self._described_category(rows)),
             )
-            label = f"{group.merchant}, {accounts[group.start]}"
-            rows.append(FigureRow(label, 0, "ledger", cells, record.reason(group.start)))
+            label = f"{self.rows['merchant'][rows[0]]}, {accounts[rows[0]]}"
+            table.append(FigureRow(label, 0, "ledger", cells, self.reason(rows[0])))
         opposing = [
-            ", ".join(map(record.chart.names.name, sorted(split_list(one) or ())))
-            for one in record.rows["opposing_ledger_ids"]
+            ", ".join(map(self.chart.names.name, sorted(split_list(one) or ())))
+            for one in self.rows["opposing_ledger_ids"]
         ]
-        lines = list(zip(record.days(), record.rows["description"], opposing, record.units, strict=True))
+        lines = list(zip(self.days(), self.rows["description"], opposing, self.units, strict=True))
         entries = EntriesData(
-            record.scale,
-            [accounts[group.start] for group in groups],
-            [(number, *line) for number, group in enumerate(groups) for line in lines[group.start : group.end]],
-            {group.group_id: {_AMOUNT: [(1, group.start, group.end - 1)]} for group in groups},
+            self.scale,
+            [accounts[rows[0]] for _, rows in shown],
+            [(number, *lines[row]) for number, (_, rows) in enumerate(shown) for row in rows],
+            {group_id: {_AMOUNT: [(1, rows[0], rows[-1])]} for group_id, rows in shown},
             {},
             'queue[queue["group_id"] == {row!r}]',
         )
-        rest = len(record.groups) - len(groups)
+        rest = len(self.groups) - len(shown)
         more = [f"{count_of(rest, 'more group')}; .frame has all."] if rest else []
         heads = [TableHead(text, is_comparison=False) for text in _HEADS]
-        return FigureTable(self.summary(), "", heads, rows, [*more, *self.notes], entries)
+        return FigureTable(self.summary(), "", heads, table, [*more, *self.notes], entries)
 
     def _content(self) -> dict[str, Any]:
         return {"notes": self.notes, "decisions": self.decisions}
@@ -279,8 +235,9 @@ class Review(Result):
         if self._widget is None:
             from accounting_analytics.recategorization.review_widget import ReviewWidget  # noqa: PLC0415 (slow to import)
 
-            self._widget = ReviewWidget(self._record, self._rules_file)
-            self._record.listeners.append(self._plan_update)
+            self._widget = ReviewWidget(self)
+            self._tables: deque[Any] = deque(maxlen=_MAX_TABLES)
+            self.listeners.append(self._plan_update)
         view = {"version_major": 2, "version_minor": 0, "model_id": self._widget.model_id}
         self._tables.append(display(self._table_of_grid(), raw=True, display_id=True))
         display({_WIDGET: view, "text/plain": ""}, raw=True)
@@ -367,7 +324,5 @@ def review(
         given.append(proposals)
     if history is not None:
         given.append(suggest(queue, history, ledgers))
-    record = ReviewRecord(queue, ledgers, given)
-    if history is not None:
-        record.notes += notes(given[-1])
-    return Review(record, to_path(rules_file, "rules_file"))
+    more = () if history is None else notes(given[-1])
+    return Review(queue, Ledgers.checked(ledgers), given, to_path(rules_file, "rules_file"), more)

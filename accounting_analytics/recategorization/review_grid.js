@@ -149,7 +149,7 @@ class ReviewView {
   async act(action, content = {}) {
     const entry = this.shown.list[this.active];
     const wasTicked = this.shown.ticked.includes(1);
-    if (!await this.send(action, { ...this.shown.keysOf(this.shown.taken(entry)), ...content })) return;
+    if (!await this.send(action, { ids: this.shown.idsOf(this.shown.taken(entry)), ...content })) return;
     this.box.input.value = "";
     this.grid.focus({ preventScroll: true });
     this.shown.untick();
@@ -174,7 +174,7 @@ class ReviewView {
 
   makeRule() {
     const rows = this.shown.taken(this.shown.list[this.active]);
-    if (new Set(rows.map((row) => this.store.groupOf[row])).size === 1) this.send("rule", { rows: [rows[0]] });
+    if (new Set(rows.map((row) => this.store.groupOf[row])).size === 1) this.send("rule", { ids: [this.store.rows.id[rows[0]]] });
     else this.say("Tick one group, or go to it: a rule is made for one payee.", true);
   }
 
@@ -212,7 +212,7 @@ class ReviewView {
     } else if (button?.matches(".fold")) this.shown.toggle(~entry);
     this.active = place;
     this.update();
-    if (button?.matches(".act")) this.send(button.dataset.action, this.shown.keysOf(this.shown.rowsOf(entry)));
+    if (button?.matches(".act")) this.send(button.dataset.action, { ids: this.shown.idsOf(this.shown.rowsOf(entry)) });
   }
 
   fold(isOpen) {

@@ -182,12 +182,18 @@ class ShownRows {
   tick(rows, value) { for (const row of rows) this.ticked[row] = value; }
   untick() { this.ticked.fill(0); }
 
-  // Rows as the kernel is asked about them: whole groups, and single rows.
+  // Rows as whole groups, and single rows.
   keysOf(rows) {
     const members = Map.groupBy(rows, (row) => this.store.groupOf[row]);
     const isWhole = ([group, found]) => found.length === this.store.end(group) - this.store.start(group);
     const [whole, parts] = [[...members].filter(isWhole), [...members].filter((one) => !isWhole(one))];
     return { groups: whole.map(([group]) => group), rows: parts.flatMap(([, found]) => found) };
+  }
+
+  // Ids of whole groups, and of single transactions, as the kernel is asked about them.
+  idsOf(found) {
+    const { groups, rows } = this.keysOf(found);
+    return [...groups.map((group) => this.store.groups.id[group]), ...rows.map((row) => this.store.rows.id[row])];
   }
 
   // What an action is about: what is ticked, or else the entry where the keyboard is.

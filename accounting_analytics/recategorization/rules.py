@@ -61,12 +61,11 @@ from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.messages import count_of, fit_terminal, printable, quote
 from accounting_analytics.core.money import MAX_SCALE, parse_amount
 from accounting_analytics.core.schemas import Ledgers, RuleReports
-from accounting_analytics.recategorization.groups import Decidable
 from accounting_analytics.recategorization.queue import (
     NO_DESCRIPTION,
+    Decidable,
     categorized_transactions,
     exact_queue,
-    with_groups,
 )
 from accounting_analytics.reports.category_ledgers import Categories, find_named
 from accounting_analytics.reports.local_books import lines_of
@@ -103,11 +102,7 @@ class Transactions:
         self.sizes = np.array([amount.copy_abs() for amount in queue["transaction_amount"]], object)
         self.directions = queue["direction"].to_numpy(object)
         self.ledger_ids = queue["ledger_id"].to_numpy(object)
-
-    @cached_property
-    def merchants(self) -> npt.NDArray[np.object_]:
-        """Normalized name of each merchant."""
-        return np.array(merchants(self._queue["description"]), object)
+        self.merchants = queue["merchant"].to_numpy(object)
 
     @cached_property
     def days(self) -> npt.NDArray[np.int64]:
@@ -521,16 +516,11 @@ def _notes(rows: list[dict[str, Any]], rules: Rules, chart: Categories) -> Itera
                 f"such as {row['contradicting_example']}."
             )
     for rule in rules:
-        if note := _category_note(rule, chart):
-            yield f"Rule {names[rule.name]}: {note}"
-
-
-def _category_note(rule: Rule, chart: Categories) -> str:
-    """Sentence about a category that cannot be used, or that is a parent ledger."""
-    try:
-        return chart.parent_note(rule.category)
-    except InputError as error:
-        return str(error)
+        try:
+            doubts = list(chart.parent_notes([chart.find_category(rule.category)]))
+        except InputError as error:
+            doubts = [str(error)]
+        yield from (f"Rule {names[rule.name]}: {doubt}" for doubt in doubts)
 
 
 def add_rule(
@@ -548,7 +538,7 @@ def add_rule(
     transactions that an earlier rule matches are still decided by that.
     """
     file = to_path(path, "path")
-    rows = with_groups(exact_queue(queue).frame)
+    rows = exact_queue(queue).frame
     chart = Categories(Ledgers.checked(ledgers), set(rows["category_ledger_id"]))
     row = rows.iloc[Decidable(rows).find_free(key)[0]]
     if row["merchant"] == NO_DESCRIPTION:

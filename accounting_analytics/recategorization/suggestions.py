@@ -18,16 +18,19 @@ import pandas as pd
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.column_conversion import decimal_scale, is_decimal, total
 from accounting_analytics.core.errors import FrameError, InputError
-from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import BacktestMonths, Ledgers
 from accounting_analytics.recategorization.choices import Choice, proposals_of
-from accounting_analytics.recategorization.queue import categorized_transactions, exact_queue, local_days, with_groups
+from accounting_analytics.recategorization.queue import (
+    NO_DESCRIPTION,
+    categorized_transactions,
+    exact_queue,
+    local_days,
+)
 from accounting_analytics.reports.category_ledgers import Categories
 from accounting_analytics.reports.local_books import ledgers_of, lines_of
-from accounting_analytics.reports.merchants import merchants
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -107,7 +110,7 @@ def suggest(
     check_precision(precision)
     exact, ledgers = exact_queue(queue), Ledgers.checked(ledgers)
     chart = Categories(ledgers, set(exact.frame["category_ledger_id"]))
-    rows = with_groups(exact.frame)
+    rows = exact.frame
     lines = lines_of(history)
     past = _read_past(lines, ledgers, without={*rows["transaction_id"], *unchecked})
     tried = _tried(past)
@@ -118,7 +121,6 @@ def suggest(
     found = known[known["past_count"] >= threshold.past_count]
     chosen = {
         row: Choice(
-            rows["transaction_id"][row],
             history["category"],
             SUGGESTED,
             _reason(history, chart.names.name(history["category"])),
@@ -126,10 +128,8 @@ def suggest(
         )
         for row, history in zip(found.index, found.to_dict("records"), strict=True)
     }
-    proposals, doubts = proposals_of(exact.frame, chosen, chart, exact)
     notes = [*exact.notes, threshold.sentence, *_notes(known, len(found), is_silent=threshold.past_count > LATEST)]
-    attach_notes(proposals, [*notes, *doubts], queue, lines)
-    return proposals
+    return proposals_of(rows, chosen, chart, exact, notes=notes, sources=[queue, lines])
 
 
 def check_precision(precision: float) -> None:
@@ -159,7 +159,7 @@ def _compared(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "transaction_id": rows["transaction_id"],
-            "payee": pd.Series(merchants(rows["description"]), rows.index, dtype="str"),
+            "payee": rows["merchant"],
             "direction": rows["direction"],
             "account": rows["ledger_id"],
             "day": days,
@@ -189,7 +189,7 @@ def _latest(asked: pd.DataFrame, past: pd.DataFrame, key: list[str]) -> pd.DataF
     known = past.assign(count=groups.cumcount() + 1)
     known["agreeing"] = known.groupby([*key, blocks.rename("block")], sort=False).cumcount() + 1
     latest = known["count"].clip(upper=LATEST)
-    known["past_count"] = latest.where((known["agreeing"] >= latest) & (known["payee"] != ""), 0)
+    known["past_count"] = latest.where((known["agreeing"] >= latest) & (known["payee"] != NO_DESCRIPTION), 0)
     ordered = asked.sort_values("month", kind="stable")
     found = pd.merge_asof(
         ordered[[*key, "month"]], known.drop(columns="transaction_id"), on="month", by=key, allow_exact_matches=False

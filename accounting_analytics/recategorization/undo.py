@@ -119,7 +119,7 @@ def undo_plan(
             undone.append(_inverse(change, now or frozenset()))
         else:
             left_out[change] = reason
-    has_large = any(not fits_float(one.amount, client.scale) for one in undone)
+    has_large = any(not fits_float(one.transaction_amount, client.scale) for one in undone)
     items = to_frame(undone, client.scale, as_decimals=client.amounts == "decimal" or has_large)
     notes += _left_out_notes(left_out, len(changes))
     return Plan(items, instance_id=client.instance_id, left_out=outcomes_frame(left_out), notes=notes)

@@ -12,7 +12,7 @@ from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import pandas as pd
 
@@ -60,16 +60,34 @@ class Categories:
         """Paths of all ledgers that can be categories, in alphabetical order."""
         return [self.names.path(ledger_id) for ledger_id in self.possible()]
 
-    def parent_note(self, text: str) -> str:
-        """Sentence about a category that is a parent ledger; empty where there are no ledgers below it."""
-        hint = self.parent_hint(self.find_category(text))
-        return f"its category {quote(text)} {hint}" if hint else ""
+    def find_edited(self, ledger_id: str, name: str) -> str:
+        """Id of the new category of a proposal or an item of a plan, of which a person may have edited both columns.
 
-    def parent_hint(self, ledger_id: str) -> str:
-        """End of a sentence about a parent ledger; empty where there are no ledgers below it."""
-        children = [self.names.name(child) for child in self._children.get(ledger_id, [])]
-        listed = join_ids(children, limit=3)
-        return f"is a parent ledger; a ledger below it may be meant: {listed}." if children else ""
+        Each column may hold an id, a unique name or a path, or be empty, and both must mean the same ledger. It may be
+        an uncategorized one, which an undone change has again.
+        """
+        texts = [text for text in (ledger_id, name) if text.strip()]
+        if not texts:
+            raise InputError("there is no new category; write its id, unique name or path, or remove the row")
+        found = self.names.find(texts[0])
+        path = quote(self.names.path(found))
+        if found not in self.names.matches(texts[-1]):
+            raise InputError(
+                f"the new category is {path} by updated_category_ledger_id, but {quote(name)} by "
+                "updated_category_ledger_name; write one of the two columns and clear the other"
+            )
+        if found in self.cash:
+            raise InputError(f"{path} reports cash flow and cannot be a category")
+        return found
+
+    def parent_notes(self, ledger_ids: Iterable[str]) -> Iterator[str]:
+        """Yield a sentence for each category that is a parent ledger."""
+        for ledger_id in dict.fromkeys(ledger_ids):
+            if children := [self.names.name(child) for child in self._children.get(ledger_id, [])]:
+                yield (
+                    f"The category {quote(self.names.path(ledger_id))} is a parent ledger; a ledger below it may be "
+                    f"meant: {join_ids(children, limit=3)}."
+                )
 
     def direction_notes(self, rows: pd.DataFrame) -> Iterator[str]:
         """Yield what contradicts the type of a category: receipts that are expenses, payments that are revenue.

@@ -14,7 +14,6 @@ import pandas as pd
 
 import accounting_analytics as aa
 from accounting_analytics.core.schemas import Queue
-from accounting_analytics.recategorization.queue import with_groups
 from accounting_analytics.service.server import running
 
 SHARES = (Decimal("0.8"), Decimal("0.95"))
@@ -83,7 +82,7 @@ def measure(queue, books):
 
 
 def _grouped_rows(queue, books):
-    grouped = with_groups(Queue.exact(queue).frame)
+    grouped = Queue.exact(queue).frame
     for row in grouped.itertuples():
         truth = books.uncategorized[row.transaction_id]
         size = row.uncategorized_amount

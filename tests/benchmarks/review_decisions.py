@@ -59,22 +59,24 @@ class Person:
     """Someone who works in the grid, and knows the category of most money of each group."""
 
     def __init__(self, page, review, truth):
-        self.page, self.record, self.truth = page, review._record, truth
+        self.page, self.record, self.truth = page, review, truth
         self.decisions, self.seconds = 0, 0.0
 
     def known(self):
         """Return the name of the true category of each group that is open, by the texts of its row."""
         record, found = self.record, {}
         ids = record.rows["transaction_id"].tolist()
-        for group in record.groups:
-            rows = [row for row in group.rows if record.chosen[row] == -1]
-            if rows and group.kind != "split":
+        for group in record.groups.values():
+            rows = [row for row in group if row not in record.chosen]
+            if rows and record.rows["kind"][rows[0]] != "split":
                 sizes = Counter()
                 for row in rows:
                     sizes[self.truth[ids[row]]] += abs(record.units[row])
-                account = record.rows["ledger_name"].iloc[group.start]
+                account = record.rows["ledger_name"][rows[0]]
                 amount = record.amount(sum(record.units[row] for row in rows))
-                found[group.merchant, account, amount] = record.chart.names.name(sizes.most_common(1)[0][0])
+                found[record.rows["merchant"][rows[0]], account, amount] = record.chart.names.name(
+                    sizes.most_common(1)[0][0]
+                )
         return found
 
     def rows(self):

@@ -30,8 +30,8 @@ def test_a_month_is_what_suggest_would_have_said(books, tested, noisy_books, pay
     payments, _ = books
     month = noisy_books.month_start(13)
     asked = payment_frames.frames(payments, month)
-    queue = aa.uncategorized_queue(asked.line_entries, asked.ledgers).assign(counterpart_ledger_id=None)
-    suggestions = aa.suggest(queue.astype({"counterpart_ledger_id": "str"}), asked.line_entries, asked.ledgers)
+    queue = aa.uncategorized_queue(asked.line_entries, asked.ledgers).assign(kind="merchant")  # transfers too
+    suggestions = aa.suggest(queue, asked.line_entries, asked.ledgers)
     labels = {f"txn_{number:06}": payment_frames.COMPANY.ledger_id(one.label) for number, one in enumerate(payments)}
     right = suggestions["updated_category_ledger_id"] == suggestions["transaction_id"].map(labels)
     row = tested.frame.iloc[-1]

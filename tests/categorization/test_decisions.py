@@ -6,6 +6,8 @@ import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.schemas import Proposals
 
+PARENT = "The category 'Cost of Goods' is a parent ledger; a ledger below it may be meant: Software."
+
 
 @pytest.fixture(scope="module")
 def queue(books):
@@ -45,10 +47,7 @@ def test_groups_and_transactions_are_decided(books, queue, groups):
     assert decided["updated_category_ledger_name"].tolist() == ["Cost of Goods", "Meals", "Sales"]
     assert decided.attrs["notes"] == (
         "1 of 4 transactions not decided by hand.",
-        (
-            "Decision 'txn-1-0': its category 'Cost of Goods' is a parent ledger; a ledger below it may be meant: "
-            "Software."
-        ),
+        PARENT,
         "1 payment, 5.00, proposed for 'Sales', which is revenue: check that refunds to customers are meant.",
     )
     Proposals.checked(decided)
@@ -107,11 +106,8 @@ def test_decisions_replace_rules(books, queue, groups, tmp_path):
     assert combined.attrs["notes"] == (
         "1 of 4 transactions matched no rule.",
         "3 of 4 transactions not decided by hand.",
-        (
-            f"Decision '{groups['STAPLES']}': its category 'Cost of Goods' is a parent ledger; a ledger below it may "
-            "be meant: Software."
-        ),
         "1 proposal was replaced by later ones.",
+        PARENT,
         "2 payments, 40.00, proposed for 'Sales', which is revenue: check that refunds to customers are meant.",
     )
     assert len(aa.plan_recategorization(combined, ledgers=books.ledgers)) == 3

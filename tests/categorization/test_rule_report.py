@@ -81,7 +81,7 @@ def test_each_rule_is_reported(report):
         "Rule 'large' at line 5 is shadowed: earlier rules, such as 'coffee' at line 1, decide all.",
         "Rule 'none' at line 14 is dead: it matches no transaction of the period.",
         (
-            "Rule 'parts' at line 10: its category 'Cost of Goods' is a parent ledger; a ledger below it may be meant: "
+            "Rule 'parts' at line 10: The category 'Cost of Goods' is a parent ledger; a ledger below it may be meant: "
             "Software."
         ),
     )

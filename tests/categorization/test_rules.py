@@ -13,6 +13,7 @@ import accounting_analytics as aa
 from accounting_analytics.core.errors import RulesError
 from accounting_analytics.core.schemas import Queue
 from accounting_analytics.recategorization import rules
+from accounting_analytics.reports.merchants import merchants
 
 PROJECT = Path(__file__).parents[2]
 RULE = "[[rule]]\nname = 'a'\ncategory = 'Meals'\n"
@@ -38,6 +39,7 @@ def transactions(*descriptions):
         "transaction_amount": [Decimal("-5.00")] * count,
         "direction": ["outflow"] * count,
         "ledger_id": ["bank"] * count,
+        "merchant": merchants(descriptions),
     }
     return Queue.from_columns(columns, as_decimals=True)
 

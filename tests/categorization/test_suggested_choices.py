@@ -39,10 +39,8 @@ def rules(tmp_path):
 def suggestions(queue):
     """Return suggestions for the first three payments, as `suggest` returns them."""
     rows = queue[queue["description"].isin(["COFFEE", "HOSTING", "PARTS"])].reset_index(drop=True)
-    amounts = {"amount": rows["transaction_amount"], "category_amount": rows["uncategorized_amount"]}
     return Proposals.checked(
         rows[[name for name in Proposals.dtypes() if name in rows]].assign(
-            **amounts,
             updated_category_ledger_id="expenses",
             updated_category_ledger_name="Expenses",
             rule=SUGGESTED,
@@ -95,8 +93,9 @@ def test_suggestions_for_another_queue_are_counted(queue, suggestions, books):
 
 def test_a_suggestion_that_cannot_be_a_category_is_refused(queue, suggestions, books):
     """An edited suggestion is checked as any other category."""
+    edited = suggestions.assign(updated_category_ledger_id="bank", updated_category_ledger_name=None)
     with pytest.raises(InputError, match="reports cash flow"):
-        aa.propose(queue, None, books.ledgers, suggestions=suggestions.assign(updated_category_ledger_id="bank"))
+        aa.propose(queue, None, books.ledgers, suggestions=edited)
 
 
 def test_transfers_are_proposed_apart(queue, rules, books):

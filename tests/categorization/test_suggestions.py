@@ -61,7 +61,8 @@ def test_payees_with_a_clear_history_have_suggestions(suggest, clear):
     assert by_text(suggestions)["PAYEE B SHOP"] == "Fuel"
     assert set(suggestions["rule"]) == {SUGGESTED}
     assert suggestions["confidence"].between(0.98, 1).all()
-    row = suggestions[(suggestions["description"] == "PAYEE A SHOP") & (suggestions["amount"] == -34)].iloc[0]
+    of_shop = suggestions["description"] == "PAYEE A SHOP"
+    row = suggestions[of_shop & (suggestions["transaction_amount"] == -34)].iloc[0]
     assert row["reason"] == "all of 46 past transactions in Meals, the latest on 2024-11-14 of -34.00"
     assert aa.notes(suggestions)[:2] == (
         "Of 440 suggestions for the past 440 would have been right: 100.0%, at least 99.4% with 95 % confidence.",

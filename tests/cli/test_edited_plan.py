@@ -22,8 +22,8 @@ def resolved(tmp_path, demo_company):
         count = len(categories)
         columns = {name: [f"{name}_{row}" for row in range(count)] for name in PlanItems.dtypes()} | {
             "datetime": [DAY] * count,
-            "amount": [0] * count,
-            "category_amount": [None] * count,
+            "transaction_amount": [0] * count,
+            "uncategorized_amount": [0] * count,
             "category_ledger_id": ["led_uncategorized_outflow"] * count,
             "opposing_ledger_ids": ["led_uncategorized_outflow"] * count,
             "updated_category_ledger_id": [ledger_id for ledger_id, _ in categories],
@@ -65,7 +65,7 @@ def test_parent_ledgers_are_noted(resolved, capsys, demo_company):
     assert found == [("led_goods", "Cost of Goods"), ("led_meals", "Meals"), ("led_goods", "Cost of Goods")]
     printed = capsys.readouterr().err
     assert printed.count(" is a parent ledger; a ledger below it may be meant: ") == 1
-    assert "The new category 'Expenses:Cost of Goods' is" in printed
+    assert "The category 'Expenses:Cost of Goods' is" in printed
     assert DISCOVERING not in printed
 
 

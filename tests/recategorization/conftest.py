@@ -189,7 +189,7 @@ def many(books):
     return post_and_plan
 
 
-def item(transaction_id, ledger_id, category, updated, hours=0, *, entry=None, opposing=None, **cells):
+def item(transaction_id, ledger_id, category, updated, hours=0, *, entry=None, opposing=None, amount="-1.50", **cells):
     """Return a plan item."""
     return {
         "transaction_id": transaction_id,
@@ -197,8 +197,8 @@ def item(transaction_id, ledger_id, category, updated, hours=0, *, entry=None, o
         "journal_entry_id": entry or f"entry of {transaction_id}",
         "datetime": NOON + dt.timedelta(hours=hours),
         "description": "described",
-        "amount": Decimal("-1.50"),
-        "category_amount": None,
+        "transaction_amount": Decimal(amount),
+        "uncategorized_amount": Decimal(amount),
         "category_ledger_id": category,
         "updated_category_ledger_id": updated,
         "updated_category_ledger_name": updated,  # the name is not known

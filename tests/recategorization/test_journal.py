@@ -33,7 +33,8 @@ def test_journal_is_enough_to_undo_a_run(books, plan, tmp_path):
     assert set(intents) == set(plan.frame["transaction_id"])
     split = intents["txn_split"]
     assert split["opposing_ledger_ids"].split("|") == sorted([books.outflow, books.rent])
-    assert (split["description"], split["amount"], split["category_amount"]) == ("HARDWARE STORE", "-70.00", "-30.00")
+    assert (split["description"], split["transaction_amount"]) == ("HARDWARE STORE", "-70.00")
+    assert split["uncategorized_amount"] == "-30.00"
     assert (split["category_ledger_id"], split["updated_category_ledger_id"]) == (books.outflow, books.meals)
     assert (split["ledger_id"], split["modified_by"]) == (books.bank, "ana")
     order = [event["event"] for event in rest if event.get("transaction_id") == "txn_split"]

@@ -6,7 +6,6 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError, InputError, PlanError
 from accounting_analytics.core.schemas import Ledgers
-from accounting_analytics.recategorization.plan_sheet import new_category
 from accounting_analytics.reports.category_ledgers import Categories
 
 LEDGERS = {
@@ -46,7 +45,7 @@ def chart():
 )
 def test_both_columns_mean_one_ledger(chart, ledger_id, name, expected):
     """Each column holds an id, a name or a path, or is empty; the plan gets the id and the name."""
-    assert new_category(ledger_id, name, chart) == (expected, LEDGERS[expected][0])
+    assert chart.find_edited(ledger_id, name) == expected
 
 
 @pytest.mark.parametrize(
@@ -68,7 +67,7 @@ def test_both_columns_mean_one_ledger(chart, ledger_id, name, expected):
 def test_refused_categories(chart, ledger_id, name, message):
     """Unknown, ambiguous, missing and cash ledgers are refused, and columns that disagree."""
     with pytest.raises(InputError) as caught:
-        new_category(ledger_id, name, chart)
+        chart.find_edited(ledger_id, name)
     assert message in str(caught.value)
 
 

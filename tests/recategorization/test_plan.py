@@ -21,7 +21,7 @@ def test_plan_contains_the_proposals(books, plan):
         "txn_1": "coffee",
         "txn_0": "coffee",
     }
-    assert frame.loc["txn_split", "category_amount"] == -30.00
+    assert frame.loc["txn_split", "uncategorized_amount"] == -30.00
     assert set(frame.loc["txn_split", "opposing_ledger_ids"].split("|")) == {books.outflow, books.rent}
     assert plan.instance_id == books.instance
 
@@ -83,7 +83,7 @@ def test_plan_is_immutable(build):
 def test_amounts_are_printed_with_every_digit(build):
     """Text and HTML of a plan show amounts with separators and all digits."""
     plan = build.plan(None, build.item("t", "bank", "out", "meals", amount=Decimal("-1234.50")))
-    assert plan.frame["amount"].tolist() == [-1234.5]
+    assert plan.frame["transaction_amount"].tolist() == [-1234.5]
     assert " -1,234.50 " in repr(plan)
     assert "<td>-1,234.50</td>" in plan._repr_html_()
 
@@ -109,7 +109,7 @@ def sums(build):
         {"rule": "coffee", "amount": Decimal("-4.10")},
         {"rule": "coffee", "amount": Decimal("-4.20")},
         {"rule": "refunds", "amount": Decimal("3.30")},
-        {"rule": "refunds", "amount": Decimal("-90.00"), "category_amount": Decimal("-30.00")},
+        {"rule": "refunds", "amount": Decimal("-90.00"), "uncategorized_amount": Decimal("-30.00")},
     ]
     updated = ["Meals", "Meals", "Meals", "<Rent>"]
     return build.plan(

@@ -7,6 +7,8 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.core.schemas import Ledgers, Proposals, Queue
+from accounting_analytics.recategorization.queue import with_groups
+from accounting_analytics.reports.merchants import merchants
 
 LEDGERS = [
     # id, name, type, side, cash, required, parent
@@ -58,11 +60,11 @@ def make_ledgers():
     )
 
 
-def make_queue(transactions=TRANSACTIONS, **options):
+def make_queue(transactions=TRANSACTIONS, *, as_decimals=False):
     """Return a queue of transactions, in any order."""
     ids, accounts, days, amounts, descriptions, opposing, parts = zip(*transactions, strict=True)
     names = {row[0]: row[1] for row in LEDGERS}
-    return Queue.from_columns(
+    made = Queue.from_columns(
         {
             "transaction_id": ids,
             "ledger_id": accounts,
@@ -79,9 +81,11 @@ def make_queue(transactions=TRANSACTIONS, **options):
             "opposing_ledger_ids": opposing,
             "review_status": [None] * len(ids),
             "tag_ids": [None] * len(ids),
+            "merchant": merchants(descriptions),
         },
-        **options,
+        as_decimals=True,
     )
+    return Queue.from_exact(with_groups(made), 2, as_decimals=as_decimals)
 
 
 def make_proposals(queue, categories=PROPOSED, rule="a rule"):
@@ -90,8 +94,8 @@ def make_proposals(queue, categories=PROPOSED, rule="a rule"):
     ids = rows["transaction_id"].map(categories)
     names = {row[0]: row[1] for row in LEDGERS}
     new = {"updated_category_ledger_id": ids, "updated_category_ledger_name": ids.map(names), "rule": rule}
-    amounts = {"amount": rows["transaction_amount"], "category_amount": rows["uncategorized_amount"]}
-    return rows[[name for name in Proposals.dtypes() if name in rows]].assign(**new, **amounts)
+    why = {"confidence": float("nan"), "reason": pd.Series(None, rows.index, dtype="str")}
+    return rows[[name for name in Proposals.dtypes() if name in rows]].assign(**new, **why)
 
 
 @pytest.fixture

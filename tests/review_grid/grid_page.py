@@ -41,9 +41,9 @@ def _base64(value):
 class GridPage:
     """The grid of a review in a browser."""
 
-    def __init__(self, browser, folder, review, rules_file="rules.toml"):
+    def __init__(self, browser, folder, review):
         self.browser, self._file = browser, folder / "grid.html"
-        self.widget = ReviewWidget(review._record, rules_file)
+        self.widget = ReviewWidget(review)
         self.widget.send = lambda content: self.browser.evaluate(f"window.receive({json.dumps(content)})")
         self.widget.observe(self._change, "_state")
 

@@ -20,7 +20,7 @@ FOCUSED = "document.activeElement.className || document.activeElement.role"
 @pytest.fixture
 def page(browser, tmp_path, review):
     """Return the grid of the small queue, opened."""
-    page = GridPage(browser, tmp_path, review, tmp_path / "rules.toml")
+    page = GridPage(browser, tmp_path, review)
     page.open()
     return page
 

@@ -7,7 +7,6 @@ import re
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.recategorization.queue import exact_queue, with_groups
 
 HOSTILE = "</script><img src=x onerror=document.title='owned'>"
 PRESSED = "document.querySelector('td[data-key=\"{group}|amount\"] > button')"
@@ -24,13 +23,13 @@ def test_the_transactions_of_a_group_sum_to_its_amount(queue, ledgers):
     """Every group has its transactions with their days, and their units sum to what the queue has."""
     review = aa.review(queue, ledgers)
     data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', review._repr_html_())[1])
-    grouped, rows = aa.group_queue(queue), with_groups(exact_queue(queue).frame)
+    grouped = aa.group_queue(queue)
     assert set(data["figures"]) == set(grouped["group_id"])
     for group_id, amount, count in grouped[["group_id", "amount", "transaction_count"]].itertuples(index=False):
         ((factor, first, last),) = data["figures"][group_id]
         lines = data["lines"][first : last + 1]
         assert (len(lines), factor * sum(line[-1] for line in lines)) == (count, round(100 * amount))
-        days = rows.loc[rows["group_id"] == group_id, "datetime"].dt.date.map(dt.date.isoformat)
+        days = queue.loc[queue["group_id"] == group_id, "datetime"].dt.date.map(dt.date.isoformat)
         assert {data["dates"][line[1]] for line in lines} == set(days)
 
 

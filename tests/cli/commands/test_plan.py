@@ -27,7 +27,7 @@ def test_plan_preview_apply_verify_undo(run, tmp_path):
         assert sum(changes) == 0 < len(changes)
         assert sum(row["item_count"] for row in preview["by_rule"]) == len(items)
         amounts = sum(Decimal(row["amount"]) for row in preview["by_category"])
-        assert amounts == sum(Decimal(item["category_amount"]) for item in items)
+        assert amounts == sum(Decimal(item["uncategorized_amount"]) for item in items)
         cost = f"at least {len(items)} requests and 0.1 minutes to change every item"
         assert cost in planned.stderr
         assert cost in previewed.stderr
