@@ -189,7 +189,6 @@ CASES = {
     "CashFlowReport": lambda books, _: changed_tables(books),
     "LedgerNames.from_frame": lambda books, _: paths(aa.LedgerNames.from_frame(books.ledgers)),
     "Effect.check": lambda books, _: shown(books.plan.preview(books.report).check(books.recomputed, verified(books))),
-    "Effect.predict": lambda books, _: shown(aa.Effect.predict(books.plan.items, books.report)),
     "Effect.totals": lambda books, _: books.plan.preview(books.report).totals(books.ledgers),
     "Plan": lambda books, _: [
         aa.Plan(books.items).frame,

@@ -100,14 +100,14 @@ def apply(
     allow_irreversible
         Also join parts of splits, which `undo` cannot take back.
     """
-    from accounting_analytics.recategorization.plan_sheet import PlanFile
+    from accounting_analytics.recategorization.plan import read_plan_sheet
 
     books = _books_to_sync(run)
-    file = PlanFile.read(plan)
-    if not file.table.numbers:
+    sheet = read_plan_sheet(plan)
+    if not sheet.numbers:
         raise PlanError("the plan has no items")
     with connect_service(run) as (client, zone):
-        planned = resolve_plan(client, file, zone)
+        planned = resolve_plan(client, sheet, zone)
         ended = run_plan(client, planned, run, journal, zone, allow_irreversible=allow_irreversible)
         ended.print(by, table.rows, as_json=as_json)
         _finish(client, ended, books)
@@ -193,12 +193,12 @@ def verify(
     by
         What a row is: the items of a new category, as by default, or a rule, or an item.
     """
-    from accounting_analytics.recategorization.plan_sheet import PlanFile
+    from accounting_analytics.recategorization.plan import read_plan_sheet
 
     refuse_books(books, "`verify` reads what the service has now, so leave it out")
-    file = PlanFile.read(plan)
+    sheet = read_plan_sheet(plan)
     with connect_service(service) as (client, zone):
-        planned = resolve_plan(client, file, zone)
+        planned = resolve_plan(client, sheet, zone)
         outcomes = aa.verify_plan(client, planned, journal=journal)
     if as_json:
         print_json({"outcomes": outcomes, **totals_tables(planned, outcomes)})
@@ -321,9 +321,7 @@ class EndedRun:
     @property
     def effect(self) -> Effect:
         """Effect on the report as predicted, and after a confirmed run compared with it."""
-        from accounting_analytics.recategorization.effect import Effect
-
-        predicted = Effect.predict(self.plan.items, self.before)
+        predicted = self.plan.preview(self.before)
         return predicted if self.after is None else predicted.check(self.after, self.outcomes)
 
     def print(self, by: RowOfRun, limit: int | None, *, as_json: bool, others: dict[str, Any] | None = None) -> None:
@@ -345,7 +343,7 @@ class EndedRun:
         """Every table of the run; what differs from the prediction only after a confirmed one."""
         effect = self.effect
         tables: dict[str, Any] = {"outcomes": self.outcomes, **totals_tables(self.plan, self.outcomes)}
-        tables |= {"before": self.before.ledgers, "changes": effect.changes}
+        tables |= {"before": self.before.ledgers, "changes": effect.frame}
         if self.after is not None:
             tables |= {"after": self.after.ledgers, "differences": effect.differences}
         return tables

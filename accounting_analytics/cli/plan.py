@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from accounting_analytics.cli.loading import LoadedQueue
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.core.periods import Period
+    from accounting_analytics.core.sheet_reader import SheetTable
     from accounting_analytics.recategorization.plan import Plan
-    from accounting_analytics.recategorization.plan_sheet import PlanFile
     from accounting_analytics.reports.category_ledgers import Categories
 
 _ACCOUNT_WIDTH, _NAME_WIDTH, _PIPED_WIDTH = 16, 28, 120
@@ -440,14 +440,14 @@ def preview(
     by
         What a row is: a ledger of the report, as by default, or the items of a new category or a rule.
     """
-    from accounting_analytics.recategorization.plan_sheet import PlanFile, require_same_instance
+    from accounting_analytics.recategorization.plan import instance_of, read_plan_sheet, require_same_instance
 
-    file = PlanFile.read(plan)
+    sheet = read_plan_sheet(plan)
     with connect_source(source, days) as (client, period):
-        require_same_instance(file.instance_id, client.instance_id)
+        require_same_instance(instance_of(sheet), client.instance_id)
         reported = aa.load_cash_flow_report(client, period.start_date, period.end_date, time_zone=period.time_zone)
         ledgers = load_ledgers(client, period)
-        planned = resolve_plan(client, file, period.time_zone, ledgers=ledgers)
+        planned = resolve_plan(client, sheet, period.time_zone, ledgers=ledgers)
     effect = planned.preview(reported)
     totals = effect.totals(ledgers)
     print_cost(planned)
@@ -467,36 +467,36 @@ def preview(
 
 
 def resolve_plan(
-    client: LedgerClient | aa.Books, file: PlanFile, time_zone: str, *, ledgers: pd.DataFrame | None = None
+    client: LedgerClient | aa.Books, sheet: SheetTable, time_zone: str, *, ledgers: pd.DataFrame | None = None
 ) -> Plan:
     """Plan of a file; ledgers are discovered only if the books do not confirm each new category with its name.
 
     `ledgers` are those that are discovered already. Local books have a chart of accounts.
     """
-    from accounting_analytics.recategorization.plan_sheet import require_same_instance
+    from accounting_analytics.recategorization.plan import instance_of, require_same_instance
     from accounting_analytics.reports.category_ledgers import Categories
 
-    require_same_instance(file.instance_id, client.instance_id)
+    require_same_instance(instance_of(sheet), client.instance_id)
     if isinstance(client, aa.Books):
         chart: Categories | None = Categories(client.ledgers(), set())
     else:
-        chart = _find_categories(client, file, time_zone, ledgers)
-    plan = aa.Plan.from_file(file, chart)
+        chart = _find_categories(client, sheet, time_zone, ledgers)
+    plan = aa.Plan.from_sheet(sheet, chart)
     for note in plan.notes:
         print_message(note)
     return plan
 
 
 def _find_categories(
-    client: LedgerClient, file: PlanFile, time_zone: str, ledgers: pd.DataFrame | None
+    client: LedgerClient, sheet: SheetTable, time_zone: str, ledgers: pd.DataFrame | None
 ) -> Categories | None:
     """Discovered ledgers to find new categories in; None where the books confirm the categories as they are written."""
     from accounting_analytics.core.periods import Period
     from accounting_analytics.recategorization.categories_in_books import find_ledgers
-    from accounting_analytics.recategorization.plan_sheet import NEW_CATEGORY
+    from accounting_analytics.recategorization.plan import NEW_CATEGORY
     from accounting_analytics.reports.category_ledgers import Categories
 
-    columns = file.table.columns
+    columns = sheet.columns
     days = sorted(instant.astimezone(UTC).date() for instant in columns["datetime"])
     categories = set(zip(*(columns[name] for name in NEW_CATEGORY), strict=True))
     in_books = find_ledgers(client, filter(None, (ledger_id for ledger_id, _ in categories)), days)

@@ -55,9 +55,8 @@ from accounting_analytics.recategorization.changes import (
     no_transaction,
     outcomes_frame,
 )
-from accounting_analytics.recategorization.plan import Plan
-from accounting_analytics.recategorization.plan_sheet import require_same_instance
-from accounting_analytics.recategorization.run_journal import Attempts, open_journal, read_attempts
+from accounting_analytics.recategorization.plan import Plan, require_same_instance
+from accounting_analytics.recategorization.run_journal import Journal, open_journal, read_journal
 from accounting_analytics.reports.local_books import refuse_books
 
 if TYPE_CHECKING:
@@ -67,7 +66,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.recategorization.changes import Change
-    from accounting_analytics.recategorization.run_journal import Journal
 
 _LOST = (TransportError, DeadlineExceededError, ServerFaultError, ProtocolError)
 _STOPPING = (AuthenticationError, PermissionDeniedError)
@@ -89,6 +87,9 @@ _JOINS = (
 )
 _UNCLEAR = "the plan joins parts of this split, and the books do not show which of them changed"
 _UNCHANGED = "the category is unchanged"
+_WITHOUT_JOURNAL = (
+    f"{_UNCHANGED}; whether a change was sent is not known without the journal that the plan was applied with"
+)
 _MAY_STILL_CHANGE = (
     "the previous category is still there, but a change sent less than 60 seconds before may still be carried out"
 )
@@ -128,7 +129,7 @@ class _State:
         """Whether the change is to be sent, for the first time or again."""
         return self.shown == Shown.PREVIOUS and self.response in _CAN_BE_SENT and not self.forbidden
 
-    def outcome(self, attempts: Attempts) -> FoundOutcome:
+    def outcome(self, journal: Journal) -> FoundOutcome:
         """Outcome by the table; a refusal does not show that an earlier request is not carried out."""
         is_lost = self.is_sent_again and self.response != Response.CONFIRMED
         outcome = OUTCOMES[Response.LOST if is_lost else self.response][self.shown]
@@ -139,7 +140,7 @@ class _State:
         is_there = self.change.category_ledger_id in self.categories
         was_done = self.response == Response.CONFIRMED_EARLIER
         reason = self._reason()
-        if outcome in _NOT_IN_BOOKS and is_there and attempts.may_change(self.change, self.read_at, lost_only=was_done):
+        if outcome in _NOT_IN_BOOKS and is_there and journal.may_change(self.change, self.read_at, lost_only=was_done):
             return FoundOutcome(Outcome.UNKNOWN, f"{_MAY_STILL_CHANGE}: {reason}")
         return FoundOutcome(outcome, reason)
 
@@ -161,15 +162,15 @@ class _State:
 
 
 class _PlanRun(NamedTuple):
-    """A run that changes the books.
+    """A run of a plan, also a dry one.
 
     `planned` are the changes of each journal entry, `names` those of the categories that are replaced.
     """
 
     client: LedgerClient
     journal: Journal
-    modified_by: str | None
     planned: Mapping[str, Sequence[Change]]
+    modified_by: str | None
     names: Mapping[str, str]
 
 
@@ -239,14 +240,14 @@ def apply_plan(
     if modified_by is not None:
         user_name(modified_by, "modified_by")
     items = plan.items
-    earlier = read_attempts(journal, plan.plan_id, instance_id=client.instance_id, must_exist=False)
+    earlier = read_journal(journal, plan_id=plan.plan_id, instance_id=client.instance_id)
     require_no_cash(client, items)
     forbidden = {} if allow_irreversible else dict.fromkeys(joining_changes(items), _JOINS)
     forbidden |= unusable_categories(client, items)
     planned = changes_by_entry(items)
     if not confirm or not items:
         states = _states_before(items, earlier, forbidden)
-        _read(client, states, planned, earlier)
+        _read(_PlanRun(client, earlier, planned, None, {}), states)
         return outcomes_frame({state.change: state.outcome(earlier) for state in states})
     names = find_ledgers(client, [item.category_ledger_id for item in items], days_of(items)).names
     found: dict[Change, FoundOutcome] = {}
@@ -255,17 +256,17 @@ def apply_plan(
         open_journal(journal, plan.plan_id, instance_id=client.instance_id, base_url=client.base_url) as opened,
         progress_bar(progress, total=len(items), desc="recategorize", unit=" items") as bar,
     ):
-        run = _PlanRun(client, opened, modified_by, planned, names)
+        run = _PlanRun(client, opened, planned, modified_by, names)
         for batch in _batches(items):
-            states = _states_before(batch, opened.attempts, forbidden)
+            states = _states_before(batch, opened, forbidden)
             try:
-                stopped = _apply_batch(run, states, stopped, is_first=not found)
+                stopped = _apply_batch(run, states, stopped)
             except _STOPPING as error:
                 reason = f"the run stopped. The journal {opened.path} records what is done"
                 raise with_context(error, f"{reason}: run again with the same journal") from None
             found |= _record_outcomes(opened, states)
             bar.update(len(batch))
-        not_sent = [change for change in found if change not in opened.attempts]
+        not_sent = [change for change in found if change not in opened]
         opened.append(
             "end",
             sent=len(found) - len(not_sent),
@@ -307,17 +308,14 @@ def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None 
         The books cannot be read.
     """
     _require_client_and_plan(client, plan, "local books do not show what the service has now: connect to it")
-    attempts = Attempts()
-    if journal is not None:
-        attempts = read_attempts(journal, plan.plan_id, instance_id=client.instance_id, must_exist=True)
-    unchanged = FoundOutcome(Outcome.NOT_DONE, _UNCHANGED)
-    if journal is None:
-        unknown = "whether a change was sent is not known without the journal that the plan was applied with"
-        unchanged = FoundOutcome(Outcome.UNKNOWN, f"{_UNCHANGED}; {unknown}")
+    read_at, categories = dt.datetime.now(dt.UTC), read_categories(client, plan.items)
+    attempts, unchanged = Journal(), FoundOutcome(Outcome.UNKNOWN, _WITHOUT_JOURNAL)
+    if journal is not None:  # read after the books, so that it has the attempts that they may show
+        missing = "pass the journal that the plan was applied with, or none"
+        attempts = read_journal(journal, plan_id=plan.plan_id, instance_id=client.instance_id, missing=missing)
+        unchanged = FoundOutcome(Outcome.NOT_DONE, _UNCHANGED)
     states = [_State(item, attempts.response(item)) for item in plan.items]
-    _read(client, states, changes_by_entry(plan.items), attempts)
-    if journal is not None:  # with the attempts that were made in the meantime
-        attempts = read_attempts(journal, plan.plan_id, instance_id=client.instance_id, must_exist=True)
+    _show(states, categories, read_at, changes_by_entry(plan.items), attempts)
     found = {state.change: state.outcome(attempts) for state in states}
     for change, (outcome, reason) in found.items():
         if outcome == Outcome.ALREADY_DONE:
@@ -338,7 +336,7 @@ def _require_client_and_plan(client: object, plan: object, why_no_books: str) ->
         require_same_instance(plan.instance_id, client.instance_id)
 
 
-def _states_before(changes: Sequence[Change], earlier: Attempts, forbidden: Mapping[Change, str]) -> list[_State]:
+def _states_before(changes: Sequence[Change], earlier: Journal, forbidden: Mapping[Change, str]) -> list[_State]:
     """States of changes before a run, by what earlier runs with its journal did."""
     of_earlier_runs = {Response.CONFIRMED: Response.CONFIRMED_EARLIER, Response.LOST: Response.LOST_EARLIER}
     responses = (earlier.response(change) for change in changes)
@@ -348,22 +346,31 @@ def _states_before(changes: Sequence[Change], earlier: Attempts, forbidden: Mapp
     ]
 
 
-def _read(
-    client: LedgerClient, states: Sequence[_State], planned: Mapping[str, Sequence[Change]], attempts: Attempts
-) -> None:
+def _read(run: _PlanRun, states: Sequence[_State]) -> None:
     """Read from the books what they show of each change."""
     read_at = dt.datetime.now(dt.UTC)
-    categories = read_categories(client, [state.change for state in states])
+    categories = read_categories(run.client, [state.change for state in states])
+    _show(states, categories, read_at, run.planned, run.journal)
+
+
+def _show(
+    states: Sequence[_State],
+    categories: Mapping[tuple[str, str], frozenset[str]],
+    read_at: dt.datetime,
+    planned: Mapping[str, Sequence[Change]],
+    journal: Journal,
+) -> None:
+    """Set what the categories of transactions, as they were read, show of each change."""
     for state in states:
         now = categories.get(state.change.transaction)
-        state.shown = compare_with_books(state.change, now, planned[state.change.journal_entry_id], attempts.has_done)
+        state.shown = compare_with_books(state.change, now, planned[state.change.journal_entry_id], journal.has_done)
         state.categories, state.read_at = now or frozenset(), read_at
 
 
 def _try_to_read(run: _PlanRun, states: Sequence[_State]) -> str:
     """Read from the books what they show of each change; return why they cannot be read, if they cannot."""
     try:
-        _read(run.client, states, run.planned, run.journal.attempts)
+        _read(run, states)
     except ServiceError as error:
         if isinstance(error, _STOPPING):
             raise
@@ -373,14 +380,12 @@ def _try_to_read(run: _PlanRun, states: Sequence[_State]) -> str:
     return ""
 
 
-def _apply_batch(run: _PlanRun, states: Sequence[_State], stopped: str, *, is_first: bool) -> str:
+def _apply_batch(run: _PlanRun, states: Sequence[_State], stopped: str) -> str:
     """Read, send what is pending and read it back, in rounds; return why the run has stopped, if it has.
 
     What was sent before comes last, so that failing changes do not keep the others from being sent.
     """
-    if is_first:
-        _read(run.client, states, run.planned, run.journal.attempts)
-    elif stopped:
+    if stopped:
         for state in states:
             state.unread = stopped
     else:
@@ -443,7 +448,7 @@ def _send(run: _PlanRun, state: _State) -> None:
 
 def _record_outcomes(journal: Journal, states: Sequence[_State]) -> dict[Change, FoundOutcome]:
     """Return the outcomes of a batch, and record those of changes that were sent."""
-    found = {state.change: state.outcome(journal.attempts) for state in states}
+    found = {state.change: state.outcome(journal) for state in states}
     for state in states:
         was_found = state.response == Response.LOST_EARLIER and state.shown == Shown.NEW
         if was_found or state.response in _OF_THIS_RUN:

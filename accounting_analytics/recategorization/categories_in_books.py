@@ -14,7 +14,6 @@ from accounting_analytics.core.errors import InvalidRequestError, NotFoundError,
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.periods import as_utc
-from accounting_analytics.recategorization.changes import differently_named
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -96,12 +95,21 @@ def unusable_categories(client: LedgerClient, items: Sequence[Change]) -> dict[C
     The name of a category is not known if the category has no line in the year before the plan.
     """
     found = find_ledgers(client, [item.updated_category_ledger_id for item in items], days_of(items))
-    return differently_named(items, LedgerNames(found.names, Hierarchy({}))) | {
-        item: f"the books have no ledger {quote(ledger_id)} ({found.missing[ledger_id]}); write its id, or its name "
-        "and load the plan with ledgers="
-        for item in items
-        if (ledger_id := item.updated_category_ledger_id) in found.missing
-    }
+    names, unusable = LedgerNames(found.names, Hierarchy({})), {}
+    for item in items:
+        ledger_id, name = item.updated_category_ledger_id, item.updated_category_ledger_name
+        if ledger_id in found.missing:
+            unusable[item] = (
+                f"the books have no ledger {quote(ledger_id)} ({found.missing[ledger_id]}); write its id, or its name "
+                "and load the plan with ledgers="
+            )
+        elif ledger_id in names.ids and ledger_id not in names.matches(name):
+            unusable[item] = (
+                f"ledger {ledger_id} is named {quote(names.name(ledger_id))} in the books, not {quote(name)}; change "
+                "updated_category_ledger_id and updated_category_ledger_name together, or load the plan with ledgers= "
+                "to write one and clear the other"
+            )
+    return unusable
 
 
 def days_of(changes: Iterable[Change]) -> list[dt.date]:

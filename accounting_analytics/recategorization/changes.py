@@ -14,14 +14,13 @@ import pandas as pd
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.column_conversion import split_list
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.core.messages import printable, quote, shorten
+from accounting_analytics.core.messages import printable, shorten
 from accounting_analytics.core.money import format_amount
 from accounting_analytics.core.schemas import Outcomes, PlanItems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from accounting_analytics.core.ledger_names import LedgerNames
 
 IDENTITY = ("transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id")
 """Fields that identify a change."""
@@ -152,37 +151,31 @@ class FoundOutcome(NamedTuple):
     reason: str = ""
 
 
-def find_conflicts(changes: Sequence[Change]) -> Iterator[tuple[list[int], str]]:
-    """Yield the positions of changes that contradict each other or change nothing, and the reason."""
-    of_transaction: dict[tuple[str, str], list[int]] = defaultdict(list)
-    of_line: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for position, change in enumerate(changes):
-        of_transaction[change.transaction_id, change.category_ledger_id].append(position)
-        of_line[change.category_line].append(position)
-    for position, change in enumerate(changes):
+def find_conflicts(changes: Sequence[Change]) -> Iterator[str]:
+    """Yield why changes contradict each other, or change nothing."""
+    new_of_line: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    seen = set()
+    for change in changes:
+        key = change.transaction_id, change.category_ledger_id
+        if key in seen:
+            yield f"transaction {change.transaction_id} appears twice in the plan; keep one of its items"
+        seen.add(key)
+        new_of_line[change.category_line][change.transaction_id] = change.updated_category_ledger_id
+    for change in changes:
         entry, updated = change.journal_entry_id, change.updated_category_ledger_id
         if change.category_ledger_id == updated:
-            yield [position], f"transaction {change.transaction_id} already has its new category; remove the item"
-        elif (entry, updated) in of_line:
-            reason = (
+            yield f"transaction {change.transaction_id} already has its new category; remove the item"
+        elif (entry, updated) in new_of_line:
+            yield (
                 f"journal entry {entry}: one item moves a category to {updated} and another moves it from there, so "
                 "the result would depend on their order; plan them one after the other"
             )
-            yield [position], reason
-    for (transaction_id, _), positions in of_transaction.items():
-        if len(positions) > 1:
-            yield positions, f"transaction {transaction_id} appears twice in the plan; keep one of its items"
-    for (entry, _), positions in of_line.items():
-        found = [changes[one] for one in positions]
-        if (
-            len({one.transaction_id for one in found}) > 1
-            and len({one.updated_category_ledger_id for one in found}) > 1
-        ):
-            reason = (
+    for (entry, _), found in new_of_line.items():
+        if len(set(found.values())) > 1:
+            yield (
                 f"journal entry {entry} has several transactions with the same category, and the plan gives them "
                 "different new ones; give them the same new category"
             )
-            yield positions, reason
 
 
 def changes_by_entry(changes: Iterable[Change]) -> dict[str, list[Change]]:
@@ -251,19 +244,6 @@ def compare_with_books(
         return Shown.PREVIOUS
     is_new = set(now) == others | {updated} and (category in done or len(now) == 1)
     return Shown.NEW if is_new else Shown.UNCLEAR
-
-
-def differently_named(changes: Iterable[Change], names: LedgerNames) -> dict[Change, str]:
-    """Find changes whose new category has another name in the books than in the plan, and why each is refused."""
-    return {
-        change: f"ledger {change.updated_category_ledger_id} is named "
-        f"{quote(names.name(change.updated_category_ledger_id))} in the books, not "
-        f"{quote(change.updated_category_ledger_name)}; change updated_category_ledger_id and "
-        "updated_category_ledger_name together, or load the plan with ledgers= to write one and clear the other"
-        for change in changes
-        if change.updated_category_ledger_id in names.ids
-        and change.updated_category_ledger_id not in names.matches(change.updated_category_ledger_name)
-    }
 
 
 def no_transaction(change: Change) -> str:

@@ -31,7 +31,8 @@ from accounting_analytics.reports.ledger_tree import LedgerTree, Trees
 from accounting_analytics.reports.rows_of_figures import entries_behind, table_of_figures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
+    from decimal import Decimal
 
     from accounting_analytics.core.periods import Period
     from accounting_analytics.recategorization.changes import Change, Outcome
@@ -80,16 +81,6 @@ class Effect(Result):
     after: CashFlowReport | None = None
     outcomes: tuple[Outcome, ...] | None = None
 
-    @classmethod
-    def predict(cls, plan: Sequence[Change], before: CashFlowReport) -> Effect:
-        """Predict the effect of the changes of a plan on a report."""
-        require_report(before, "before")
-        if before.tag_ids:
-            raise InputError(
-                "a report filtered by tags does not contain all lines; preview the plan on the untagged report"
-            )
-        return cls(tuple(plan), before)
-
     def check(self, after: CashFlowReport, outcomes: pd.DataFrame | None = None) -> Effect:
         """Compare the report after a run with the predicted one.
 
@@ -129,13 +120,8 @@ class Effect(Result):
         """The period of the reports."""
         return self.before.period
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The changes."""
-        return self.changes
-
     @cached_property
-    def changes(self) -> pd.DataFrame:
+    def frame(self) -> pd.DataFrame:
         """:class:`~accounting_analytics.schemas.LedgerChanges`: the ledgers that change, before and as predicted.
 
         Once checked it has what each is after the run, and ledgers that changed otherwise.
@@ -147,6 +133,20 @@ class Effect(Result):
         return self._table(listed, self._names, before, self._moved, after)
 
     @cached_property
+    def _differing(self) -> list[tuple[str, str | None, Decimal]]:
+        """Figures that are not as predicted once the effect is checked: what, ledger and difference; balances first."""
+        if self._after is None:
+            return []
+        predicted, after = Counter(self._before.amounts), self._after.amounts
+        predicted.update({(_FLOW, one): units for one, units in self._moved.items()})
+        keys = sorted({**predicted, **after}, key=lambda key: list(_TITLES).index(key[0]))
+        return [
+            (*key, from_minor_units(after[key] - predicted[key], self.before.scale))
+            for key in keys
+            if after[key] != predicted[key]
+        ]
+
+    @property
     def differences(self) -> pd.DataFrame | None:
         """:class:`~accounting_analytics.schemas.ReportDifferences`: the figures that are not as predicted.
 
@@ -154,22 +154,18 @@ class Effect(Result):
         """
         if self._after is None:
             return None
-        predicted, after = Counter(self._before.amounts), self._after.amounts
-        predicted.update({(_FLOW, one): units for one, units in self._moved.items()})
-        keys = sorted({**predicted, **after}, key=lambda key: list(_TITLES).index(key[0]))
-        rows = [(*key, after[key] - predicted[key]) for key in keys if after[key] != predicted[key]]
         columns: dict[str, list[Any]] = {
-            "what": [what for what, *_ in rows],
-            "ledger_id": [one for _, one, _ in rows],
-            "ledger_name": [one and self._names.get(one, one) for _, one, _ in rows],
-            "difference": [from_minor_units(units, self.before.scale) for *_, units in rows],
+            "what": [what for what, *_ in self._differing],
+            "ledger_id": [one for _, one, _ in self._differing],
+            "ledger_name": [one and self._names.get(one, one) for _, one, _ in self._differing],
+            "difference": [difference for *_, difference in self._differing],
         }
         return ReportDifferences.from_columns(columns, self.before.scale, as_decimals=self.before.as_decimals)
 
     @property
     def as_predicted(self) -> bool | None:
         """Whether every figure is exactly as predicted; None until it is checked."""
-        return None if self.differences is None else self.differences.empty
+        return None if self._after is None else not self._differing
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -253,30 +249,27 @@ class Effect(Result):
     def summary(self) -> str:
         """One line: how many ledgers change, and once checked whether all figures are as predicted."""
         title = f"Cash flow report, {self.period}"
-        if self.differences is None:
-            return f"{title}: {count_of(len(self.changes), 'ledger changes', 'ledgers change')}."
-        changed = int((self.changes["before"] != self.changes["after"]).sum())
-        verdict = f"{count_of(len(self.differences), 'figure differs', 'figures differ')} from the prediction"
-        if self.differences.empty:
+        if self._after is None:
+            return f"{title}: {count_of(len(self.frame), 'ledger changes', 'ledgers change')}."
+        changed = int((self.frame["before"] != self.frame["after"]).sum())
+        verdict = f"{count_of(len(self._differing), 'figure differs', 'figures differ')} from the prediction"
+        if self.as_predicted:
             verdict = "every figure is as predicted, to the last digit"
         state = f"{self._items_in_books()}; " if len(self._made) < len(self.plan) else ""
         return f"{title}: {state}{count_of(changed, 'ledger')} changed; {verdict}."
 
     def reasons(self) -> list[str]:
         """One sentence for each figure that differs, balances first."""
-        if self.differences is None:
-            return []
-        rows = _rows(ReportDifferences.exact(self.differences).frame, "what", "ledger_name", "difference")
         return [
-            f"{_TITLES[what].format(ledger_name=name)}: {format_amount(difference.copy_abs())} "
-            f"{'more' if difference > 0 else 'less'} than predicted: "
+            f"{_TITLES[what].format(ledger_name=one and self._names.get(one, one))}: "
+            f"{format_amount(difference.copy_abs())} {'more' if difference > 0 else 'less'} than predicted: "
             f"{_CHANGED_ELSEWHERE if what == _FLOW else _BALANCE_CHANGED}"
-            for what, name, difference in rows
+            for what, one, difference in self._differing
         ]
 
     def _parts(self) -> Iterator[ResultPart]:
         """Show each ledger before, predicted and after, whose lines unfold, and each difference."""
-        exact = LedgerChanges.exact(self.changes).frame
+        exact = LedgerChanges.exact(self.frame).frame
         amounts = [name for name in ("before", "predicted", "after") if name in exact]
         lines = [
             f"- {row['name']}: {', '.join(f'{format_amount(row[name])} {name}' for name in amounts)}"
@@ -291,7 +284,7 @@ class Effect(Result):
         return asdict(self.period) | {
             "as_predicted": self.as_predicted,
             "notes": self.notes,
-            "changes": self.changes,
+            "changes": self.frame,
             "differences": self.differences,
         }
 
@@ -299,7 +292,7 @@ class Effect(Result):
         """Write the ledgers as a table whose amounts unfold: lines of the reports, and those that the plan moves."""
         reports = {"before": self.before.figures} | ({"after": self.after.figures} if self.after else {})
         rows = []
-        for one in self.changes["ledger_id"].tolist()[:_MAX_LEDGERS]:
+        for one in self.frame["ledger_id"].tolist()[:_MAX_LEDGERS]:
             name = self._names.get(one, one)
             before, *after = (_own(report, column, one, name) for column, report in reports.items())
             change = replace(
@@ -412,22 +405,24 @@ class _Figures(NamedTuple):
     @classmethod
     def of(cls, report: CashFlowReport) -> Self:
         """Read the figures of a report."""
-        exact, scale = report.exact(), report.scale
-        found = cls(Counter(), {}, Counter(), {})
+        exact, units = report.exact(), partial(to_minor_units, scale=report.scale)
+        names: dict[str, str] = {}
+        amounts = Counter[tuple[str, str | None]]()
         for what in ("starting_cash_balance", "ending_cash_balance"):
-            found.amounts[what, None] = to_minor_units(getattr(exact, what), scale)
-        tables = {"starting_balance": exact.starting_balances, "ending_balance": exact.ending_balances}
-        balances = {what: _rows(one, "ledger_id", "ledger_name", "cash_balance") for what, one in tables.items()}
-        for what, rows in {**balances, _FLOW: _rows(exact.ledgers, "ledger_id", "name", _FLOW)}.items():
-            for one, name, amount in rows:
-                found.names[one] = name
-                found.amounts[what, one] = to_minor_units(amount, scale)
+            amounts[what, None] = units(getattr(exact, what))
+        for what, table, *columns in (
+            ("starting_balance", exact.starting_balances, "ledger_name", "cash_balance"),
+            ("ending_balance", exact.ending_balances, "ledger_name", "cash_balance"),
+            (_FLOW, exact.ledgers, "name", _FLOW),
+        ):
+            for one, name, amount in _rows(table, "ledger_id", *columns):
+                names[one], amounts[what, one] = name, units(amount)
         stated = exact.ledgers.dropna(subset="total_net_cash_flow")
-        for one, total in _rows(stated, "ledger_id", "total_net_cash_flow"):
-            found.totals[one] = to_minor_units(total, scale)
+        totals = {one: units(total) for one, total in _rows(stated, "ledger_id", "total_net_cash_flow")}
+        lines = Counter[tuple[str, str]]()
         for entry, one, amount in _rows(exact.lines, "journal_entry_id", "ledger_id", "amount"):
-            found.lines[entry, one] += to_minor_units(amount, scale)
-        return found
+            lines[entry, one] += units(amount)
+        return cls(amounts, totals, lines, names)
 
     @property
     def flows(self) -> Counter[str]:

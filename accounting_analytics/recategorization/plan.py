@@ -9,39 +9,46 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
-from accounting_analytics.core.arguments import require_type
-from accounting_analytics.core.chart_of_accounts import Hierarchy
+from accounting_analytics.core.arguments import require_type, to_path
 from accounting_analytics.core.column_conversion import total
 from accounting_analytics.core.errors import InputError, PlanError, RulesError
-from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.load_metadata import books_notes
 from accounting_analytics.core.messages import count_of
-from accounting_analytics.core.money import format_amount
+from accounting_analytics.core.money import DEFAULT_SCALE, fits_float, format_amount, fraction_digits
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import Ledgers, Outcomes, PlanItems, PlanTotals
+from accounting_analytics.core.sheet_reader import Column, Kind, SheetTable, Value, read_table
+from accounting_analytics.core.sheet_writer import write_table
 from accounting_analytics.loading.estimate import DOCUMENTED_RATE
 from accounting_analytics.recategorization.changes import (
     EXPECTED_OUTCOMES,
     changes_of_frame,
-    differently_named,
     find_conflicts,
     joining_changes,
     require_outcomes_of,
 )
 from accounting_analytics.recategorization.choices import edited_proposals, propose
 from accounting_analytics.recategorization.effect import Effect
-from accounting_analytics.recategorization.plan_sheet import NEW_CATEGORY, PlanFile, write_items
 from accounting_analytics.recategorization.queue import KEY, exact_queue
+from accounting_analytics.reports.cash_flow_report import require_report
 from accounting_analytics.reports.category_ledgers import Categories
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from decimal import Decimal
     from pathlib import Path
 
     from accounting_analytics.recategorization.rules import Rules
     from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
+NEW_CATEGORY = ("updated_category_ledger_id", "updated_category_ledger_name")
+"""The two columns of a new category."""
+_INSTANCE = "instance_id"
+_AMOUNTS = ("transaction_amount", "uncategorized_amount")
+_OPTIONAL_IDS = ("group_id", _INSTANCE)
+_IDS = ("transaction_id", "ledger_id", "journal_entry_id", "category_ledger_id", "opposing_ledger_ids", *_OPTIONAL_IDS)
+_MAY_BE_EMPTY = frozenset({"description", *NEW_CATEGORY, *_OPTIONAL_IDS})
+_KINDS = dict.fromkeys(_IDS, Kind.ID) | dict.fromkeys(_AMOUNTS, Kind.AMOUNT) | {"datetime": Kind.INSTANT}
 _TOTALS_BY = {"rule": ["rule"], "category": [*NEW_CATEGORY]}
 _READABLE = ["description", "transaction_amount", "updated_category_ledger_name"]
 _SHOWN = ["datetime", *_READABLE, "rule", "transaction_id"]
@@ -54,6 +61,37 @@ SHARED = "shared category"
 JOINS_SPLIT = "joins a split"
 NOT_PLANNED = "not in the plan"
 """Rules decide the transaction, but the plan that is resumed does not contain it."""
+
+
+def _new_category(row: Mapping[str, Value], chart: Categories | None) -> tuple[str, str]:
+    """Id and name of the new category of a row; without a chart of accounts the id is as it is written."""
+    ledger_id, name = (row[column] for column in NEW_CATEGORY)
+    if chart is not None:
+        found = chart.find_edited(ledger_id, name)
+        return found, chart.names.name(found)
+    if not ledger_id.strip():
+        raise InputError(f"{NEW_CATEGORY[0]} is empty; pass ledgers= to find the category by its name")
+    return ledger_id, name or ledger_id
+
+
+def read_plan_sheet(path: str | Path) -> SheetTable:
+    """Read a plan file that a spreadsheet may have saved, with the new categories as people wrote them."""
+    names = [*PlanItems.dtypes(), _INSTANCE]
+    columns = [Column(name, _KINDS.get(name, Kind.TEXT), may_be_empty=name in _MAY_BE_EMPTY) for name in names]
+    file = to_path(path, "path")
+    try:
+        sheet = read_table(file, columns, what="a plan")
+    except InputError as error:
+        raise PlanError(str(error)) from error
+    sheet.problems.refuse(PlanError, effect="nothing was sent")
+    if len(set(sheet.columns[_INSTANCE])) > 1:
+        raise PlanError(f"{file} mixes plans of different instances; keep the rows of one")
+    return sheet
+
+
+def instance_of(sheet: SheetTable) -> str | None:
+    """Service instance of the books of a plan, if its file states one."""
+    return next(filter(None, sheet.columns[_INSTANCE]), None)
 
 
 class Plan(Result):
@@ -96,8 +134,8 @@ class Plan(Result):
         self._plan_notes = tuple(notes)
         self._left_out = Outcomes.without_rows() if left_out is None else left_out
         self.items = changes_of_frame(self._frame)
-        for _, reason in find_conflicts(self.items):
-            raise PlanError(reason)
+        if reasons := list(find_conflicts(self.items)):
+            raise PlanError(reasons[0])
 
     def __len__(self) -> int:
         return len(self._frame)
@@ -210,26 +248,13 @@ class Plan(Result):
         ------
         InputError
             `before` is not a report, or is filtered by tags.
-        PlanError
-            A new category is a cash ledger of the report, or has another name there than in the plan.
         """
-        effect = Effect.predict(self.items, before)
-        self._require_categories_of(before)
-        return effect
-
-    def _require_categories_of(self, report: CashFlowReport) -> None:
-        """Refuse new categories that a report shows to be cash, or to have another name than in the plan."""
-        names = LedgerNames(dict(zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True)), Hierarchy({}))
-        refused = differently_named(self.items, names)
-        cash = {*report.starting_balances["ledger_id"], *report.ending_balances["ledger_id"]}
-        refused |= {
-            item: f"ledger {item.updated_category_ledger_id} reports cash flow and cannot be a category"
-            for item in self.items
-            if item.updated_category_ledger_id in cash
-        }
-        for item, reason in refused.items():
-            first = f"transaction {item.transaction_id}: {reason}"
-            raise PlanError(f"{len(refused):,} of {count_of(len(self), 'item')} cannot be applied; first: {first}")
+        require_report(before, "before")
+        if before.tag_ids:
+            raise InputError(
+                "a report filtered by tags does not contain all lines; preview the plan on the untagged report"
+            )
+        return Effect(self.items, before)
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a file that a spreadsheet can edit, completely or not at all.
@@ -245,7 +270,11 @@ class Plan(Result):
         PlanError
             The file cannot be written, or a workbook cannot hold the plan.
         """
-        write_items(self._frame, path, instance_id=self.instance_id)
+        rows = self._frame.assign(**{_INSTANCE: self.instance_id or ""})
+        try:
+            write_table(rows, to_path(path, "path"), name="plan", ids=(*_IDS, NEW_CATEGORY[0]), editable=NEW_CATEGORY)
+        except InputError as error:
+            raise PlanError(f"the plan was not saved: {error}") from error
 
     @classmethod
     def load(cls, path: str | Path, *, ledgers: pd.DataFrame | None = None) -> Self:
@@ -277,15 +306,23 @@ class Plan(Result):
             The file is not a plan, or rows are invalid; the message has the row, the column and the reason of each.
         """
         chart = None if ledgers is None else Categories(Ledgers.checked(ledgers), set())
-        return cls.from_file(PlanFile.read(path), chart)
+        return cls.from_sheet(read_plan_sheet(path), chart)
 
     @classmethod
-    def from_file(cls, file: PlanFile, chart: Categories | None) -> Self:
+    def from_sheet(cls, sheet: SheetTable, chart: Categories | None) -> Self:
         """Plan of a file that was read, with the new categories that a chart of accounts has, or that are written."""
-        items, notes = file.items(chart), file.notes
-        if chart is not None:
-            notes += tuple(chart.parent_notes(items[NEW_CATEGORY[0]]))
-        return cls(items, instance_id=file.instance_id, notes=notes)
+        found: list[tuple[str, str]] = []
+        for number, row in sheet.rows():
+            try:
+                found.append(_new_category(row, chart))
+            except InputError as error:
+                sheet.problems.add(str(error), number)
+        sheet.problems.refuse(PlanError, effect="nothing was sent")
+        resolved = {name: [one[place] for one in found] for place, name in enumerate(NEW_CATEGORY)}
+        notes = () if chart is None else tuple(chart.parent_notes(resolved[NEW_CATEGORY[0]]))
+        if sheet.hidden:
+            notes = (f"{count_of(sheet.hidden, 'hidden row')} of the plan file taken into the plan.", *notes)
+        return cls(_to_frame({**sheet.columns, **resolved}), instance_id=instance_of(sheet), notes=notes)
 
     def _parts(self) -> list[ResultPart]:
         """Show each item, and in HTML also its time, its rule and the id to find it by."""
@@ -385,3 +422,22 @@ def left_by(plan: Plan, queue: pd.DataFrame) -> pd.DataFrame:
     planned = pd.MultiIndex.from_frame(plan.frame[KEY])
     left = queue[~pd.MultiIndex.from_frame(queue[KEY]).isin(planned)]
     return left.assign(reason=left["reason"].fillna(NOT_PLANNED)).reset_index(drop=True)
+
+
+def require_same_instance(planned: str | None, instance_id: str) -> None:
+    """Refuse an instance that is not the one a plan was made for, if the plan states one."""
+    if planned not in {None, instance_id}:
+        raise PlanError(f"the plan is for instance {planned!r}, not {instance_id!r}; nothing was sent")
+
+
+def _to_frame(columns: Mapping[str, list[Value]]) -> pd.DataFrame:
+    """Plan items as a table; amounts are decimals if one has too many digits for float64."""
+    amounts = [amount for name in _AMOUNTS for amount in columns[name]]
+    digits = {fraction_digits(amount) for amount in amounts}
+    # a spreadsheet shows 144.00 as 144: fewer digits than usual are certain only if all amounts have as many
+    scale = max(digits) if len(digits) == 1 else max(DEFAULT_SCALE, *digits, 0)
+    return PlanItems.from_columns(
+        {name: columns[name] for name in PlanItems.dtypes()},
+        scale,
+        as_decimals=any(not fits_float(amount, scale) for amount in amounts),
+    )

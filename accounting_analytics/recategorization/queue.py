@@ -130,8 +130,8 @@ def uncategorized_queue(
     lines = _with_local_dates(exact.frame)
     uncategorized = uncategorized_ledgers(
         chart,
-        inflow_ledger_id=_find_given(inflow_ledger_id, names),
-        outflow_ledger_id=_find_given(outflow_ledger_id, names),
+        inflow_ledger_id=names.find(inflow_ledger_id) if inflow_ledger_id in names else inflow_ledger_id,
+        outflow_ledger_id=names.find(outflow_ledger_id) if outflow_ledger_id in names else outflow_ledger_id,
     )
     transactions = _cash_transactions(lines, chart)
     matching = _with_opposing(transactions, uncategorized)
@@ -163,11 +163,6 @@ def categorized_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) 
     matching = transactions.join(opposing[~opposing.index.duplicated(keep=False)], how="inner")
     no_category = uncategorized_ledgers(ledgers) | set(ledgers.loc[ledgers["report_cash_flow"], "id"])
     return _queue_columns(matching[~matching["category_ledger_id"].isin(no_category)], lines).reset_index(drop=True)
-
-
-def _find_given(text: str | None, names: LedgerNames) -> str | None:
-    """Id of a given ledger; the text itself where no ledger matches, as it may be the id of one not discovered."""
-    return names.find(text) if text in names else text
 
 
 def _cash_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:

@@ -480,7 +480,7 @@ def _report(rule: Rule, in_queue: RuleMatches, in_books: RuleMatches, chart: Cat
         "shadowed_by": None if rule.name in instead or not instead else instead[0],
         "agreeing_count": int(agreeing.sum()),
         "contradicting_count": len(contradicting),
-        "contradicting_example": _with_category(contradicting, chart),
+        "contradicting_example": _first(contradicting, chart),
     }
 
 
@@ -493,13 +493,12 @@ def _status(*, decides: bool, agrees: bool, matches: bool) -> str:
     return "shadowed" if matches else "dead"
 
 
-def _first(rows: pd.DataFrame) -> str | None:
-    return None if rows.empty else str(rows["description"].iloc[0])
-
-
-def _with_category(rows: pd.DataFrame, chart: Categories) -> str | None:
-    """Describe the first row, and the category it has."""
-    return None if rows.empty else f"{_first(rows)}: {chart.names.path(rows['category_ledger_id'].iloc[0])}"
+def _first(rows: pd.DataFrame, chart: Categories | None = None) -> str | None:
+    """Describe the first row and, in a chart of accounts, the category it has."""
+    if rows.empty:
+        return None
+    text = str(rows["description"].iloc[0])
+    return text if chart is None else f"{text}: {chart.names.path(rows['category_ledger_id'].iloc[0])}"
 
 
 def _notes(rows: list[dict[str, Any]], rules: Rules, chart: Categories) -> Iterator[str]:

@@ -1,9 +1,9 @@
 """Journal of applying a plan: each change before it is sent, its response, and its outcome.
 
-A file of JSON lines that is only appended to. The first line names the plan and the instance; a ``resumed`` line
-starts every further run, and an ``end`` line with counts ends a run that was not interrupted. An ``intent`` has the
-columns of the plan, with the categories that the books showed, and is on disk before its change is sent: the journal
-and the books are enough to resume a run, or to undo it or a part of it.
+A file of JSON lines that is only appended to. The first line names the plan and the instance; an ``end`` line with
+counts ends a run that was not interrupted. An ``intent`` has the columns of the plan, with the categories that the
+books showed, and is on disk before its change is sent: the journal and the books are enough to resume a run, or to undo
+it or a part of it.
 
 Each line has a hash of itself and of the line before, so a line that was edited, and lines that were removed before
 others, are found. This protects from accidents, not from someone who computes the hashes again. A last line that a
@@ -29,9 +29,8 @@ from accounting_analytics.core.messages import count_of
 from accounting_analytics.recategorization.changes import IDENTITY, IN_BOOKS, Change, Response
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
-
 
 _PRIVATE_MODE = 0o600
 _HASH_LENGTH = 16
@@ -41,24 +40,26 @@ _SETTLING_TIME = dt.timedelta(seconds=60)
 """How long after an attempt a change may still be carried out, whatever the response was."""
 
 
-class Attempts:
-    """When each change was sent and with what response, and whether it is done, by the events of a journal.
+class Journal:
+    """The events of all runs with a journal, and what they say of each change; open for a run, or only read.
 
     The response to an attempt is lost until it is recorded. An attempt that the service refused does not count: it
-    never changes the books.
+    never changes the books. A journal without path is that of no run.
     """
 
-    def __init__(self, events: Iterable[Mapping[str, Any]] = ()) -> None:
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self.events: list[Mapping[str, Any]] = []
+        self.file: IO[bytes] | None = None
         self._sent: dict[tuple[str, ...], list[tuple[dt.datetime, str]]] = {}
         self._last: dict[tuple[str, ...], str] = {}
-        for event in events:
-            self.add(event)
 
     def __contains__(self, change: Change) -> bool:
         return bool(self._sent.get(change.identity))
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """Add an event: an attempt, the response to the last attempt of a change, or its outcome."""
+        """Add an event of the file: also an attempt, the response to the last attempt of a change, or its outcome."""
+        self.events.append(event)
         if event["event"] not in _OF_CHANGES:
             return
         identity, response = tuple(event[name] for name in IDENTITY), event.get("response", Response.LOST)
@@ -68,6 +69,26 @@ class Attempts:
             sent.pop()
         if event["event"] != "outcome" and response in {Response.CONFIRMED, Response.LOST}:
             sent.append((dt.datetime.fromisoformat(event["at"]), response))
+
+    def append(self, event: str, change: Change | None = None, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
+        """Append an event to the file of the run, and sync it to disk."""
+        if self.file is None:
+            raise ValueError("this journal is only read")
+        names = Change._fields if event == "intent" else IDENTITY
+        of_change = {} if change is None else {name: getattr(change, name) for name in names}
+        content = {"event": event, "at": dt.datetime.now(dt.UTC).isoformat(), **of_change, **fields}
+        content["hash"] = hash_event(content, self.events[-1]["hash"] if self.events else "")
+        self.add(content)
+        remaining = memoryview(_to_json(content).encode() + b"\n")
+        try:
+            while remaining:
+                remaining = remaining[self.file.write(remaining) :]
+            os.fsync(self.file.fileno())
+        except OSError as error:
+            raise PlanError(
+                f"the journal {self.path} cannot be written ({error.strerror}); the run stopped before the next "
+                "change: free disk space and run again with the same journal"
+            ) from error
 
     def has_done(self, change: Change) -> bool:
         """Whether the last response or outcome of a change is that it is done."""
@@ -85,36 +106,28 @@ class Attempts:
         sent = self._sent.get(change.identity, ())
         return any(response in counting and read_at - time < _SETTLING_TIME for time, response in sent)
 
+    def sent_changes(self) -> list[Change]:
+        """Return the changes as they were first sent, without those that the service refused each time."""
+        intents = [Change.from_json(event) for event in self.events if event["event"] == "intent"]
+        return [change for change in {one.identity: one for one in intents}.values() if change in self]
 
-class Journal:
-    """A journal that is open for one run: a file, unbuffered and open for appending.
-
-    `attempts` are those of all runs, also of this one.
-    """
-
-    def __init__(self, file: IO[bytes], path: Path, events: Sequence[Mapping[str, Any]] = ()) -> None:
-        self._file = file
-        self._hash = events[-1]["hash"] if events else ""
-        self.attempts = Attempts(events)
-        self.path = path
-
-    def append(self, event: str, change: Change | None = None, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
-        """Append an event, and sync it to disk."""
-        names = Change._fields if event == "intent" else IDENTITY
-        of_change = {} if change is None else {name: getattr(change, name) for name in names}
-        content = {"event": event, "at": dt.datetime.now(dt.UTC).isoformat(), **of_change, **fields}
-        self._hash = hash_event(content, self._hash)
-        remaining = memoryview(_to_json(content | {"hash": self._hash}).encode() + b"\n")
-        self.attempts.add(content)
-        try:
-            while remaining:
-                remaining = remaining[self._file.write(remaining) :]
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            raise PlanError(
-                f"the journal {self.path} cannot be written ({error.strerror}); the run stopped before the next "
-                "change: free disk space and run again with the same journal"
-            ) from error
+    def require_end(self, *, incomplete: bool) -> str:
+        """Say what the journal may lack; refuse one without its end, unless that is expected."""
+        end = self.events[-1]
+        if end["event"] != "end":
+            lacking = "its run was interrupted, or the end of it is missing, so it may lack changes"
+            if not incomplete:
+                raise PlanError(
+                    f"the journal {self.path} has no end line: {lacking}. Nothing was sent: run it again with this "
+                    "journal to complete it, or undo the changes that it has with incomplete=True (--incomplete)"
+                )
+            return f"The journal has no end line: {lacking}."
+        if not end["not_sent"]:
+            return ""
+        return (
+            f"The books already had {count_of(end['not_sent'], 'change')} of the plan that no run with this journal "
+            "sent, or whose lines it lost; these are not part of it, so they are not undone."
+        )
 
 
 @contextmanager
@@ -122,97 +135,32 @@ def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: 
     """Create or resume the journal of a plan for one run."""
     file = to_path(path, "journal")
     with _lock(file):
-        events = _read(file, instance_id=instance_id, plan_id=plan_id)
+        journal = read_journal(file, instance_id=instance_id, plan_id=plan_id)
         try:
             opened = open(file, "ab", buffering=0, opener=partial(os.open, mode=_PRIVATE_MODE))  # noqa: SIM115 (closed below)
         except OSError as error:
             raise PlanError(f"the journal {file} cannot be written: {error.strerror}") from error
-        with opened:
+        with opened as journal.file:
             opened.truncate(file.read_bytes().rfind(b"\n") + 1)
-            journal = Journal(opened, file, events)
-            if events:
-                journal.append("resumed")
-            else:
+            if not journal.events:
                 journal.append("plan", plan_id=plan_id, instance_id=instance_id, base_url=base_url)
             sync_folder(file.parent)
             yield journal
 
 
-def read_attempts(path: str | Path, plan_id: str, *, instance_id: str, must_exist: bool) -> Attempts:
-    """Read the attempts of all runs with a journal, also while a run uses it."""
-    missing = "pass the journal that the plan was applied with, or none" if must_exist else ""
-    return Attempts(_read(to_path(path, "journal"), instance_id=instance_id, plan_id=plan_id, missing=missing))
-
-
-def read_sent_changes(
-    path: str | Path, *, instance_id: str, incomplete: bool
-) -> tuple[list[Change], Attempts, list[str]]:
-    """Read the changes that all runs with a journal sent, their attempts, and what the journal may lack.
-
-    The changes are in the order in which they were first sent, each once; one that the service refused each time is
-    not listed. What may be lacking is one sentence each.
-    """
-    file, undone = to_path(path, "journal"), "pass the journal of the run that is to be undone"
-    _read(file, instance_id=instance_id, missing=undone)  # a lock would be written beside a file that is missing
-    with _lock(file):
-        events = _read(file, instance_id=instance_id, missing=undone)
-    end = events[-1] if events[-1]["event"] == "end" else None
-    notes = []
-    if end is None:
-        lacking = "its run was interrupted, or the end of it is missing, so it may lack changes"
-        if not incomplete:
-            raise PlanError(
-                f"the journal {file} has no end line: {lacking}. Nothing was sent: run it again with this journal to "
-                "complete it, or undo the changes that it has with incomplete=True (--incomplete)"
-            )
-        notes.append(f"The journal has no end line: {lacking}.")
-    elif end["not_sent"]:
-        notes.append(
-            f"The books already had {count_of(end['not_sent'], 'change')} of the plan that no run with this journal "
-            "sent, or whose lines it lost; these are not part of it, so they are not undone."
-        )
-    sent = {change.identity: change for change in (Change.from_json(one) for one in events if one["event"] == "intent")}
-    attempts = Attempts(events)
-    return [change for change in sent.values() if change in attempts], attempts, notes
-
-
-def _to_json(event: Mapping[str, Any]) -> str:
-    return json.dumps(event, default=str)
-
-
-def hash_event(event: Mapping[str, Any], previous: str) -> str:
-    """Hash of an event and of the one before it."""
-    content = _to_json({name: value for name, value in event.items() if name != "hash"})
-    return hashlib.sha256(f"{previous}{content}".encode()).hexdigest()[:_HASH_LENGTH]
-
-
-@contextmanager
-def _lock(file: Path) -> Iterator[None]:
-    lock = FileLock(f"{file}.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise PlanError(f"another run uses the journal {file}; wait until it ends") from None
-    except OSError as error:
-        raise PlanError(f"the journal {file} cannot be written: {error.strerror}") from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _read(file: Path, *, instance_id: str, plan_id: str = "", missing: str = "") -> list[dict[str, Any]]:
-    """Read a journal of an instance and, where it is given, plan; `missing` is what to do where there is none."""
+def read_journal(path: str | Path, *, instance_id: str, plan_id: str = "", missing: str = "") -> Journal:
+    """Read the journal of an instance and, where it is given, plan; `missing` is what to do where there is none."""
+    file = to_path(path, "journal")
     try:
         content = file.read_bytes()
     except FileNotFoundError:
         content = b""
     except OSError as error:
         raise PlanError(f"the journal {file} cannot be read: {error.strerror}") from error
-    events = _parse(content, file)
-    if missing and not events:
+    journal = _parse(content, file)
+    if missing and not journal.events:
         raise PlanError(f"the journal {file} does not exist or is empty; {missing}")
-    header = events[0] if events else {"plan_id": plan_id, "instance_id": instance_id}
+    header = journal.events[0] if journal.events else {"plan_id": plan_id, "instance_id": instance_id}
     if plan_id not in {"", header["plan_id"]}:
         raise PlanError(
             f"the journal {file} belongs to another plan ({header['plan_id']}), not to {plan_id}; name the journal "
@@ -220,18 +168,27 @@ def _read(file: Path, *, instance_id: str, plan_id: str = "", missing: str = "")
         )
     if header["instance_id"] != instance_id:
         raise PlanError(f"the journal {file} belongs to instance {header['instance_id']!r}, not {instance_id!r}")
-    return events
+    return journal
 
 
-def _parse(content: bytes, file: Path) -> list[dict[str, Any]]:
+def read_ended_journal(path: str | Path, *, instance_id: str) -> Journal:
+    """Read a journal that no run uses."""
+    file = to_path(path, "journal")
+    if file.exists():  # a lock would be written beside a file that is missing
+        with _lock(file):
+            pass
+    return read_journal(file, instance_id=instance_id, missing="pass the journal of the run that is to be undone")
+
+
+def _parse(content: bytes, file: Path) -> Journal:
     """Parse the lines and check their hashes; a last line without its end was truncated by a crash."""
     if not content.startswith(_HEADER_STARTS) and not _HEADER_STARTS.startswith(content):
         raise PlanError(f"{file} is not a journal of a run; name its journal, or a new file for a first run")
-    events: list[dict[str, Any]] = []
+    journal, last = Journal(file), ""
     for number, line in enumerate(content.split(b"\n")[:-1], start=1):
         try:
             event = json.loads(line)
-            is_as_written = event["hash"] == hash_event(event, events[-1]["hash"] if events else "")
+            is_as_written = event["hash"] == hash_event(event, last)
         except (ValueError, LookupError, AttributeError, TypeError, RecursionError):  # no line of a journal
             is_as_written = False
         if not is_as_written:
@@ -240,5 +197,31 @@ def _parse(content: bytes, file: Path) -> list[dict[str, Any]]:
                 "not certain which changes are done; restore the file from a copy, or choose a new file: changes that "
                 "the books already show are not sent again"
             )
-        events.append(event)
-    return events
+        journal.add(event)
+        last = event["hash"]
+    return journal
+
+
+def hash_event(event: Mapping[str, Any], previous: str) -> str:
+    """Hash of an event and of the one before it."""
+    content = _to_json({name: value for name, value in event.items() if name != "hash"})
+    return hashlib.sha256(f"{previous}{content}".encode()).hexdigest()[:_HASH_LENGTH]
+
+
+def _to_json(event: Mapping[str, Any]) -> str:
+    return json.dumps(event, default=str)
+
+
+@contextmanager
+def _lock(file: Path) -> Iterator[None]:
+    lock = FileLock(f"{file}.lock", timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise PlanError(f"another run uses the journal {file}; wait until it ends") from None
+    except OSError as error:
+        raise PlanError(f"the journal {file} cannot be written: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        lock.release()

@@ -31,7 +31,7 @@ from accounting_analytics.recategorization.changes import (
     to_frame,
 )
 from accounting_analytics.recategorization.plan import Plan
-from accounting_analytics.recategorization.run_journal import read_sent_changes
+from accounting_analytics.recategorization.run_journal import read_ended_journal
 from accounting_analytics.reports.local_books import refuse_books
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accounting_analytics.recategorization.changes import Change
-    from accounting_analytics.recategorization.run_journal import Attempts
+    from accounting_analytics.recategorization.run_journal import Journal
 
 _RULE = "undo"
 _NOT_CHANGED = FoundOutcome(Outcome.ALREADY_DONE, "the books have the previous category")
@@ -106,7 +106,9 @@ def undo_plan(
     refuse_books(client, "local books cannot change the service: connect to it")
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     require_type(incomplete, bool, "incomplete", "pass True to undo what the journal of an interrupted run has")
-    sent, attempts, notes = read_sent_changes(journal, instance_id=client.instance_id, incomplete=incomplete)
+    of_run = read_ended_journal(journal, instance_id=client.instance_id)
+    notes = list(filter(None, [of_run.require_end(incomplete=incomplete)]))
+    sent = of_run.sent_changes()
     changes = sent if groups is None else _changes_of(sent, to_texts(groups))
     of_entry, read_at = changes_by_entry(sent), dt.datetime.now(dt.UTC)
     categories = read_categories(client, changes)
@@ -114,7 +116,7 @@ def undo_plan(
     undone: list[Change] = []
     for change in changes:
         now = categories.get(change.transaction)
-        reason = _why_left_out(change, now, of_entry[change.journal_entry_id], attempts, read_at)
+        reason = _why_left_out(change, now, of_entry[change.journal_entry_id], of_run, read_at)
         if reason is None:
             undone.append(_inverse(change, now or frozenset()))
         else:
@@ -132,29 +134,26 @@ def _changes_of(changes: Sequence[Change], wanted: Sequence[str]) -> list[Change
     for text in wanted:
         if text not in known:
             counted = f"{count_of(len(changes), 'change')} of {count_of(len(groups), 'group')}"
-            listed = f"it has {counted}; without groups the plan lists them"
-            hint = listed if groups else "it does not state groups: give ids of transactions"
-            raise PlanError(
-                f"the journal has no change of group or transaction {quote(text)}; {did_you_mean(text, known) or hint}"
-            )
+            hint = did_you_mean(text, known) or f"it has {counted}; without groups the plan lists them"
+            raise PlanError(f"the journal has no change of group or transaction {quote(text)}; {hint}")
     return [change for change in changes if change.group_id in wanted or change.transaction_id in wanted]
 
 
 def _why_left_out(
-    change: Change, now: frozenset[str] | None, sent: Sequence[Change], attempts: Attempts, read_at: dt.datetime
+    change: Change, now: frozenset[str] | None, sent: Sequence[Change], journal: Journal, read_at: dt.datetime
 ) -> FoundOutcome | None:
     """Why a change cannot or need not be undone, given the categories of its transaction; None where it is undone."""
     if now is None:
         return FoundOutcome(Outcome.REFUSED, no_transaction(change))
     is_previous = change.category_ledger_id in now
-    if is_previous and not attempts.has_done(change) and attempts.may_change(change, read_at):
+    if is_previous and not journal.has_done(change) and journal.may_change(change, read_at):
         return _MAY_STILL_CHANGE
     if _joined(change, sent, now):
         return _NOT_CHANGED if is_previous else _NOT_RESTORABLE
     before = {one.updated_category_ledger_id: one.category_ledger_id for one in sent}
     all_before = {before.get(one, one) for one in change.previous_categories}
     shown = compare_with_books(
-        change._replace(opposing_ledger_ids=LIST_SEPARATOR.join(sorted(all_before))), now, sent, attempts.has_done
+        change._replace(opposing_ledger_ids=LIST_SEPARATOR.join(sorted(all_before))), now, sent, journal.has_done
     )
     is_as_expected = shown in {Shown.NEW, Shown.PREVIOUS}
     return None if is_as_expected else FoundOutcome(Outcome.CHANGED_ELSEWHERE, describe_categories(now))

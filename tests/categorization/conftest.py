@@ -197,18 +197,6 @@ BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 
 @pytest.fixture(scope="session")
-def company_books():
-    """Return the generator of books with many uncategorized transactions."""
-    return SimpleNamespace(**runpy.run_path(str(BENCHMARKS / "uncategorized_books.py")))
-
-
-@pytest.fixture(scope="session")
-def decision_count():
-    """Return the functions that compare groups with the truth."""
-    return SimpleNamespace(**runpy.run_path(str(BENCHMARKS / "decisions.py")))
-
-
-@pytest.fixture(scope="session")
 def noisy_books():
     """Return the generator of books whose history contradicts itself."""
     return SimpleNamespace(**runpy.run_path(str(BENCHMARKS / "noisy_books.py")))

@@ -6,11 +6,10 @@ import io
 import sys
 
 import openpyxl
-import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.core.errors import FrameError, InputError
+from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.sheet_cells import unguard
 from accounting_analytics.recategorization.choices import (
     BY_HAND,
@@ -226,13 +225,6 @@ def test_unusable_file_is_refused(file, text, message):
     with pytest.raises(InputError) as caught:
         read_decisions(file)
     assert message in str(caught.value)
-
-
-def test_a_queue_with_a_row_twice_is_not_written(queue, file, write):
-    """A transaction that the queue has twice would be listed and counted twice."""
-    with pytest.raises(FrameError, match="more than once: txn-0-0"):
-        write(pd.concat([queue, queue[queue["transaction_id"] == "txn-0-0"]]), file, by=TRANSACTION)
-    assert not file.exists()
 
 
 def test_a_file_is_not_replaced(queue, file, monkeypatch, write):

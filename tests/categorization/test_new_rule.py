@@ -1,10 +1,9 @@
 """A rule from a group or a transaction: appended as a person would write it, or refused without a change."""
 
-import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.core.errors import FrameError, InputError, RulesError
+from accounting_analytics.core.errors import InputError, RulesError
 from accounting_analytics.recategorization.rules import add_rule
 
 EXISTING = "# my rules\n\n[[rule]]\nname = 'tea'  # green\ncontains = 'tea'\ncategory = 'Sales'\n\n\n"
@@ -78,9 +77,3 @@ def test_refused_rules_change_nothing(books, queue, tmp_path):
     with pytest.raises(RulesError, match="rule 1 at line 1 has no name"):
         add_rule(file, queue, "txn-2-0", "Sales", books.ledgers)
     assert file.read_text() == "[[rule]]"
-
-
-def test_a_queue_with_a_row_twice_is_refused(books, queue, tmp_path):
-    """A rule is made from a queue that proposals can be made from."""
-    with pytest.raises(FrameError, match="more than once"):
-        add_rule(tmp_path / "rules.toml", pd.concat([queue, queue]), "txn-0-0", "meals", books.ledgers)

@@ -10,7 +10,6 @@ import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError, InputError
 from accounting_analytics.recategorization.suggestions import SUGGESTED
 
-FIRST = dt.date(2023, 1, 1)
 QUEUE_FROM = dt.date(2024, 12, 1)
 
 
@@ -70,19 +69,6 @@ def test_payees_with_a_clear_history_have_suggestions(suggest, clear):
     )
 
 
-def test_results_older_than_24_months_do_not_count(suggest, clear, pay):
-    """What suggestions for 2021 and most of 2022 would have been says nothing about those of December 2024."""
-    older = [
-        pay(dt.date(year, month, day), f"PAYEE {letter} SHOP", "Rent" if day == 1 else "Postage")
-        for year in (2021, 2022)
-        for month in range(1, 13)
-        for letter in "KLMNOPQRST"
-        for day in (1, 14)
-    ]
-    note = "Of 440 suggestions for the past 440 would have been right"
-    assert aa.notes(suggest([*older, *clear]))[0].startswith(note)
-
-
 def test_payees_without_a_history_have_none(suggest, clear, pay):
     """A payee that is new has no suggestion, and neither has a transaction without a text."""
     suggestions = suggest(
@@ -124,16 +110,6 @@ def test_a_payee_that_changed_its_category(suggest, clear, pay, since, category)
     assert by_text(suggestions).get("TURNED COAT") == category
 
 
-def test_two_categories_without_a_pattern_have_none(suggest, clear, pay):
-    """A payee whose categories alternate is unclear."""
-    mixed = [
-        pay(dt.date(2024, month, day), "MIXED BAG", "Fuel" if day == 2 else "Meals")
-        for month in range(1, 13)
-        for day in (2, 18)
-    ]
-    assert "MIXED BAG" not in by_text(suggest([*clear, *mixed]))
-
-
 def test_a_short_history_is_not_enough(suggest, clear):
     """Without enough past transactions to check the precision there are no suggestions."""
     few = [one for one in clear if one.day >= dt.date(2024, 8, 1)]
@@ -144,13 +120,6 @@ def test_a_short_history_is_not_enough(suggest, clear):
         "others before, and there are 60."
     )
     assert len(suggest(few, precision=0.95)) == 20
-
-
-def test_history_without_transactions(suggest, clear):
-    """A history in which nothing has a category has no suggestions."""
-    suggestions = suggest(clear, queue_from=FIRST)
-    assert suggestions.empty
-    assert "there are 0." in aa.notes(suggestions)[0]
 
 
 def test_random_labels_and_shuffled_history_are_silent(suggest, noisy_books):

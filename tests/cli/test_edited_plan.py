@@ -8,7 +8,7 @@ import accounting_analytics as aa
 from accounting_analytics.cli.plan import resolve_plan
 from accounting_analytics.core.errors import PlanError
 from accounting_analytics.core.schemas import PlanItems
-from accounting_analytics.recategorization.plan_sheet import PlanFile
+from accounting_analytics.recategorization.plan import read_plan_sheet
 
 DAY = dt.datetime(2026, 5, 20, 16, tzinfo=dt.UTC)
 DISCOVERING = "discovering the ledgers"
@@ -31,7 +31,7 @@ def resolved(tmp_path, demo_company):
         }
         file = tmp_path / f"plan{suffix}"
         aa.Plan(PlanItems.from_columns(columns), instance_id=demo_company.client.instance_id).save(file)
-        read = PlanFile.read(file)
+        read = read_plan_sheet(file)
         frame = resolve_plan(demo_company.client, read, demo_company.time_zone, ledgers=ledgers).frame
         return list(zip(frame["updated_category_ledger_id"], frame["updated_category_ledger_name"], strict=True))
 
@@ -97,4 +97,4 @@ def test_another_instance_is_refused(resolved, demo_company, tmp_path):
     text = plan.read_text(encoding="utf-8-sig").replace(demo_company.client.instance_id, "other-books")
     plan.write_text(text, encoding="utf-8")
     with pytest.raises(PlanError, match=r"for instance 'other-books', not .*nothing was sent"):
-        resolve_plan(demo_company.client, PlanFile.read(plan), "UTC")
+        resolve_plan(demo_company.client, read_plan_sheet(plan), "UTC")

@@ -118,15 +118,17 @@ WITHIN = {f"txn_{number}" for number in range(10, 16)}
 """Purchases that are not above the limit."""
 
 
-def test_categorize(books, commands, tmp_path):
+@pytest.mark.usefixtures("commands")
+def test_categorize(books, run_here, tmp_path, monkeypatch):
     """A dry run sends nothing; a confirmed one changes what is within the limit, and lists the rest with reasons."""
-    dry = commands.run(*CATEGORIZE, "--dry-run")
+    monkeypatch.chdir(tmp_path)
+    dry = run_here(*CATEGORIZE, "--dry-run")
     assert dry.returncode == 0, dry.stderr
     assert "dry run, nothing was sent: 6 would_change" in dry.stderr
     assert dry.stdout.startswith("7 of 13 uncategorized transactions left for a person\n5 no rule, 2 above the limit\n")
     assert max(map(len, dry.stdout.splitlines())) <= 80
     assert (books.audit(), list(tmp_path.glob("categorize-*"))) == ([], [])
-    confirmed = commands.run(*CATEGORIZE, "--confirm", "--json")
+    confirmed = run_here(*CATEGORIZE, "--confirm", "--json")
     assert (confirmed.returncode, outcomes(confirmed)) == (0, dict.fromkeys(WITHIN, "done"))
     left = {row["transaction_id"]: row["reason"] for row in json.loads(confirmed.stdout)["transactions"]}
     assert left == {f"txn_{number}": "no rule" for number in range(4)} | {
@@ -135,18 +137,15 @@ def test_categorize(books, commands, tmp_path):
     groups = json.loads(confirmed.stdout)["groups"]
     assert {(group["description"], group["reason"]) for group in groups} >= {("CHECK 1043", "no rule")}
     assert changes(books) == dict.fromkeys(WITHIN, 1)
-    again = commands.run(*CATEGORIZE, "--confirm", "--json")
+    again = run_here(*CATEGORIZE, "--confirm", "--json")
     assert (again.returncode, outcomes(again)) == (0, {})
     assert "exact rules decide no transaction within the limit; nothing was sent" in again.stderr
     (journal,) = (path.name for path in tmp_path.glob("categorize-*.journal"))
     assert f"undo {journal}" in confirmed.stderr
     part = ("undo", journal, "--group", "txn_10", "--group", "txn_11", "--journal", "part.journal", "--json")
-    undone = commands.run(*part, "--confirm", "--modified-by", "part")
+    undone = run_here(*part, "--confirm", "--modified-by", "part")
     assert (undone.returncode, outcomes(undone)) == (0, {"txn_10": "done", "txn_11": "done"})
     assert changes(books, "part") == {"txn_10": 1, "txn_11": 1}
-    unknown = commands.run("undo", journal, "--group", "txn_1O", "--journal", "other.journal", "--confirm")
-    assert (unknown.returncode, unknown.stdout) == (2, "")
-    assert "no change of group or transaction 'txn_1O'; did you mean 'txn_1" in unknown.stderr
 
 
 @pytest.mark.long
@@ -282,8 +281,9 @@ def test_interrupted_run_states_how_to_go_on(books, build, plan, tmp_path, capsy
     assert "journal" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("fault", "error"), [(None, ServerFaultError), (503, RecategorizationIncompleteError)])
-@pytest.mark.parametrize("by", ["category", "ledger"])
+@pytest.mark.parametrize(
+    ("fault", "error", "by"), [(None, ServerFaultError, "category"), (503, RecategorizationIncompleteError, "ledger")]
+)
 def test_outcomes_are_printed_where_the_service_stops(books, build, plan, tmp_path, capsys, *, fault, error, by):
     """What a run has done is printed, with how to take it back, if the report after it cannot be loaded."""
     transport = build.Faulty(on_put=build.only(4, fault))

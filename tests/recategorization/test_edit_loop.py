@@ -9,7 +9,7 @@ from tempfile import mkdtemp
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from posted_books import UNCATEGORIZED_OUTFLOW, Part, PostedBooks
 
 import accounting_analytics as aa
@@ -292,6 +292,7 @@ def test_nothing_is_lost_doubled_or_wrong(build, tmp_path_factory):
     """Whatever happens between planning and undoing, every change and every outcome is as it should be."""
     with PostedBooks(tmp_path_factory.mktemp("books") / "books.db") as service:
 
+        @settings(max_examples=settings.default.max_examples // 2)
         @given(st.lists(st.sampled_from(sorted(STEPS.elements())), min_size=6, max_size=6), st.randoms())
         def test(steps, chance):
             loop = Loop(service, build, chance)

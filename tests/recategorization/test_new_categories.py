@@ -1,6 +1,5 @@
 """New categories chosen by id, name or path: in proposals and in plan files, and what the books get."""
 
-import pandas as pd
 import pytest
 
 import accounting_analytics as aa
@@ -115,14 +114,6 @@ def test_correction_reaches_the_books(books, proposed, tmp_path, *, column, othe
     assert set(outcomes["outcome"]) == {"done"}
     lines = books.client.iter_line_entries(books.software, "2025-03-01", "2025-03-31")
     assert row["journal_entry_id"] in {line.journal_entry_id for line in lines}
-
-
-def test_proposals_may_be_saved_as_csv(proposed, tmp_path):
-    """Proposals that pandas wrote to a CSV file and read again give the same plan."""
-    ledgers, proposals = proposed
-    proposals.to_csv(tmp_path / "proposals.csv", index=False)
-    plan = aa.plan_recategorization(pd.read_csv(tmp_path / "proposals.csv"), ledgers=ledgers)
-    assert plan.plan_id == aa.plan_recategorization(proposals, ledgers=ledgers).plan_id
 
 
 def test_a_whole_column_may_be_cleared_or_be_dropped(proposed):

@@ -99,15 +99,6 @@ def test_undo_of_an_unknown_group(books, applied, text, hint):
         aa.undo_plan(books.client, applied, groups=["txn_1", text])
 
 
-def test_undo_of_a_journal_without_groups(books, build, applied):
-    """The journal of a plan without groups offers its transactions."""
-    build.rewrite(applied, lambda event: event | dict.fromkeys(event.keys() & {"rule", "group_id"}, ""))
-    undo = aa.undo_plan(books.client, applied, groups="txn_1")
-    assert undo.frame[["transaction_id", "rule", "group_id"]].to_numpy().tolist() == [["txn_1", "undo", ""]]
-    with pytest.raises(PlanError, match="'merchant'; it does not state groups: give ids of transactions"):
-        aa.undo_plan(books.client, applied, groups=["merchant"])
-
-
 def test_changes_by_other_users_stay(books, build, applied, tmp_path):
     """A transaction that another user changed since, before or after planning the undo, is not changed."""
     move(books, "txn_0", books.meals, books.rent)

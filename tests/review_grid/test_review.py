@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
-from accounting_analytics.core.errors import FrameError, InputError, RulesError
+from accounting_analytics.core.errors import InputError, RulesError
 from accounting_analytics.core.schemas import Proposals
 from accounting_analytics.recategorization.review_record import SKIPPED
 
@@ -334,9 +334,3 @@ def test_an_empty_queue(queue, ledgers):
     assert review.accept().startswith("Nothing changed")
     assert len(review.plan()) == 0
     assert json.loads(review.to_json()) == {"notes": [], "decisions": []}
-
-
-def test_a_repeated_row_is_refused(queue, ledgers):
-    """A queue that has a transaction twice is refused, as it would be counted twice."""
-    with pytest.raises(FrameError, match="more than once"):
-        aa.review(pd.concat([queue, queue.head(1)]), ledgers)

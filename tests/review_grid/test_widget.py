@@ -90,13 +90,6 @@ def test_actions_of_a_page_are_those_of_the_review(page, review, groups):
     assert page.state["effect"][0] == ["Outflow to sort", "85.00", "5"]
 
 
-def test_a_category_that_does_not_exist_is_named(page, review):
-    """The answer has the nearest names, and nothing changes."""
-    text, is_error = page.ask("assign", ids=["client"], category="Travl")
-    assert (text, is_error) == ("no discovered ledger matches 'Travl'; did you mean 'Travel'?", True)
-    assert review.decisions.empty
-
-
 @pytest.mark.parametrize(
     "content",
     [{"action": "accept", "ids": ["other"]}, {"action": "assign", "ids": ["client"]}, {"action": "clear"}],
