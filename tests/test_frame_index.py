@@ -200,6 +200,7 @@ CASES = {
     "Plan.preview": lambda books, _: shown(books.plan.preview(books.report)),
     "Plan.summary": lambda books, _: books.plan.summary(verified(books)),
     "Plan.totals": lambda books, _: [books.plan.totals("rule", verified(books)), books.plan.totals()],
+    "Review": lambda books, folder: aa.Review(books.queue, books.ledgers, [books.proposals], folder / "r.toml").frame,
     "ageing": lambda books, _: aa.ageing(books.lines, books.ledgers),
     "analysis_frame": lambda books, _: aa.analysis_frame(books.lines, books.ledgers).sort_index(axis=1),
     "apply_plan": lambda books, folder: aa.apply_plan(books.client, books.plan, journal=folder / "journal.jsonl"),

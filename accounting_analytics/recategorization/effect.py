@@ -120,12 +120,16 @@ class Effect(Result):
         """The period of the reports."""
         return self.before.period
 
-    @cached_property
+    @property
     def frame(self) -> pd.DataFrame:
         """:class:`~accounting_analytics.schemas.LedgerChanges`: the ledgers that change, before and as predicted.
 
         Once checked it has what each is after the run, and ledgers that changed otherwise.
         """
+        return self._changes
+
+    @cached_property
+    def _changes(self) -> pd.DataFrame:
         before, after = self._before.flows, self._after and self._after.flows
         listed = {one for one, units in self._moved.items() if units}
         if after is not None:

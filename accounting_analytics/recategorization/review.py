@@ -21,7 +21,6 @@ from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.core.progress import BATCH_VARIABLE
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.recategorization.choices import BY_HAND, Choice, proposals_of
 from accounting_analytics.recategorization.plan import plan_recategorization
 from accounting_analytics.recategorization.queue import KEY
@@ -325,4 +324,4 @@ def review(
     if history is not None:
         given.append(suggest(queue, history, ledgers))
     more = () if history is None else notes(given[-1])
-    return Review(queue, Ledgers.checked(ledgers), given, to_path(rules_file, "rules_file"), more)
+    return Review(queue, ledgers, given, to_path(rules_file, "rules_file"), more)

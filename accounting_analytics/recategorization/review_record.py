@@ -10,6 +10,7 @@ import pandas as pd
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
+from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.recategorization.changes import net_moves
 from accounting_analytics.recategorization.choices import Choice, proposed_choices
 from accounting_analytics.recategorization.queue import KEY, Decidable, exact_queue, group_queue, local_days
@@ -53,12 +54,13 @@ class ReviewRecord:
         rules_file: Path,
         remarks: Iterable[str] = (),
     ) -> None:
-        self._queue, self._exact, self._ledgers, self._rules_file = queue, exact_queue(queue), ledgers, rules_file
+        self._queue, self._exact, self._rules_file = queue, exact_queue(queue), rules_file
+        self._ledgers = Ledgers.checked(ledgers)
         self.rows = _in_order_of_groups(self._exact.frame, group_queue(queue))
         self.units = [to_minor_units(one, self._exact.scale) for one in self.rows["uncategorized_amount"]]
         self._decidable = Decidable(self.rows)
         self.groups = self._decidable.groups
-        self.chart = Categories(ledgers, set(self.rows["category_ledger_id"]))
+        self.chart = Categories(self._ledgers, set(self.rows["category_ledger_id"]))
         self.proposed, self._remarks = dict[int, Choice](), list(self._exact.notes)
         for frame in proposals:
             found, absent = proposed_choices(self.rows, frame, self.chart)
