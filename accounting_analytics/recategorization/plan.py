@@ -270,9 +270,9 @@ class Plan(Result):
         PlanError
             The file cannot be written, or a workbook cannot hold the plan.
         """
-        rows = self._frame.assign(**{_INSTANCE: self.instance_id or ""})
+        file, rows = to_path(path, "path"), self._frame.assign(**{_INSTANCE: self.instance_id or ""})
         try:
-            write_table(rows, to_path(path, "path"), name="plan", ids=(*_IDS, NEW_CATEGORY[0]), editable=NEW_CATEGORY)
+            write_table(rows, file, name="plan", ids=(*_IDS, NEW_CATEGORY[0]), editable=NEW_CATEGORY)
         except InputError as error:
             raise PlanError(f"the plan was not saved: {error}") from error
 
