@@ -294,7 +294,7 @@ def test_nothing_is_lost_doubled_or_wrong(build, tmp_path_factory):
     with PostedBooks(tmp_path_factory.mktemp("books") / "books.db") as service:
 
         @settings(max_examples=settings.default.max_examples // 2)
-        @given(st.lists(st.sampled_from(sorted(STEPS.elements())), min_size=6, max_size=6), st.randoms())
+        @given(st.lists(st.sampled_from(sorted(STEPS.elements())), min_size=9, max_size=9), st.randoms())
         def test(steps, chance):
             loop = Loop(service, build, chance)
             with loop.stack:
