@@ -310,6 +310,7 @@ def make_results():
             "2025-01-31",
             "UTC",
             2,
+            "Oak",
             "USD",
             1,
             partial=True,

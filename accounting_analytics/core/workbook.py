@@ -50,6 +50,10 @@ class ColumnSheet(NamedTuple):
         What a list offers in the first column, from a sheet of their own; other text stays possible.
     totals : sequence of mapping
         Rows below the table, of amounts and labels by column; ``sum`` is the sum of the column.
+    heading : sequence of str
+        Lines above the table: its title, and what it is of.
+    levels : sequence of int
+        Indentation of each row in the first column.
     """
 
     name: str
@@ -57,6 +61,13 @@ class ColumnSheet(NamedTuple):
     editable: Collection[str] = ()
     choices: Sequence[str] = ()
     totals: Sequence[Mapping[str, Any]] = ()
+    heading: Sequence[str] = ()
+    levels: Sequence[int] = ()
+
+    @property
+    def top(self) -> int:
+        """Row of the names of the columns."""
+        return len(self.heading) + 1 if self.heading else 0
 
     @property
     def row_count(self) -> int:
@@ -90,27 +101,32 @@ class Workbook:
 
     def add_columns(self, sheet: ColumnSheet) -> None:
         """Add a sheet of columns, which people filter and print."""
-        names, count = list(sheet.columns), sheet.row_count
+        names, top, last = list(sheet.columns), sheet.top, sheet.top + sheet.row_count
         worksheet = self.add_sheet(sheet.name, is_landscape=True)
-        worksheet.freeze_panes(1, 0)
-        worksheet.repeat_rows(0)
-        worksheet.autofilter(0, 0, count, len(names) - 1)
+        for number, line in enumerate(sheet.heading):
+            worksheet.write_string(
+                number, 0, line_text(line), self.format(bold=True, font_size=14 if number == 0 else 11)
+            )
+        worksheet.freeze_panes(top + 1, 0)
+        worksheet.repeat_rows(0, top)
+        worksheet.autofilter(top, 0, last, len(names) - 1)
         text = self.format(num_format="@") if sheet.editable else None
         amount = self.format(num_format=self.amount_format, align="right")
         for place, (name, values) in enumerate(sheet.columns.items()):
             is_text = all(value is None or isinstance(value, str) for value in values)
             worksheet.set_column(place, place, _width(name, values, self.unit), text if is_text else None)
             colour = {"bg_color": "#FFF2CC"} if name in sheet.editable else {}
-            worksheet.write_string(0, place, name, self.format(bold=True, bottom=1, **colour))
-            for row, value in enumerate(values, start=1):
-                self._write(worksheet, (row, place), value, text, amount)
+            worksheet.write_string(top, place, name, self.format(bold=True, bottom=1, **colour))
+            for row, value in enumerate(values, start=top + 1):
+                indented = self.format(indent=sheet.levels[row - top - 1]) if sheet.levels and place == 0 else text
+                self._write(worksheet, (row, place), value, indented, amount)
         bold = self.format(bold=True)
         total = self.format(num_format=self.amount_format, align="right", bold=True)
-        for row, totals in enumerate(sheet.totals, start=count + 1):
+        for row, totals in enumerate(sheet.totals, start=last + 1):
             for name, cell in totals.items():
                 below = (row, names.index(name))
                 if cell == "sum":
-                    self._write_sum(worksheet, below, sheet.columns[name])
+                    self._write_sum(worksheet, below, sheet.columns[name], top + 1)
                 else:
                     self._write(worksheet, below, cell, bold, total)
         if sheet.choices:
@@ -142,14 +158,14 @@ class Workbook:
         elif value is not None:
             worksheet.write_string(*place, workbook_text(str(value)), of_text)
 
-    def _write_sum(self, worksheet: Any, place: Place, values: Sequence[Any]) -> None:  # noqa: ANN401
+    def _write_sum(self, worksheet: Any, place: Place, values: Sequence[Any], first: int) -> None:  # noqa: ANN401
         total, shown = float(sum(values, Decimal(0))), self.format(num_format=self.amount_format, bold=True)
         if not values:
             worksheet.write_number(*place, total, shown)
             return
         from xlsxwriter.utility import xl_range  # noqa: PLC0415 (an extra)
 
-        cells = xl_range(1, place[1], len(values), place[1])
+        cells = xl_range(first, place[1], first + len(values) - 1, place[1])
         worksheet.write_formula(*place, f"=SUM({cells})", shown, total)
 
     def _offer(self, worksheet: Any, sheet: ColumnSheet) -> None:  # noqa: ANN401

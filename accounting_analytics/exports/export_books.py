@@ -63,6 +63,7 @@ def export(
     report: CashFlowReport | None = None,
     period: Period | None = None,
     format: str = "parquet",  # noqa: A002 (the name of the option of the command)
+    company: str | None = None,
     currency: str | None = None,
     fiscal_year_start_month: int = 1,
 ) -> Manifest:
@@ -96,8 +97,8 @@ def export(
         Days of local books; by default all that they have.
     format : {"parquet", "duckdb", "excel", "csv"}
         The format.
-    currency : str, optional
-        Name of the currency, such as ``USD``; the service does not state it.
+    company, currency : str, optional
+        Names of the company and the currency, such as ``USD``; the service does not state them.
     fiscal_year_start_month : int
         First month of the fiscal year, 1 to 12; a workbook has no fiscal years.
 
@@ -129,7 +130,7 @@ def export(
                 fiscal_year_start_month=fiscal_year_start_month,
                 has_keys=format == "duckdb",
             )
-            manifest = _manifest(database, books, target.location, currency, fiscal_year_start_month)
+            manifest = _manifest(database, books, target.location, (company, currency), fiscal_year_start_month)
             files = _WRITERS[format].write(database, path, manifest, books)
             manifest = replace(manifest, files=tuple(sorted(files, key=lambda file: file.name)))
             if path.is_dir():
@@ -156,6 +157,7 @@ def export_parquet(
     ledgers: pd.DataFrame | None = None,
     report: CashFlowReport | None = None,
     period: Period | None = None,
+    company: str | None = None,
     currency: str | None = None,
     fiscal_year_start_month: int = 1,
 ) -> Manifest:
@@ -163,7 +165,7 @@ def export_parquet(
 
     Parameters
     ----------
-    output, line_entries, ledgers, report, period, currency, fiscal_year_start_month
+    output, line_entries, ledgers, report, period, company, currency, fiscal_year_start_month
         As in :func:`export`.
 
     Returns
@@ -182,6 +184,7 @@ def export_parquet(
         ledgers=ledgers,
         report=report,
         period=period,
+        company=company,
         currency=currency,
         fiscal_year_start_month=fiscal_year_start_month,
     )
@@ -233,7 +236,7 @@ def _manifest(
     database: duckdb.DuckDBPyConnection,
     books: ExportedBooks,
     folder: Path,
-    currency: str | None,
+    names: tuple[str | None, str | None],
     fiscal_year_start_month: int,
 ) -> Manifest:
     """Manifest of exported books, without its files; the verdict is that of all months, or each with its first one."""
@@ -245,7 +248,8 @@ def _manifest(
         end_date=str(books.period.end_date),
         time_zone=books.period.time_zone,
         scale=books.report.scale,
-        currency=currency,
+        company=names[0],
+        currency=names[1],
         fiscal_year_start_month=fiscal_year_start_month,
         partial=any(is_partial for *_, is_partial in found),
         verdict=found[0][0] if len(found) == 1 else " ".join(f"From {month}: {verdict}" for verdict, month, _ in found),

@@ -65,8 +65,8 @@ class Manifest(Result):
         The exported days, and the time zone of every local date.
     scale : int
         Fraction digits of the amounts.
-    currency : str or None
-        Name of the currency, if it was given.
+    company, currency : str or None
+        Names of the company and the currency, if they were given.
     fiscal_year_start_month : int
         First month of the fiscal year.
     partial : bool
@@ -90,6 +90,7 @@ class Manifest(Result):
     end_date: str
     time_zone: str
     scale: int
+    company: str | None
     currency: str | None
     fiscal_year_start_month: int
     partial: bool

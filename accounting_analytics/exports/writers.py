@@ -115,6 +115,9 @@ order by display_order
 """
 
 
+_TREE = "select ledger_id, name, level from dim_ledger"
+
+
 def workbook_file(output: str | Path) -> OutputFile:
     """Check that a workbook can be written."""
     require_xlsxwriter()
@@ -125,10 +128,10 @@ def write_excel(
     database: duckdb.DuckDBPyConnection, path: Path, manifest: Manifest, books: ExportedBooks
 ) -> Iterator[ExportedFile]:
     """Write report, line entries and ledgers to a workbook."""
-    lines, ledgers = (database.sql(query).to_arrow_table().to_pydict() for query in (_LINES, _LEDGERS))
-    paths = dict(zip(ledgers["ledger_id"], ledgers["path"], strict=True))
+    lines, ledgers, tree = (database.sql(query).to_arrow_table().to_pydict() for query in (_LINES, _LEDGERS, _TREE))
+    places = {one: (name, level) for one, name, level in zip(*tree.values(), strict=True)}
     sheets = (
-        _report_sheet(books, manifest, paths),
+        _report_sheet(books, manifest, places),
         ColumnSheet("lines", lines, totals=({"ledger": "Total", "signed_amount": "sum"},)),
         ColumnSheet("ledgers", ledgers),
     )
@@ -143,11 +146,12 @@ def write_excel(
         yield ExportedFile(path.name, sheet.name, sheet.row_count, of_sheet, digest)
 
 
-def _report_sheet(books: ExportedBooks, manifest: Manifest, paths: dict[str, str]) -> ColumnSheet:
-    """Cash flow of each category, with the balances, the verdict and the notes below."""
+def _report_sheet(books: ExportedBooks, manifest: Manifest, places: dict[str, tuple[str, int]]) -> ColumnSheet:
+    """Cash flow of each category, indented below its parent, with the balances, the verdict and the notes below."""
     report, figures = books.report, books.report.ledgers
+    found = [places[one] for one in figures["ledger_id"]]
     columns: dict[str, list[Any]] = {
-        "category": figures["ledger_id"].map(paths).tolist(),
+        "category": [name for name, _ in found],
         "net_cash_flow": figures["net_cash_flow"].tolist(),
         "with_subcategories": figures["total_net_cash_flow"].tolist(),
     }
@@ -156,16 +160,23 @@ def _report_sheet(books: ExportedBooks, manifest: Manifest, paths: dict[str, str
         {"category": "Starting cash balance", "net_cash_flow": report.starting_cash_balance},
         {"category": "Ending cash balance", "net_cash_flow": report.ending_cash_balance},
         {},
-        {"category": f"{'PARTIAL: ' if manifest.partial else ''}Cash flow, {report.period}"},
         {"category": manifest.verdict},
         *({"category": note} for note in manifest.notes),
     )
-    return ColumnSheet("report", columns, totals=totals_below)
+    title = f"{'PARTIAL: ' if manifest.partial else ''}Cash flow"
+    heading = [
+        *filter(None, [manifest.company]),
+        title,
+        ", ".join(filter(None, [f"{report.period}", manifest.currency])),
+    ]
+    return ColumnSheet(
+        "report", columns, totals=totals_below, heading=heading, levels=[level - 1 for _, level in found]
+    )
 
 
 def _sums_that_fit(sheet: ColumnSheet) -> dict[str, str]:
     """Sum the amounts of a sheet exactly; refuse rows and digits that Excel does not have."""
-    sums, needed = {}, 1 + sheet.row_count + len(sheet.totals)
+    sums, needed = {}, 1 + sheet.top + sheet.row_count + len(sheet.totals)
     if needed > MAX_ROWS:
         raise InputError(
             f"the sheet {sheet.name} would have {needed:,} rows, but a sheet of Excel has {MAX_ROWS:,}; export "

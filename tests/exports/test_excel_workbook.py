@@ -19,7 +19,9 @@ def sheets(frames, tmp_path):
 
     def sheets(**changed):
         lines = frames["line_entries"].assign(**changed)
-        aa.export(tmp_path / "books.xlsx", format="excel", **frames | {"line_entries": lines}, currency="USD")
+        aa.export(
+            tmp_path / "books.xlsx", format="excel", **frames | {"line_entries": lines}, company="Oak", currency="USD"
+        )
         return openpyxl.load_workbook(tmp_path / "books.xlsx")
 
     return sheets
@@ -41,17 +43,26 @@ def test_cells_have_types(sheets, frames):
 
 
 def test_report_totals(sheets, frames):
-    """The report has the cash flow of each category; its total is the difference of the balances."""
-    report = frames["report"]
-    rows = list(sheets()["report"].iter_rows(min_row=2, max_col=3, values_only=True))
+    """The report has title, days and currency, the cash flow of each category below its parent, and what it sums to."""
+    report, sheet = frames["report"], sheets()["report"]
+    assert [cell.value for cell in sheet["A"][:3]] == [
+        "Oak", "Cash flow", "2025-01-01 to 2025-03-31 (America/New_York), USD",
+    ]  # fmt: skip
+    names = frames["ledgers"].set_index("id")
+    top = 5 + len(report.ledgers)
+    for cell, ledger_id in zip(sheet["A"][5:top], report.ledgers["ledger_id"], strict=True):
+        level, parent = 0, names["parent_id"][ledger_id]
+        while isinstance(parent, str):
+            level, parent = level + 1, names["parent_id"][parent]
+        assert (cell.value, cell.alignment.indent) == (names["name"][ledger_id], level)
+    rows = list(sheet.iter_rows(min_row=6, max_col=3, values_only=True))
     figures = rows[: len(report.ledgers)]
     assert [row[1] for row in figures] == report.ledgers["net_cash_flow"].tolist()
     assert [row[2] for row in figures] == report.ledgers["total_net_cash_flow"].tolist()
     totals = {row[0]: row[1] for row in rows[len(figures) :]}
-    assert totals["Net cash flow"] == f"=SUM(B2:B{len(figures) + 1})"
+    assert totals["Net cash flow"] == f"=SUM(B6:B{len(figures) + 5})"
     assert totals["Starting cash balance"] == float(report.starting_cash_balance)
     assert totals["Ending cash balance"] == float(report.ending_cash_balance)
-    assert "Cash flow, 2025-01-01 to 2025-03-31 (America/New_York)" in totals
 
 
 def test_nothing_is_written_elsewhere(sheets, tmp_path, monkeypatch):
