@@ -110,12 +110,13 @@ def test_amounts():
     ]
     (one,) = recurring(rises).frame.to_dict("records")
     assert (one["last_amount"], one["next_amount"], one["dearer_by"]) == (-60.0, -50.0, 10.0)
+    assert one["dearer_since"] == pd.Timestamp("2026-05-03")
     (one,) = recurring([*rises, pay("2026-06-03", amount="-60.00")]).frame.to_dict("records")
     assert (one["next_amount"], one["smallest_amount"], one["largest_amount"], one["dearer_by"]) == (
         -60.0,
         -50.0,
         -60.0,
-        0,
+        10.0,
     )
 
 
@@ -188,3 +189,15 @@ def test_bridges_claim_no_habit_that_is_not_there(seeds):
     found = [PLANTED.claims(seed) for seed in seeds]
     assert sum(one.count for one in found) > 20
     assert [wrong for one in found for wrong in one.wrong] == []
+
+
+def test_dearer_since():
+    """What is paid now is dearer than all of a year before, also months later; what was paid then already is not."""
+    year = [pay(f"2025-{month:02}-03", amount="-40.00") for month in range(7, 13)]
+    (one,) = recurring([*year, *monthly("03", amount="-50.00")]).payments
+    assert one.dearer == (1000, dt.date(2026, 1, 3))
+    assert "10.00 dearer since 3 Jan 2026" in recurring([*year, *monthly("03", amount="-50.00")]).sentences()[0]
+    (one,) = recurring([pay("2025-06-03", amount="-50.00"), *year, *monthly("03", amount="-50.00")]).payments
+    assert one.dearer == (0, None)
+    (one,) = recurring([*year, *monthly("03", amount="50.00")]).payments[:1]
+    assert one.dearer == (0, None)

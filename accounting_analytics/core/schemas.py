@@ -448,8 +448,9 @@ class PaymentRhythms(Table):
 
     `rhythm` and `usual_day` say how often and on which day; `status` is ``expected``, ``late`` or ``stopped``.
     `next_date` is due from `earliest_date` to `latest_date`, with `next_amount`; `smallest_amount` and
-    `largest_amount` are those of the latest six, by size, and `dearer_by` is by how much the latest is more than each
-    of those before. `met_count` of `tried_count` past days were as the rhythm says.
+    `largest_amount` are those of the latest six, by size. `dearer_by` is by how much what is paid now is more than all
+    payments of the year before it, since the day `dearer_since`. `met_count` of `tried_count` past days were as the
+    rhythm says.
     """
 
     key: Series[Text] = pandera.Field(unique=True)
@@ -468,6 +469,7 @@ class PaymentRhythms(Table):
     smallest_amount: Series[Any]
     largest_amount: Series[Any]
     dearer_by: Series[Any]
+    dearer_since: Series[pd.Timestamp] = pandera.Field(nullable=True)
     occurrence_count: Series[int]
     met_count: Series[int]
     tried_count: Series[int]

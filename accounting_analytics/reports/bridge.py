@@ -306,10 +306,11 @@ def bridge(
        category`` (the payee was paid before, in others), else ``paid before``, with the rhythm where there is one.
     3. In the earlier period only: ``gone`` (the rhythm of the payee has two payments or more until the end of the later
        period, and none came since), ``missed`` (it has one), ``not due`` (it has none), else ``no payment``.
-    4. ``more payments`` or ``fewer payments``. The additional ones are named if all others are on the same days of
-       both periods, counted from the first, up to three days apart, and the gaps between them are as regular.
-    5. ``larger payments`` or ``smaller payments``; ``other amounts`` where money moved in opposite directions. If a
-       single payment has another amount, it is named.
+    4. ``more payments`` or ``fewer payments``, of more or less money. The additional ones are named if all others are
+       on the same days of both periods, counted from the first, up to three days apart, and the gaps between them are
+       as regular.
+    5. ``larger payments`` or ``smaller payments`` where their number does not say why; ``other amounts`` where money
+       moved in opposite directions. If a single one of as many payments has another amount, it is named.
 
     A payment is what a journal entry moved in the category; categories of a payee that are in one journal entry, as
     wages and their taxes, are one step. The payee is the merchant of the transaction's description, else of the journal

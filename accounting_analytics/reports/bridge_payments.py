@@ -247,11 +247,13 @@ def find_cause(
         is_later = (edge.before if before else edge.after) is edge.later
         decide = _only_later if is_later else _only_earlier
         return decide(key, tuple(before or after), edge.later, find_history())
-    if len(after) == len(before):
+    old, new = (sum(one.units for one in payments) for payments in (before, after))
+    is_more = abs(new) > abs(old)
+    if len(after) == len(before) or old * new < 0 or (len(after) > len(before)) != is_more:
         return _other_amounts(before, after)
     found = find_rhythm(_days_like(after, find_history().payments.get(key, ())))
     rhythm = found.name if found else ""
-    if len(after) > len(before):
+    if is_more:
         return Cause(MORE, _additional(after, before, edge.after, edge.before), rhythm)
     return Cause(FEWER, _additional(before, after, edge.before, edge.after), rhythm)
 
@@ -291,9 +293,10 @@ def _only_earlier(key: StepKey, payments: tuple[Payment, ...], later: Period, hi
 
 
 def _other_amounts(before: Sequence[Payment], after: Sequence[Payment]) -> Cause:
-    """As many payments of another sum, and the one that has another amount, if it is one."""
+    """Payments of another sum, whose number does not say why, and the one that has another amount, if it is one."""
     old, new = (sum(one.units for one in payments) for payments in (before, after))
-    changed = tuple(this for one, this in zip(before, after, strict=True) if one.units != this.units)
+    pairs = zip(before, after, strict=True) if len(before) == len(after) else ()
+    changed = tuple(this for one, this in pairs if one.units != this.units)
     name = LARGER if abs(new) > abs(old) else SMALLER
     if old * new < 0:
         name = OTHER_AMOUNTS

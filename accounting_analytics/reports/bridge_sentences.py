@@ -108,11 +108,8 @@ def _clause(step: BridgeStep, words: BridgeWords, figures: StepFigures) -> str:
         ]
         return f"made {cause.name}, {_days(cause.payments)}, so that there are {' and '.join(there)}"
     if cause.name in {MORE, FEWER}:
-        unmatched = "additional" if cause.name == MORE else "no counterpart to that"
-        parts = [f"{count_of(new, noun)} instead of {old:,}"]
-        parts += [_rhythm(step)] if cause.rhythm else []
-        parts += [f"{unmatched} {_days(cause.payments)}"] if cause.payments else []
-        return ", ".join(parts)
+        parts = [f"{count_of(new, noun)} instead of {old:,}", _rhythm(step), _why_of_number(step)]
+        return ", ".join(filter(None, parts))
     if cause.name == NO_PAYEE:
         return f"{count_of(new, noun)} without text instead of {old:,}"
     if cause.name == TRANSFERRED:
@@ -121,6 +118,16 @@ def _clause(step: BridgeStep, words: BridgeWords, figures: StepFigures) -> str:
     if old and new:
         return _amounts_clause(step, words, figures, noun)
     return _one_sided_clause(step, words, figures, count_of(old or new, noun))
+
+
+def _why_of_number(step: BridgeStep) -> str:
+    """Name the payments that are additional, where they make most of the change, else how large all are on average."""
+    payments = step.cause.payments
+    if payments and 2 * abs(sum(one.units for one in payments)) >= abs(step.units):
+        unmatched = "additional" if step.cause.name == MORE else "no counterpart to that"
+        return f"{unmatched} {_days(payments)}"
+    before, after = (abs(step.before_units) * len(step.after), abs(step.after_units) * len(step.before))
+    return "" if before == after else f"{'larger' if after > before else 'smaller'} ones on average"
 
 
 def _one_sided_clause(step: BridgeStep, words: BridgeWords, figures: StepFigures, count: str) -> str:
@@ -148,7 +155,7 @@ def _rhythm(step: BridgeStep) -> str:
 
 
 def _amounts_clause(step: BridgeStep, words: BridgeWords, figures: StepFigures, noun: str) -> str:
-    """Why as many payments have another sum."""
+    """Why the payments have another sum, which their number does not say."""
     cause, count = step.cause, len(step.after)
     write = words.size if step.before_units * step.after_units > 0 else words.amount
     sums = f"{write(figures.after)} instead of {write(figures.before)}"
@@ -156,7 +163,10 @@ def _amounts_clause(step: BridgeStep, words: BridgeWords, figures: StepFigures, 
         size = cause.name.partition(" ")[0]
         of_all = f" in {count:,} {plural(noun)}" if count > 1 else ""
         return f"a {size} {noun} {_days(cause.payments)}, {sums}{of_all}"
-    return f"{cause.name.replace('payments', plural(noun))}, {sums} in {count_of(count, noun)}"
+    number = count_of(count, noun)
+    if count != len(step.before):
+        number += f" instead of {len(step.before):,}"
+    return f"{cause.name.replace('payments', plural(noun))}, {sums} in {number}"
 
 
 def _direction(step: BridgeStep, words: BridgeWords) -> str:

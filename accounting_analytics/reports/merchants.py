@@ -80,6 +80,17 @@ STEPS = (
         ),
     ),
     Step(
+        "invoice before the party that it is of",
+        r"^(?:(?:PAYMENT|RECEIPT) (?:OF|FOR) )?(?:INVOICE|BILL|INV)\.? (?:NO\.? ?|# ?)?[A-Z]*[-/]?\d[A-Z0-9/-]* "
+        r"(?:FROM|TO|BY) (.+)$",
+        r"\1",
+        (
+            ("PAYMENT OF INVOICE 1042 FROM BIRCH CAFE", "BIRCH CAFE"),
+            ("INVOICE 1042 TO BIRCH CAFE", "BIRCH CAFE"),
+            ("BILL PAYNE FROM YORK", "BILL PAYNE FROM YORK"),
+        ),
+    ),
+    Step(
         "fields of a bank payment after the name",
         r" (?:ORIG ID|DES|DESC DATE|CO ENTRY DESCR|SEC|INDN|WEB ID|PPD ID|CCD ID|TRACE#?):.*$",
         "",

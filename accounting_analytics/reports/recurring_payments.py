@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import takewhile
 from statistics import median_low
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.figures import Figure
     from accounting_analytics.reports.local_books import LocalBooks
 
-_FORGOTTEN_AFTER = dt.timedelta(days=366)
+_YEAR = dt.timedelta(days=366)
 _SHOWN = ["payee", "category", "rhythm", "usual_day", "last_amount", "next_date", "next_amount", "status"]
 
 
@@ -89,10 +90,15 @@ class RecurringPayment(NamedTuple):
         return recent[-1] if recent[-1] in recent[-3:-1] else median_low(recent)
 
     @property
-    def dearer_units(self) -> int:
-        """By how much the latest payment is more than each of those before; 0 where it is not."""
-        *before, last = map(abs, self.recent_units)
-        return max(last - max(before), 0)
+    def dearer(self) -> tuple[int, dt.date | None]:
+        """By how much what is paid now is more than all payments of the year before, and since when: within a year."""
+        last = self.occurrences[-1]
+        same = list(takewhile(lambda one: one.units == last.units, reversed(self.occurrences)))
+        since = same[-1].date
+        before = [abs(one.units) for one in self.occurrences[: -len(same)] if since - one.date <= _YEAR]
+        more = abs(last.units) - max(before) if before else 0
+        is_dearer = more > 0 > last.units and self.status != "stopped" and last.date - since <= _YEAR
+        return (more, since) if is_dearer else (0, None)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -124,6 +130,7 @@ class RecurringPayments(Result):
         columns: dict[str, list[Any]] = {name: [] for name in PaymentRhythms.dtypes()}
         for one in self.payments:
             recent = sorted(one.recent_units, key=abs)
+            dearer, since = one.dearer
             values = (
                 one.key,
                 one.payee,
@@ -135,7 +142,8 @@ class RecurringPayments(Result):
                 pd.Timestamp(one.occurrences[-1].date),
                 self._amount(one.occurrences[-1].units),
                 *map(pd.Timestamp, (one.due, one.earliest, one.latest)),
-                *map(self._amount, (one.next_units, recent[0], recent[-1], one.dearer_units)),
+                *map(self._amount, (one.next_units, recent[0], recent[-1], dearer)),
+                pd.Timestamp(since) if since else pd.NaT,
                 len(one.occurrences),
                 one.met,
                 one.tried,
@@ -187,7 +195,8 @@ class RecurringPayments(Result):
             expected += f" (from {day_label(one.earliest)} to {day_label(one.latest)})"
         if one.status != "expected":
             expected = f"{one.status}: {self._size(one.next_units)} was due on {due}"
-        dearer = f", {self._size(one.dearer_units)} more than before" if one.dearer_units else ""
+        more, since = one.dearer
+        dearer = f", {self._size(more)} dearer since {day_label(since)}" if since else ""
         return (
             f"{one.payee}, {one.category}: {'received' if last.units > 0 else 'paid'} {one.rhythm} {one.usual_day}, "
             f"last {self._size(last.units)} on {day_label(last.date)}{dearer}; {expected}; met {one.met:,} of "
@@ -332,7 +341,7 @@ def _by_day(payments: Iterable[Occurrence]) -> list[Occurrence]:
 def _rhythm(key: str, payee: str, payments: Sequence[Occurrence], last: dt.date) -> RecurringPayment | None:
     """Find the rhythm of payments, unless they ended more than a year before the last day."""
     found = find_rhythm([one.date for one in payments])
-    if found is None or last - found.due > _FORGOTTEN_AFTER:
+    if found is None or last - found.due > _YEAR:
         return None
     return RecurringPayment(
         key,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import calendar
 import datetime as dt
 from collections import Counter
+from functools import cache
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -59,6 +60,7 @@ def _every_weeks(name: str, weeks: int, tolerance: int) -> Rhythm:
     return Rhythm(name, 7 * weeks, tolerance, expect, lambda days: f"on {_WEEKDAYS[_weekday(days)]}")
 
 
+@cache
 def _due(month: int, day: int) -> dt.date:
     """Day of a month, which is counted from year 0, or its last day where it is shorter."""
     year, number = divmod(month, 12)

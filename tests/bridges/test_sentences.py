@@ -67,6 +67,16 @@ def signs(amount):
             "3 payments instead of 2, paid fortnightly, additional on 28 Mar 2025.",
         ),
         (
+            paid("02-07") + paid("03-07", "03-21", cents=-100_000),
+            "Rent, OAK STREET: 1,200.00 less paid",
+            "smaller payments, 2,000.00 instead of 3,200.00 in 2 payments instead of 1.",
+        ),
+        (
+            paid("02-07", "02-21", cents=-10_000) + paid("03-07", "03-21", "03-28", cents=-20_000),
+            "Rent, OAK STREET: 400.00 more paid",
+            "3 payments instead of 2, larger ones on average.",
+        ),
+        (
             paid("02-01", "02-28"),
             "Rent, OAK STREET: 6,400.00 less paid",
             "made earlier, on 28 Feb 2025, so that there are 2 payments in Feb 2025 and none in Mar 2025.",
