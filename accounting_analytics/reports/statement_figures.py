@@ -191,7 +191,7 @@ class StatementFigures:
         """Percentage of two rows of a column."""
         part, whole = (int(one.units or 0) for one in terms)
         if not whole:
-            return make(None, "there is nothing that it could be in percent of", kind="none")
+            return make(None, "it is not known: there is nothing that it could be in percent of", kind="none")
         percent = _divide(100 * part, whole, _PERCENT_DIGITS)
         return make(percent, "the first in percent of the second", signs=("+", "/"), kind="share")
 

@@ -261,7 +261,7 @@ class LayoutBuilder:
         parts = [one for one in children.get(ledger_id, ()) if not moved.isdisjoint(_subtree(one, children))]
         own = Row(
             f"{OWN}{ledger_id}",
-            f"{names[ledger_id]} (own)" if is_known else names[ledger_id],
+            f"{names[ledger_id]} (own)" if is_known else self._name(ledger_id),
             "own",
             section.key,
             level + 1 if is_known else level,
@@ -287,6 +287,11 @@ class LayoutBuilder:
         for child in children.get(ledger_id, ()):
             below = (level + 1, depth + 1) if is_level else (level, depth + (ledger_id not in hidden))
             self._tree(child, branches, *below, hidden)
+
+    def _name(self, ledger_id: str) -> str:
+        """Name of a ledger whose parents may be missing; its path, as far as it is known, where others have it too."""
+        names = self.chart.names
+        return names.path(ledger_id) if len(names.matches(names.name(ledger_id))) > 1 else names.name(ledger_id)
 
     def _tree_label(self, ledger_id: str, section: StatementSection, subtree: Collection[str]) -> str:
         """Name of a ledger, and its section where the totals of other sections have amounts of its descendants."""

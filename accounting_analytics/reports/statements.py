@@ -161,7 +161,7 @@ def cash_flow_statement(
     scale : int, optional
         Fraction digits of the amounts, where nothing states them.
     tag_ids : iterable of str, optional
-        Count only lines that have all these tags; balances of cash are not shown then.
+        Count only lines that have all these tags, by id or unique name; balances of cash are not shown then.
     tag_group : str, optional
         Id of the group whose tags are columns, where lines have tags of several.
 

@@ -101,28 +101,29 @@ class Tags(NamedTuple):
             raise InputError(
                 "the load has lines with some tags only: load all lines, without tag_ids, and pass it here"
             )
-        frame = _lines_of_days(lines, days, counted, of_flows=of_flows)
+        used = days if self.are_columns else lines.loaded  # which comparisons need too
+        frame = _lines_of_days(lines, used, counted, of_flows=of_flows)
         tags = _tags_of(frame)
-        if self.tag_ids:
-            frame = _where(frame, [set(self.tag_ids) <= {one.tag for one in of_line} for of_line in tags])
+        asked = _find_tags(self.tag_ids, lines)
+        if asked:
+            frame = _where(frame, [asked.keys() <= {one.tag for one in of_line} for of_line in tags])
             tags = _tags_of(frame)
-        notes = tag_notes(self.tag_ids)
+        notes = tag_notes(tuple(asked.values()))
         if not self.are_columns:
             return TaggedLines(lines, {"": _part(lines, frame, days, of_flows=of_flows)}, notes), []
         group = _group_of(tags, self.tag_group)
         labels = [_part_of(of_line, group) for of_line in tags]
-        names = {one.tag: one.name for of_line in tags for one in of_line if one.group == group}
+        names = {one.part: one.name for of_line in tags for one in of_line if one.group == group}
         names = dict(sorted(names.items(), key=lambda item: (item[1].casefold(), item[0])))
         names |= {SEVERAL: "Several tags", WITHOUT: "Without a tag"}
-        used = {name: text for name, text in names.items() if name in set(labels)} or {WITHOUT: names[WITHOUT]}
+        shown = {name: text for name, text in names.items() if name in set(labels)} or {WITHOUT: names[WITHOUT]}
         parts = {
-            name: _part(lines, _where(frame, [one == name for one in labels]), days, of_flows=of_flows) for name in used
+            name: _part(lines, _where(frame, [one == name for one in labels]), days, of_flows=of_flows)
+            for name in shown
         }
         periods = ((1, days),)
-        columns = [
-            StatementColumn(f"{TAG}:{name}", text, "period", None, periods, tags=(name,)) for name, text in used.items()
-        ]
-        total = StatementColumn("total", "Total", "total", None, periods, tags=tuple(used))
+        columns = [StatementColumn(name, text, "period", None, periods, tags=(name,)) for name, text in shown.items()]
+        total = StatementColumn("total", "Total", "total", None, periods, tags=tuple(shown))
         return TaggedLines(lines, parts, notes), [*columns, total]
 
 
@@ -130,6 +131,11 @@ class _Tag(NamedTuple):
     tag: str
     name: str
     group: str
+
+    @property
+    def part(self) -> str:
+        """Name of the lines that have this tag alone, which is also the key of their column."""
+        return f"{TAG}:{self.tag}"
 
 
 def _where(frame: pd.DataFrame, is_kept: Sequence[bool]) -> pd.DataFrame:
@@ -161,6 +167,23 @@ def _lists(frame: pd.DataFrame, name: str, default: list[list[str]] | None = Non
     return [text.split(LIST_SEPARATOR) if text else [] for text in frame[name].astype(object)]
 
 
+def _find_tags(asked: Collection[str], lines: LineSource) -> dict[str, str]:
+    """Names of tags by id, each asked for by its id or unique name; one that no line has is refused."""
+    found: dict[str, str] = {}
+    if not asked:
+        return found
+    every = _tags_of(lines.lines(Span(lines.loaded.start_date, lines.loaded.end_date)))
+    known = {one.tag: one.name for of_line in every for one in of_line}
+    for text in asked:
+        ids = [text] if text in known else [tag for tag, name in known.items() if name == text]
+        if len(ids) != 1:
+            listed = ", ".join(f"{name} ({tag})" for tag, name in sorted(known.items(), key=lambda one: one[1]))
+            why = "is the name of several tags: give the id" if ids else "is no tag of the loaded lines"
+            raise InputError(f"tag_ids: {quote(text)} {why}; there are {listed or 'none'}")
+        found[ids[0]] = known[ids[0]]
+    return found
+
+
 def _group_of(tags: Iterable[Iterable[_Tag]], asked: str | None) -> str:
     """Group whose tags are columns: the one that was asked for, or the only one."""
     groups: dict[str, set[str]] = {}
@@ -179,7 +202,7 @@ def _group_of(tags: Iterable[Iterable[_Tag]], asked: str | None) -> str:
 
 def _part_of(tags: Iterable[_Tag], group: str) -> str:
     """Part of a line: its tag of a group, that of lines with several of them, or of those without."""
-    found = [one.tag for one in tags if one.group == group]
+    found = [one.part for one in tags if one.group == group]
     return WITHOUT if not found else found[0] if len(found) == 1 else SEVERAL
 
 

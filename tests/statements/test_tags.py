@@ -99,13 +99,28 @@ def test_columns_of_tags_sum_to_the_statement(kind, books):
 @hypothesis.settings.get_profile("slow")
 @hypothesis.given(books=tagged_books(), asked=st.lists(st.sampled_from(sorted(GROUPS)), min_size=1, unique=True))
 def test_lines_with_all_tags_are_counted(kind, books, asked):
-    """Only lines that have all the tags are counted, by month as without tags; balances of cash are not shown."""
+    """Only lines that have all the tags are counted, those of the period before too; no balances of cash are shown."""
     entries, lines, tags = books
-    statement = MAKERS[kind](lines, LEDGERS, *DAYS, time_zone="UTC", columns=[DAYS], tag_ids=asked)
+    hypothesis.assume({tag for one in tags for tag in one} >= set(asked))
+    options = {"time_zone": "UTC", "tag_ids": asked}
+    statement = MAKERS[kind](lines, LEDGERS, *DAYS, columns=[DAYS], **options)
     (column,) = statement.columns
     assert own_units(statement, column.key) == naive_units(entries, tags, kind, lambda one: set(asked) <= set(one))
+    march = MAKERS[kind](lines, LEDGERS, "2025-03-01", DAYS[1], compare="prior", **options)
+    february = MAKERS[kind](lines, LEDGERS, DAYS[0], "2025-02-28", **options)
+    assert own_units(march, "2025-03 prior") == own_units(february, "2025-02")
     assert "ending_cash_balance" not in statement.figures.layout.by_key
     assert any("Only lines with all these tags are counted" in note for note in statement.notes)
+
+
+def test_a_tag_is_found_by_name():
+    """A tag is asked for by its id or its name; one that no line has is refused with those that there are."""
+    lines = tagged(frame_of(paid("02-03", "03-03")), [["a"], [], ["b"], []])
+    statement = aa.income_statement(lines, LEDGERS, *DAYS, time_zone="UTC", columns=[DAYS], tag_ids="Tag a")
+    assert statement["Rent", statement.columns[0].key].amount == 3200
+    assert any("Only lines with all these tags are counted: Tag a." in note for note in statement.notes)
+    with pytest.raises(aa.errors.InputError, match=r"'c' is no tag of the loaded lines; there are Tag a \(a\), Tag b"):
+        aa.income_statement(lines, LEDGERS, *DAYS, time_zone="UTC", tag_ids="c")
 
 
 def test_a_workbook_of_tags_has_the_total_as_a_formula(tmp_path):
