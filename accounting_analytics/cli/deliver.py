@@ -19,10 +19,20 @@ from accounting_analytics.cli.loading import (
     connect_source,
     load_books,
     presentation_of,
+    read_parents,
     require_one_source,
     require_options_of,
 )
-from accounting_analytics.cli.options import BooksOrService, BooksStart, GivenDays, Json, Load, Output, ZonedDays
+from accounting_analytics.cli.options import (
+    BooksOrService,
+    BooksStart,
+    GivenDays,
+    Json,
+    Load,
+    Output,
+    Parents,
+    ZonedDays,
+)
 from accounting_analytics.cli.output import print_json, print_mapping, print_message, print_result
 from accounting_analytics.cli.sections import DELIVER, READ, command, commands
 from accounting_analytics.core.errors import (
@@ -86,6 +96,7 @@ def export(
         output,
         format=export_format,
         **books,
+        company=configured.company,
         currency=configured.currency if currency is None else currency,
         fiscal_year_start_month=fiscal_year_start_month,
     )
@@ -135,6 +146,7 @@ def pack(
     days: ZonedDays = ZonedDays(),
     books_start: BooksStart = None,
     since: str | None = None,
+    parents: Parents = None,
     mail_to: tuple[str, ...] = (),
     sections: Annotated[tuple[str, ...], Parameter(name="--section")] = (),
     templates: Path | None = None,
@@ -198,6 +210,7 @@ def pack(
                 period,
                 books_start=first,
                 since=since,
+                parents=read_parents(parents),
                 sections=sections or None,
                 templates=templates,
                 note=text,

@@ -190,6 +190,14 @@ def require_complete(lines: pd.DataFrame) -> None:
         raise IncompleteLoadError(certificate.summary())
 
 
+def require_loaded(lines: pd.DataFrame, days: Period) -> None:
+    """Fail, after the result was printed, where lines of the loaded ledgers are missing, which may not balance."""
+    from accounting_analytics.core.load_metadata import missing_reasons
+
+    if reasons := missing_reasons(lines, days):
+        raise IncompleteLoadError("; ".join(reasons))
+
+
 class LedgersAndLines(NamedTuple):
     """Chart of accounts, line entries, and the cash balances that the service states, if they are needed."""
 
@@ -272,7 +280,10 @@ def parse_books_start(text: str, option: str, days: Period) -> date:
     """First day of the books, so that every day that is asked for has its history."""
     first = parse_date(text, option)
     if first > days.start_date:
-        raise PeriodError(f"{option} {first} is after {days.start_date}, the first day that is asked for")
+        raise PeriodError(
+            f"{option} {first} is after {days.start_date}, the first day that is asked for; of books that begin within "
+            "these days give that one, before which there is nothing"
+        )
     return first
 
 

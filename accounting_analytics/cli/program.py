@@ -48,6 +48,9 @@ def run(words: list[str]) -> int:
     except _database_errors() as error:
         print_message(f"error: the database failed: {error.orig}; unfinished changes were not written")  # type: ignore[attr-defined]
         return _FAILED
+    except BrokenPipeError:  # who reads the output has enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushing it at exit would fail again
         problem = "the output cannot be written" if error.filename is None else f"{error.filename} cannot be used"

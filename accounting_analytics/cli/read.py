@@ -23,6 +23,7 @@ from accounting_analytics.cli.loading import (
     presentation_of,
     refuse_books,
     require_complete,
+    require_loaded,
 )
 from accounting_analytics.cli.options import (
     BooksOrService,
@@ -294,7 +295,7 @@ def register(
     else:
         _print_register(entries, books, ledger_id, period, first)
     print_notes(entries)
-    require_complete(books.lines)
+    require_loaded(books.lines, period)
 
 
 def _print_register(

@@ -18,6 +18,8 @@ from accounting_analytics.reports.cash_flow import recompute_cash_flow
 from accounting_analytics.reports.statement_columns import days_label
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
 
     from accounting_analytics.books.drift import Drift
@@ -116,25 +118,33 @@ def load_books(
     books_start: dt.date | None,
     *,
     since: When | None = None,
+    parents: Mapping[str, str | None] | None = None,
     progress: bool | None,
 ) -> LoadedBooks:
     """Load the books from the service, or read them from local books, with what changed there since a version."""
     if isinstance(source, PackBooks):
+        if parents is not None:
+            raise InputError("local books have their chart of accounts: give the parents to their sync")
         return _read_local(source, periods, since)
     if since is not None:
         raise InputError("since is for local books, which have their versions: pass Books.open(folder)")
-    return _load(source, periods, books_start, progress=progress)
+    return _load(source, periods, books_start, parents, progress=progress)
 
 
 def _load(
-    client: LedgerClient, periods: PackPeriods, books_start: dt.date | None, *, progress: bool | None
+    client: LedgerClient,
+    periods: PackPeriods,
+    books_start: dt.date | None,
+    parents: Mapping[str, str | None] | None,
+    *,
+    progress: bool | None,
 ) -> LoadedBooks:
     this = periods.this
     if books_start is not None and books_start > this.start_date:
         raise PeriodError(f"books_start {books_start} is after {this.start_date}; it is the first day of the books")
     days = Period(books_start or periods.first_day, this.end_date, this.time_zone)
     both = (days.start_date, days.end_date)
-    ledgers = discover_ledgers(client, *both, time_zone=days.time_zone, progress=progress)
+    ledgers = discover_ledgers(client, *both, time_zone=days.time_zone, parents=parents, progress=progress)
     lines = load_line_entries(
         client, ledgers["id"], *both, time_zone=days.time_zone, consistency=this, progress=progress
     )

@@ -19,7 +19,7 @@ from accounting_analytics.pack.pack_page import check_sections, page_environment
 from accounting_analytics.pack.pack_result import MonthlyPack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     import pandas as pd
@@ -42,6 +42,7 @@ def monthly_pack(
     time_zone: ZoneLike | None = None,
     books_start: DateLike | None = None,
     since: When | None = None,
+    parents: Mapping[str, str | None] | None = None,
     sections: Iterable[str] | None = None,
     templates: str | Path | None = None,
     note: str | None = None,
@@ -73,6 +74,9 @@ def monthly_pack(
     since : int, str, date or datetime, optional
         Version or time of the last pack, of local books: what changed since is shown. By default the last close of a
         period (:meth:`~accounting_analytics.Books.close`); without one there is no such section.
+    parents : mapping of str to str or None, optional
+        Parents of ledgers that the service does not show, by id, as of
+        :func:`~accounting_analytics.discover_ledgers`: without them a deep chart has no subtotals of its branches.
     sections : iterable of str, optional
         Sections of the page in their order, to leave some out; all by default. The entries behind the figures that are
         shown are in the page, whatever is left out.
@@ -112,7 +116,7 @@ def monthly_pack(
     this = read_period(period, _zone(source, period, time_zone))
     periods = PackPeriods.around(this, presentation.fiscal_year_start_month)
     start = None if books_start is None else parse_date(books_start, "books_start")
-    books = load_books(source, periods, start, since=since, progress=progress)
+    books = load_books(source, periods, start, since=since, parents=parents, progress=progress)
     if not allow_empty and not _has_lines(books.lines, this):
         raise EmptyPeriodError(f"there are no line entries from {this}; check the period, or allow an empty one")
     return pack_of_books(books, periods, presentation, options)

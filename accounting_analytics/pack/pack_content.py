@@ -218,10 +218,14 @@ def _verdict(books: LoadedBooks) -> tuple[bool, tuple[str, ...]]:
     if faults:
         return False, tuple(faults)
     labels = ", ".join(one.label for one in books.compared.values())
+    found = [one.reconciliation for one in books.compared.values() if one.reconciliation]
+    agree = "agree with our calculation to the last digit"
+    if not all(one.compared_everything for one in found):
+        agree += " in all figures that could be compared; the appendix says which could not"
     return True, (
         f"The {books.certificate.lines:,} line entries of {len(books.ledgers):,} ledgers are all there.",
         known_ledgers_claim(books.ledgers, len(books.ledgers)),
-        f"The service's cash flow reports of {labels} agree with our calculation to the last digit.",
+        f"The service's cash flow reports of {labels} {agree}.",
         _NOT_REPORTED,
     )
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Mapping, Sequence
 
-_LONGEST = 500
+_LONGEST, _LONGEST_VERDICT, _LONGEST_PART = 500, 1_000, 200
 """Characters of a text: with at most 12 key figures and 3 pictures the body stays below the 102 KB that Gmail shows."""
 _MOST_SENTENCES, _MOST_KEY_FIGURES, _MOST_PICTURES = 6, 12, 3
 _WIDTH = 76
@@ -110,9 +110,12 @@ def _shortened(body: MailBody) -> MailBody:
     return MailBody(
         _line(body.title),
         body.state,
-        _line(body.verdict),
+        _line(body.verdict, _LONGEST_VERDICT),
         [_line(sentence) for sentence in body.sentences[:_MOST_SENTENCES]],
-        [MailFigure(*map(_line, figure)) for figure in body.key_figures[:_MOST_KEY_FIGURES]],
+        [
+            MailFigure(*(_line(part, _LONGEST_PART) for part in figure))
+            for figure in body.key_figures[:_MOST_KEY_FIGURES]
+        ],
         [MailPicture(_line(picture.text), picture.png) for picture in body.pictures[:_MOST_PICTURES]],
         _line(body.page_name),
         _line(body.fingerprint),
@@ -121,8 +124,8 @@ def _shortened(body: MailBody) -> MailBody:
     )
 
 
-def _line(text: str) -> str:
-    return shorten(printable(text, " "), limit=_LONGEST)
+def _line(text: str, limit: int = _LONGEST) -> str:
+    return shorten(printable(text, " "), limit=limit)
 
 
 def _plain_text(body: MailBody) -> str:

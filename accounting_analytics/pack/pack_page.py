@@ -199,7 +199,7 @@ class PackPage:
 @cache
 def _markdown() -> MarkdownIt:
     """Reader of Markdown without links, pictures and markup, which a page that loads nothing cannot have."""
-    return MarkdownIt("commonmark", {"html": False}).disable(["link", "image", "autolink", "reference"])
+    return MarkdownIt("commonmark", {"html": False}).enable("table").disable(["link", "image", "autolink", "reference"])
 
 
 def note_markup(text: str) -> Markup:

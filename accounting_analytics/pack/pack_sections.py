@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from accounting_analytics.pack.pack_columns import PackPeriods
     from accounting_analytics.reports.ageing import Ageing
     from accounting_analytics.reports.bridge import Bridge
-    from accounting_analytics.reports.recurring_payments import RecurringPayments
+    from accounting_analytics.reports.recurring_payments import RecurringPayment, RecurringPayments
     from accounting_analytics.reports.statement import Statement
     from accounting_analytics.reports.statement_columns import StatementColumn
     from accounting_analytics.reports.statement_sums import LineSource
@@ -459,7 +459,8 @@ def recurring(found: RecurringPayments, first_day: dt.date) -> PackTable:
                 f"{one.rhythm}, {one.usual_day}",
                 day_label(one.occurrences[-1].date),
                 found.last(one),
-                day_label(one.due) if one.status == "expected" else f"{one.status}, was due {day_label(one.due)}",
+                day_label(one.due),
+                _remark(one),
             ],
         )
         for one in known[:_RECURRING]
@@ -469,7 +470,8 @@ def recurring(found: RecurringPayments, first_day: dt.date) -> PackTable:
         text_head("Rhythm"),
         text_head("Last paid"),
         amount_head("Amount"),
-        text_head("Next"),
+        text_head("Due"),
+        text_head("Remark"),
     ]
     notes = ["Found in the loaded history: four payments or more, at least four of five on their days."]
     if rest := len(known) - len(rows):
@@ -477,22 +479,30 @@ def recurring(found: RecurringPayments, first_day: dt.date) -> PackTable:
     return make_table(RECURRING, "Recurring payments", heads, rows, notes)
 
 
+def _remark(one: RecurringPayment) -> str:
+    """Say what is unusual about a recurring payment."""
+    _, since = one.dearer
+    dearer = f"dearer since {day_label(since)}" if since else ""
+    return ", ".join(filter(None, ["" if one.status == "expected" else one.status, dearer]))
+
+
 def ageing(found: Ageing) -> PackTable:
     """Make the table of receivables and payables by age."""
     rows = []
     for account in found.accounts:
-        if not account.items:
+        if not account.items or account.reason:
             continue
         rows.append(PackRow(account.name, kind="heading"))
         rows += [PackRow(label, figures, level=1) for label, figures in found.rows(account)]
         rows[-1] = rows[-1]._replace(kind="subtotal")
-    heads = [amount_head(text) for text in (*BUCKETS, "Total")]
+    heads = [amount_head(text) for text in (*(f"{one} days" for one in BUCKETS), "Total")]
     paid = [
         f"{one.name}: paid after {one.average_days:.0f} days on average, weighted by amount, over 12 months."
         for one in found.accounts
-        if one.average_days is not None
+        if one.average_days is not None and not one.reason
     ]
-    notes = ["In days since the entry, because no due date is known.", *paid]
+    unknown = [f"{one.name}: the ages are not known: {one.reason}." for one in found.accounts if one.reason]
+    notes = [*unknown, "In days since the entry, because no due date is known.", *paid, *found.notes]
     return make_table(AGEING, "Receivables and payables by age", heads, rows, notes)
 
 

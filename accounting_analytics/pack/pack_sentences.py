@@ -94,7 +94,8 @@ class SentenceWriter:
         change, ending = self._key("net_cash_flow"), self._key("cash_at_end")
         if change is None:
             return ""
-        level = f" to {self._write(ending)}" if ending else ""
+        to = " to" if change.exact() else ":"
+        level = f"{to} {self._write(ending)}" if ending else ""
         size = f" by {self._write(change, is_size=True)}" if change.exact() else ""
         text = f"Cash {_moved(change, 'rose', 'fell')}{size}{level} in {self._label()}"
         before = self._key("net_cash_flow", " prior")
@@ -112,7 +113,8 @@ class SentenceWriter:
         compared = [f"{self._write(one)} in {self._label(suffix)}" for suffix, one in others.items() if one]
         against = f", against {' and '.join(compared)}" if compared else ""
         open_amount = self._key("not_categorized")
-        left = f"; not categorized (in less out): {self._write(open_amount)}" if open_amount else ""
+        is_open = open_amount is not None and open_amount.exact()
+        left = f"; not categorized (in less out): {self._write(open_amount)}" if open_amount and is_open else ""
         return f"Net income was {self._write(this)} in {self._label()}{against}{left}."
 
     def _uncategorized(self) -> str:

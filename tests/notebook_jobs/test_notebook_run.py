@@ -89,6 +89,8 @@ def test_the_page_has_a_title_and_no_code_unless_asked(job):
     assert "print" in job.may.notebook.read_text(encoding="utf-8")
     assert "print" in without_scripts(job.june.html)
     assert f"<title>{JUNE}</title>" in job.june.html.read_text(encoding="utf-8")
+    dark = re.search(r'<style media="screen and \(prefers-color-scheme: dark\)">(.*?)</style>', page, re.DOTALL)
+    assert "--jp-layout-color0: #111" in dark[1]
 
 
 def test_secrets_are_not_in_the_files(job):

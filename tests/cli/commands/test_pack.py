@@ -92,7 +92,9 @@ def test_a_page(pack, folder):
 @pytest.mark.browser
 def test_every_format(pack, old):
     """All are of one run, and the mail has the files and the fingerprint."""
-    finished = pack(*JANUARY, "--pdf", "--excel", "--mail", "--mail-to", "finance@example.com", "--json")
+    (old.folder.parent / "note.md").write_text("We hired *one* person.\n", encoding="utf-8")
+    formats = ("--pdf", "--excel", "--mail", "--mail-to", "finance@example.com")
+    finished = pack(*JANUARY, *formats, "--note", "note.md", "--json")
     assert finished.returncode == 0, finished.stderr
     result = json.loads(finished.stdout)
     assert result["files"] == {kind: f"packs/{NAME}.{kind}" for kind in ("html", "xlsx", "pdf", "eml")}
@@ -102,6 +104,9 @@ def test_every_format(pack, old):
     assert attached == {path.name: path.read_bytes() for path in map(old.path, (".html", ".xlsx", ".pdf"))}
     assert str(mail["To"]) == "finance@example.com"
     assert result["fingerprint"] in mail.get_body(["plain"]).get_content()
+    assert "We hired *one* person." in mail.get_body(["plain"]).get_content()
+    assert "We hired <em>one</em> person." in mail.get_body(["html"]).get_content()
+    assert "We hired <em>one</em> person." in old.read(".html").decode()
     assert result["fingerprint"] == hashlib.sha256(attached[f"{NAME}.html"]).hexdigest()
 
 
@@ -121,6 +126,7 @@ REFUSED = {
     ("--period", "2026-05", "--mail-to", "finance@example.com"): "--mail-to is given without --mail",
     ("--period", "2026-05", "--mail", "--mail-to", "finance"): "'finance' is not a mail address",
     ("--period", "2026-05", "--since", "2026-05-01"): "--since is for local books",
+    ("--period", "2026-05", "--note", "absent.md"): "--note absent.md cannot be read: ",
     ("--period", "2026-05", "--section", "sumary"): "'sumary'",
     ("--period", "2026-05", "--templates", "absent"): "absent is not a folder",
     ("--period", "2026-05", "--books", "absent"): "absent",

@@ -53,6 +53,24 @@ def test_statements_are_those_of_python(run, demo_company, books, kind):
     assert [column["key"] for column in shown["columns"]] == [column.key for column in expected.columns]
 
 
+def test_statements_by_tags(run, demo_company, books):
+    """The columns of a group of tags sum to the statement; a group is named where there are several."""
+    ledgers, lines = books
+    arguments = ("statements", "income", *MAY, "--columns", "tag", "--json")
+    refused = run(*arguments, **demo_company.environment())
+    assert refused.returncode == 2
+    group = re.search(r"pass the id of one as tag_group: (\w+) \(tags ", refused.stderr)[1]
+    finished = run(*arguments, "--tag-group", group, **demo_company.environment())
+    shown = json.loads(finished.stdout)
+    whole = aa.income_statement(lines, ledgers, "2026-05-01", "2026-05-31", time_zone=demo_company.time_zone)
+    assert [column["label"] for column in shown["columns"]][-1] == "Total"
+    totals = {key: row["total"] for key, row in amounts(shown).items()}
+    assert totals == {key: row["2026-05"] for key, row in amounts(json.loads(whole.to_json())).items()}
+    refused = run("statements", "balance-sheet", *MAY, "--tag", "tag_1", **demo_company.environment())
+    assert refused.returncode == 2
+    assert "a balance-sheet has no --tag" in refused.stderr
+
+
 def test_the_text_of_a_statement(run, demo_company):
     """Heading, columns and rows are on stdout; company, currency and fiscal year are configured."""
     settings = {"COMPANY": "Café 東京", "CURRENCY": "JPY", "FISCAL_YEAR_START_MONTH": "4"}
@@ -172,16 +190,17 @@ def test_the_register_of_an_account(run, demo_company, books):
     assert text.startswith(f"{heading}: {len(entries)} entries, debits less credits {moved:,}\n")
     assert f"{balance:,}" in text.splitlines()[-2]
     since = run("register", "led_operating", *MAY, **demo_company.environment())
+    assert since.returncode == 0, since.stderr
     assert "since 2026-05-01" in since.stdout.splitlines()[2]
 
 
-@pytest.mark.long
 def test_the_register_of_a_parent(run, demo_company, books):
     """It has the entries of the accounts below it, each with its account; an account without entries has none."""
     ledgers, lines = books
     below = ledgers.loc[ledgers["parent_id"] == ledgers.set_index("name").loc["Premises", "id"], "id"]
     of_may = lines[lines["ledger_id"].isin(below) & lines["local_date"].between("2026-05-01", "2026-05-31")]
     finished = run("register", "Premises", *MAY, "--json", **demo_company.environment())
+    assert finished.returncode == 0, finished.stderr
     entries = json.loads(finished.stdout)
     assert {entry["id"] for entry in entries} == set(of_may["id"]) != set()
     assert sum(Decimal(entry["amount"]) for entry in entries) == Decimal(str(round(of_may["signed_amount"].sum(), 2)))
