@@ -178,7 +178,7 @@ def _find_tags(asked: Collection[str], lines: LineSource) -> dict[str, str]:
         ids = [text] if text in known else [tag for tag, name in known.items() if name == text]
         if len(ids) != 1:
             listed = ", ".join(f"{name} ({tag})" for tag, name in sorted(known.items(), key=lambda one: one[1]))
-            why = "is the name of several tags: give the id" if ids else "is no tag of the loaded lines"
+            why = "is the name of several tags: give the id" if ids else "is not a tag of the loaded lines"
             raise InputError(f"tag_ids: {quote(text)} {why}; there are {listed or 'none'}")
         found[ids[0]] = known[ids[0]]
     return found

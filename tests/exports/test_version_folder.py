@@ -6,7 +6,9 @@ from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import Manifest
 from accounting_analytics.exports.outputs import VersionFolder
 
-MANIFEST = Manifest("", "2025-01-01", "2025-01-31", "UTC", 2, "USD", 1, partial=False, verdict="", known_ledgers="")
+MANIFEST = Manifest(
+    "", "2025-01-01", "2025-01-31", "UTC", 2, None, "USD", 1, partial=False, verdict="", known_ledgers=""
+)
 
 
 def write(folder, text):

@@ -119,7 +119,9 @@ def test_a_tag_is_found_by_name():
     statement = aa.income_statement(lines, LEDGERS, *DAYS, time_zone="UTC", columns=[DAYS], tag_ids="Tag a")
     assert statement["Rent", statement.columns[0].key].amount == 3200
     assert any("Only lines with all these tags are counted: Tag a." in note for note in statement.notes)
-    with pytest.raises(aa.errors.InputError, match=r"'c' is no tag of the loaded lines; there are Tag a \(a\), Tag b"):
+    with pytest.raises(
+        aa.errors.InputError, match=r"'c' is not a tag of the loaded lines; there are Tag a \(a\), Tag b"
+    ):
         aa.income_statement(lines, LEDGERS, *DAYS, time_zone="UTC", tag_ids="c")
 
 
