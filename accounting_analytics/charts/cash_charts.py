@@ -35,13 +35,14 @@ from accounting_analytics.charts.marks import (
 )
 from accounting_analytics.charts.plotly_charts import Picture
 from accounting_analytics.core.arguments import require_type
-from accounting_analytics.core.chart_of_accounts import RequiredLedger, required_ledger
+from accounting_analytics.core.chart_of_accounts import RequiredLedger
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.core.periods import Period
 from accounting_analytics.reports.bridge import AFTER, BEFORE, Bridge
 from accounting_analytics.reports.cash_flow_report import require_report
+from accounting_analytics.reports.category_ledgers import required_ledgers
 from accounting_analytics.reports.daily_balances import DailyBalances
 from accounting_analytics.reports.figure_table import MAX_LINES
 from accounting_analytics.reports.figures import KEY_SEPARATOR, OWN, Figure
@@ -417,13 +418,7 @@ def _required(ledgers: pd.DataFrame | None, role: RequiredLedger) -> list[str]:
     if ledgers is None:
         return []
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
-    known = ledgers[ledgers["is_required"].fillna(value=False).astype(bool)]
-    columns = (known[name] for name in ("id", "is_required", "sub_type", "debit_credit"))
-    return sorted(
-        ledger_id
-        for ledger_id, is_required, sub_type, side in zip(*columns, strict=True)
-        if required_ledger(is_required=bool(is_required), sub_type=sub_type, debit_credit=side) == role
-    )
+    return sorted(required_ledgers(ledgers, {role}))
 
 
 def _left_out_remark(ledgers: pd.DataFrame | None, transfers: list[str]) -> str:

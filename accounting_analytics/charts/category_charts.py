@@ -150,8 +150,8 @@ def top_payees(column: ChosenColumn, *, largest: int = 10, currency: str | None 
     Returns
     -------
     Picture
-        Payees are named as in :func:`~accounting_analytics.bridge`. What came back from a payee is subtracted;
-        transfers between own accounts are left out. A bar is as long as its figure, which is negative.
+        Payees are named as in :func:`~accounting_analytics.bridge`. Journal entries that bring cash in, such as
+        refunds, and transfers between own accounts are left out. A bar is as long as its figure, which is negative.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def top_payees(column: ChosenColumn, *, largest: int = 10, currency: str | None 
     unit = unit_text(currency or statement.currency)
     ((_, period),) = column.column.periods
     days = day_remarks(period.start_date, period.end_date, statement.time_zone)
-    remarks = [*days, "less what came back", _WITHOUT_TRANSFERS]
+    remarks = [*days, "entries that take cash out", _WITHOUT_TRANSFERS]
     amounts = [figure.exact() or Decimal(0) for _, figure in payees]
     series = Series(
         name="Paid",

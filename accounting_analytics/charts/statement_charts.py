@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from accounting_analytics.charts.labels import ACCOUNT_COLOURS, BALANCE_COLOUR, INFLOW_COLOUR, INK
+from accounting_analytics.charts.labels import BALANCE_COLOUR, INFLOW_COLOUR, INK
 from accounting_analytics.charts.marks import (
     MARK_CALL,
     ChartMarks,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.statement_columns import StatementColumn
 
 _WIDE = 2
+_COLOURS = (INFLOW_COLOUR, INK, BALANCE_COLOUR)
 
 
 def trend(income: Statement, cash_flow: Statement | None = None, *, currency: str | None = None) -> Picture:
@@ -97,13 +98,12 @@ def _picture(
 ) -> Picture:
     """Draw a line for each name, over the periods of a statement."""
     columns = [one for one in statement.columns if one.kind == "period"]
-    colours = (INFLOW_COLOUR, INK, BALANCE_COLOUR, *ACCOUNT_COLOURS)
     series = [
         Series(
             name=name,
             keys=[one.key for one in figures],
             amounts=[one.exact() for one in figures],
-            colour=colours[number],
+            colour=_COLOURS[number],
             is_line=True,
             number=number,
             width=_WIDE,

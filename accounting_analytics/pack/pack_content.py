@@ -14,6 +14,7 @@ from accounting_analytics.pack.pack_pictures import make_pictures
 from accounting_analytics.pack.pack_sentences import SentenceFacts, SentenceWriter
 from accounting_analytics.pack.pack_tables import PackTable, statement_table
 from accounting_analytics.reports.ageing import ageing
+from accounting_analytics.reports.bridge_payments import payees_of_entries
 from accounting_analytics.reports.recurring_payments import recurring_payments
 from accounting_analytics.reports.statement_sums import LineSource
 from accounting_analytics.reports.statements import balance_sheet, cash_flow_statement, income_statement
@@ -122,6 +123,7 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
     cash = sections.CashLines(statements.compared, _line_source(figures))
     key_table = sections.key_figures(cash, statements.income)
     bridge = sections.make_bridge(statements.compared, periods)
+    payees = payees_of_entries(cash.source.frame, cash.source.cash)
     queue = sections.open_entries(cash, periods.key)
     facts = SentenceFacts(
         periods,
@@ -146,8 +148,8 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
         None if bridge is None else sections.cash_bridge(bridge, cash, periods),
         sections.cash_accounts(cash, periods.this) if has_balances else None,
         sections.cash_by_day(cash, periods.this) if has_balances else None,
-        sections.top_parties(cash, periods, sections.CUSTOMERS),
-        sections.top_parties(cash, periods, sections.PAYEES),
+        sections.top_parties(cash, periods, sections.CUSTOMERS, payees),
+        sections.top_parties(cash, periods, sections.PAYEES, payees),
         _recurring(books, periods),
         _ageing(books, periods),
         sections.uncategorized(queue, cash),

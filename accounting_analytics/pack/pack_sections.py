@@ -23,7 +23,7 @@ from accounting_analytics.pack.pack_tables import (
 )
 from accounting_analytics.reports.ageing import BUCKETS
 from accounting_analytics.reports.bridge import bridge
-from accounting_analytics.reports.bridge_payments import entry_ids, payees_of_entries
+from accounting_analytics.reports.bridge_payments import entry_ids
 from accounting_analytics.reports.daily_balances import DailyBalances
 from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_entries, figure_of_terms
 from accounting_analytics.reports.statement_columns import days_label
@@ -320,11 +320,10 @@ def flows_by_month(cash: CashLines, statement: Statement, months: Sequence[Perio
     return make_table(FLOWS, "Cash in and out by month", heads, rows, [BY_ENTRY])
 
 
-def top_parties(cash: CashLines, periods: PackPeriods, name: str) -> PackTable:
+def top_parties(cash: CashLines, periods: PackPeriods, name: str, payees: Mapping[str, str]) -> PackTable:
     """Whom most was paid to in the period, and before, or who paid most; the totals are cash out, or in."""
     sign, title = {PAYEES: (-1, "Top payees"), CUSTOMERS: (1, "Top customers")}[name]
     columns = periods.key_columns()[:3]
-    payees = payees_of_entries(cash.source.frame, cash.source.cash)
     moved = {column.key: _with_payees(cash, column, sign, payees) for column in columns}
     this = moved[columns[0].key]
     groups = [] if this is None else [(str(payee), one) for payee, one in this.groupby("payee")]

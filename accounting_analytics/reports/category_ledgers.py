@@ -40,7 +40,7 @@ class Categories:
         self.cash = set(ledgers.loc[ledgers["report_cash_flow"], "id"])
         self._uncategorized = uncategorized | uncategorized_ledgers(ledgers)
         self._types = dict(zip(ledgers["id"], ledgers["type"], strict=True))
-        transfers = _required_ledgers(ledgers, {RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS})
+        transfers = required_ledgers(ledgers, {RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS})
         self.transfers = min(transfers, default=None)
 
     def find_category(self, text: object) -> str:
@@ -130,10 +130,10 @@ def uncategorized_ledgers(
         RequiredLedger.UNCATEGORIZED_OUTFLOW: outflow_ledger_id,
     }
     to_detect = {role for role, ledger_id in given.items() if ledger_id is None}
-    return _required_ledgers(ledgers, to_detect) | {ledger_id for ledger_id in given.values() if ledger_id is not None}
+    return required_ledgers(ledgers, to_detect) | {ledger_id for ledger_id in given.values() if ledger_id is not None}
 
 
-def _required_ledgers(ledgers: pd.DataFrame, roles: set[RequiredLedger]) -> set[str]:
+def required_ledgers(ledgers: pd.DataFrame, roles: set[RequiredLedger]) -> set[str]:
     """Ids of the required ledgers of these roles."""
     required = ledgers[ledgers["is_required"].fillna(value=False)]
     columns = (required[name] for name in ("id", "sub_type", "debit_credit"))

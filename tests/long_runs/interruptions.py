@@ -3,9 +3,8 @@
 import resource
 from contextlib import contextmanager
 
-KILLED_AT_A_STEP = """
+COUNTED = """
 import os, pathlib, signal, sys
-import accounting_analytics as aa
 
 at, *arguments = sys.argv[1:]
 steps = 0
@@ -18,6 +17,11 @@ def counted(function):
             os.kill(os.getpid(), signal.SIGKILL)
         return function(*arguments, **options)
     return call
+"""
+"""The beginning of a program whose counted functions kill it at a step; `arguments` are those after the step."""
+KILLED_AT_A_STEP = f"""
+{COUNTED}
+import accounting_analytics as aa
 
 for owner, names in (
     (os, ("fsync", "link", "replace", "rename", "symlink", "unlink", "rmdir")),

@@ -6,6 +6,7 @@ import stat
 import unicodedata
 
 import pytest
+from interruptions import COUNTED
 
 import accounting_analytics as aa
 from accounting_analytics.core import atomic_files
@@ -14,27 +15,16 @@ from accounting_analytics.pack.written_pack import OutputFiles, pack_name
 
 OLD = {".html": b"old page", ".pdf": b"old paper", ".xlsx": b"old sheets"}
 NEW = {".html": b"new page", ".pdf": b"new paper", ".xlsx": b"new sheets"}
-PROGRAM = """
-import os, pathlib, signal, sys
+PROGRAM = f"""
+{COUNTED}
 from accounting_analytics.pack.written_pack import OutputFiles
 
-folder, name, at = sys.argv[1:]
-steps = 0
-
-def counted(function):
-    def call(*arguments, **options):
-        global steps
-        steps += 1
-        if steps == int(at):
-            os.kill(os.getpid(), signal.SIGKILL)
-        return function(*arguments, **options)
-    return call
-
+folder, name = arguments
 os.open, os.fsync = counted(os.open), counted(os.fsync)
 pathlib.Path.replace = counted(pathlib.Path.replace)
 files = OutputFiles(pathlib.Path(folder), name)
 with files.locked():
-    files.replace({".html": b"new page", ".pdf": b"new paper", ".xlsx": b"new sheets"})
+    files.replace({NEW!r})
 """
 
 
@@ -146,7 +136,7 @@ def test_killed_at_any_step(tmp_path, fork_server):
         files = OutputFiles(tmp_path / str(step), "harbor_2026-05")
         with files.locked():
             files.replace(OLD)
-        fork_server.start(PROGRAM, files.folder, files.name, step, folder=tmp_path)
+        fork_server.start(PROGRAM, step, files.folder, files.name, folder=tmp_path)
         finished = fork_server.wait()
         found = {suffix: files.path(suffix).read_bytes() for suffix in OLD}
         for suffix, content in found.items():
