@@ -39,6 +39,7 @@ from .reports.bridge import Bridge, bridge
 from .reports.cash_flow import recompute_cash_flow
 from .reports.cash_flow_report import CashFlowReport
 from .reports.figures import Figure
+from .reports.outlook import Outlook, outlook
 from .reports.recurring_payments import RecurringPayments, recurring_payments
 from .reports.register import register
 from .reports.statement import Statement
@@ -56,6 +57,7 @@ __all__ = [
     "LedgerClient",
     "LedgerNames",
     "MonthlyPack",
+    "Outlook",
     "PackVerification",
     "Period",
     "Plan",
@@ -92,6 +94,7 @@ __all__ = [
     "load_rules",
     "monthly_pack",
     "notes",
+    "outlook",
     "plan_load",
     "plan_recategorization",
     "propose",

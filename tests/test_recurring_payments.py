@@ -79,14 +79,14 @@ def test_a_monthly_payment():
 def test_each_rhythm(days, rhythm, usual_day, next_day):
     """The usual day survives weekends and short months."""
     (one,) = recurring([pay(day) for day in days]).payments
-    assert (one.rhythm, one.usual_day, one.due) == (rhythm, usual_day, dt.date.fromisoformat(next_day))
+    assert (one.rhythm, one.found.usual_day, one.due) == (rhythm, usual_day, dt.date.fromisoformat(next_day))
 
 
 def test_two_days_of_each_month():
     """Paydays on the 15th and the last day are not fortnightly, also where one was left out."""
     days = [f"2026-{month:02}-15" for month in range(1, 7)] + ["2026-01-31", "2026-02-28", "2026-04-30", "2026-05-31"]
     (one,) = recurring([pay(day) for day in sorted(days)]).payments
-    assert (one.rhythm, one.usual_day, one.due) == ("twice a month", "on day 15 and the last day", LAST)
+    assert (one.rhythm, one.found.usual_day, one.due) == ("twice a month", "on day 15 and the last day", LAST)
 
 
 def test_late_and_stopped():
@@ -133,7 +133,7 @@ def test_two_subscriptions_of_a_payee():
     small = monthly("05", payee="APPSTORE", amount="-2.99", category="Software")
     large = monthly("17", payee="APPSTORE", amount="-9.99", category="Software")
     result = recurring([*small, *large])
-    assert sorted((one.usual_day, one.next_units) for one in result.payments) == [
+    assert sorted((one.found.usual_day, one.next_units) for one in result.payments) == [
         ("on day 17", -999),
         ("on day 5", -299),
     ]

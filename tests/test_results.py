@@ -39,6 +39,7 @@ from accounting_analytics.reconciliation.differences import KINDS, Comparison, D
 from accounting_analytics.reconciliation.monthly_reconciliation import MonthlyReconciliation
 from accounting_analytics.reports.ageing import AgedAccount, LedgerItem, OpenItem
 from accounting_analytics.reports.recurring_payments import Occurrence, RecurringPayment
+from accounting_analytics.reports.rhythms import find_rhythm
 from accounting_analytics.service.imports import ImportSummary
 
 MEMBERS = ("frame", "summary", "explain", "to_json", "_repr_html_")
@@ -119,20 +120,9 @@ def make_ageing():
 def make_recurring_payments():
     """Return many payees with a rhythm."""
     day = PERIOD.end_date
-    payment = RecurringPayment(
-        key=NAME,
-        payee=NAME,
-        category=NAME,
-        rhythm="every second month",
-        usual_day="on day 15 and the last day",
-        occurrences=(Occurrence(day, -123456789012, NAME, (IDS[0],)),) * 4,
-        met=3,
-        tried=3,
-        due=day,
-        earliest=day,
-        latest=day,
-        status="late",
-    )
+    rhythm = find_rhythm([day + number * dt.timedelta(days=61) for number in range(4)])
+    occurrences = (Occurrence(day, -123456789012, NAME, (IDS[0],)),) * 4
+    payment = RecurringPayment(NAME, NAME, NAME, occurrences, rhythm, "late")
     payments = tuple(payment._replace(key=f"{number} {NAME}") for number in range(MANY))
     return aa.RecurringPayments(day, payments, 2, (NOTE,), pd.DataFrame(), _as_decimals=False)
 

@@ -17,6 +17,7 @@ from accounting_analytics.charts.category_charts import (
 )
 from accounting_analytics.charts.check_charts import reconciled_months
 from accounting_analytics.charts.matplotlib_charts import static_picture
+from accounting_analytics.charts.outlook_chart import outlook
 from accounting_analytics.charts.plotly_charts import Picture
 from accounting_analytics.charts.statement_charts import margins, trend
 
@@ -28,6 +29,7 @@ __all__ = [
     "margins",
     "outflow_heat_map",
     "outflows_by_category",
+    "outlook",
     "reconciled_months",
     "running_balance",
     "static_picture",

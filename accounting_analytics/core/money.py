@@ -144,6 +144,12 @@ def from_minor_units(units: int, scale: int = DEFAULT_SCALE) -> Decimal:
         return Decimal(units).scaleb(-check_scale(scale))
 
 
+def rounded_quotient(units: int, count: int) -> int:
+    """Quotient of whole units by a positive count, rounded half to even."""
+    quotient, rest = divmod(units, count)
+    return quotient + (2 * rest > count or (2 * rest == count and quotient % 2 == 1))
+
+
 def exact_sum(amounts: Iterable[Decimal]) -> Decimal:
     """Sum without rounding; zero for no amounts."""
     with localcontext(EXACT):

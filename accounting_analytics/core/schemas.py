@@ -475,6 +475,42 @@ class PaymentRhythms(Table):
     tried_count: Series[int]
 
 
+class ExpectedPayments(Table):
+    """Payments with a rhythm, and known items, by the day they are due; cash that comes in is positive.
+
+    `last_date` and `last_amount` are those of the payee's latest payment; null of a known item, whose `payee` is its
+    note and whose `rhythm` is ``known``.
+    """
+
+    date: Series[pd.Timestamp]
+    payee: Series[Text]
+    category: Series[Text] = pandera.Field(nullable=True)
+    amount: Series[Any]
+    rhythm: Series[Text]
+    last_date: Series[pd.Timestamp] = pandera.Field(nullable=True)
+    last_amount: Series[Any] = pandera.Field(nullable=True)
+
+
+class CashWeeks(Table):
+    """Weeks of cash ahead, one row each; cash that comes in is positive.
+
+    `cash` is the balance at the end of the week, null where the cash of the last day is not known, and 80 of 100
+    such balances are between `low` and `high`, null where there are too few past weeks to say so.
+    """
+
+    week: Series[int] = pandera.Field(unique=True, ge=1)
+    start_date: Series[pd.Timestamp]
+    end_date: Series[pd.Timestamp]
+    recurring_receipts: Series[Any]
+    recurring_payments: Series[Any]
+    known_items: Series[Any]
+    other_cash: Series[Any]
+    net_cash_flow: Series[Any]
+    cash: Series[Any] = pandera.Field(nullable=True)
+    low: Series[Any] = pandera.Field(nullable=True)
+    high: Series[Any] = pandera.Field(nullable=True)
+
+
 class AgeingRows(Table):
     """What is open of each party of a ledger, by the days since its entry; the rows of a ledger sum to its balance.
 

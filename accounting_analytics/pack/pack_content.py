@@ -10,11 +10,13 @@ from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.load_metadata import known_ledgers_claim
 from accounting_analytics.pack import pack_sections as sections
 from accounting_analytics.pack.pack_lines import PackLines
+from accounting_analytics.pack.pack_outlook import outlook_tables
 from accounting_analytics.pack.pack_pictures import make_pictures
 from accounting_analytics.pack.pack_sentences import SentenceFacts, SentenceWriter
 from accounting_analytics.pack.pack_tables import PackTable, statement_table
 from accounting_analytics.reports.ageing import ageing
 from accounting_analytics.reports.bridge_payments import payees_of_entries
+from accounting_analytics.reports.outlook import outlook
 from accounting_analytics.reports.recurring_payments import recurring_payments
 from accounting_analytics.reports.statement_sums import LineSource
 from accounting_analytics.reports.statements import balance_sheet, cash_flow_statement, income_statement
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from accounting_analytics.pack.pack_sentences import Sentence
     from accounting_analytics.reports.bridge import Bridge
     from accounting_analytics.reports.figures import Figure
+    from accounting_analytics.reports.outlook import Outlook
     from accounting_analytics.reports.statement import Statement
     from accounting_analytics.reports.statement_figures import StatementFigures
 
@@ -139,6 +142,7 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
     writer = SentenceWriter(facts)
     sentences, undecided_sentence = writer.sentences(), writer.undecided()
     has_balances = "ending_cash_balance" in figures.layout.by_key
+    ahead = _outlook(books, periods)
     tables = [
         key_table,
         writer.table(),
@@ -151,6 +155,7 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
         sections.top_parties(cash, periods, sections.CUSTOMERS, payees),
         sections.top_parties(cash, periods, sections.PAYEES, payees),
         _recurring(books, periods),
+        *([] if ahead is None else outlook_tables(ahead, max(periods.first_day, books.days.start_date))),
         _ageing(books, periods),
         sections.uncategorized(queue, cash),
         sections.flows_by_month(cash, statements.cash_flow, periods.months),
@@ -168,7 +173,7 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
         undecided_sentence,
         reasons,
         _assumptions(books, statements),
-        make_pictures(books, periods, bridge, statements.compared),
+        make_pictures(books, periods, bridge, statements.compared, ahead),
     )
 
 
@@ -180,6 +185,15 @@ def _recurring(books: LoadedBooks, periods: PackPeriods) -> PackTable | None:
         return None
     table = sections.recurring(found, max(periods.first_day, books.days.start_date))
     return table if table.table.rows else None
+
+
+def _outlook(books: LoadedBooks, periods: PackPeriods) -> Outlook | None:
+    """Look ahead from the end of the period; None of too short a history, or where cash is not known."""
+    try:
+        found = outlook(books.lines, books.ledgers, periods.this.end_date, books_start=books.books_start)
+    except (InputError, IncompleteLoadError):
+        return None
+    return None if found.cash.units is None else found
 
 
 def _ageing(books: LoadedBooks, periods: PackPeriods) -> PackTable | None:

@@ -40,6 +40,7 @@ SECTIONS = (
     "balances",
     "payees",
     "recurring",
+    "outlook",
     "ageing",
     "uncategorized",
     "changes",

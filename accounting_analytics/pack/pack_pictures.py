@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from accounting_analytics.pack.loaded_books import LoadedBooks
     from accounting_analytics.pack.pack_columns import PackPeriods
     from accounting_analytics.reports.bridge import Bridge
+    from accounting_analytics.reports.outlook import Outlook
     from accounting_analytics.reports.statement import Statement
 
 WIDE, NARROW, IN_MAIL = 860, 350, 600
@@ -37,7 +38,7 @@ class PackPicture(NamedTuple):
 
 
 def make_pictures(
-    books: LoadedBooks, periods: PackPeriods, bridge: Bridge | None, statement: Statement
+    books: LoadedBooks, periods: PackPeriods, bridge: Bridge | None, statement: Statement, ahead: Outlook | None
 ) -> dict[str, PackPicture]:
     """Make the pictures that the books allow; `statement` is that of the compared periods."""
     found, currency = {}, statement.currency
@@ -62,6 +63,9 @@ def make_pictures(
     if bridge is not None:
         text = f"Net change in cash from {bridge.before} to {bridge.after}, by payee"
         wanted.insert(1, ("cash_bridge", text, lambda: charts.bridge(bridge, currency=currency)))
+    if ahead is not None:
+        text = f"Cash expected at the end of each of the next {ahead.weeks} weeks, and its 80 % range"
+        wanted.append(("outlook", text, lambda: charts.outlook(ahead, currency=currency)))
     for name, text, make in wanted:
         try:
             found[name] = PackPicture(name, text, make())

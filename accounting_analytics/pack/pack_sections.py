@@ -455,7 +455,7 @@ def recurring(found: RecurringPayments, first_day: dt.date) -> PackTable:
             one.payee,
             [
                 one.category,
-                f"{one.rhythm}, {one.usual_day}",
+                f"{one.rhythm}, {one.found.usual_day}",
                 day_label(one.occurrences[-1].date),
                 found.last(one),
                 day_label(one.due),

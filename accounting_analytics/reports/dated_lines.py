@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import pandas as pd
 
 from accounting_analytics.core.arguments import require_type
-from accounting_analytics.core.column_conversion import exact_frame, local_midnights
+from accounting_analytics.core.column_conversion import exact_frame, in_floats, local_midnights
 from accounting_analytics.core.errors import FrameError, InputError
 from accounting_analytics.core.exact_sums import repeated_message, require_columns
 from accounting_analytics.core.load_metadata import missing_reasons, zone_of_frame
@@ -89,6 +89,12 @@ class DatedLines(NamedTuple):
     def cash(self) -> set[str]:
         """Ids of the ledgers that report cash flow."""
         return set(self.ledgers.loc[self.ledgers["report_cash_flow"], "id"])
+
+    def listed(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Rows of cash with amounts as frames have them, and ``figure_amount``."""
+        shown = rows[rows["ledger_id"].isin(self.cash)]
+        amounts = shown["signed_amount"] if self.as_decimals else in_floats(shown["signed_amount"])
+        return shown.assign(signed_amount=amounts, figure_amount=amounts)
 
 
 def require_lines(line_entries: pd.DataFrame, needed: Collection[str]) -> None:

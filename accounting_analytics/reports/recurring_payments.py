@@ -6,12 +6,10 @@ import datetime as dt
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from itertools import takewhile
-from statistics import median_low
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pandas as pd
 
-from accounting_analytics.core.column_conversion import in_floats
 from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.messages import count_of, did_you_mean, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
@@ -22,7 +20,7 @@ from accounting_analytics.reports.bridge_payments import payees_of_entries
 from accounting_analytics.reports.category_ledgers import Categories
 from accounting_analytics.reports.dated_lines import DatedLines
 from accounting_analytics.reports.figures import KEY_SEPARATOR, figure_of_entries
-from accounting_analytics.reports.rhythms import RECENT, find_rhythm
+from accounting_analytics.reports.rhythms import LEAST_PAYMENTS, RECENT, FoundRhythm, find_rhythm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.figures import Figure
     from accounting_analytics.reports.local_books import LocalBooks
 
-_YEAR = dt.timedelta(days=366)
+_DAY, _YEAR = dt.timedelta(days=1), dt.timedelta(days=366)
 _SHOWN = ["payee", "category", "rhythm", "usual_day", "last_amount", "next_date", "next_amount", "status"]
 
 
@@ -43,6 +41,10 @@ class Occurrence(NamedTuple):
     category: str
     entry_ids: tuple[str, ...]
 
+    def together_with(self, other: Occurrence) -> Occurrence:
+        """Both as one, with the category of the other."""
+        return other._replace(units=self.units + other.units, entry_ids=(*self.entry_ids, *other.entry_ids))
+
 
 class RecurringPayment(NamedTuple):
     """A payee with a rhythm.
@@ -53,14 +55,10 @@ class RecurringPayment(NamedTuple):
         Finds its figure in the result.
     payee, category : str
         The payee, in upper case, and the name of the category of the latest payment.
-    rhythm, usual_day : str
-        How often, and on which day: ``monthly``, ``on day 1``.
     occurrences : tuple of Occurrence
         Its payments, oldest first; those of a day are one.
-    met, tried : int
-        How many of its past days the rhythm would have met, within a few days.
-    due, earliest, latest : date
-        The next day, and its range from how far past payments were from theirs.
+    found : FoundRhythm
+        How often and on which day, how many of its past days that met, and when the next is due.
     status : str
         ``expected``, ``late`` (the range has passed), or ``stopped`` (that of the payment after it, too).
     """
@@ -68,15 +66,45 @@ class RecurringPayment(NamedTuple):
     key: str
     payee: str
     category: str
-    rhythm: str
-    usual_day: str
     occurrences: tuple[Occurrence, ...]
-    met: int
-    tried: int
-    due: dt.date
-    earliest: dt.date
-    latest: dt.date
-    status: str
+    found: FoundRhythm
+    status: str = "expected"
+
+    @property
+    def rhythm(self) -> str:
+        """How often: ``monthly``."""
+        return self.found.name
+
+    @property
+    def due(self) -> dt.date:
+        """The next day."""
+        return self.found.due
+
+    def as_of(self, last: dt.date) -> RecurringPayment:
+        """Payment with its status on a day."""
+        is_stopped, is_late = last > self.found.following, last > self.found.latest
+        return self._replace(status="stopped" if is_stopped else "late" if is_late else "expected")
+
+    def due_days(self, last: dt.date, until: dt.date) -> list[dt.date]:
+        """Days after a last one, until another, on which it is due; one that is late is due on the first."""
+        days = [one.date for one in self.occurrences]
+        found: list[dt.date] = []
+        due = self.due
+        while due <= until:
+            days.append(due)
+            following = self.found.rhythm.next_day(days)
+            if following > last:
+                found.append(max(due, last + _DAY))
+            due = following
+        return found
+
+    @property
+    def expected(self) -> Occurrence:
+        """Payment whose amount is expected next: the latest, if one of the two before is the same, else the middle."""
+        recent = self.occurrences[-RECENT:]
+        if recent[-1].units in self.recent_units[-3:-1]:
+            return recent[-1]
+        return sorted(recent, key=lambda one: one.units)[(len(recent) - 1) // 2]
 
     @property
     def recent_units(self) -> list[int]:
@@ -85,9 +113,8 @@ class RecurringPayment(NamedTuple):
 
     @property
     def next_units(self) -> int:
-        """Units that are expected next: the latest, if the one before was the same or all are, else the middle one."""
-        recent = self.recent_units
-        return recent[-1] if recent[-1] in recent[-3:-1] else median_low(recent)
+        """Units that are expected next."""
+        return self.expected.units
 
     @property
     def dearer(self) -> tuple[int, dt.date | None]:
@@ -137,16 +164,16 @@ class RecurringPayments(Result):
                 one.category,
                 "inflow" if recent[0] > 0 else "outflow",
                 one.rhythm,
-                one.usual_day,
+                one.found.usual_day,
                 one.status,
                 pd.Timestamp(one.occurrences[-1].date),
                 self._amount(one.occurrences[-1].units),
-                *map(pd.Timestamp, (one.due, one.earliest, one.latest)),
+                *map(pd.Timestamp, (one.due, one.found.earliest, one.found.latest)),
                 *map(self._amount, (one.next_units, recent[0], recent[-1], dearer)),
                 pd.Timestamp(since) if since else pd.NaT,
                 len(one.occurrences),
-                one.met,
-                one.tried,
+                one.found.met,
+                one.found.tried,
             )
             for column, value in zip(columns.values(), values, strict=True):
                 column.append(value)
@@ -191,16 +218,16 @@ class RecurringPayments(Result):
     def _sentence(self, one: RecurringPayment) -> str:
         last, due = one.occurrences[-1], day_label(one.due)
         expected = f"next {self._size(one.next_units)} on {due}"
-        if one.earliest < one.latest:
-            expected += f" (from {day_label(one.earliest)} to {day_label(one.latest)})"
+        if one.found.earliest < one.found.latest:
+            expected += f" (from {day_label(one.found.earliest)} to {day_label(one.found.latest)})"
         if one.status != "expected":
             expected = f"{one.status}: {self._size(one.next_units)} was due on {due}"
         more, since = one.dearer
         dearer = f", {self._size(more)} dearer since {day_label(since)}" if since else ""
+        how = f"{'received' if last.units > 0 else 'paid'} {one.rhythm} {one.found.usual_day}"
         return (
-            f"{one.payee}, {one.category}: {'received' if last.units > 0 else 'paid'} {one.rhythm} {one.usual_day}, "
-            f"last {self._size(last.units)} on {day_label(last.date)}{dearer}; {expected}; met {one.met:,} of "
-            f"{one.tried:,} past days."
+            f"{one.payee}, {one.category}: {how}, last {self._size(last.units)} on {day_label(last.date)}{dearer}; "
+            f"{expected}; met {one.found.met:,} of {one.found.tried:,} past days."
         )
 
     def _size(self, units: int) -> str:
@@ -266,21 +293,21 @@ def recurring_payments(
     if lines.missing:
         raise IncompleteLoadError(f"what recurs until {lines.last} is not known: {'; '.join(lines.missing)}")
     names = Categories(lines.ledgers, set())
-    by_payee = _by_payee(lines.rows, lines.cash, names.transfers, lines.scale)
+    by_payee = payments_by_payee(lines.rows, lines.cash, names.transfers, lines.scale)
     payments = [
         found
         for (payee, direction), occurrences in sorted(by_payee.items())
-        for found in _rhythms(f"{payee}{KEY_SEPARATOR}{direction}", payee, occurrences, lines.last)
+        for found in PayeeRhythms.of_payments(f"{payee}{KEY_SEPARATOR}{direction}", payee, occurrences).as_of(
+            lines.last
+        )
     ]
     named = [one._replace(category=names.names.name(one.category)) for one in payments]
     ordered = sorted(named, key=lambda one: (one.next_units > 0, one.status == "stopped", one.due, one.key))
-    shown = lines.rows[lines.rows["ledger_id"].isin(lines.cash)]
-    amounts = shown["signed_amount"] if lines.as_decimals else in_floats(shown["signed_amount"])
-    shown = shown.assign(signed_amount=amounts, figure_amount=amounts)
+    shown = lines.listed(lines.rows)
     return RecurringPayments(lines.last, tuple(ordered), lines.scale, lines.notes, shown, lines.as_decimals)
 
 
-def _by_payee(
+def payments_by_payee(
     rows: pd.DataFrame, cash: set[str], transfers: str | None, scale: int
 ) -> dict[tuple[str, str], list[Occurrence]]:
     """Payments by payee and direction, oldest first; entries without text, and transfers, are none."""
@@ -304,56 +331,54 @@ def _by_payee(
     return {key: sorted(payments) for key, payments in found.items()}
 
 
-def _rhythms(key: str, payee: str, payments: Sequence[Occurrence], last: dt.date) -> Iterator[RecurringPayment]:
-    """Yield the rhythms of a payee: of several subscriptions, of all payments, of a category, or of an amount."""
-    by_amount = list(_parts(key, payee, payments, last, lambda one: f"{one.units}"))
-    rhythms = [one for one in by_amount if one is not None]
-    if len(rhythms) == len(by_amount) > 1 and all(one.status != "stopped" for one in rhythms):
-        yield from rhythms
-    elif whole := _rhythm(key, payee, _by_day(payments), last):
-        yield whole
-    elif of_categories := [one for one in _parts(key, payee, payments, last, lambda one: one.category) if one]:
-        yield from of_categories
-    else:
-        yield from rhythms
+class PayeeRhythms(NamedTuple):
+    """Rhythms of a payee, as of no day: of each amount, None where it has none, of all payments, of each category."""
+
+    amounts: list[RecurringPayment | None]
+    whole: RecurringPayment | None
+    categories: list[RecurringPayment | None]
+
+    @classmethod
+    def of_payments(cls, key: str, payee: str, payments: Sequence[Occurrence]) -> Self:
+        """Find the rhythms of payments, oldest first."""
+        amounts = _of_parts(key, payee, payments, lambda one: f"{one.units}")
+        whole = _rhythm(key, payee, payments)
+        return cls(amounts, whole, [] if whole else _of_parts(key, payee, payments, lambda one: one.category))
+
+    def as_of(self, last: dt.date) -> list[RecurringPayment]:
+        """Return what recurs on a day: several subscriptions, all payments, those of categories, or of amounts."""
+        amounts, whole, categories = (
+            [one.as_of(last) for one in part if one and last - one.due <= _YEAR]
+            for part in (self.amounts, [self.whole], self.categories)
+        )
+        if len(amounts) == len(self.amounts) > 1 and all(one.status != "stopped" for one in amounts):
+            return amounts
+        return whole or categories or amounts
 
 
-def _parts(
-    key: str, payee: str, payments: Iterable[Occurrence], last: dt.date, name: Callable[[Occurrence], str]
-) -> Iterator[RecurringPayment | None]:
-    """Yield the rhythm of each part of the payments, or None."""
+def _of_parts(
+    key: str, payee: str, payments: Iterable[Occurrence], name: Callable[[Occurrence], str]
+) -> list[RecurringPayment | None]:
+    """Find the rhythm of each part of the payments."""
     parts: dict[str, list[Occurrence]] = defaultdict(list)
     for one in payments:
         parts[name(one)].append(one)
-    for text, part in sorted(parts.items()):
-        yield _rhythm(f"{key}{KEY_SEPARATOR}{text}", payee, _by_day(part), last)
+    return [_rhythm(f"{key}{KEY_SEPARATOR}{text}", payee, part) for text, part in sorted(parts.items())]
 
 
 def _by_day(payments: Iterable[Occurrence]) -> list[Occurrence]:
     """Payments with those of a day as one."""
     days: dict[dt.date, Occurrence] = {}
     for one in payments:
-        other = days.get(one.date, one._replace(units=0, entry_ids=()))
-        days[one.date] = one._replace(units=other.units + one.units, entry_ids=(*other.entry_ids, *one.entry_ids))
+        other = days.get(one.date)
+        days[one.date] = one if other is None else other.together_with(one)
     return list(days.values())
 
 
-def _rhythm(key: str, payee: str, payments: Sequence[Occurrence], last: dt.date) -> RecurringPayment | None:
-    """Find the rhythm of payments, unless they ended more than a year before the last day."""
-    found = find_rhythm([one.date for one in payments])
-    if found is None or last - found.due > _YEAR:
+def _rhythm(key: str, payee: str, payments: Sequence[Occurrence]) -> RecurringPayment | None:
+    """Find the rhythm of payments; those of a day are one."""
+    if len(payments) < LEAST_PAYMENTS:
         return None
-    return RecurringPayment(
-        key,
-        payee,
-        payments[-1].category,
-        found.name,
-        found.usual_day,
-        tuple(payments),
-        found.met,
-        found.tried,
-        found.due,
-        found.earliest,
-        found.latest,
-        "stopped" if last > found.following else "late" if last > found.latest else "expected",
-    )
+    payments = _by_day(payments)
+    found = find_rhythm([one.date for one in payments])
+    return None if found is None else RecurringPayment(key, payee, payments[-1].category, tuple(payments), found)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import calendar
 import datetime as dt
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,6 +24,8 @@ LEAST_MET = 0.8
 """Share of the past days that a rhythm must have met."""
 RECENT = 6
 """Latest payments that say the usual day and amount."""
+_TAIL = RECENT + 2
+"""Latest days that the next one depends on."""
 _TRIED = 24
 """Latest payments whose days are compared with those that the rhythm says."""
 _DAY = dt.timedelta(days=1)
@@ -45,6 +47,16 @@ class Rhythm(NamedTuple):
     describe: Callable[[Days], str]
     least: int = 1
     """Days that are needed to expect the next one."""
+
+    def next_day(self, days: Days) -> dt.date:
+        """Return the day that is expected after some days."""
+        return _next_day(self, tuple(days[-_TAIL:]))
+
+
+@lru_cache(maxsize=2**16)
+def _next_day(rhythm: Rhythm, days: tuple[dt.date, ...]) -> dt.date:
+    """Return the day that is expected after the latest days; kept, because the same days come again."""
+    return rhythm.expect(days)
 
 
 def _weekday(days: Days) -> int:
@@ -112,14 +124,12 @@ def _twice_a_month() -> Rhythm:
 
 def _two_days_of_month(days: Days) -> tuple[int, int]:
     """Two days of the month, a week or more apart, that the latest days are nearest to."""
-    recent = days[-RECENT - 2 :]
-    pairs = [(one, other) for one in _days_of_month(recent) for other in _days_of_month(recent) if one + 7 <= other]
-    return min(
-        pairs or [(1, 15)],
-        key=lambda pair: sum(
-            min(abs(_due(_nearest_month(day, one), one) - day).days for one in pair) for day in recent
-        ),
-    )
+    recent = days[-_TAIL:]
+    misses = {
+        one: [abs(_due(_nearest_month(day, one), one) - day).days for day in recent] for one in _days_of_month(recent)
+    }
+    pairs = [(one, other) for one in misses for other in misses if one + 7 <= other]
+    return min(pairs or [(1, 15)], key=lambda pair: sum(map(min, *(misses.get(one, ()) for one in pair))))
 
 
 def _neighbours(date: dt.date, day: int) -> Iterator[dt.date]:
@@ -208,12 +218,12 @@ def find_rhythm(days: Days) -> FoundRhythm | None:
         return None
     best = min(kept, key=lambda one: one.distance)
     rhythm = best.rhythm
-    due = rhythm.expect(days)
+    due = rhythm.next_day(days)
     near = [one for one in best.misses[-2 * RECENT :] if abs(one) <= rhythm.tolerance]
     margin = 2 if len(near) < RECENT else 1
     early = min(margin - min(*near, 0), rhythm.tolerance)
     late = min(margin + max(*near, 0), rhythm.tolerance)
-    following = rhythm.expect([*days, due]) + late * _DAY
+    following = rhythm.next_day([*days, due]) + late * _DAY
     return FoundRhythm(
         rhythm,
         rhythm.describe(days),
@@ -229,4 +239,6 @@ def find_rhythm(days: Days) -> FoundRhythm | None:
 def _try(rhythm: Rhythm, days: Days) -> _Trial:
     """Compare the latest days with those that the rhythm says from the days before each."""
     first = max(rhythm.least, len(days) - _TRIED)
-    return _Trial(rhythm, [(days[one] - rhythm.expect(days[:one])).days for one in range(first, len(days))])
+    return _Trial(
+        rhythm, [(days[one] - rhythm.next_day(days[max(0, one - _TAIL) : one])).days for one in range(first, len(days))]
+    )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accounting_analytics.core.column_conversion import exact_amounts
-from accounting_analytics.core.money import EXACT, to_minor_units
+from accounting_analytics.core.money import EXACT, rounded_quotient, to_minor_units
 from accounting_analytics.reports.bridge_payments import entry_ids
 from accounting_analytics.reports.figures import KEY_SEPARATOR, OWN, Figure
 from accounting_analytics.reports.selections import Selection, units_of
@@ -173,16 +173,16 @@ class StatementFigures:
         """Average of columns, or percentage of two figures that are known."""
         values = [int(one.units or 0) for one in terms]
         if column.kind == "average":
-            units = int(_divide(sum(values), len(values), Decimal(1)))
+            units = rounded_quotient(sum(values), len(values))
             made_of = f"the average of {len(terms)} columns, rounded to {self.source.scale} digits"
             return make(units, made_of, kind="average")
         this, base = values
         if column.kind == "share":
             whole = self.layout.by_key[self.layout.share_of].label.lower()
-            percent = _divide(100 * this, base, _PERCENT_DIGITS) if base else None
+            percent = _percent(this, base) if base else None
             made_of = f"percent of {whole}" if base else "it is not known: the whole is zero"
             return make(percent, made_of, kind="share")
-        percent = _divide(100 * (this - base), abs(base), _PERCENT_DIGITS) if base else None
+        percent = _percent(this - base, abs(base)) if base else None
         made_of = "the change in percent of the earlier amount without its sign"
         made_of = made_of if base else "it is not known: the earlier amount is zero"
         return make(percent, made_of, kind="change_pct")
@@ -192,7 +192,7 @@ class StatementFigures:
         part, whole = (int(one.units or 0) for one in terms)
         if not whole:
             return make(None, "it is not known: there is nothing that it could be in percent of", kind="none")
-        percent = _divide(100 * part, whole, _PERCENT_DIGITS)
+        percent = _percent(part, whole)
         return make(percent, "the first in percent of the second", signs=("+", "/"), kind="share")
 
     def _total(
@@ -316,9 +316,9 @@ def _periods(measure: Measure, column: StatementColumn) -> Sequence[tuple[int, P
     return column.periods
 
 
-def _divide(units: int, count: int, digits: Decimal) -> Decimal:
-    """Quotient, rounded half to even."""
+def _percent(part: int, whole: int) -> Decimal:
+    """Percentage, rounded half to even."""
     with localcontext(EXACT) as context:
         context.traps[Inexact] = False
         context.traps[Rounded] = False
-        return (Decimal(units) / Decimal(count)).quantize(digits, ROUND_HALF_EVEN)
+        return (Decimal(100 * part) / Decimal(whole)).quantize(_PERCENT_DIGITS, ROUND_HALF_EVEN)

@@ -126,7 +126,7 @@ def score(seed):
     right = {name for name, one in claims.items() if name in planted and one.rhythm == planted[name].rhythm}
     possible = {name for name, one in planted.items() if one.count >= LEAST and not one.is_over}
     going_on = [claims[name] for name in right & possible if claims[name].status != "stopped"]
-    within = sum(one.earliest <= planted[one.payee].next_day <= one.latest for one in going_on)
+    within = sum(one.found.earliest <= planted[one.payee].next_day <= one.found.latest for one in going_on)
     return Score(len(right), len(claims), len(right & possible), len(possible), within, len(going_on)), claims, planted
 
 

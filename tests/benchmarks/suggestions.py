@@ -14,6 +14,7 @@ import datetime as dt
 import runpy
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -106,8 +107,9 @@ def demo():
     return known("demo", lines, ledgers, rules)
 
 
-def bean_example(folder):
-    """Return three years of a person, as beancount generates them."""
+@contextmanager
+def bean_service(folder):
+    """Serve three years of a person, as beancount generates them, and yield a client."""
     generator = runpy.run_path(str(FOLDER.parent / "exports" / "conftest.py"))["GeneratedBooks"]
     books = generator(folder / "books.bean", *BEAN_DAYS)
     books.uncategorized = ()
@@ -123,8 +125,13 @@ def bean_example(folder):
         running(folder / "books.db") as service,
         aa.LedgerClient(service.base_url, token=token, instance_id=instance_id) as client,
     ):
-        lines, ledgers = load(client, *BEAN_DAYS, "UTC")
-    return known("bean-example", lines, ledgers, "")
+        yield client
+
+
+def bean_example(folder):
+    """Return the books of a person."""
+    with bean_service(folder) as client:
+        return known("bean-example", *load(client, *BEAN_DAYS, "UTC"), "")
 
 
 def folds(books, months, *, precision=PRECISION):

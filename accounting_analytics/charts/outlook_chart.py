@@ -1,0 +1,79 @@
+"""Chart of weeks of cash ahead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accounting_analytics.charts.labels import BALANCE_COLOUR, OTHERS_COLOUR, OUTFLOW_COLOUR
+from accounting_analytics.charts.marks import ChartMarks, Place, Series, no_such_mark, unit_text
+from accounting_analytics.charts.plotly_charts import Picture
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.periods import day_label
+from accounting_analytics.reports.outlook import Outlook
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from accounting_analytics.reports.figures import Figure
+
+_WIDE, _NARROW = 2, 1.25
+
+
+def outlook(result: Outlook, *, currency: str | None = None) -> Picture:
+    """Lines of the balance expected at the end of each week, of its 80 % range, and of the limit that was given.
+
+    Parameters
+    ----------
+    result : Outlook
+        As :func:`~accounting_analytics.outlook` returns it. Without a range there is one line; where cash is not
+        known, a sentence in the place of the lines.
+    currency : str, optional
+        Written at the axis.
+
+    Raises
+    ------
+    InputError
+        `result` is not an outlook.
+    """
+    require_type(result, Outlook, "result", "pass what outlook(...) returns")
+    weeks = range(1, result.weeks + 1)
+    of_row = {name: [result[name, week] for week in weeks] for name in ("cash", "high", "low")}
+    series = [_line("Cash at end", of_row["cash"], BALANCE_COLOUR, 0, _WIDE)]
+    if result.has_range and result.cash.units is not None:
+        series += [_line(f"{name.title()}, 80 %", of_row[name], OTHERS_COLOUR, 1, _NARROW) for name in ("high", "low")]
+    if result.limit is not None:
+        series.append(_line("Limit", [result.limit] * len(weeks), OUTFLOW_COLOUR, 2, _NARROW))
+    figures = {one.key: one for of in of_row.values() for one in of}
+
+    def find(key: str) -> Figure:
+        if key not in figures:
+            raise no_such_mark(key)
+        return figures[key]
+
+    ends = [result.week_end(week) for week in weeks]
+    is_known = result.cash.units is not None
+    return Picture.of(
+        ChartMarks(
+            title=f"Cash in the next {result.weeks} weeks",
+            remarks=[f"after {day_label(result.end_date)}", "expected at the end of each week"],
+            unit=unit_text(currency),
+            kind="columns",
+            places=[Place(f"week to {day_label(end)}", f"{end.day} {end:%b}", f"{end.year}") for end in ends],
+            series=series,
+            message="" if is_known else "Cash is not known: pass books_start, with lines since the books began",
+            find=find,
+            table=result.table if is_known else None,
+        )
+    )
+
+
+def _line(name: str, figures: Sequence[Figure], colour: str, number: int, width: float) -> Series:
+    return Series(
+        name=name,
+        keys=[one.key for one in figures],
+        amounts=[one.exact() for one in figures],
+        colour=colour,
+        is_line=True,
+        number=number,
+        width=width,
+    )

@@ -1,0 +1,272 @@
+"""Weeks of cash ahead of a day, and how often such forecasts were right on the same books.
+
+The weeks ahead move what the last 26 weeks moved on average, or what the same weeks of the year before moved, where
+that was better on these books. Payments with a rhythm say in which of the weeks; what is left is the same in each. Each
+past week is an origin: a forecast is made of what was known then, and compared with what came.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from accounting_analytics.core.money import rounded_quotient
+from accounting_analytics.reports.figures import KEY_SEPARATOR
+from accounting_analytics.reports.recurring_payments import PayeeRhythms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from accounting_analytics.reports.recurring_payments import Occurrence, RecurringPayment
+
+AVERAGED = 26
+"""Weeks whose average is the measure: with less history nothing is expected."""
+LEAST_ORIGINS = 20
+"""A range needs more past forecasts than these: 59 weeks of history for 13 weeks ahead."""
+_MOST_ORIGINS = 104
+_YEAR = 52
+_LEAST_OF_A_YEAR = 39
+"""Past forecasts that show whether the weeks of the year before are better: three quarters of a year."""
+_MUCH_BETTER = 6, 10
+"""Part of the other error that theirs may be, because forecasts of neighbouring weeks err together."""
+COVERED_PERCENT = 80
+RECURRING, LAST_YEAR, AVERAGE, NOTHING = "recurring", "last year", "average", "no change"
+_DAY, _WEEK = dt.timedelta(days=1), dt.timedelta(days=7)
+
+
+class ExpectedPayment(NamedTuple):
+    """A payment that its rhythm has on a day."""
+
+    day: dt.date
+    payment: RecurringPayment
+
+    @property
+    def units(self) -> int:
+        """Signed units of cash."""
+        return self.payment.next_units
+
+
+class CashForecast(NamedTuple):
+    """What is expected of the weeks after a day, from what was known then.
+
+    Attributes
+    ----------
+    day : date
+        The day before the first week.
+    payments : list of list of ExpectedPayment
+        What has a rhythm, by week.
+    nets : mapping of str to list of int
+        Units of cash that each week moves, by method.
+    moved : int
+        How much the weeks of the average moved, each without its sign: the measure of errors.
+    """
+
+    day: dt.date
+    payments: list[list[ExpectedPayment]]
+    nets: Mapping[str, list[int]]
+    moved: int
+
+    @property
+    def sums(self) -> list[int]:
+        """Units that recur in each week."""
+        return [sum(one.units for one in week) for week in self.payments]
+
+
+class ForecastScore(NamedTuple):
+    """How forecasts of past weeks erred, each made and chosen of what was known then.
+
+    Attributes
+    ----------
+    origins : int
+        How many they are.
+    weekly, balance : mapping of str to int
+        Mean error of a week, and of the balance at the end of the last week, in units: of what was shown, of the
+        average, and of no change.
+    covered, ranges : int
+        How many of the ranges at the ends of weeks had the balance in them.
+    """
+
+    origins: int
+    weekly: Mapping[str, int]
+    balance: Mapping[str, int]
+    covered: int
+    ranges: int
+
+
+@dataclass(frozen=True, eq=False)
+class CashHistory:
+    """What moved cash until a last day, and forecasts of the weeks after any day of it.
+
+    Attributes
+    ----------
+    first, last : date
+        First and last day.
+    moved : mapping of date to int
+        Units of each day.
+    payees : mapping
+        Payments by payee and direction, oldest first.
+    weeks : int
+        How many weeks are forecast.
+    """
+
+    first: dt.date
+    last: dt.date
+    moved: Mapping[dt.date, int]
+    payees: Mapping[tuple[str, str], Sequence[Occurrence]]
+    weeks: int
+    _rhythms: dict[tuple[str, str], tuple[int, PayeeRhythms]] = field(default_factory=dict)
+
+    @cached_property
+    def _sums(self) -> list[int]:
+        """Units before each day, and after the last."""
+        days = (self.first + number * _DAY for number in range((self.last - self.first).days + 1))
+        return list(accumulate((self.moved.get(one, 0) for one in days), initial=0))
+
+    @property
+    def known_weeks(self) -> int:
+        """Whole weeks of history."""
+        return (len(self._sums) - 1) // 7
+
+    def nets(self, day: dt.date, count: int) -> list[int]:
+        """Units of the weeks after a day."""
+        start = (day - self.first).days + 1
+        sums = self._sums[start : start + 7 * count + 1 : 7]
+        return [later - earlier for earlier, later in pairwise(sums)]
+
+    def recurring(self, day: dt.date) -> list[RecurringPayment]:
+        """Payments with a rhythm that have not stopped, as of a day."""
+        found: list[RecurringPayment] = []
+        for key, payments in self.payees.items():
+            count = bisect_right(payments, day, key=lambda one: one.date)
+            if key not in self._rhythms or self._rhythms[key][0] != count:
+                made = PayeeRhythms.of_payments(KEY_SEPARATOR.join(key), key[0], payments[:count])
+                self._rhythms[key] = count, made
+            found += (one for one in self._rhythms[key][1].as_of(day) if one.status != "stopped")
+        return found
+
+    def forecast(self, day: dt.date) -> CashForecast:
+        """Forecast the weeks after a day."""
+        end = day + self.weeks * _WEEK
+        due = [ExpectedPayment(on, one) for one in self.recurring(day) for on in one.due_days(day, end)]
+        payments: list[list[ExpectedPayment]] = [[] for _ in range(self.weeks)]
+        for one in sorted(due, key=lambda one: (one.day, one.units, one.payment.key)):
+            payments[((one.day - day).days - 1) // 7].append(one)
+        sums = [sum(one.units for one in week) for week in payments]
+        before = self.nets(day - AVERAGED * _WEEK, AVERAGED)
+        measures = {RECURRING: before}
+        if day - _YEAR * _WEEK >= self.first - _DAY:
+            measures[LAST_YEAR] = self.nets(day - _YEAR * _WEEK, self.weeks)
+        in_rhythm = rounded_quotient(sum(sums), self.weeks)
+        nets = {
+            name: [one + rounded_quotient(sum(of), len(of)) - in_rhythm for one in sums]
+            for name, of in measures.items()
+        }
+        nets[AVERAGE] = [rounded_quotient(sum(before), AVERAGED)] * self.weeks
+        return CashForecast(day, payments, nets, max(sum(map(abs, before)), 1))
+
+    @cached_property
+    def past(self) -> PastForecasts:
+        """Forecasts of each past week, the oldest first."""
+        count = min(self.known_weeks - AVERAGED, _MOST_ORIGINS + self.weeks)
+        days = [self.last - number * _WEEK for number in range(count, 0, -1)]
+        return PastForecasts([(self.forecast(one), self.nets(one, self.weeks)) for one in days], self.weeks)
+
+
+class _Error(NamedTuple):
+    """Sum of the errors of weeks, and that of the balance at the end of the last, in units without sign."""
+
+    weekly: int
+    balance: int
+
+
+class PastForecasts:
+    """Forecasts of past weeks, the oldest first, with the units that came, as far as they have.
+
+    Parameters
+    ----------
+    forecasts : sequence of tuple
+        Each forecast and the units of its weeks; those of the latest have not all come.
+    weeks : int
+        How many weeks are forecast.
+    """
+
+    def __init__(self, forecasts: Sequence[tuple[CashForecast, list[int]]], weeks: int) -> None:
+        self._forecasts, self._weeks = forecasts, weeks
+        self._missed = [
+            {
+                name: list(accumulate(came - net for came, net in zip(nets, of_method, strict=False)))
+                for name, of_method in forecast.nets.items()
+            }
+            for forecast, nets in forecasts
+        ]
+        self._errors = [
+            {name: _error(of_method, nets) for name, of_method in (*forecast.nets.items(), (NOTHING, [0] * weeks))}
+            for forecast, nets in forecasts[: max(len(forecasts) - weeks + 1, 0)]
+        ]
+
+    def choose(self, before: int | None = None) -> str:
+        """Choose the method that erred least in the forecasts whose weeks have come, or had before one of them."""
+        count = len(self._errors) if before is None else max(min(before - self._weeks + 1, len(self._errors)), 0)
+        errors = self._errors[:count]
+        of_year = [one for one in errors if LAST_YEAR in one]
+        if len(of_year) >= _LEAST_OF_A_YEAR:
+            other, theirs = _total(of_year, RECURRING), _total(of_year, LAST_YEAR)
+            part, whole = _MUCH_BETTER
+            if theirs.weekly <= other.weekly and whole * theirs.balance <= part * other.balance:
+                return LAST_YEAR
+        return AVERAGE if _total(errors, RECURRING).weekly > _total(errors, AVERAGE).weekly else RECURRING
+
+    def margins(self, method: str, moved: int, before: int | None = None) -> list[int] | None:
+        """Units that the balance at the end of each week misses in 80 of 100 cases; None of too few past forecasts.
+
+        They are split-conformal: of the past errors of that week, in proportion to how much cash moved then, the one
+        that so many are not larger than.
+        """
+        count = len(self._forecasts) if before is None else before
+        found = []
+        for week in range(self._weeks):
+            missed = [
+                rounded_quotient(abs(one[method][week]) * moved, forecast.moved)
+                for one, (forecast, _) in zip(self._missed[: max(count - week, 0)], self._forecasts, strict=False)
+                if method in one
+            ]
+            if len(missed) <= LEAST_ORIGINS:
+                return None
+            place = -(-COVERED_PERCENT * (len(missed) + 1) // 100)
+            found.append(sorted(missed)[min(place, len(missed)) - 1])
+        return found
+
+    def score(self) -> ForecastScore | None:
+        """Mean errors of what would have been shown in the past; None without weeks that have all come."""
+        if not self._errors:
+            return None
+        shown, covered, ranges = [], 0, 0
+        for number, errors in enumerate(self._errors):
+            method = self.choose(number)
+            shown.append(errors[method])
+            margins = self.margins(method, self._forecasts[number][0].moved, number)
+            if margins is not None:
+                missed = zip(self._missed[number][method], margins, strict=True)
+                covered += sum(abs(one) <= margin for one, margin in missed)
+                ranges += self._weeks
+        count = len(shown)
+        totals = {
+            RECURRING: _Error(sum(one.weekly for one in shown), sum(one.balance for one in shown)),
+            **{name: _total(self._errors, name) for name in (AVERAGE, NOTHING)},
+        }
+        weekly = {name: rounded_quotient(one.weekly, count * self._weeks) for name, one in totals.items()}
+        balance = {name: rounded_quotient(one.balance, count) for name, one in totals.items()}
+        return ForecastScore(count, weekly, balance, covered, ranges)
+
+
+def _error(expected: Sequence[int], came: Sequence[int]) -> _Error:
+    missed = [one - other for one, other in zip(came, expected, strict=True)]
+    return _Error(sum(map(abs, missed)), abs(sum(missed)))
+
+
+def _total(errors: Sequence[Mapping[str, _Error]], method: str) -> _Error:
+    return _Error(sum(one[method].weekly for one in errors), sum(one[method].balance for one in errors))

@@ -1,0 +1,667 @@
+"""Weeks of cash ahead: what is due, what the balance may be, and how often that was right on these books."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.chart_of_accounts import RequiredLedger
+from accounting_analytics.core.errors import AmountError, FrameError, IncompleteLoadError, InputError, PeriodError
+from accounting_analytics.core.load_metadata import stated_books_start
+from accounting_analytics.core.messages import count_of, did_you_mean, join_ids, quote
+from accounting_analytics.core.money import (
+    exact_amount,
+    format_amount,
+    from_minor_units,
+    rounded_quotient,
+    to_minor_units,
+)
+from accounting_analytics.core.periods import day_label, parse_date
+from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.core.schemas import CashWeeks, ExpectedPayments, LineEntries
+from accounting_analytics.reports.cash_forecast import (
+    AVERAGE,
+    AVERAGED,
+    COVERED_PERCENT,
+    LAST_YEAR,
+    LEAST_ORIGINS,
+    NOTHING,
+    RECURRING,
+    CashHistory,
+)
+from accounting_analytics.reports.category_ledgers import Categories, required_ledgers
+from accounting_analytics.reports.dated_lines import DatedLines
+from accounting_analytics.reports.figure_table import figure_table_html
+from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_terms
+from accounting_analytics.reports.recurring_payments import payments_by_payee
+from accounting_analytics.reports.rows_of_figures import entries_behind, table_of_figures
+from accounting_analytics.reports.statements import cash_flow_statement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from accounting_analytics.core.periods import DateLike, ZoneLike
+    from accounting_analytics.reports.cash_forecast import CashForecast, ExpectedPayment, ForecastScore
+    from accounting_analytics.reports.figure_table import FigureTable
+    from accounting_analytics.reports.local_books import LocalBooks
+
+_MOST_WEEKS = 26
+_WEEK, _DAY = dt.timedelta(days=7), dt.timedelta(days=1)
+_ROWS = {
+    "recurring_receipts": "Recurring receipts",
+    "recurring_payments": "Recurring payments",
+    "known_items": "Known items",
+    "other_cash": "Other cash",
+    "net_cash_flow": "Net change",
+    "cash": "Cash at end",
+    "low": "Low",
+    "high": "High",
+}
+"""Figures of a week by key, and their heads."""
+_IN_TEXT, _WIDTH = ("net_cash_flow", "cash", "low", "high"), 15
+"""Figures that fit a terminal."""
+SIDES = (("low", "-"), ("high", "+"))
+"""Ends of a range, and how they are made of the balance and its margin."""
+_KNOWN = "known"
+_KNOWN_COLUMNS = ("date", "amount", "category", "note")
+NO_CASH = "pass books_start, with lines since the books began"
+_LISTED = 10
+_MEASURES = {
+    RECURRING: f"the average of the last {AVERAGED} weeks",
+    LAST_YEAR: "the same weeks of last year",
+    AVERAGE: f"the average of the last {AVERAGED} weeks",
+}
+
+
+class KnownItem(NamedTuple):
+    """A payment or receipt that somebody knows of."""
+
+    day: dt.date
+    units: int
+    category: str
+    note: str
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Outlook(Result):
+    """What :func:`outlook` returns; ``result["cash", 13]`` is the balance at the end of week 13, as a figure.
+
+    Parameters
+    ----------
+    end_date : date
+        The day before the first week.
+    weeks : int
+        How many weeks.
+    method : {"recurring", "last year", "average"}
+        What the weeks are measured by: the average of the last 26 weeks or the same weeks of last year, with payments
+        that recur in their weeks; or the average alone.
+    score : ForecastScore or None
+        How such outlooks erred on past weeks; None of too short a history.
+    scale : int
+        Fraction digits of the amounts.
+    notes : tuple of str
+        Remarks for the reader.
+    """
+
+    end_date: dt.date
+    weeks: int
+    method: str
+    score: ForecastScore | None
+    scale: int
+    notes: tuple[str, ...]
+    _cash: Figure
+    _forecast: CashForecast
+    _history: CashHistory
+    _margins: list[int] | None
+    _known: tuple[KnownItem, ...]
+    _limit: int | None
+    _lines: pd.DataFrame
+    _as_decimals: bool
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """:class:`~accounting_analytics.schemas.CashWeeks`: a row for each week."""
+        columns: dict[str, list[Any]] = {name: [] for name in CashWeeks.dtypes()}
+        for week, figures in enumerate(self._figures, start=1):
+            days = (self.end_date + (week - 1) * _WEEK + _DAY, self.week_end(week))
+            values = (week, *map(pd.Timestamp, days), *(figures[name].exact() for name in _ROWS))
+            for column, value in zip(columns.values(), values, strict=True):
+                column.append(value)
+        return CashWeeks.from_columns(columns, self.scale, as_decimals=self._as_decimals)
+
+    @property
+    def payments(self) -> pd.DataFrame:
+        """:class:`~accounting_analytics.schemas.ExpectedPayments`: what recurs and what is known, by day."""
+        rows: list[tuple[Any, ...]] = []
+        for one in self.expected:
+            last = one.payment.occurrences[-1]
+            texts = (one.payment.payee, one.payment.category, self._amount(one.units), one.payment.rhythm)
+            rows.append((one.day, *texts, last.date, self._amount(last.units)))
+        rows += [
+            (one.day, one.note, one.category or None, self._amount(one.units), _KNOWN, None, None)
+            for one in self._known
+        ]
+        rows.sort(key=lambda row: (row[0], row[3], row[1]))
+        columns: dict[str, list[Any]] = {name: [] for name in ExpectedPayments.dtypes()}
+        for row in rows:
+            for name, value in zip(columns, row, strict=True):
+                columns[name].append(pd.Timestamp(value) if name.endswith("date") else value)
+        return ExpectedPayments.from_columns(columns, self.scale, as_decimals=self._as_decimals)
+
+    @property
+    def expected(self) -> list[ExpectedPayment]:
+        """Payments with a rhythm, by day."""
+        return [one for week in self._forecast.payments for one in week]
+
+    def week_end(self, week: int) -> dt.date:
+        """Last day of a week; that of week 0 is the day before the first."""
+        return self.end_date + week * _WEEK
+
+    def __getitem__(self, key: tuple[str, int]) -> Figure:
+        """Figure of a row (``cash``, ``low``, ``high``, ``net_cash_flow``, ...) and the number of a week."""
+        row, week = key if isinstance(key, tuple) and len(key) == 2 else (key, None)  # noqa: PLR2004 (a pair)
+        if row not in _ROWS or week not in range(1, self.weeks + 1):
+            similar = did_you_mean(str(row), _ROWS) if row not in _ROWS else ""
+            raise InputError(
+                f"{quote(key)} is not a figure: give one of {', '.join(_ROWS)} and a week from 1 to {self.weeks}"
+                f"{f'; {similar}' if similar else ''}"
+            )
+        return self._figures[week - 1][row]
+
+    @property
+    def has_range(self) -> bool:
+        """Whether there are enough past weeks to say how far balances may be off."""
+        return self._margins is not None
+
+    @property
+    def cash(self) -> Figure:
+        """Cash at the end of the last day: accounts less cards; unknown where lines do not reach back to the start."""
+        return self._cash
+
+    @cached_property
+    def _figures(self) -> list[dict[str, Figure]]:
+        """Figures of each week, whose balances follow from the one before."""
+        found: list[dict[str, Figure]] = []
+        balance = self._cash
+        other = self._other()
+        for week, payments in enumerate(self._forecast.payments, start=1):
+            end = self.week_end(week)
+            make = partial(_figure_of_week, end)
+            moves = [] if self.method == AVERAGE else [self.figure_of_payment(one) for one in payments]
+            known = [self._item(one) for one in self._known if end - _WEEK < one.day <= end]
+            parts = {
+                "recurring_receipts": [one for one in moves if (one.units or 0) > 0],
+                "recurring_payments": [one for one in moves if (one.units or 0) < 0],
+                "known_items": known,
+            }
+            figures = {name: self._sum(make(name), of) for name, of in parts.items()}
+            figures["other_cash"] = _named(other, *make("other_cash"))
+            net = figure_of_terms(*make("net_cash_flow"), [("+", one) for one in figures.values()])
+            balance = figure_of_terms(*make("cash"), [("+", balance), ("+", net)])
+            margin = self._margin(week)
+            sides = {name: figure_of_terms(*make(name), [("+", balance), (sign, margin)]) for name, sign in SIDES}
+            found.append({**figures, "net_cash_flow": net, "cash": balance, **sides})
+        return found
+
+    def _make(self, key: str, label: str, units: int | None, calculation: str, **options: Any) -> Figure:  # noqa: ANN401 (those of a figure)
+        return Figure(key, label, units, calculation, scale=self.scale, as_decimals=self._as_decimals, **options)
+
+    def _sum(self, named: tuple[str, str], parts: Sequence[Figure]) -> Figure:
+        if not parts:
+            return self._make(*named, 0, "nothing is expected")
+        return figure_of_terms(*named, [("+", one) for one in parts])
+
+    def figure_of_payment(self, one: ExpectedPayment) -> Figure:
+        """Figure of an expected payment, which has the entries of the past payment of its amount."""
+        payment, like = one.payment, one.payment.expected
+        return self._make(
+            f"{payment.key} {one.day}{KEY_SEPARATOR}expected",
+            f"{payment.payee}, {day_label(one.day)}",
+            one.units,
+            f"expected {payment.rhythm} {payment.found.usual_day}, as it was on {day_label(like.date)}",
+            _load_entries=partial(self._of_entries, like.entry_ids),
+        )
+
+    def _item(self, one: KnownItem) -> Figure:
+        key = f"{_KNOWN} {self._known.index(one) + 1}{KEY_SEPARATOR}{one.day}"
+        return self._make(
+            key, f"{one.note or one.category or 'known item'}, {day_label(one.day)}", one.units, "as given"
+        )
+
+    def _other(self) -> Figure:
+        """Other cash of each week: the measure of a week, less what recurs in one on average."""
+        is_last_year = self.method == LAST_YEAR
+        first = self.end_date - (52 if is_last_year else AVERAGED) * _WEEK
+        count = self.weeks if is_last_year else AVERAGED
+        moved = [
+            self._make(
+                f"moved{KEY_SEPARATOR}{first + (at + 1) * _WEEK}",
+                f"Net change in cash, week to {day_label(first + (at + 1) * _WEEK)}",
+                units,
+                "the sum of the lines of cash, without opening balances",
+                _load_entries=partial(self._of_days, first + at * _WEEK + _DAY, first + (at + 1) * _WEEK),
+            )
+            for at, units in enumerate(self._history.nets(first, count))
+        ]
+        measure = self._average("measure", f"A week of {_MEASURES[self.method]}", moved)
+        if self.method == AVERAGE:
+            return measure
+        recurring = [
+            self._make(f"recurring{KEY_SEPARATOR}{self.week_end(at)}", f"Recurring in week {at}", units, "what is due")
+            for at, units in enumerate(self._forecast.sums, start=1)
+        ]
+        in_rhythm = self._average("recurring", f"What recurs in a week, of the {self.weeks} weeks ahead", recurring)
+        return figure_of_terms("other_cash", "Other cash", [("+", measure), ("-", in_rhythm)])
+
+    def _average(self, key: str, label: str, parts: Sequence[Figure]) -> Figure:
+        units = rounded_quotient(sum(int(one.units or 0) for one in parts), len(parts))
+        options = {"terms": tuple(parts), "signs": ("+",) * len(parts), "kind": "average"}
+        return self._make(f"{key}{KEY_SEPARATOR}average", label, units, f"the average of {len(parts)} weeks", **options)
+
+    def _margin(self, week: int) -> Figure:
+        """How far the balance at the end of a week may be off."""
+        key, label = f"margin{KEY_SEPARATOR}{self.week_end(week)}", f"Margin of week {week}"
+        if self._margins is None:
+            return self._make(key, label, None, f"it is not known: {_no_range(self._history.known_weeks, self.weeks)}")
+        what = f"{COVERED_PERCENT} of 100 past balances were this near, in proportion to how much cash moved"
+        return self._make(key, label, self._margins[week - 1], what)
+
+    def _of_entries(self, entry_ids: Iterable[str]) -> pd.DataFrame:
+        return self._listed(self._lines["_entry"].isin(list(entry_ids)))
+
+    def _of_days(self, first: dt.date, last: dt.date) -> pd.DataFrame:
+        days = self._lines["local_date"]
+        return self._listed((days >= pd.Timestamp(first)) & (days <= pd.Timestamp(last)))
+
+    def _listed(self, rows: pd.Series[bool]) -> pd.DataFrame:
+        columns = [*(name for name in LineEntries.dtypes() if name in self._lines), "figure_amount"]
+        return self._lines.loc[rows, columns].reset_index(drop=True)
+
+    def summary(self) -> str:
+        """One line: cash now, at the end of the weeks, and where it is lowest."""
+        last, lowest = self["cash", self.weeks], self.lowest_week
+        until = day_label(self.week_end(self.weeks))
+        if lowest is None:
+            moved = self._text(sum(int(one["net_cash_flow"].units or 0) for one in self._figures))
+            return f"Cash is expected to change by {moved} until {until}; how much it is, is not known: {NO_CASH}."
+        range_of = f" (80 % range {self['low', self.weeks].text} to {self['high', self.weeks].text})"
+        low = f"lowest {self['cash', lowest].text} in week {lowest}, to {day_label(self.week_end(lowest))}"
+        return (
+            f"Cash is {self._cash.text} on {day_label(self.end_date)} and expected {last.text} on {until}"
+            f"{range_of if self.has_range else ''}; {low}."
+        )
+
+    @property
+    def lowest_week(self) -> int | None:
+        """Week at whose end cash is expected to be lowest; None where cash is not known."""
+        if self._cash.units is None:
+            return None
+        units = [int(one["cash"].units or 0) for one in self._figures]
+        return units.index(min(units)) + 1
+
+    def sentences(self) -> list[str]:
+        """Say what to know: what is due before the lowest week, when a limit is reached, and how good outlooks were."""
+        return [
+            *self._due_sentence(),
+            *self._limit_sentence(),
+            self._measure_sentence(),
+            *self._range_sentence(),
+            *self._score_sentences(),
+        ]
+
+    def _measure_sentence(self) -> str:
+        return f"The weeks are measured by {_MEASURES[self.method]}."
+
+    def _due_sentence(self) -> Iterator[str]:
+        until = self.week_end(self.lowest_week or self.weeks)
+        due = sorted((one for one in self.expected if one.day <= until and one.units < 0), key=lambda one: one.units)
+        if due:
+            largest = ", ".join(
+                f"{one.payment.payee} {self._text(-one.units)} on {day_label(one.day)}" for one in due[:3]
+            )
+            total = self._text(-sum(one.units for one in due))
+            which = "before cash is lowest" if self.lowest_week else f"until {day_label(until)}"
+            yield f"{count_of(len(due), 'recurring payment')}, {total} in all, {which}; the largest: {largest}."
+
+    def _limit_sentence(self) -> Iterator[str]:
+        if self._limit is None:
+            return
+        limit = self._text(self._limit)
+        if self._cash.units is None:
+            yield f"Whether cash falls below {limit} is not known, because cash is not known."
+            return
+        week = self._first_below("cash", self._limit)
+        text = f"to stay at or above {limit} for {self.weeks} weeks"
+        if week is not None:
+            text = f"to fall below {limit} in week {week}, to {day_label(self.week_end(week))}"
+        if self.has_range:
+            low, high = (self._first_below(name, self._limit) for name, _ in SIDES)
+            text += f"; at the low end of its range it falls below in {_named_week(low)}, at the high end in "
+            text += _named_week(high)
+        yield f"Cash is expected {text}."
+
+    def _first_below(self, name: str, limit: int) -> int | None:
+        weeks = enumerate(self._figures, start=1)
+        return next((week for week, of_week in weeks if int(of_week[name].units or 0) < limit), None)
+
+    def _range_sentence(self) -> Iterator[str]:
+        if not self.has_range:
+            yield f"There is no range: {_no_range(self._history.known_weeks, self.weeks)}."
+
+    def _score_sentences(self) -> Iterator[str]:
+        if self.score is None:
+            yield "How good such outlooks are is not known: no past one has come to its end."
+            return
+        week, end = (
+            f"{self._text(of[RECURRING])} (plain average {self._text(of[AVERAGE])}, no change "
+            f"{self._text(of[NOTHING])})"
+            for of in (self.score.weekly, self.score.balance)
+        )
+        yield (
+            f"Made for {count_of(self.score.origins, 'past week')}, such outlooks missed a week by {week} on average, "
+            f"and the balance of week {self.weeks} by {end}."
+        )
+        yield from self.notes_of_score()[1:]
+
+    def notes_of_score(self) -> list[str]:
+        """Say without amounts of how many past weeks the score is, and what was right of them."""
+        if self.score is None:
+            return []
+        found = [f"Of {count_of(self.score.origins, 'past week')}, each from what was known then."]
+        if self.score.ranges:
+            percent = rounded_quotient(100 * self.score.covered, self.score.ranges)
+            found.append(f"{percent} % of {self.score.ranges:,} past balances were in their range.")
+        if self.method == AVERAGE:
+            found.append("Recurring payments did not make past weeks any better, so the plain average is shown.")
+        return found
+
+    def notes_of_weeks(self) -> list[str]:
+        """Say without amounts when cash is lowest, and what the weeks are measured by."""
+        lowest = self.lowest_week
+        found = [self._measure_sentence()]
+        if lowest:
+            found.insert(0, f"Cash is lowest at the end of week {lowest}, on {day_label(self.week_end(lowest))}.")
+        return [*found, *self._range_sentence()]
+
+    def estimates(self, week: int) -> tuple[Figure, Figure, Figure]:
+        """Figures of a week that are estimates: what recurs and is known, other cash, and the margin of its balance."""
+        figures = self._figures[week - 1]
+        parts = [("+", figures[one]) for one in ("recurring_receipts", "recurring_payments", "known_items")]
+        recurring = figure_of_terms(f"week {week}{KEY_SEPARATOR}recurring", "Recurring", parts)
+        other = replace(figures["other_cash"], key=f"week {week}{KEY_SEPARATOR}other")
+        return recurring, other, self._margin(week)
+
+    def error(self, method: str, of: str) -> Figure:
+        """Mean error of past outlooks of a method: of a week (``weekly``), or of the ``balance`` of the last."""
+        units = None if self.score is None else getattr(self.score, of)[method]
+        return self._make(f"{method}{KEY_SEPARATOR}{of}", f"{method}, {of}", units, "the mean of past errors")
+
+    def _text(self, units: int) -> str:
+        return format_amount(self._amount(units))
+
+    def _amount(self, units: int) -> Any:  # noqa: ANN401 (an amount as frames have it)
+        return from_minor_units(units, self.scale)
+
+    def rows(self) -> list[tuple[str, list[Figure]]]:
+        """Label and figures of each week."""
+        return [
+            (f"{week}, to {day_label(self.week_end(week))}", list(figures.values()))
+            for week, figures in enumerate(self._figures, start=1)
+        ]
+
+    def table(self) -> FigureTable:
+        """Make the table of all weeks, whose figures unfold."""
+        rows = self.rows()
+        return table_of_figures(
+            f"Cash in the next {self.weeks} weeks",
+            [f"after {day_label(self.end_date)}", f"measured by {_MEASURES[self.method]}"],
+            list(_ROWS.values()),
+            rows,
+            entries_behind(rows),
+            scale=self.scale,
+            call="outlook[{row!r}, {column!r}]",
+        )
+
+    @property
+    def limit(self) -> Figure | None:
+        """The cash that it is not to fall below, if it was given."""
+        if self._limit is None:
+            return None
+        return self._make(f"limit{KEY_SEPARATOR}given", "Limit", self._limit, "as given")
+
+    def _parts(self) -> Iterator[ResultPart]:
+        yield ResultPart([f"- {one}" for one in self.sentences()])
+        rows = self.rows()
+        places = [list(_ROWS).index(one) for one in _IN_TEXT]
+        shown = [("", [_ROWS[one] for one in _IN_TEXT])]
+        shown += [(label, [of[place].text for place in places]) for label, of in rows]
+        lines = [f"{label:<16}{''.join(f'{text:>{_WIDTH}}' for text in texts)}" for label, texts in shown]
+        yield ResultPart(lines, html=lambda: figure_table_html(self.table()))
+        due = self.payments[["date", "payee", "category", "amount", "rhythm"]].head(_LISTED)
+        texts = [
+            f"- {day:%d %b}  {format_amount(exact_amount(amount, self.scale)):>14}  {payee} ({rhythm})"
+            for day, payee, _, amount, rhythm in due.itertuples(index=False)
+        ]
+        yield ResultPart(["Due next:", *texts] if texts else [], due, rest="payments; .payments has all")
+
+    def _content(self) -> Mapping[str, Any]:
+        return {
+            "end_date": self.end_date,
+            "weeks": self.frame,
+            "payments": self.payments,
+            "method": self.method,
+            "score": None if self.score is None else self._score_content(self.score),
+            "sentences": self.sentences(),
+            "notes": self.notes,
+        }
+
+    def _score_content(self, score: ForecastScore) -> Mapping[str, Any]:
+        amounts = {
+            name: {"outlook" if method == RECURRING else method: self._amount(units) for method, units in of.items()}
+            for name, of in (("weekly_error", score.weekly), ("balance_error", score.balance))
+        }
+        return {"past_weeks": score.origins, **amounts, "covered": score.covered, "ranges": score.ranges}
+
+
+def _named(figure: Figure, key: str, label: str) -> Figure:
+    return replace(figure, key=key, label=label)
+
+
+def _figure_of_week(end: dt.date, name: str) -> tuple[str, str]:
+    """Key and label of a figure of a week."""
+    return f"{name}{KEY_SEPARATOR}{end}", f"{_ROWS[name]}, week to {day_label(end)}"
+
+
+def _no_range(known: int, weeks: int) -> str:
+    parts = f"{AVERAGED} to average, {weeks} ahead, {LEAST_ORIGINS} to compare"
+    return f"it takes {AVERAGED + weeks + LEAST_ORIGINS} weeks of history ({parts}), and there are {known}"
+
+
+def _named_week(week: int | None) -> str:
+    return "no week" if week is None else f"week {week}"
+
+
+def outlook(
+    line_entries: pd.DataFrame | LocalBooks,
+    ledgers: pd.DataFrame | None = None,
+    end_date: DateLike | None = None,
+    weeks: int = 13,
+    known: pd.DataFrame | str | Path | None = None,
+    *,
+    limit: object = None,
+    books_start: DateLike | None = None,
+    time_zone: ZoneLike | None = None,
+) -> Outlook:
+    """Look ahead at the weeks of cash after a day: what is due, the balances, their range, and how good that was.
+
+    The weeks together move what the last 26 weeks moved on average, or what the same weeks of the year before moved,
+    where that was much better in past weeks. Payments with a rhythm (:func:`recurring_payments`) are in their weeks,
+    and what is left is the same in each; known items are added. Ranges are made for 80 of 100 balances, of the past
+    errors of outlooks on these books, in proportion to how much cash moved. The score compares outlooks made in past
+    weeks, of what was known then, with what came.
+
+    Parameters
+    ----------
+    line_entries : DataFrame or Books
+        :class:`~accounting_analytics.schemas.LineEntries` of all ledgers, half a year or more, better two years, or
+        local books.
+    ledgers : DataFrame, optional
+        :class:`~accounting_analytics.schemas.Ledgers`; local books have their own.
+    end_date : date-like, optional
+        The day before the first week; by default that of the latest line.
+    weeks : int
+        How many weeks, up to 26.
+    known : DataFrame or path, optional
+        What you know of: a table or CSV file with ``date`` and ``amount`` (negative goes out), and if you like
+        ``category`` and ``note``.
+    limit : amount, optional
+        Cash that you do not want to fall below: says in which week it is expected to, as a range.
+    books_start : date-like, optional
+        First day of the books, as for :func:`balance_sheet`: without it, or where lines begin later, cash is not known,
+        and neither are balances.
+    time_zone : str or ZoneInfo, optional
+        Zone that days are counted in; by default that of the load, else UTC.
+
+    Returns
+    -------
+    Outlook
+        ``.frame`` has a row for each week, ``.payments`` what is due, ``.score`` the errors of past outlooks.
+
+    Raises
+    ------
+    InputError
+        An argument is of another type, or an item of `known` cannot be read.
+    IncompleteLoadError
+        Days until `end_date` were not loaded, or there are fewer than 26 weeks of lines.
+
+    Examples
+    --------
+    ::
+
+        ahead = aa.outlook(lines, ledgers, "2026-06-30", limit=20_000, books_start="2025-01-01")
+        ahead.payments.head(10)
+    """
+    if isinstance(weeks, bool) or not isinstance(weeks, int) or not 1 <= weeks <= _MOST_WEEKS:
+        raise InputError(f"weeks must be a whole number from 1 to {_MOST_WEEKS}, not {quote(weeks)}")
+    lines = DatedLines.read(line_entries, ledgers, end_date, time_zone)
+    if lines.missing:
+        raise IncompleteLoadError(f"the weeks after {lines.last} are not known: {'; '.join(lines.missing)}")
+    limit_units = None if limit is None else _units(limit, lines.scale, "limit")
+    items, notes = _read_known(known, lines.last, lines.last + weeks * _WEEK, lines.scale)
+    rows = _without_opening(lines)
+    history = _read_history(lines, rows, weeks)
+    forecast = history.forecast(lines.last)
+    method = history.past.choose()
+    return Outlook(
+        lines.last,
+        weeks,
+        method,
+        history.past.score(),
+        lines.scale,
+        (*lines.notes, *notes),
+        _cash_now(lines, books_start, time_zone),
+        forecast,
+        history,
+        history.past.margins(method, forecast.moved),
+        items,
+        limit_units,
+        lines.listed(rows),
+        lines.as_decimals,
+    )
+
+
+def _without_opening(lines: DatedLines) -> pd.DataFrame:
+    """Lines without entries of opening balances, which no week moves."""
+    opening = required_ledgers(lines.ledgers, {RequiredLedger.OPENING_BALANCE})
+    entries = lines.rows.loc[lines.rows["ledger_id"].isin(opening), "_entry"]
+    return lines.rows[~lines.rows["_entry"].isin(entries)]
+
+
+def _read_history(lines: DatedLines, rows: pd.DataFrame, weeks: int) -> CashHistory:
+    """Read what moved cash, if it is of half a year."""
+    moved = Counter[dt.date]()
+    of_cash = rows[rows["ledger_id"].isin(lines.cash)]
+    for day, amount in zip(of_cash["local_date"].dt.date, of_cash["signed_amount"], strict=True):
+        moved[day] += to_minor_units(amount, lines.scale)
+    first = min(moved, default=lines.last)
+    names = Categories(lines.ledgers, set())
+    payees = payments_by_payee(rows, lines.cash, names.transfers, lines.scale)
+    named = {
+        key: [one._replace(category=names.names.name(one.category)) for one in payments]
+        for key, payments in payees.items()
+    }
+    history = CashHistory(first, lines.last, moved, named, weeks)
+    if history.known_weeks < AVERAGED:
+        raise IncompleteLoadError(
+            f"an outlook takes {AVERAGED} weeks of lines that move cash, and there are {history.known_weeks} until "
+            f"{lines.last}; load more days"
+        )
+    return history
+
+
+def _cash_now(lines: DatedLines, books_start: DateLike | None, time_zone: ZoneLike | None) -> Figure:
+    """Cash at the end of the last day, as the cash flow statement has it."""
+    start = stated_books_start(lines.given) if books_start is None else parse_date(books_start, "books_start")
+    statement = cash_flow_statement(
+        lines.given,
+        lines.ledgers,
+        lines.last,
+        lines.last,
+        columns=[(lines.last, lines.last)],
+        books_start=start,
+        time_zone=time_zone,
+    )
+    key, label = f"cash{KEY_SEPARATOR}{lines.last}", f"Cash at the end of {day_label(lines.last)}"
+    if "ending_cash_balance" in statement.figures.layout.by_key:
+        found = statement.figures.figure("ending_cash_balance", statement.columns[0].key)
+        return replace(found, key=key, label=label)
+    return Figure(key, label, None, NO_CASH, scale=lines.scale, as_decimals=lines.as_decimals)
+
+
+def _units(value: Any, scale: int, name: str) -> int:  # noqa: ANN401 (any amount; others are refused)
+    try:
+        return to_minor_units(exact_amount(value, scale), scale)
+    except (AmountError, TypeError, ValueError) as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _read_known(
+    known: pd.DataFrame | str | Path | None, last: dt.date, end: dt.date, scale: int
+) -> tuple[tuple[KnownItem, ...], list[str]]:
+    """Read known items of the weeks ahead, in order of their days; those of other days are counted in a note."""
+    if known is None:
+        return (), []
+    if isinstance(known, str | Path):
+        try:
+            known = pd.read_csv(known, dtype=str, keep_default_na=False)
+        except (OSError, ValueError) as error:
+            raise InputError(f"known: {known} cannot be read: {error}") from None
+    require_type(known, pd.DataFrame, "known", "a table or CSV file with date, amount, category and note")
+    missing = [name for name in ("date", "amount") if name not in known]
+    unknown = [str(name) for name in known.columns if name not in _KNOWN_COLUMNS]
+    if missing or unknown:
+        what = f"lacks {join_ids(missing)}" if missing else f"has {join_ids(unknown)}"
+        raise FrameError(f"known {what}; its columns are {', '.join(_KNOWN_COLUMNS)}")
+    items = [
+        _read_item(row, f"known, row {number}", scale) for number, row in enumerate(known.to_dict("records"), start=1)
+    ]
+    kept = [one for one in items if last < one.day <= end]
+    others = len(items) - len(kept)
+    notes = [f"{count_of(others, 'known item')} of days that are not in these weeks left out."] if others else []
+    return tuple(sorted(kept)), notes
+
+
+def _read_item(row: Mapping[Any, Any], name: str, scale: int) -> KnownItem:
+    try:
+        day = parse_date(row["date"], "date")
+    except PeriodError as error:
+        raise InputError(f"{name}: {error}") from None
+    texts = ("" if pd.isna(row.get(one, "")) else str(row.get(one, "")) for one in ("category", "note"))
+    return KnownItem(day, _units(row["amount"], scale, name), *texts)

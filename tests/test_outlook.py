@@ -1,0 +1,328 @@
+"""Weeks of cash ahead: what is due, balances and their range, and how such outlooks erred in past weeks."""
+
+import datetime as dt
+import json
+import math
+import runpy
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+import accounting_analytics as aa
+
+PLANTED = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent / "benchmarks" / "planted_rhythms.py")))
+COMPANY = PLANTED.FRAMES["COMPANY"]
+LAST = dt.date(2026, 6, 30)
+DAY = dt.timedelta(days=1)
+CENT = Decimal("0.01")
+
+
+def pay(day, payee, amount, category="Rent"):
+    """Return a payment."""
+    return PLANTED.PAYMENT(day, "checking", Decimal(amount), payee, payee, "plain", category, category)
+
+
+def company(weeks):
+    """Return payments of so many weeks: rent, wages every second Friday, sales and purchases of any day."""
+    random = Random(7)  # noqa: S311 (books, not secrets)
+    payments = []
+    for number in range(7 * weeks):
+        day = LAST - number * DAY
+        if day.day == 1:
+            payments.append(pay(day, "LANDLORD", "-1200.00"))
+        if day.toordinal() % 14 == 5:
+            payments.append(pay(day, "WAGES", "-800.00", "Payroll"))
+        if random.random() < 0.4 or number == 7 * weeks - 1:
+            payments.append(
+                pay(day, f"CUSTOMER {random.choice('ABCDE')}", f"{random.randint(200, 900)}.10", "Online Sales")
+            )
+        if random.random() < 0.2:
+            payments.append(pay(day, f"SHOP {random.choice('PQRS')}", f"-{random.randint(50, 200)}.35", "Tools"))
+    return payments
+
+
+def frames(payments):
+    """Return line entries and ledgers of payments."""
+    return PLANTED.FRAMES["frames"](sorted(payments, key=lambda one: (one.day, one.payee)), dt.date.max)
+
+
+BOOKS = frames(company(75))
+START = str(LAST - 75 * 7 * DAY + DAY)
+
+
+def ahead(end_date=LAST, books=BOOKS, **options):
+    """Return the outlook of books, whose first day is known unless it is left out."""
+    return aa.outlook(books.line_entries, books.ledgers, end_date, **{"books_start": START, **options})
+
+
+def exact(values):
+    """Return amounts of a frame as cents."""
+    return [Decimal(str(one)).quantize(CENT) for one in values]
+
+
+def moved(payments, first, count):
+    """Return the cash of weeks from a day on."""
+    sums = [Decimal(0)] * count
+    for one in payments:
+        week = (one.day - first).days // 7
+        if one.day >= first and week < count:
+            sums[week] += one.amount
+    return sums
+
+
+def test_the_weeks_follow_from_what_recurs_and_the_average():
+    """Rent and wages are in their weeks, the rest is the same in each, and all weeks move what 26 moved on average."""
+    result = ahead()
+    frame = result.frame
+    assert list(frame["end_date"]) == [pd.Timestamp(LAST + week * 7 * DAY) for week in range(1, 14)]
+    due = result.payments
+    rent = due[due["payee"] == "LANDLORD"]
+    assert list(rent["date"]) == [pd.Timestamp(2026, month, 1) for month in (7, 8, 9)]
+    assert set(rent["amount"]) == {-1200.0}
+    assert (due.loc[due["payee"] == "WAGES", "date"].diff().dropna() == pd.Timedelta(days=14)).all()
+    in_weeks = [
+        -sum(-one.amount for one in due.itertuples() if week.start_date <= one.date <= week.end_date)
+        for week in frame.itertuples()
+    ]
+    assert in_weeks == pytest.approx(list(frame["recurring_payments"]))
+    average = sum(moved(company(75), LAST - 26 * 7 * DAY + DAY, 26)) / 26
+    assert abs(Decimal(str(frame["net_cash_flow"].sum())) - 13 * average) <= 13 * CENT
+    assert len(set(frame["other_cash"])) == 1
+    parts = ["recurring_receipts", "recurring_payments", "known_items", "other_cash"]
+    assert exact(frame[parts].sum(axis=1)) == exact(frame["net_cash_flow"])
+    cash = sum(one.amount for one in company(75))
+    assert exact(frame["cash"]) == exact(cash + Decimal(str(one)) for one in frame["net_cash_flow"].cumsum())
+    assert result.cash.exact() == cash
+
+
+def test_an_outlook_knows_nothing_of_later_lines():
+    """Of a past day it is the same with later lines and without: its weeks, what is due, and its score."""
+    for days in (9, 100):
+        day = LAST - days * DAY
+        cut = frames([one for one in company(75) if one.day <= day])
+        with_later, without = ahead(day), ahead(day, cut)
+        pd.testing.assert_frame_equal(with_later.frame, without.frame)
+        pd.testing.assert_frame_equal(with_later.payments, without.payments)
+        assert with_later.score == without.score
+        assert with_later.sentences() == without.sentences()
+
+
+def test_the_score_is_that_of_outlooks_made_in_past_weeks():
+    """Errors are those of outlooks that are made of each past week's lines and compared with what came."""
+    payments, weeks = company(45), 4
+    books = frames(payments)
+    errors = {"recurring": [], "average": [], "no change": []}
+    for back in range(45 - 26, weeks - 1, -1):
+        day = LAST - back * 7 * DAY
+        came = moved(payments, day + DAY, weeks)
+        average = (sum(moved(payments, day - 26 * 7 * DAY + DAY, 26)) / 26).quantize(CENT)
+        made = {
+            "recurring": exact(ahead(day, books, weeks=weeks).frame["net_cash_flow"]),
+            "average": [average] * weeks,
+            "no change": [Decimal(0)] * weeks,
+        }
+        for name, nets in made.items():
+            errors[name].append([one - other for one, other in zip(came, nets, strict=True)])
+    score = ahead(books=books, weeks=weeks).score
+    assert score.origins == len(errors["average"]) == 16
+    for name, missed in errors.items():
+        weekly = sum(abs(one) for of in missed for one in of) / len(missed) / weeks
+        balance = sum(abs(sum(of)) for of in missed) / len(missed)
+        assert (Decimal(score.weekly[name]) / 100, Decimal(score.balance[name]) / 100) == (
+            weekly.quantize(CENT),
+            balance.quantize(CENT),
+        )
+
+
+def test_the_range_is_of_the_past_errors_in_proportion_to_what_moved():
+    """Four of five past errors, each by how much cash moved before, are not larger; fewer than twenty give no range."""
+    payments, least = company(47), 26 + 1 + 20
+    books = frames(payments)
+    result = ahead(books=books, weeks=1)
+
+    def size(day):
+        return sum(abs(one) for one in moved(payments, day - 26 * 7 * DAY + DAY, 26))
+
+    margins = []
+    for back in range(least - 26, 0, -1):
+        day = LAST - back * 7 * DAY
+        expected = Decimal(str(ahead(day, books, weeks=1).frame["net_cash_flow"][0]))
+        (came,) = moved(payments, day + DAY, 1)
+        margins.append(abs(came - expected) * size(LAST) / size(day))
+    margin = sorted(margins)[math.ceil(Decimal("0.8") * (len(margins) + 1)) - 1].quantize(CENT)
+    (week,) = result.frame.itertuples()
+    assert exact([week.high - week.cash, week.cash - week.low]) == [margin, margin]
+    short = ahead(books=frames(company(least - 1)), weeks=1)
+    assert not short.has_range
+    assert short.frame[["low", "high"]].isna().all(axis=None)
+    assert "There is no range: it takes 47 weeks of history (26 to average, 1 ahead, 20 to compare)" in short.explain()
+    assert not short["low", 1].units
+
+
+def test_too_short_a_history_has_no_outlook():
+    """Below 26 weeks nothing is expected; without a past outlook that came to its end there is no score."""
+    with pytest.raises(aa.errors.IncompleteLoadError, match="takes 26 weeks of lines that move cash, and there are 25"):
+        ahead(books=frames(company(25)))
+    result = ahead(books=frames(company(30)))
+    assert result.score is None
+    assert "How good such outlooks are is not known" in result.explain()
+
+
+def test_last_years_weeks_are_the_measure_where_they_were_much_better():
+    """A shop of one season is measured by the same weeks of the year before, which missed far less."""
+    first = LAST - 130 * 7 * DAY + DAY
+    days = [first + number * DAY for number in range(130 * 7)]
+    payments = [
+        pay(
+            day,
+            f"GUEST {'ABC'[day.day % 3]}",
+            f"{100 + 90 * math.sin(2 * math.pi * day.timetuple().tm_yday / 365):.2f}",
+        )
+        for day in days
+    ]
+    books = frames(payments)
+    result = ahead(books=books, books_start=str(first))
+    assert result.method == "last year"
+    assert "the same weeks of last year" in result.explain()
+    year_before = sum(moved(payments, LAST - 52 * 7 * DAY + DAY, 13))
+    assert abs(Decimal(str(result.frame["net_cash_flow"].sum())) - year_before) <= 13 * CENT
+    assert result.score.balance["recurring"] < result.score.balance["average"]
+
+
+def test_the_plain_average_is_shown_where_what_recurs_made_it_worse():
+    """Where payments stop as soon as they have a rhythm, expecting them is worse, and the text says so."""
+    payments = company(60)
+    for start in range(0, 60, 6):
+        for number in range(4):
+            day = LAST - (7 * (start + number) + 3) * DAY
+            payments.append(pay(day, f"SERIES {'ABCDEFGHIJ'[start // 6] * 4}", "-5000.00", "Tools"))
+    result = ahead(books=frames(payments))
+    assert result.method == "average"
+    assert len(set(result.frame["net_cash_flow"])) == 1
+    assert "so the plain average is shown" in result.explain()
+
+
+def test_known_items_are_added_and_checked(tmp_path):
+    """Items of a table or a CSV file are in their weeks; those of other days are counted, wrong ones are named."""
+    known = pd.DataFrame(
+        {"date": ["2026-07-15", "2027-01-01"], "amount": [-12000.0, 1.0], "note": ["new oven", "too late"]}
+    )
+    result = ahead(known=known)
+    assert exact(result.frame["cash"] - ahead().frame["cash"]) == [Decimal(0)] * 2 + [Decimal(-12000)] * 11
+    assert result["known_items", 3].terms[0].label == "new oven, 15 Jul 2026"
+    assert "1 known item of days that are not in these weeks left out." in result.notes
+    (row,) = result.payments[result.payments["rhythm"] == "known"].itertuples()
+    assert (row.payee, row.amount, row.date) == ("new oven", -12000.0, pd.Timestamp("2026-07-15"))
+    file = tmp_path / "known.csv"
+    file.write_text("date,amount,category,note\n2026-07-15,-12000.00,Tools,new oven\n")
+    pd.testing.assert_frame_equal(ahead(known=file).frame, result.frame)
+    for text, message in (
+        ("date,amount\n2026-07-15,12.345\n", "known, row 1: amount '12.345' does not fit 2 fraction digits"),
+        ("date,amount\n15.07.2026,12\n", "known, row 1: date '15.07.2026' is not a calendar date"),
+        ("date,amount\n2026-07-15,\n", "known, row 1: '' is not an amount"),
+        ("day,amount\n2026-07-15,12\n", "known lacks date; its columns are date, amount, category, note"),
+        ("date,amount,who\n2026-07-15,12,me\n", "known has who"),
+    ):
+        file.write_text(text)
+        with pytest.raises((aa.errors.InputError, aa.errors.FrameError), match=message):
+            ahead(known=file)
+    with pytest.raises(aa.errors.InputError, match=r"known: .*nothing\.csv cannot be read"):
+        ahead(known=tmp_path / "nothing.csv")
+
+
+def test_a_limit_says_in_which_week_cash_falls_below():
+    """The week is the first that ends below it, and those of both ends of the range are named."""
+    frame = ahead().frame
+    limit = frame["cash"].iloc[4] + 1
+    first = next(week.week for week in frame.itertuples() if week.cash < limit)
+    low = next(week.week for week in frame.itertuples() if week.low < limit)
+    (sentence,) = (one for one in ahead(limit=limit).sentences() if "Cash is expected" in one)
+    assert f"to fall below {limit:,.2f} in week {first}," in sentence
+    assert f"at the low end of its range it falls below in week {low}," in sentence
+    below_all = ahead(limit="0").sentences()
+    assert any("to stay at or above 0.00 for 13 weeks" in one for one in below_all)
+    with pytest.raises(aa.errors.InputError, match="limit: 'much' is not an amount"):
+        ahead(limit="much")
+
+
+def test_cash_is_not_known_without_the_beginning_of_the_books():
+    """Weeks are expected to move cash, but balances, their lowest week and a limit are not known."""
+    result = ahead(books_start=None, limit="1000")
+    assert result.cash.units is None
+    assert result.lowest_week is None
+    assert result.frame[["cash", "low", "high"]].isna().all(axis=None)
+    assert result.frame["net_cash_flow"].notna().all()
+    assert "pass books_start, with lines since the books began" in result.summary()
+    assert "Whether cash falls below 1,000.00 is not known" in result.explain()
+    assert not aa.charts.outlook(result).data
+
+
+def test_figures_unfold_to_past_payments_and_weeks():
+    """A payment has the entries of a past one of its amount; other cash is an average of weeks with their entries."""
+    result = ahead()
+    week = next(one.week for one in result.frame.itertuples() if one.recurring_payments)
+    (payment, *_) = result["recurring_payments", week].terms
+    assert payment.entries["figure_amount"].sum() == payment.amount
+    other = result["other_cash", 1]
+    assert [sign for sign, *_ in other.signed_terms()] == ["+", "-"]
+    average = other.terms[0]
+    assert len(average.terms) == 26
+    assert [one.entries["figure_amount"].sum() for one in average.terms] == pytest.approx(
+        [one.amount for one in average.terms]
+    )
+    margin = result["high", 1].terms[1]
+    assert result["high", 1].exact() == result["cash", 1].exact() + margin.exact()
+    assert "data-key" in result._repr_html_()
+    for key in (("cash", 14), ("cahs", 1), "cash"):
+        with pytest.raises(aa.errors.InputError, match="is not a figure: give one of recurring_receipts"):
+            result[key]
+
+
+def test_opening_balances_do_not_move_cash():
+    """An entry of opening balances is in cash, and in no average."""
+    lines, ledgers = BOOKS.line_entries, BOOKS.ledgers
+    opening = ledgers.iloc[[0]].assign(
+        id="led_opening", name="Opening Balance Retained Earnings", type="equity", sub_type="equity", is_required=True
+    )
+    opening = opening.assign(report_cash_flow=False, financial_account_type=None, debit_credit="credit")
+    pair = lines[lines["journal_entry_id"] == lines["journal_entry_id"].iloc[-1]].copy()
+    other = ~pair["ledger_id"].isin(ledgers.loc[ledgers["report_cash_flow"], "id"])
+    sign = [-1.0 if one else 1.0 for one in other]
+    pair = pair.assign(
+        id=["opening_0", "opening_1"],
+        journal_entry_id="opening",
+        amount=9000.0,
+        signed_amount=[9000.0 * one for one in sign],
+        debit_credit=["credit" if one < 0 else "debit" for one in sign],
+        opposing_ledger_ids="",
+    )
+    pair.loc[other, ["ledger_id", "ledger_name"]] = ["led_opening", "Opening Balance Retained Earnings"]
+    books = SimpleNamespace(line_entries=pd.concat([lines, pair]), ledgers=pd.concat([ledgers, opening]))
+    with_opening = ahead(books=books)
+    assert exact(with_opening.frame["net_cash_flow"]) == exact(ahead().frame["net_cash_flow"])
+    assert with_opening.cash.exact() == ahead().cash.exact() + 9000
+
+
+def test_what_is_shown_and_written():
+    """The chart has a line for the balance, the ends of its range and the limit; JSON has amounts as text."""
+    result = ahead(limit="1000")
+    figure = aa.charts.outlook(result, currency="EUR")
+    assert [one.name for one in figure.data] == ["Cash at end", "High, 80 %", "Low, 80 %", "Limit"]
+    assert list(figure.data[0].y) == list(result.frame["cash"])
+    assert figure.mark(f"low|{LAST + 7 * DAY}").exact() == result["low", 1].exact()
+    content = json.loads(result.to_json())
+    assert content["weeks"][0]["cash"] == f"{result['cash', 1].exact():f}"
+    assert set(content["score"]["weekly_error"]) == {"outlook", "average", "no change"}
+    with pytest.raises(aa.errors.InputError, match=r"pass what outlook\(...\) returns"):
+        aa.charts.outlook(result.frame)
+
+
+@pytest.mark.parametrize("weeks", [0, 27, True, 2.5])
+def test_weeks_are_a_small_whole_number(weeks):
+    """Other counts are refused before anything is calculated."""
+    with pytest.raises(aa.errors.InputError, match="weeks must be a whole number from 1 to 26"):
+        ahead(weeks=weeks)
