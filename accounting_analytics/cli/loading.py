@@ -224,7 +224,7 @@ def load_books(
 
     require_options_of(client, load)
     zone(days.time_zone)  # calculations need a zone with a name: refuse "localtime" before the load
-    loaded = Period(first_day or days.start_date, days.end_date, days.time_zone)
+    loaded = Period(min(first_day or days.start_date, days.start_date), days.end_date, days.time_zone)
     ledgers = load_ledgers(client, loaded, getattr(load, "parents", None))
     ids = ledgers["id"]
     if ledger is not None:
@@ -276,21 +276,18 @@ def _describe_start(client: LedgerClient | aa.Books) -> str:
     return "cash at the start is that of the service's report; --books-start DATE sums it from line entries"
 
 
-def parse_books_start(text: str, option: str, days: Period) -> date:
-    """First day of the books, so that every day that is asked for has its history."""
+def parse_books_start(text: str, option: str, latest: date) -> date:
+    """First day of the books, which are asked for until `latest`."""
     first = parse_date(text, option)
-    if first > days.start_date:
-        raise PeriodError(
-            f"{option} {first} is after {days.start_date}, the first day that is asked for; of books that begin within "
-            "these days give that one, before which there is nothing"
-        )
+    if first > latest:
+        raise PeriodError(f"{option} {first} is after {latest}; it is the first day of the books")
     return first
 
 
 def books_start_of(text: str | None, days: Period, client: LedgerClient | aa.Books, *, demo: bool) -> date | None:
-    """First day of the books, on or before the first day of the period; by default that of local books or the demo."""
+    """First day of the books, at most the last day of the period; by default that of local books or the demo."""
     if text is not None:
-        return parse_books_start(text, "--books-start", days)
+        return parse_books_start(text, "--books-start", days.end_date)
     if isinstance(client, aa.Books):
         return client.books_start and min(client.books_start, days.start_date)
     from accounting_analytics.demo_company import DemoCompany

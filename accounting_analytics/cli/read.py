@@ -406,7 +406,7 @@ def reconcile(
     days.in_zone("UTC")  # refused before anything is started
     with connect_service(service, days.time_zone) as (client, time_zone):
         period = days.in_zone(time_zone)
-        first = None if since is None else parse_books_start(since, "--since", period)
+        first = None if since is None else parse_books_start(since, "--since", period.start_date)
         loaded = load_books(client, period, load, first_day=first, report_count=len(period.months()))
         certificate = aa.check_completeness(loaded.lines)
         print_message(certificate.summary())

@@ -6,7 +6,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from accounting_analytics.core.errors import InputError, PeriodError
-from accounting_analytics.core.load_metadata import notes
+from accounting_analytics.core.load_metadata import Discovery, notes
 from accounting_analytics.core.periods import Period
 from accounting_analytics.exports.exported_books import ProvenBooks
 from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
@@ -18,7 +18,7 @@ from accounting_analytics.reports.cash_flow import recompute_cash_flow
 from accounting_analytics.reports.statement_columns import days_label
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import pandas as pd
 
@@ -140,27 +140,38 @@ def _load(
     progress: bool | None,
 ) -> LoadedBooks:
     this = periods.this
-    if books_start is not None and books_start > this.start_date:
-        raise PeriodError(f"books_start {books_start} is after {this.start_date}; it is the first day of the books")
+    if books_start is not None and books_start > this.end_date:
+        raise PeriodError(f"books_start {books_start} is after {this.end_date}; it is the first day of the books")
     days = Period(books_start or periods.first_day, this.end_date, this.time_zone)
     both = (days.start_date, days.end_date)
+    asked = Period(max(this.start_date, days.start_date), this.end_date, this.time_zone)
     ledgers = discover_ledgers(client, *both, time_zone=days.time_zone, parents=parents, progress=progress)
     lines = load_line_entries(
-        client, ledgers["id"], *both, time_zone=days.time_zone, consistency=this, progress=progress
+        client, ledgers["id"], *both, time_zone=days.time_zone, consistency=asked, progress=progress
     )
     starting = None
     if books_start is None:
         first = load_cash_flow_report(client, days.start_date, days.start_date, time_zone=days.time_zone)
         starting = first.starting_balances
+    discovery = Discovery.stated(ledgers)
+    first_day = books_start or (discovery and discovery.first_day)
     compared = {
-        key: _compare(client, period, (lines, ledgers), days, starting)._replace(label=periods.label_of(period))
-        for key, period in periods.compared().items()
-        if days.covers(period)
+        key: _compare(client, period, (lines, ledgers), days, starting)._replace(label=label)
+        for key, period, label in _compared(periods, days, first_day)
     }
     reports = {key: one.reported for key, one in compared.items() if one.reported}
     certificate = check_completeness(lines, report=reports.values())
     found = dict.fromkeys([*notes(ledgers), *notes(lines)])
     return LoadedBooks(ledgers, lines, days, books_start, starting, certificate, compared, tuple(found), reports)
+
+
+def _compared(periods: PackPeriods, days: Period, first_day: dt.date | None) -> Iterator[tuple[str, Period, str]]:
+    """Key, days since the books begin, and label of each period that is compared with the service's report."""
+    for key, period in periods.compared().items():
+        if first_day is None or period.end_date >= first_day:
+            since = Period(max(period.start_date, first_day or dt.date.min), period.end_date, period.time_zone)
+            if days.covers(since):
+                yield key, since, periods.label_of(period)
 
 
 def _compare(
@@ -196,9 +207,8 @@ def _read_local(books: PackBooks, periods: PackPeriods, since: When | None) -> L
     if books.books_start is None:
         starting = books.report(Period(held.start_date, held.start_date, held.time_zone)).starting_balances
     compared = {
-        key: _proofs(books, period)._replace(label=periods.label_of(period))
-        for key, period in periods.compared().items()
-        if days.covers(period)
+        key: _proofs(books, period)._replace(label=label)
+        for key, period, label in _compared(periods, days, books.books_start)
     }
     found = dict.fromkeys([*notes(ledgers), *notes(lines)])
     return LoadedBooks(
@@ -210,7 +220,7 @@ def _read_local(books: PackBooks, periods: PackPeriods, since: When | None) -> L
         check_completeness(lines),
         compared,
         tuple(found),
-        {key: books.report(period) for key, period in periods.compared().items() if days.covers(period)},
+        {key: books.report(period) for key, period, _ in _compared(periods, days, books.books_start)},
         books.version,
         _drift(books, days, since),
     )

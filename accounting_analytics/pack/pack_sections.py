@@ -156,7 +156,10 @@ def key_figures(cash: CashLines, income: Statement) -> PackTable:
         of(income, "not_categorized", NOT_CATEGORIZED, "not_categorized"),
     ]
     heads = [amount_head(one.label) for one in columns]
-    return make_table(KEY_FIGURES, "Key figures", heads, [one for one in rows if one is not None], [BY_ENTRY])
+    beginning = statement.figures.rules.beginning
+    compared = (period for one in columns for _, period in one.periods)
+    notes = [BY_ENTRY, *(beginning.notes(compared) if beginning else ())]
+    return make_table(KEY_FIGURES, "Key figures", heads, [one for one in rows if one is not None], notes)
 
 
 def lowest_day(cash: CashLines, column: StatementColumn) -> dt.date | None:

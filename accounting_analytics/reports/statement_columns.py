@@ -194,7 +194,11 @@ def days_label(period: Period) -> str:
 
 
 def with_comparisons(
-    base: Sequence[StatementColumn], compare: Sequence[str], unit: object, heading: Callable[[Period], str]
+    base: Sequence[StatementColumn],
+    compare: Sequence[str],
+    unit: object,
+    heading: Callable[[Period], str],
+    averaged_from: dt.date = dt.date.min,
 ) -> Columns:
     """Put the comparisons beside the columns that they are of, and the total and the average after them."""
     shown: list[StatementColumn] = []
@@ -209,7 +213,7 @@ def with_comparisons(
         _refuse_overlaps(periods)
         shown.append(StatementColumn("total", "Total", "total", periods=tuple((1, one) for one in periods)))
     if "average" in compare:
-        whole = tuple(one.key for one in base if _is_whole(one, unit))
+        whole = tuple(one.key for one in base if _is_whole(one, unit) and one.periods[0][1].start_date >= averaged_from)
         text = f"Average of {len(whole)}" if len(whole) < len(base) else "Average"
         shown.append(StatementColumn("average", text, "average", terms=whole))
     return Columns(tuple(shown), {one.key: one for one in (*shown, *hidden)})

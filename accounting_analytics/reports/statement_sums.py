@@ -39,13 +39,13 @@ from accounting_analytics.core.load_metadata import (
 )
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import format_amount, from_minor_units, pandas_dtype, to_minor_units
-from accounting_analytics.core.periods import Period, local_date, zone
+from accounting_analytics.core.periods import Period, day_label, local_date, zone
 from accounting_analytics.reports.figures import checked_entries
 from accounting_analytics.reports.line_table import ShownLine
 from accounting_analytics.reports.selections import Span, joined, simplified
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.reports.cash_flow_report import CashFlowReport
@@ -53,6 +53,29 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.statement_rows import Measure
 
 _DAY = dt.timedelta(days=1)
+
+
+class BooksBeginning(NamedTuple):
+    """The first day of the books, and the ledgers of equity that its cash comes from: opening balances, capital."""
+
+    day: dt.date
+    opening: tuple[str, ...] = ()
+
+    @property
+    def averaged_from(self) -> dt.date:
+        """First day of a column that is counted in an average."""
+        return self.day + _DAY if self.opening else self.day
+
+    def notes(self, periods: Iterable[Period]) -> Iterator[str]:
+        """Say what is not known before the day, and that its opening balances are in a column and in no average."""
+        first, periods = day_label(self.day), list(periods)
+        if any(one.start_date < self.day for one in periods):
+            yield f"There are no entries before {first}: what was before is not known."
+        if self.opening and any(one.start_date <= self.day <= one.end_date for one in periods):
+            yield (
+                f"Cash in from {' and '.join(self.opening)} on {first}, when the books begin, may have been there "
+                "before: the column with that day is in no average."
+            )
 
 
 class SpanRules(NamedTuple):
@@ -70,6 +93,8 @@ class SpanRules(NamedTuple):
         First day of the lines.
     is_movement : bool
         Whether sums begin at `since` because nothing before was loaded, so that none up to an earlier day is known.
+    beginning : BooksBeginning or None
+        First day of the books, where it is known: nothing is known of days before.
     """
 
     since: dt.date | None
@@ -77,10 +102,15 @@ class SpanRules(NamedTuple):
     of_balances: bool
     loaded_from: dt.date
     is_movement: bool = False
+    beginning: BooksBeginning | None = None
 
     def span(self, measure: Measure, period: Period) -> Span:
-        """Days of a measure in a column's period."""
+        """Days of a measure in a column's period, since the books begin; of an earlier one, days that have no lines."""
         start, end = period.start_date, period.end_date
+        if self.beginning:
+            if end < self.beginning.day:
+                return Span(None, dt.date.min, measure == "flow")
+            start = max(start, self.beginning.day)
         match measure:
             case "flow" | "movement":
                 return Span(start, end, measure == "flow")
@@ -92,6 +122,11 @@ class SpanRules(NamedTuple):
         first = self._year_start(end)
         first = max(first, self.loaded_from) if self.loaded_from <= end else first  # books may begin within a year
         return Span(first, end) if measure == "this_year" else Span(self.since, min(_day_before(first), end))
+
+    def why_unknown(self, span: Span) -> str:
+        """Why nothing is known of some days, whatever is loaded; empty where something is."""
+        is_before = span.first is None and span.last == dt.date.min
+        return f"there are no entries before {self.beginning.day}" if self.beginning and is_before else ""
 
     def is_within_year(self, period: Period) -> bool:
         """Whether sums begin within the fiscal year of a column, so that what is added to them may be of that year."""

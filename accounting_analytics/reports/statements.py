@@ -47,7 +47,7 @@ from accounting_analytics.reports.statement_rows import (
     income_rows,
     trial_rows,
 )
-from accounting_analytics.reports.statement_sums import LineSource, ReportSource, SpanRules
+from accounting_analytics.reports.statement_sums import BooksBeginning, LineSource, ReportSource, SpanRules
 from accounting_analytics.reports.tagged_lines import TAG, Tags
 
 if TYPE_CHECKING:
@@ -139,9 +139,10 @@ def cash_flow_statement(
         :class:`~accounting_analytics.Period`, a pair of dates, or a text such as ``2026-Q1``. ``tag`` has a column for
         each tag of a group, one for lines with several of them, and one for lines without, which sum to the statement.
     compare : str or list of str
-        Columns to add. After the others: ``total`` and ``average`` (of the whole columns). Beside each: ``prior`` (the
-        same dates one column earlier), ``prior_year``, ``change`` and ``change_pct`` (from the prior year if that is
-        asked for, else from the prior period), ``share`` (percent of total inflows).
+        Columns to add. After the others: ``total`` and ``average`` (of the whole columns, without the one that opening
+        balances are in). Beside each: ``prior`` (the same dates one column earlier), ``prior_year``, ``change`` and
+        ``change_pct`` (from the prior year if that is asked for, else from the prior period), ``share`` (percent of
+        total inflows).
     depth : int, optional
         Levels of ledgers that are shown; all by default.
     time_zone : str or ZoneInfo, optional
@@ -154,6 +155,7 @@ def cash_flow_statement(
     books_start : date-like, optional
         First day of the books, where lines of local books do not state it. Balances are sums from there; without it,
         or if the load begins later, the statement shows the movement since the first day of the load, and says so.
+        Days before it, or before the first entry of discovered ledgers, are not known.
     fiscal_year_start_month : int
         Month that years and quarters are counted from.
     currency, company : str, optional
@@ -363,6 +365,7 @@ def _make(source: Any, ledgers: Any, options: StatementOptions, kind: _Kind) -> 
     lines, period = _read_lines(source, options, kind, chart, day_zone.name)
     if isinstance(lines, LineSource):
         _check_books_start(options, lines, Discovery.stated(ledgers))
+    beginning = _beginning(options, kind, lines, chart, ledgers)
     of_tags: list[StatementColumn] = []
     if tags and isinstance(lines, LineSource):
         of_flows = "flow" in kind.measures
@@ -372,9 +375,10 @@ def _make(source: Any, ledgers: Any, options: StatementOptions, kind: _Kind) -> 
     columns = (
         Columns(tuple(of_tags), {one.key: one for one in of_tags})
         if of_tags
-        else _columns(options, kind, period, history)
+        else _columns(options, kind, period, history, beginning)
     )
-    summed = _Summed.of_columns(columns, kind, lines, chart, history.rules(options, kind, lines))
+    rules = history.rules(options, kind, lines)._replace(beginning=beginning)
+    summed = _Summed.of_columns(columns, kind, lines, chart, rules)
     since = history.since if history.is_movement else None
     is_explained = not (isinstance(lines, ReportSource) and lines.gap)
     cash_rows = None if lines.is_tagged else CashRows(since, lines.is_report, is_explained)
@@ -384,6 +388,7 @@ def _make(source: Any, ledgers: Any, options: StatementOptions, kind: _Kind) -> 
     notes = (
         *([] if any(summed.sums.values()) else ["There are no line entries in these days."]),
         *history.notes,
+        *(beginning.notes(one for column in columns.shown for _, one in column.periods) if beginning else ()),
         *([f"{count_of(layout.left_out, 'ledger')} without amounts left out."] if layout.left_out else []),
         *layout.notes,
         *chart.tree.notes(trees),
@@ -456,7 +461,12 @@ class _Summed(NamedTuple):
             }
             for one in measures
         }
-        unknown = {span: why for one in spans.values() for span in one if (why := lines.missing(span))}
+        unknown = {
+            span: why
+            for one in spans.values()
+            for span in one
+            if (why := rules.why_unknown(span) or lines.missing(span))
+        }
         _require_a_known_column(columns, unknown, rules, measures)
         sums = lines.sums({span for one in spans.values() for span in one if span not in unknown})
         for span, of_ledgers in sums.items():
@@ -540,6 +550,30 @@ class _History(NamedTuple):
         return cls(loaded, None, is_movement=True, notes=(note,))
 
 
+def _beginning(
+    options: StatementOptions,
+    kind: _Kind,
+    lines: Source,
+    chart: Chart,
+    ledgers: Any,  # noqa: ANN401 (any frame)
+) -> BooksBeginning | None:
+    """First day of the books: the given one, that of local books, or that of the first entry of the known ledgers."""
+    discovery = Discovery.stated(ledgers)
+    if not isinstance(lines, LineSource):
+        return None
+    first = lines.books_start
+    if options.books_start is not None:
+        first = parse_date(options.books_start, "books_start")
+    elif first is None and discovery and discovery.accepted.time_zone == lines.time_zone:
+        first = discovery.first_day
+    if first is None:
+        return None
+    day = Span(first, first, is_flow=True)
+    moved = {} if "flow" not in kind.measures or lines.is_tagged or lines.missing(day) else lines.sums([day])[day]
+    equity = (one for one in chart.of_types(LedgerType.EQUITY) if moved.get(one, 0) < 0)
+    return BooksBeginning(first, tuple(map(chart.names.name, equity)))
+
+
 def _check_books_start(options: StatementOptions, lines: LineSource, discovery: Discovery | None) -> None:
     """Refuse a first day of the books before which there are entries: balances would depend on what was loaded."""
     if options.books_start is None:
@@ -558,7 +592,9 @@ def _check_books_start(options: StatementOptions, lines: LineSource, discovery: 
         )
 
 
-def _columns(options: StatementOptions, kind: _Kind, period: Period, history: _History) -> Columns:
+def _columns(
+    options: StatementOptions, kind: _Kind, period: Period, history: _History, beginning: BooksBeginning | None
+) -> Columns:
     """Columns of a statement with their comparisons."""
     compare = check_comparisons(options.compare, of_flows=not kind.of_balances)
 
@@ -578,7 +614,7 @@ def _columns(options: StatementOptions, kind: _Kind, period: Period, history: _H
     base = [named(one) for one in split_period(period, columns, options.fiscal_year_start_month)]
     if kind.of_balances:
         base = [one._replace(label=heading(one.periods[0][1])) for one in base]
-    made = with_comparisons(base, compare, columns, heading)
+    made = with_comparisons(base, compare, columns, heading, beginning.averaged_from if beginning else dt.date.min)
     if kind.measures != ("balance",):
         return made
     sides = [

@@ -114,7 +114,7 @@ def test_allow_partial(run, assert_refused, tmp_path, demo_company, failing_ledg
 @pytest.mark.parametrize(
     "case",
     [
-        (("reconcile", *PERIOD, "--since", "2025-03-15"), "--since 2025-03-15 is after 2025-03-01, the first day"),
+        (("reconcile", *PERIOD, "--since", "2025-03-15"), "--since 2025-03-15 is after 2025-03-01; it is"),
         (("reconcile", *PERIOD, "--since", "2025-02-30"), "--since '2025-02-30'"),
         (("reconcile", *PERIOD, "--time-zone", "localtime"), "localtime"),
         (("export", *PERIOD, "--time-zone", "localtime", "--output", "parquet"), "localtime"),

@@ -214,3 +214,35 @@ def test_days_before_the_books_were_not_loaded(demo_books, chart):
                 assert statement.value(row.key, "2025-06 prior_year") is None
     january = aa.cash_flow_statement(demo_books.lines, chart, "2025-01-01", "2025-01-31", books_start="2025-01-01")
     assert row_units(january, "starting_cash_balance") == [0]
+
+
+def test_loaded_days_before_the_first_entry_are_not_known(demo_company, chart):
+    """They have no entries, which are no zeros; the month of the opening balances is in no average of cash."""
+    days = (demo_company.client, chart["id"], "2024-11-01", "2025-02-28")
+    lines = aa.load_line_entries(*days, progress=False)
+    for function, averaged in ((aa.income_statement, ["2025-01", "2025-02"]), (aa.cash_flow_statement, ["2025-02"])):
+        statement = function(lines, chart, compare=["average"])
+        assert {statement.value("led_rent", column) for column in ("2024-11", "2024-12")} == {None}
+        with pytest.raises(InputError, match="there are no entries before 2025-01-01"):
+            statement["led_rent", "2024-12"].entries  # noqa: B018 (a property)
+        average = statement["led_rent", "average"]
+        assert [one.key for one in average.terms] == [f"led_rent|{column}" for column in averaged]
+        assert "There are no entries before 1 Jan 2025: what was before is not known." in statement.notes
+    assert any("Opening Balance Retained Earnings and Owner Capital on 1 Jan 2025" in one for one in statement.notes)
+
+
+def test_books_that_begin_within_a_month_have_its_other_days(demo_company, chart):
+    """A month and a year to date with the first day sum what is since then, without a load of the days before."""
+    given = chart.copy()
+    del given.attrs["discovery"]  # it states that the books begin in January
+    days = (demo_company.client, chart["id"], "2025-03-15", MAY)
+    lines = aa.load_line_entries(*days, progress=False)
+    given_days = [("2025-01-01", "2025-03-10"), ("2025-01-01", MAY), ("2025-03-01", "2025-03-31")]
+    statement = aa.cash_flow_statement(lines, given, "2025-01-01", MAY, books_start="2025-03-15", columns=given_days)
+    assert row_units(statement, "net_cash_flow")[0] is None
+    cash = chart.loc[chart["report_cash_flow"], "id"]
+    ending, expected = statement["ending_cash_balance", "2025-01-01/2025-05-31"], lines[lines["ledger_id"].isin(cash)]
+    assert ending.exact() == sum(balance_of(expected, one) for one in cash)
+    assert statement["net_cash_flow", "2025-01-01/2025-05-31"].exact() == ending.exact()
+    with pytest.raises(InputError, match="no entries"):
+        statement["net_cash_flow", "2025-01-01/2025-03-10"].entries  # noqa: B018 (a property)
