@@ -24,6 +24,7 @@ from accounting_analytics.cli.loading import (
     require_options_of,
 )
 from accounting_analytics.cli.options import (
+    AgedLedgers,
     BooksOrService,
     BooksStart,
     GivenDays,
@@ -147,6 +148,7 @@ def pack(
     books_start: BooksStart = None,
     since: str | None = None,
     parents: Parents = None,
+    aged_ledgers: AgedLedgers = (),
     mail_to: tuple[str, ...] = (),
     sections: Annotated[tuple[str, ...], Parameter(name="--section")] = (),
     templates: Path | None = None,
@@ -211,6 +213,7 @@ def pack(
                 books_start=first,
                 since=since,
                 parents=read_parents(parents),
+                aged_ledgers=aged_ledgers or None,
                 sections=sections or None,
                 templates=templates,
                 note=text,

@@ -215,17 +215,23 @@ def load_books(
     ledger: str | None = None,
     is_cashflow: bool | None = None,
     report_count: int = 0,
+    all_history: bool = False,
 ) -> LedgersAndLines:
     """Chart of accounts, and the lines of all its ledgers, or of one and those below it, from `first_day` on.
 
-    The lines of the days are those of one moment; in the history before, a change shows in the starting balances.
+    Without one, `all_history` begins with the first entry of the known ledgers. The lines of the days are those of one
+    moment; in the history before, a change shows in the starting balances.
     """
     from accounting_analytics.core.ledger_names import LedgerNames
+    from accounting_analytics.core.load_metadata import Discovery
 
     require_options_of(client, load)
     zone(days.time_zone)  # calculations need a zone with a name: refuse "localtime" before the load
     loaded = Period(min(first_day or days.start_date, days.start_date), days.end_date, days.time_zone)
     ledgers = load_ledgers(client, loaded, getattr(load, "parents", None))
+    discovery = Discovery.stated(ledgers)
+    if all_history and first_day is None and discovery and discovery.first_day:
+        loaded = Period(min(discovery.first_day, loaded.start_date), days.end_date, days.time_zone)
     ids = ledgers["id"]
     if ledger is not None:
         names = LedgerNames.from_frame(ledgers)

@@ -30,6 +30,14 @@ BooksStart = Annotated[
         "demo company with --demo, else not known."
     ),
 ]
+AgedLedgers = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--aged-ledger",
+        help="Receivable or payable whose ages are shown: id, unique name or path; repeatable. By default the ledgers "
+        "of these types of account, which imported journals do not have.",
+    ),
+]
 BooksFolder = Annotated[Path, Parameter(name="--books", help="Folder of the local books.")]
 RefusedBooks = Annotated[Path | None, Parameter(name="--books", show=False)]
 

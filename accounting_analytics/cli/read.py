@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -26,6 +27,7 @@ from accounting_analytics.cli.loading import (
     require_loaded,
 )
 from accounting_analytics.cli.options import (
+    AgedLedgers,
     BooksOrService,
     BooksStart,
     Date,
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.cli.loading import LedgersAndLines
     from accounting_analytics.core.periods import Period
+    from accounting_analytics.core.results import Result
     from accounting_analytics.reconciliation.monthly_reconciliation import MonthlyReconciliation
     from accounting_analytics.reports.statement import Statement
 
@@ -149,7 +152,7 @@ def report(
 
 @command(READ)
 def statements(
-    statement: Literal["cash-flow", "income", "balance-sheet", "trial-balance", "ageing"],
+    statement: Literal["cash-flow", "income", "balance-sheet", "trial-balance", "ageing", "recurring"],
     /,
     *,
     days: ZonedDays = ZonedDays(),
@@ -158,17 +161,18 @@ def statements(
     tag_group: str | None = None,
     compare: tuple[str, ...] = (),
     depth: PositiveInt | None = None,
+    aged_ledgers: AgedLedgers = (),
     books_start: BooksStart = None,
     output: Path | None = None,
     load: Load = Load(),
     source: BooksOrService = BooksOrService(),
 ) -> None:
-    """Print a financial statement, or receivables and payables by age.
+    """Print a statement, open items by age, or what recurs.
 
     It is calculated from line entries. A balance sheet and a trial balance need them since the books began
     (--books-start), the other statements those of their days and of the days that these are compared with. Company,
-    currency and fiscal year are those of the configuration. Ages are counted at the last day, from lines since the
-    books began. Exit code 3 if lines are missing.
+    currency and fiscal year are those of the configuration. Ages and what recurs are those at the last day, from lines
+    since the books began; --end-date suffices for them. Exit code 3 if lines are missing.
 
     Parameters
     ----------
@@ -197,13 +201,11 @@ def statements(
     by_tags = bool(tags) or columns == "tag"
     if by_tags and statement not in {"cash-flow", "income"}:
         raise InputError(f"a {statement} has no --tag and no --columns tag: leave them out; nothing was loaded")
-    if statement == "ageing":
-        _refuse_for_ageing(compare=compare, depth=depth, output=output)
-        with connect_source(source, days) as (client, period):
-            first = books_start_of(books_start, period, client, demo=source.demo)
-            books = load_books(client, period, load, first_day=first)
-        print_result(aa.ageing(books.lines, books.ledgers, period.end_date, books_start=first), as_json=load.as_json)
-        require_complete(books.lines)
+    if aged_ledgers and statement != "ageing":
+        raise InputError("--aged-ledger is for statements ageing: leave it out; nothing was loaded")
+    if statement in {"ageing", "recurring"}:
+        _refuse_for(statement, compare=compare, depth=depth, output=output)
+        _print_list(statement, aged_ledgers, days=days, books_start=books_start, load=load, source=source)
         return
     compared = check_comparisons(compare, of_flows=statement not in {"balance-sheet", "trial-balance"})
     presentation = presentation_of(source)
@@ -234,11 +236,36 @@ def statements(
     require_complete(books.lines)
 
 
-def _refuse_for_ageing(**options: object) -> None:
-    """Refuse options that receivables and payables by age do not have."""
+def _print_list(
+    statement: str,
+    aged_ledgers: tuple[str, ...],
+    *,
+    days: ZonedDays,
+    books_start: str | None,
+    load: Load,
+    source: BooksOrService,
+) -> None:
+    """Print what recurs, or what is open by age, at the last day."""
+    if days.end_date is not None and days.period is None:
+        days = replace(days, start_date=days.start_date or days.end_date)
+    with connect_source(source, days) as (client, period):
+        first = books_start_of(books_start, period, client, demo=source.demo)
+        books = load_books(client, period, load, first_day=first, all_history=True)
+    at: dict[str, Any] = {"end_date": period.end_date, "time_zone": period.time_zone}
+    result: Result
+    if statement == "recurring":
+        result = aa.recurring_payments(books.lines, books.ledgers, **at)
+    else:
+        result = aa.ageing(books.lines, books.ledgers, accounts=aged_ledgers or None, books_start=first, **at)
+    print_result(result, as_json=load.as_json)
+    require_complete(books.lines)
+
+
+def _refuse_for(statement: str, **options: object) -> None:
+    """Refuse options that a list at a day does not have."""
     for name, value in options.items():
         if value:
-            raise InputError(f"statements ageing has no --{name}: leave it out; nothing was loaded")
+            raise InputError(f"statements {statement} has no --{name}: leave it out; nothing was loaded")
 
 
 def _require_writable(path: Path) -> None:

@@ -43,6 +43,7 @@ def monthly_pack(
     books_start: DateLike | None = None,
     since: When | None = None,
     parents: Mapping[str, str | None] | None = None,
+    aged_ledgers: Iterable[str] | None = None,
     sections: Iterable[str] | None = None,
     templates: str | Path | None = None,
     note: str | None = None,
@@ -77,6 +78,9 @@ def monthly_pack(
     parents : mapping of str to str or None, optional
         Parents of ledgers that the service does not show, by id, as of
         :func:`~accounting_analytics.discover_ledgers`: without them a deep chart has no subtotals of its branches.
+    aged_ledgers : iterable of str, optional
+        Receivables and payables by id, unique name or path, whose ages are shown; by default the ledgers of these types
+        of account.
     sections : iterable of str, optional
         Sections of the page in their order, to leave some out; all by default. The entries behind the figures that are
         shown are in the page, whatever is left out.
@@ -105,7 +109,7 @@ def monthly_pack(
     InputError
         An argument is wrong; PeriodError, IncompleteLoadError, ServiceError as of the functions that load.
     """
-    options = PageOptions(sections, templates, note, show_code=show_code)
+    options = PageOptions(sections, templates, note, show_code=show_code, aged_ledgers=aged_ledgers)
     options.check()
     configured = load_settings(profile).presentation()
     presentation = Presentation(
@@ -123,12 +127,13 @@ def monthly_pack(
 
 
 class PageOptions(NamedTuple):
-    """Sections of the page, templates that replace those of the package, a note, and whether calls are shown."""
+    """Sections of the page, templates that replace its own, a note, whether calls are shown, and which ledgers age."""
 
     sections: Iterable[str] | None = None
     templates: str | Path | None = None
     note: str | None = None
     show_code: bool = False
+    aged_ledgers: Iterable[str] | None = None
 
     def check(self) -> tuple[Environment, tuple[str, ...]]:
         """Return the templates, and the names of the sections; refuse what does not exist."""
@@ -159,7 +164,7 @@ def pack_of_books(
         options.note and options.note.strip(),
         periods,
         books,
-        make_content(books, periods, currency, company),
+        make_content(books, periods, currency, company, options.aged_ledgers),
         partial(render_page, environment),
     )
 

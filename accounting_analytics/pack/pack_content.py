@@ -14,7 +14,7 @@ from accounting_analytics.pack.pack_outlook import outlook_tables
 from accounting_analytics.pack.pack_pictures import make_pictures
 from accounting_analytics.pack.pack_sentences import SentenceFacts, SentenceWriter
 from accounting_analytics.pack.pack_tables import PackTable, statement_table
-from accounting_analytics.reports.ageing import ageing
+from accounting_analytics.reports.ageing import AGED, ageing
 from accounting_analytics.reports.bridge_payments import payees_of_entries
 from accounting_analytics.reports.outlook import outlook
 from accounting_analytics.reports.recurring_payments import recurring_payments
@@ -22,6 +22,8 @@ from accounting_analytics.reports.statement_sums import LineSource
 from accounting_analytics.reports.statements import balance_sheet, cash_flow_statement, income_statement
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from accounting_analytics.pack.loaded_books import LoadedBooks
     from accounting_analytics.pack.pack_columns import PackPeriods
     from accounting_analytics.pack.pack_pictures import PackPicture
@@ -119,7 +121,13 @@ class PackContent(NamedTuple):
     pictures: dict[str, PackPicture]
 
 
-def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None, company: str | None) -> PackContent:
+def make_content(
+    books: LoadedBooks,
+    periods: PackPeriods,
+    currency: str | None,
+    company: str | None,
+    aged_ledgers: Iterable[str] | None = None,
+) -> PackContent:
     """Make all parts of a pack."""
     statements = make_statements(books, periods, currency, company)
     figures = statements.compared.figures
@@ -141,6 +149,7 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
     )
     writer = SentenceWriter(facts)
     sentences, undecided_sentence = writer.sentences(), writer.undecided()
+    aged, why_no_ages = _ageing(books, periods, aged_ledgers)
     has_balances = "ending_cash_balance" in figures.layout.by_key
     ahead = _outlook(books, periods)
     tables = [
@@ -156,7 +165,7 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
         sections.top_parties(cash, periods, sections.PAYEES, payees),
         _recurring(books, periods),
         *([] if ahead is None else outlook_tables(ahead, max(periods.first_day, books.days.start_date))),
-        _ageing(books, periods),
+        aged,
         sections.uncategorized(queue, cash),
         sections.flows_by_month(cash, statements.cash_flow, periods.months),
         None if books.drift is None else sections.changes(books.drift),
@@ -172,7 +181,7 @@ def make_content(books: LoadedBooks, periods: PackPeriods, currency: str | None,
         proven,
         undecided_sentence,
         reasons,
-        _assumptions(books, statements),
+        (*_assumptions(books, statements), *why_no_ages),
         make_pictures(books, periods, bridge, statements.compared, ahead),
     )
 
@@ -190,19 +199,31 @@ def _recurring(books: LoadedBooks, periods: PackPeriods) -> PackTable | None:
 def _outlook(books: LoadedBooks, periods: PackPeriods) -> Outlook | None:
     """Look ahead from the end of the period; None of too short a history, or where cash is not known."""
     try:
-        found = outlook(books.lines, books.ledgers, periods.this.end_date, books_start=books.books_start)
+        found = outlook(
+            books.lines,
+            books.ledgers,
+            periods.this.end_date,
+            books_start=books.books_start,
+            time_zone=books.days.time_zone,
+        )
     except (InputError, IncompleteLoadError):
         return None
     return None if found.cash.units is None else found
 
 
-def _ageing(books: LoadedBooks, periods: PackPeriods) -> PackTable | None:
-    """Make the table of receivables and payables; None where there are none, or the lines do not reach back."""
+def _ageing(
+    books: LoadedBooks, periods: PackPeriods, aged_ledgers: Iterable[str] | None
+) -> tuple[PackTable | None, tuple[str, ...]]:
+    """Make the table of receivables and payables, if anything is open; or say why their ages are not known."""
+    days: dict[str, Any] = {"books_start": books.books_start, "time_zone": books.days.time_zone}
+    if aged_ledgers is None and not books.ledgers["financial_account_type"].isin(AGED).any():
+        how = "name them with aged_ledgers, or --aged-ledger of the command"
+        return None, (f"No ledger has the type of receivables or payables, so their ages are not known: {how}.",)
     try:
-        found = ageing(books.lines, books.ledgers, periods.this.end_date, books_start=books.books_start)
-    except (InputError, IncompleteLoadError):
-        return None
-    return sections.ageing(found) if any(one.items for one in found.accounts) else None
+        found = ageing(books.lines, books.ledgers, periods.this.end_date, accounts=aged_ledgers, **days)
+    except IncompleteLoadError as error:
+        return None, (f"The ages of receivables and payables are not known: {error}.",)
+    return sections.ageing(found) if any(one.items for one in found.accounts) else None, ()
 
 
 def _suspense(balance: Statement) -> Figure | None:

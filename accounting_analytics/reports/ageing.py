@@ -45,13 +45,16 @@ NOT_MATCHED = "not matched"
 """The party of payments that no open item is of."""
 MOST_NOT_MATCHED = 0.1
 """Share of what is open above which payments without an item make the ageing unknown."""
+_ITEMS = 30
+"""How many open items of a ledger are listed as text."""
 _AVERAGED = dt.timedelta(days=365)
 _TEXTS = ("description", "journal_entry_description", "transaction_description")
 _INVOICE = re.compile(
     r"(?:\b(?:invoice|inv|bill)\b\.?\s*(?:no\b\.?|number|#)?|#)\s*([a-z]*[-/]?\d[\w/-]*)", re.IGNORECASE
 )
 _PARTY = re.compile(r"\b(?:to|by|of|from)\s+(.+?)(?:\s+written off)?\s*$", re.IGNORECASE)
-_KINDS = (FinancialAccountType.ACCOUNTS_RECEIVABLE, FinancialAccountType.ACCOUNTS_PAYABLE)
+AGED = (FinancialAccountType.ACCOUNTS_RECEIVABLE, FinancialAccountType.ACCOUNTS_PAYABLE)
+"""Types of account whose ages are listed."""
 
 
 class LedgerItem(NamedTuple):
@@ -247,7 +250,23 @@ class Ageing(Result):
                 call="ageing.open_items",
                 ends_in_total=True,
             )
-            yield ResultPart([account.name, _line(heads, widths), *lines], html=partial(figure_table_html, table))
+            lines = [account.name, _line(heads, widths), *lines, *self._item_lines(account)]
+            yield ResultPart(lines, html=partial(figure_table_html, table))
+
+    def _item_lines(self, account: AgedAccount) -> list[str]:
+        """Text of the open items, the oldest first."""
+        shown = [
+            [one.item.invoice, one.item.party, day_label(one.item.day), self._item(one, unknown="").text]
+            for one in account.items[:_ITEMS]
+        ]
+        widths = [max((len(row[place]) for row in shown), default=0) for place in range(4)]
+        rest = len(account.items) - len(shown)
+        lines = [
+            f"  {invoice:<{widths[0]}}  {party:<{widths[1]}}  {day:>{widths[2]}}  {amount:>{widths[3]}}"
+            for invoice, party, day, amount in shown
+        ]
+        more = [f"  and {rest:,} newer: .open_items, or --json in a shell, lists all"] if rest else []
+        return ["Open, the oldest first:", *lines, *more] if shown else []
 
     def _content(self) -> Mapping[str, Any]:
         return {
@@ -347,11 +366,11 @@ def _chosen(chart: pd.DataFrame, accounts: Iterable[str] | None) -> pd.DataFrame
     if accounts is not None:
         names = LedgerNames.from_frame(chart)
         return chart[chart["id"].isin([names.find(one) for one in accounts])]
-    found = chart[chart["financial_account_type"].isin(_KINDS)]
+    found = chart[chart["financial_account_type"].isin(AGED)]
     if found.empty:
         raise InputError(
             "no ledger is an account of type accounts_receivable or accounts_payable; name those that are: "
-            "accounts=[...]"
+            "accounts=[...], or --aged-ledger in a shell"
         )
     return found
 

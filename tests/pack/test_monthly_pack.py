@@ -16,6 +16,7 @@ from accounting_analytics.pack.loaded_books import load_books
 from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
 from accounting_analytics.pack.pack_columns import PackPeriods
 from accounting_analytics.pack.pack_page import SECTIONS
+from accounting_analytics.reports.ageing import AGED
 
 
 @pytest.fixture(scope="session")
@@ -224,6 +225,21 @@ def test_the_template_of_the_readme(demo_company, tmp_path):
     assert {one.table for one in PageReader(pack.html).figures} >= {"cash_accounts"}
     for name in re.findall(r"`(\w+)`", re.search(r"The sections are (.*?)A folder", text, re.DOTALL).group(1)):
         assert name in SECTIONS
+
+
+def test_ages_of_ledgers_without_a_type(demo_company):
+    """Books of a journal have no receivables by type: the page says how to name them, and shows those that are."""
+    periods = PackPeriods.around(aa.Period.parse("2025-02", time_zone=demo_company.time_zone), 1)
+    books = load_books(demo_company.client, periods, demo_company.start_date, progress=False)
+    types = books.ledgers["financial_account_type"]
+    untyped = books._replace(ledgers=books.ledgers.assign(financial_account_type=types.where(~types.isin(AGED))))
+    pack = pack_of_books(untyped, periods, Presentation("Company"), PageOptions())
+    assert "ageing" not in pack.content.tables
+    assert "name them with aged_ledgers, or --aged-ledger of the command" in pack.html
+    pack = pack_of_books(untyped, periods, Presentation("Company"), PageOptions(aged_ledgers=["Supplier Payables"]))
+    assert pack.content.tables["ageing"].table.rows[0].label == "Supplier Payables"
+    with pytest.raises(InputError, match="did you mean 'Supplier Payables'"):
+        pack_of_books(untyped, periods, Presentation("Company"), PageOptions(aged_ledgers=["Suplier Payables"]))
 
 
 @pytest.mark.long

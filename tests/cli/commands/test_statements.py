@@ -143,7 +143,7 @@ def test_files(run, tmp_path, demo_books):
         (("trial-balance", *MAY, "--depth", "2"), "a trial balance has no --compare and no --depth"),
         (("income", *MAY, "--output", "s.pdf"), "--output s.pdf must end in .xlsx, .csv or .html; nothing was loaded"),
         (("income", *MAY, "--output", "no/s.csv"), "does not exist; nothing was loaded"),
-        (("cash-flow", *MAY, "--books-start", "2026-06-01"), "--books-start 2026-06-01 is after 2026-05-01"),
+        (("cash-flow", *MAY, "--books-start", "2026-06-01"), "--books-start 2026-06-01 is after 2026-05-31"),
         (("cash-flow", *MAY, "--books-start", "May"), "--books-start 'May' is not a calendar date"),
     ],
 )
@@ -222,6 +222,20 @@ def test_receivables_and_payables_by_age(run, demo_company, books, assert_refuse
     assert sum(totals) == Decimal(str(round(until["signed_amount"].sum(), 2))) > 0
     refused = run("statements", "ageing", *MAY, "--compare", "prior", **demo_company.environment())
     assert_refused(refused, 2, "statements ageing has no --compare: leave it out; nothing was loaded")
+
+
+def test_lists_at_a_day(run, demo_company):
+    """The last day is enough for ages and for what recurs: their history is all that the known ledgers have."""
+    last = ("--end-date", "2026-05-31")
+    aged = run("statements", "ageing", *last, "--aged-ledger", "Supplier Payables", **demo_company.environment())
+    assert aged.returncode == 0, aged.stderr
+    assert "Wholesale" not in aged.stdout
+    assert re.search(r"^ +ROYAL GREEN IMPORTERS +30 Apr 2026 +6,099.00$", aged.stdout, re.MULTILINE)
+    recurring = run("statements", "recurring", *last, "--json", **demo_company.environment())
+    rent = [one for one in json.loads(recurring.stdout)["payments"] if one["category"] == "Rent"]
+    assert [(one["rhythm"], one["next_date"][:10], one["next_amount"]) for one in rent] == [
+        ("monthly", "2026-06-01", "-7900.00")
+    ]
 
 
 def test_an_account_that_is_misspelt(run, assert_refused, demo_company):
