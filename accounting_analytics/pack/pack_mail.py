@@ -139,7 +139,7 @@ def _plain_text(body: MailBody) -> str:
             figures.append(f"  {one.note}")
     parts = [
         [body.title, body.verdict],
-        printable_lines(body.note),
+        ["Note of the owner:", *printable_lines(body.note)] if body.note else [],
         [f"- {sentence}" for sentence in body.sentences],
         figures,
         [f"Attached: {body.page_name}", f"Its fingerprint: {body.fingerprint}", _HOW_TO_CHECK],

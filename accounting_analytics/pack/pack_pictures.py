@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics import charts
 from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.periods import Period
+from accounting_analytics.reports.cash_flow import recompute_cash_flow
+from accounting_analytics.reports.statement_columns import days_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +45,8 @@ def make_pictures(
 ) -> dict[str, PackPicture]:
     """Make the pictures that the books allow; `statement` is that of the compared periods."""
     found, currency = {}, statement.currency
-    to_date = f"{periods.key} to_date" if f"{periods.key} to_date" in books.reports else periods.key
+    first = max(periods.months[0].start_date, books.days.start_date)
+    months = Period(first, periods.this.end_date, periods.this.time_zone)
     wanted: list[tuple[str, str, Callable[[], go.Figure]]] = [
         (
             "balances",
@@ -51,8 +55,14 @@ def make_pictures(
         ),
         (
             "flows",
-            f"Cash in and out by month, {periods.label_of(periods.to_date)}",
-            lambda: charts.inflow_outflow(books.reports[to_date], by="month", currency=currency),
+            f"Cash in and out by month, {days_label(months)}",
+            lambda: charts.inflow_outflow(
+                recompute_cash_flow(
+                    books.lines, books.ledgers, months.start_date, months.end_date, time_zone=months.time_zone
+                ),
+                by="month",
+                currency=currency,
+            ),
         ),
         (
             "payees",

@@ -134,6 +134,9 @@ def test_contents_and_the_note_of_the_owner(demo_company, tmp_path):
     """Page one has the note, whose links stay text, and a list of the sections; the page still loads nothing."""
     note = "**Rent** rose; [more](https://example.com) <b>soon</b>\n\n- 1,234.56 on hold"
     pack = aa.monthly_pack(demo_company.client, "2026-05", note=note, progress=False)
+    assert '<p class="label">Note of the owner</p>' in pack.html
+    months = [row.label for row in pack.content.tables["flows"].table.rows]
+    assert pack.content.pictures["flows"].text == f"Cash in and out by month, {months[0]} to {months[-1]}"
     assert "<p><strong>Rent</strong> rose; [more](https://example.com) &lt;b&gt;soon&lt;/b&gt;</p>" in pack.html
     assert aa.verify_pack(pack.save(tmp_path / "pack.html")).differences == ()
     listed = re.findall(r'<li><a href="#([a-z_]+)">', pack.html)
