@@ -247,8 +247,9 @@ def _draw_columns(figure: Picture, chart: ChartMarks) -> None:
     figure.update_layout(barmode="relative", bargap=max(_GAP, 1 - len(places) * _WIDEST_BAR))
     figure.update_yaxes(title_text=_text(chart.unit))
     if all(series.suffix for series in chart.series):
-        most = max(size for series in chart.series for size in series.sizes if size is not None) or 1.0
-        figure.update_yaxes(ticksuffix=chart.series[0].suffix, range=[0, most * _ROOM])
+        sizes = [0.0, *(size for series in chart.series for size in series.sizes if size is not None)]
+        ends = [min(sizes) * _ROOM, (max(sizes) or float(not any(sizes))) * _ROOM]
+        figure.update_yaxes(ticksuffix=chart.series[0].suffix, range=ends)
     _draw_legend(figure, chart)
 
 

@@ -33,6 +33,9 @@ def test_margins_are_in_percent_of_the_revenues():
     statement = income()
     figure = aa.charts.margins(statement)
     assert [list(one.y) for one in figure.data] == [[100, None, 100], [50, None, 75]]
+    lost = frame_of([*SALES, *paid("01-09", cents=-50_000)])
+    below = aa.charts.margins(aa.income_statement(lost, LEDGERS, *DAYS, time_zone="UTC"))
+    assert below.layout.yaxis.range[0] < min(below.data[1].y[0], -100) < 0  # a loss is on the chart
     assert statement.text("net_margin", "2025-01") == "50.0%"
     assert statement.text("net_margin", "2025-02") == ""
     assert [sign for sign, *_ in statement["net_margin", "2025-03"].signed_terms()] == ["+", "/"]
