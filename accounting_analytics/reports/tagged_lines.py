@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 TAG = "tag"
 """What ``columns`` is for a column of each tag."""
 SEVERAL, WITHOUT = "several", "without"
+_LISTED = 10
+"""How many tags a message names."""
 
 
 class TaggedLines:
@@ -177,7 +179,9 @@ def _find_tags(asked: Collection[str], lines: LineSource) -> dict[str, str]:
     for text in asked:
         ids = [text] if text in known else [tag for tag, name in known.items() if name == text]
         if len(ids) != 1:
-            listed = ", ".join(f"{name} ({tag})" for tag, name in sorted(known.items(), key=lambda one: one[1]))
+            texts = [f"{name} ({tag})" for tag, name in sorted(known.items(), key=lambda one: one[1])]
+            rest = f" and {len(texts) - _LISTED:,} more" if len(texts) > _LISTED else ""
+            listed = ", ".join(texts[:_LISTED]) + rest
             why = "is the name of several tags: give the id" if ids else "is not a tag of the loaded lines"
             raise InputError(f"tag_ids: {quote(text)} {why}; there are {listed or 'none'}")
         found[ids[0]] = known[ids[0]]

@@ -123,6 +123,10 @@ def test_a_tag_is_found_by_name():
         aa.errors.InputError, match=r"'c' is not a tag of the loaded lines; there are Tag a \(a\), Tag b"
     ):
         aa.income_statement(lines, LEDGERS, *DAYS, time_zone="UTC", tag_ids="c")
+    names = "|".join(f"t{number:02}" for number in range(12))
+    many = lines.assign(tag_ids=names, tag_names=names, tag_group_ids="|".join("g" * 12))
+    with pytest.raises(aa.errors.InputError, match=r"there are t00 \(t00\), .*, t09 \(t09\) and 2 more$"):
+        aa.income_statement(many, LEDGERS, *DAYS, time_zone="UTC", tag_ids="c")
 
 
 def test_a_workbook_of_tags_has_the_total_as_a_formula(tmp_path):
