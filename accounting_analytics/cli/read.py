@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
+from decimal import Decimal
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -246,17 +247,68 @@ def _print_list(
     source: BooksOrService,
 ) -> None:
     """Print what recurs, or what is open by age, at the last day."""
-    if days.end_date is not None and days.period is None:
-        days = replace(days, start_date=days.start_date or days.end_date)
-    with connect_source(source, days) as (client, period):
-        first = books_start_of(books_start, period, client, demo=source.demo)
-        books = load_books(client, period, load, first_day=first, all_history=True)
+    books, period, first = _load_until(days, books_start, load, source)
     at: dict[str, Any] = {"end_date": period.end_date, "time_zone": period.time_zone}
     result: Result
     if statement == "recurring":
         result = aa.recurring_payments(books.lines, books.ledgers, **at)
     else:
         result = aa.ageing(books.lines, books.ledgers, accounts=aged_ledgers or None, books_start=first, **at)
+    print_result(result, as_json=load.as_json)
+    require_complete(books.lines)
+
+
+def _load_until(
+    days: ZonedDays, books_start: str | None, load: Load, source: BooksOrService
+) -> tuple[LedgersAndLines, Period, date | None]:
+    """Load the lines until a last day, which suffices, from the first entry on; and the first day of the books."""
+    if days.end_date is not None and days.period is None:
+        days = replace(days, start_date=days.start_date or days.end_date)
+    with connect_source(source, days) as (client, period):
+        first = books_start_of(books_start, period, client, demo=source.demo)
+        return load_books(client, period, load, first_day=first, all_history=True), period, first
+
+
+@command(READ)
+def outlook(
+    *,
+    days: ZonedDays = ZonedDays(),
+    weeks: PositiveInt = 13,
+    known: Path | None = None,
+    limit: Decimal | None = None,
+    books_start: BooksStart = None,
+    load: Load = Load(),
+    source: BooksOrService = BooksOrService(),
+) -> None:
+    """Look ahead at weeks of cash, with what is due.
+
+    The weeks after the last day (--end-date suffices), from line entries since the books began: what recurs, balances
+    with an 80 % range, and how far such outlooks were off in past weeks. It takes 26 weeks of history, and 59 for a
+    range. Exit code 3 if lines are missing, or there are too few.
+
+    Parameters
+    ----------
+    weeks
+        How many weeks, up to 26; 13 by default.
+    known
+        CSV file of payments and receipts that you know of: date, amount (negative goes out), category, note.
+    limit
+        Cash that you do not want to fall below: the week in which it is expected to is named.
+    """
+    from accounting_analytics.reports.outlook import read_known_items
+
+    items = None if known is None else read_known_items(known)
+    books, period, first = _load_until(days, books_start, load, source)
+    result = aa.outlook(
+        books.lines,
+        books.ledgers,
+        period.end_date,
+        weeks,
+        items,
+        limit=limit,
+        books_start=first,
+        time_zone=period.time_zone,
+    )
     print_result(result, as_json=load.as_json)
     require_complete(books.lines)
 

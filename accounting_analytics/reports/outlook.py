@@ -632,25 +632,32 @@ def _units(value: Any, scale: int, name: str) -> int:  # noqa: ANN401 (any amoun
         raise InputError(f"{name}: {error}") from None
 
 
-def _read_known(
-    known: pd.DataFrame | str | Path | None, last: dt.date, end: dt.date, scale: int
-) -> tuple[tuple[KnownItem, ...], list[str]]:
-    """Read known items of the weeks ahead, in order of their days; those of other days are counted in a note."""
-    if known is None:
-        return (), []
+def read_known_items(known: Any) -> pd.DataFrame:  # noqa: ANN401 (a table or a path; others are refused)
+    """Read a table or CSV file of known items, and check its columns."""
     if isinstance(known, str | Path):
         try:
             known = pd.read_csv(known, dtype=str, keep_default_na=False)
         except (OSError, ValueError) as error:
             raise InputError(f"known: {known} cannot be read: {error}") from None
     require_type(known, pd.DataFrame, "known", "a table or CSV file with date, amount, category and note")
-    missing = [name for name in ("date", "amount") if name not in known]
-    unknown = [str(name) for name in known.columns if name not in _KNOWN_COLUMNS]
+    table: pd.DataFrame = known
+    missing = [name for name in ("date", "amount") if name not in table]
+    unknown = [str(name) for name in table.columns if name not in _KNOWN_COLUMNS]
     if missing or unknown:
         what = f"lacks {join_ids(missing)}" if missing else f"has {join_ids(unknown)}"
         raise FrameError(f"known {what}; its columns are {', '.join(_KNOWN_COLUMNS)}")
+    return table
+
+
+def _read_known(
+    known: pd.DataFrame | str | Path | None, last: dt.date, end: dt.date, scale: int
+) -> tuple[tuple[KnownItem, ...], list[str]]:
+    """Read known items of the weeks ahead, in order of their days; those of other days are counted in a note."""
+    if known is None:
+        return (), []
+    table = read_known_items(known)
     items = [
-        _read_item(row, f"known, row {number}", scale) for number, row in enumerate(known.to_dict("records"), start=1)
+        _read_item(row, f"known, row {number}", scale) for number, row in enumerate(table.to_dict("records"), start=1)
     ]
     kept = [one for one in items if last < one.day <= end]
     others = len(items) - len(kept)
