@@ -71,6 +71,7 @@ WRONG_CALLS = [
     (lambda: aa.propose(LINES, Rules((), "r"), REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
     (lambda: aa.ageing(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
     (lambda: aa.analysis_frame(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
+    (lambda: aa.outlook(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
     (lambda: aa.recurring_payments(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
     (lambda: aa.backtest(REPORT, Ledgers.without_rows()), f"history is of type CashFlowReport, {LINES_HINT}"),
     (lambda: aa.suggest(REPORT, LINES, LINES), "queue is of type CashFlowReport, not DataFrame; uncategorized_"),

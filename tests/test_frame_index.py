@@ -87,6 +87,8 @@ class Books(SimpleNamespace):
             lines=lines,
             april=aa.load_line_entries(client, ledgers["id"], HISTORY_START, "2026-05-02"),
             may=aa.load_line_entries(client, ledgers["id"], *DAYS),
+            half_year=aa.load_line_entries(client, ledgers["id"], "2025-11-15", DAYS[1], expand=EXPAND),
+            known=pd.DataFrame({"date": ["2026-06-20", "2026-06-02"], "amount": [-90.0, 7.0], "note": ["oven", "fee"]}),
             report=report,
             recomputed=recompute(lines, ledgers, report),
             balances=report.starting_balances,
@@ -247,6 +249,11 @@ CASES = {
         ledgers=None,  # as they were given
         line_entries=None,
     ),
+    "outlook": lambda books, _: [
+        (result := aa.outlook(books.half_year, books.ledgers, known=books.known)).frame,
+        result.payments,
+        result["recurring_payments", 1].terms[0].entries,
+    ],
     "recurring_payments": lambda books, _: [
         (result := aa.recurring_payments(books.lines, books.ledgers)).frame,
         *(result[one.key].entries for one in result.payments),

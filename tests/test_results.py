@@ -5,6 +5,7 @@ import datetime as dt
 import inspect
 import json
 import re
+import runpy
 from decimal import Decimal
 from pathlib import Path
 
@@ -64,6 +65,7 @@ COMPLETE = (
     aa.Backtest,
     aa.RecurringPayments,
     aa.Ageing,
+    aa.Outlook,
 )
 # members that a class leaves out, and why
 PARTLY = {
@@ -125,6 +127,15 @@ def make_recurring_payments():
     payment = RecurringPayment(NAME, NAME, NAME, occurrences, rhythm, "late")
     payments = tuple(payment._replace(key=f"{number} {NAME}") for number in range(MANY))
     return aa.RecurringPayments(day, payments, 2, (NOTE,), pd.DataFrame(), _as_decimals=False)
+
+
+def make_outlook():
+    """Return an outlook of a payee with a long name, who is paid each week."""
+    planted = runpy.run_path(str(Path(__file__).parent / "benchmarks" / "planted_rhythms.py"))
+    days = [PERIOD.end_date - number * dt.timedelta(days=7) for number in reversed(range(30))]
+    payments = [planted["PAYMENT"](day, "checking", AMOUNT, NAME, NAME, "plain", "Rent", "Rent") for day in days]
+    books = planted["FRAMES"]["frames"](payments, dt.date.max)
+    return aa.outlook(books.line_entries, books.ledgers)
 
 
 def make_report():
@@ -329,6 +340,7 @@ def make_results():
         ),
         make_recurring_payments(),
         make_ageing(),
+        make_outlook(),
         aa.Backtest(0.98, BacktestMonths.without_rows(), tuple(f"2026-05: {NAME}" for _ in range(MANY))),
     ]
 

@@ -110,8 +110,8 @@ class PackVerification(Result):
             )
         if self.stated:
             notes.append(
-                f"{count_of(self.stated, 'amount')} that are expected, or of the service's report, compared with the "
-                "data of the page alone."
+                f"{count_of(self.stated, 'amount')} expected, or of the service's report, compared with the data of "
+                "the page alone."
             )
         if self.unchecked:
             shown = ", ".join(first_lines(self.unchecked, limit=5))

@@ -81,7 +81,7 @@ _MEASURES = {
 
 
 class KnownItem(NamedTuple):
-    """A payment or receipt that somebody knows of."""
+    """A payment or receipt that is known before."""
 
     day: dt.date
     units: int

@@ -130,6 +130,25 @@ def test_figures_that_a_reader_adds_up_meet(demo_pack):
     ]
 
 
+def test_the_next_weeks(demo_pack):
+    """Weeks begin with the cash of page one and follow from it; what is due unfolds, and past errors are shown."""
+    tables = demo_pack.content.tables
+    weeks = tables["outlook"].figures
+    assert weeks["start|cash"].exact() == demo_pack["key_figures:cash_at_end|2026-05"].exact()
+    before = weeks["start|cash"]
+    for week in range(1, 14):
+        net, cash, low, high = (weeks[f"week {week}|{name}"] for name in ("net", "cash", "low", "high"))
+        assert cash.exact() == before.exact() + net.exact()
+        assert high.exact() - cash.exact() == cash.exact() - low.exact() > 0
+        before = cash
+    rent = next(row for row in tables["due"].table.rows if row.label == "KENT AVE PROPERTIES")
+    assert [cell.text for cell in rent.cells] == ["1 Jun 2026", "Rent", "(7,900.00)"]
+    assert demo_pack[f"due:{rent.cells[-1].key}"].entries["figure_amount"].tolist() == [-7900.0]
+    assert [row.label for row in tables["outlook_score"].table.rows] == ["These outlooks", "Plain average", "No change"]
+    assert '<section id="outlook">' in demo_pack.html
+    assert "Cash expected at the end of each of the next 13 weeks" in demo_pack.html
+
+
 def test_contents_and_the_note_of_the_owner(demo_company, tmp_path):
     """Page one has the note, whose links stay text, and a list of the sections; the page still loads nothing."""
     note = "**Rent** rose; [more](https://example.com) <b>soon</b>\n\n- 1,234.56 on hold"

@@ -21,8 +21,8 @@ def test_sheets(path):
     """Page one comes first, entries last."""
     assert openpyxl.load_workbook(path).sheetnames == [
         *("Summary", "Income statement", "Cash flow statement", "Balance sheet", "Cash bridge", "Cash accounts"),
-        *("Cash by day", "Cash in and out", "Top customers", "Top payees", "Recurring payments", "By age"),
-        *("Not categorized", "Reconciliation", "Appendix"),
+        *("Cash by day", "Cash in and out", "Top customers", "Top payees", "Recurring payments"),
+        *("Due next", "Next weeks", "Past outlooks", "By age", "Not categorized", "Reconciliation", "Appendix"),
         *("Entries, income statement", "Entries, cash flow statement", "Entries, balance sheet"),
     ]
 

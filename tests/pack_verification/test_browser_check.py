@@ -30,7 +30,7 @@ def test_no_alarm_on_genuine_packs(check_in_browser, tmp_path, seed):
     passed, text = check_in_browser(tmp_path / "pack.html", fingerprint)
     assert (passed, "the fingerprint is the one that you pasted" in text) == (True, True), text
     assert f"28 figures recomputed from {len(books.lines):,} line entries" in text
-    assert "1 amount of the service's report compared with the data in this page alone." in text
+    assert "1 amount expected, or of the service's report, compared with the data in this page alone." in text
 
 
 @pytest.mark.parametrize(

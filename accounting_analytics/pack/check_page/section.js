@@ -39,7 +39,7 @@ const countSentences = ({ counts, unchecked }, seconds) => {
     `${counted(counts.figures, "figure")} recomputed from ${counted(counts.entries, "line entry", "line entries")}, and ` +
       `${counted(counts.journalEntries, "journal entry", "journal entries")} added up, in ${seconds < 0.1 ? "less than 0.1" : seconds.toFixed(1)} s.`,
   ];
-  if (counts.stated) sentences.push(`${counted(counts.stated, "amount")} that are expected, or of the service's report, compared with the data in this page alone.`);
+  if (counts.stated) sentences.push(`${counted(counts.stated, "amount")} expected, or of the service's report, compared with the data in this page alone.`);
   if (unchecked.length) sentences.push(`${counted(unchecked.length, "amount")} in the text cannot be checked: ${unchecked.slice(0, 5).join(", ")}.`);
   return sentences.join(" ");
 };
