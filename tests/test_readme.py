@@ -16,6 +16,7 @@ GUIDES = {
     name: (PROJECT / "accounting_analytics" / name / "README.md").read_text(encoding="utf-8")
     for name in ("client", "loading", "recategorization", "books", "service")
 }
+GUIDES["service"] += (PROJECT / "accounting_analytics" / "service" / "administration.md").read_text(encoding="utf-8")
 INDEX = (PROJECT / "notebooks" / "README.md").read_text(encoding="utf-8")
 PROGRAM = "accounting-analytics"
 STRICT = "import warnings; warnings.simplefilter('error')"

@@ -269,50 +269,6 @@ def _load_until(
         return load_books(client, period, load, first_day=first, all_history=True), period, first
 
 
-@command(READ)
-def outlook(
-    *,
-    days: ZonedDays = ZonedDays(),
-    weeks: PositiveInt = 13,
-    known: Path | None = None,
-    limit: Decimal | None = None,
-    books_start: BooksStart = None,
-    load: Load = Load(),
-    source: BooksOrService = BooksOrService(),
-) -> None:
-    """Look ahead at weeks of cash, with what is due.
-
-    The weeks after the last day (--end-date suffices), from line entries since the books began: what recurs, balances
-    with an 80 % range, and how far such outlooks were off in past weeks. It takes 26 weeks of history, and 59 for a
-    range. Exit code 3 if lines are missing, or there are too few.
-
-    Parameters
-    ----------
-    weeks
-        How many weeks, up to 26; 13 by default.
-    known
-        CSV file of payments and receipts that you know of: date, amount (negative goes out), category, note.
-    limit
-        Cash that you do not want to fall below: the week in which it is expected to is named.
-    """
-    from accounting_analytics.reports.outlook import read_known_items
-
-    items = None if known is None else read_known_items(known)
-    books, period, first = _load_until(days, books_start, load, source)
-    result = aa.outlook(
-        books.lines,
-        books.ledgers,
-        period.end_date,
-        weeks,
-        items,
-        limit=limit,
-        books_start=first,
-        time_zone=period.time_zone,
-    )
-    print_result(result, as_json=load.as_json)
-    require_complete(books.lines)
-
-
 def _refuse_for(statement: str, **options: object) -> None:
     """Refuse options that a list at a day does not have."""
     for name, value in options.items():
@@ -452,6 +408,50 @@ def bridge(
         print("\n\n".join(fill(printable(one), width, break_long_words=False) for one in explained.sentences()))
         print()
         print_table(explained.frame, {"label": "change", "cause": "cause", "amount": "amount"})
+    require_complete(books.lines)
+
+
+@command(READ)
+def outlook(
+    *,
+    days: ZonedDays = ZonedDays(),
+    weeks: PositiveInt = 13,
+    known: Path | None = None,
+    limit: Decimal | None = None,
+    books_start: BooksStart = None,
+    load: Load = Load(),
+    source: BooksOrService = BooksOrService(),
+) -> None:
+    """Look ahead at weeks of cash, with what is due.
+
+    The weeks after the last day (--end-date suffices), from line entries since the books began: what recurs, balances
+    with an 80 % range, and how far such outlooks were off in past weeks. It takes 26 weeks of history, and 59 for a
+    range. Exit code 3 if lines are missing, or there are too few.
+
+    Parameters
+    ----------
+    weeks
+        How many weeks, up to 26; 13 by default.
+    known
+        CSV file of payments and receipts that you know of: date, amount (negative goes out), category, note.
+    limit
+        Cash that you do not want to fall below: the week in which it is expected to is named.
+    """
+    from accounting_analytics.reports.outlook import read_known_items
+
+    items = None if known is None else read_known_items(known)
+    books, period, first = _load_until(days, books_start, load, source)
+    result = aa.outlook(
+        books.lines,
+        books.ledgers,
+        period.end_date,
+        weeks,
+        items,
+        limit=limit,
+        books_start=first,
+        time_zone=period.time_zone,
+    )
+    print_result(result, as_json=load.as_json)
     require_complete(books.lines)
 
 

@@ -14,6 +14,7 @@ READMES = (
     "notebooks/README.md",
     "accounting_analytics/pack/README.md",
     "accounting_analytics/service/README.md",
+    "accounting_analytics/service/administration.md",
     "data/README.md",
 )
 
@@ -61,7 +62,7 @@ def test_every_command_with_dates_has_a_period():
 
 
 SECTIONS = {
-    "Read and check": "demo discover report statements register bridge reconcile doctor sync books",
+    "Read and check": "demo discover report statements register bridge outlook reconcile doctor sync books",
     "Recategorize": "queue rules propose plan preview apply undo verify categorize",
     "Export and schedule": "export verify-export pack verify-pack run notebooks config",
     "Embedded service": "serve backup restore import instances ledgers tokens audit",

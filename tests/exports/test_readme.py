@@ -1,4 +1,4 @@
-"""The README of the exports: its tables are those of the code, and its examples run."""
+"""The pages about exports: their tables are those of the code, and their examples run."""
 
 import re
 import runpy
@@ -6,14 +6,15 @@ from pathlib import Path
 
 import accounting_analytics as aa
 
-WRITER = runpy.run_path(str(Path(__file__).parent / "readme_tables.py"))
-README = WRITER["README"].read_text(encoding="utf-8")
+WRITER = runpy.run_path(str(Path(__file__).parent / "tables_page.py"))
+TABLES = WRITER["PAGE"].read_text(encoding="utf-8")
+README, TOOLS = (WRITER["PAGE"].with_name(name).read_text(encoding="utf-8") for name in ("README.md", "bi_tools.md"))
 EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 def test_tables_are_those_of_the_code():
-    """Every table and question is listed; `python tests/exports/readme_tables.py` writes them."""
-    assert WRITER["with_tables"](README) == README
+    """Every table and question is listed; `python tests/exports/tables_page.py` writes them."""
+    assert WRITER["with_tables"](TABLES) == TABLES
 
 
 def test_examples_run(frames, tmp_path, monkeypatch):
@@ -34,5 +35,7 @@ def test_examples_run(frames, tmp_path, monkeypatch):
 
 def test_every_tool_has_a_section():
     """Each tool that an export is made for has its settings."""
-    for tool in ("Power BI", "Tableau", "DuckDB", "Spark", "Snowflake", "BigQuery", "Superset", "pandas", "pyarrow"):
+    for tool in ("Power BI", "Tableau", "Spark", "Snowflake", "BigQuery", "Superset"):
+        assert f"## {tool}\n" in TOOLS
+    for tool in ("pandas", "pyarrow", "DuckDB", "polars"):
         assert f"### {tool}\n" in README

@@ -1,11 +1,11 @@
-"""Write the table of the interface, with the tests of each row, into the README of the service."""
+"""Write the table of the interface, with the tests of each row, into its page of the service."""
 
 import sys
 import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).parent
-README = HERE.parents[1] / "accounting_analytics" / "service" / "README.md"
+PAGE = HERE.parents[1] / "accounting_analytics" / "service" / "interface.md"
 START = "<!-- written by: python tests/service/interface_table.py -->\n"
 END = "<!-- end of the table -->\n"
 EVERY_VALUE = "test_responses_have_the_fields_of_the_interface"
@@ -22,14 +22,14 @@ def markdown(table):
     parts = []
     for name, rows in table["request"].items():
         one = table["operation"][name]
-        parts += [f"### {name}: `{one['method']} {one['path']}`", *lines("Parameter or field", map(request_row, rows))]
+        parts += [f"## {name}: `{one['method']} {one['path']}`", *lines("Parameter or field", map(request_row, rows))]
     for name, rows in table["object"].items():
-        parts += [f"### Object {name}", *lines("Field", map(object_row, rows))]
-    parts += ["### Enumerations", *lines("Values", map(enum_row, table["enum"], table["enum"].values()))]
+        parts += [f"## Object {name}", *lines("Field", map(object_row, rows))]
+    parts += ["## Enumerations", *lines("Values", map(enum_row, table["enum"], table["enum"].values()))]
     stated = ((row["rule"], "yes", row) for row in table["statements"]["rows"])
-    parts += ["### Statements", *lines("Statement", stated)]
+    parts += ["## Statements", *lines("Statement", stated)]
     ruled = ((row["rule"], row["ruling"], row) for row in table["rulings"]["rows"])
-    parts += ["### What the interface leaves open", *lines("Question", ruled, "This service")]
+    parts += ["## What the interface leaves open", *lines("Question", ruled, "This service")]
     return "\n".join(parts)
 
 
@@ -65,12 +65,12 @@ def described(row, *properties):
 
 
 def with_table(readme):
-    """Return the text of the README with the current table."""
+    """Return the text of the page with the current table."""
     before, _, rest = readme.partition(START)
     _, _, after = rest.partition(END)
     return f"{before}{START}\n{markdown(read_table())}\n{END}{after}"
 
 
 if __name__ == "__main__":
-    README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
-    sys.stderr.write(f"wrote the table of the interface into {README.name}\n")
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    sys.stderr.write(f"wrote the table of the interface into {PAGE.name}\n")

@@ -52,13 +52,13 @@ def names_of_tests(path):
     return {one.name for one in tree.body if isinstance(one, ast.FunctionDef) and one.name.startswith("test_")}
 
 
-def test_the_readme_has_the_table():
-    """The README of the service has every row; `python tests/service/interface_table.py` writes them."""
-    readme = WRITER["README"].read_text(encoding="utf-8")
-    assert readme == WRITER["with_table"](readme)
+def test_the_page_has_the_table():
+    """The page of the interface has every row; `python tests/service/interface_table.py` writes them."""
+    page = WRITER["PAGE"].read_text(encoding="utf-8")
+    assert page == WRITER["with_table"](page)
     rows = [*itertools.chain(*REQUESTS.values()), *STATEMENTS["rows"], *TABLE["rulings"]["rows"]]
     for row in [*rows, *itertools.chain(*TABLE["object"].values())]:
-        assert row.get("rule", f"| `{row.get('name')}`: ") in readme
+        assert row.get("rule", f"| `{row.get('name')}`: ") in page
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Write the tables of the star schema and the questions into the README of the exports."""
+"""Write the tables of the star schema and the questions into the page of the exports."""
 
 import sys
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 from accounting_analytics.exports.questions import QUESTIONS, Question
 from accounting_analytics.exports.star_schema import STAR_SCHEMA
 
-README = Path(__file__).parents[2] / "accounting_analytics" / "exports" / "README.md"
-START = "<!-- written by: python tests/exports/readme_tables.py -->\n"
+PAGE = Path(__file__).parents[2] / "accounting_analytics" / "exports" / "tables.md"
+START = "<!-- written by: python tests/exports/tables_page.py -->\n"
 END = "<!-- end of the tables -->\n"
 
 
@@ -19,7 +19,7 @@ def markdown():
 def describe(table):
     """Yield the lines of a table: its grain, its key, its columns with types and the tables they refer to."""
     yield from (
-        f"### {table.name}",
+        f"## {table.name}",
         "",
         f"One row is {table.grain}. Key: {', '.join(f'`{name}`' for name in table.key)}.",
         "",
@@ -32,17 +32,17 @@ def describe(table):
 
 def questions():
     """Yield the lines of the questions."""
-    yield from ("### Questions", "", "| file | question | one row of the answer |", "|---|---|---|")
+    yield from ("## Questions", "", "| file | question | one row of the answer |", "|---|---|---|")
     for question in map(Question.named, QUESTIONS):
         yield f"| `{question.name}.sql` | {question.text} | {question.grain} |"
 
 
-def with_tables(readme):
-    """Return the README with the tables between its two comments."""
-    before, rest = readme.split(START)
+def with_tables(page):
+    """Return the page with the tables between its two comments."""
+    before, rest = page.split(START)
     return f"{before}{START}\n{markdown()}\n{END}{rest.split(END)[1]}"
 
 
 if __name__ == "__main__":
-    README.write_text(with_tables(README.read_text(encoding="utf-8")), encoding="utf-8")
-    sys.stderr.write(f"wrote the tables into {README.name}\n")
+    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    sys.stderr.write(f"wrote the tables into {PAGE.name}\n")
