@@ -115,13 +115,13 @@ def test_the_score_is_that_of_outlooks_made_in_past_weeks():
     """Errors are those of outlooks that are made of each past week's lines and compared with what came."""
     payments, weeks = company(45), 4
     books = frames(payments)
-    errors = {"recurring": [], "average": [], "no change": []}
+    errors = {"outlook": [], "average": [], "no change": []}
     for back in range(45 - 26, weeks - 1, -1):
         day = LAST - back * 7 * DAY
         came = moved(payments, day + DAY, weeks)
         average = (sum(moved(payments, day - 26 * 7 * DAY + DAY, 26)) / 26).quantize(CENT)
         made = {
-            "recurring": exact(ahead(day, books, weeks=weeks).frame["net_cash_flow"]),
+            "outlook": exact(ahead(day, books, weeks=weeks).frame["net_cash_flow"]),
             "average": [average] * weeks,
             "no change": [Decimal(0)] * weeks,
         }
@@ -190,7 +190,7 @@ def test_last_years_weeks_are_the_measure_where_they_were_much_better():
     assert "the same weeks of last year" in result.explain()
     year_before = sum(moved(payments, LAST - 52 * 7 * DAY + DAY, 13))
     assert abs(Decimal(str(result.frame["net_cash_flow"].sum())) - year_before) <= 13 * CENT
-    assert result.score.balance["recurring"] < result.score.balance["average"]
+    assert result.score.balance["outlook"] < result.score.balance["average"]
 
 
 def test_the_plain_average_is_shown_where_what_recurs_made_it_worse():

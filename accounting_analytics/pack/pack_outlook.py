@@ -15,7 +15,7 @@ from accounting_analytics.pack.pack_tables import (
     make_table,
     text_head,
 )
-from accounting_analytics.reports.cash_forecast import AVERAGE, NOTHING, RECURRING
+from accounting_analytics.reports.cash_forecast import AVERAGE, NOTHING, SHOWN
 from accounting_analytics.reports.figures import KEY_SEPARATOR, figure_of_terms
 from accounting_analytics.reports.outlook import SIDES
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 OUTLOOK, DUE, SCORE = "outlook", "due", "outlook_score"
 _DUE = 10
-_METHODS = {RECURRING: "These outlooks", AVERAGE: "Plain average", NOTHING: "No change"}
+_METHODS = {SHOWN: "These outlooks", AVERAGE: "Plain average", NOTHING: "No change"}
 
 
 def outlook_tables(found: Outlook, first_day: dt.date) -> list[PackTable]:

@@ -34,7 +34,9 @@ _LEAST_OF_A_YEAR = 39
 _MUCH_BETTER = 6, 10
 """Part of the other error that theirs may be, because forecasts of neighbouring weeks err together."""
 COVERED_PERCENT = 80
-RECURRING, LAST_YEAR, AVERAGE, NOTHING = "recurring", "last year", "average", "no change"
+RECURRING, LAST_YEAR, AVERAGE = "recurring", "last year", "average"
+"""What weeks are measured by, or the average alone."""
+SHOWN, NOTHING = "outlook", "no change"
 _DAY, _WEEK = dt.timedelta(days=1), dt.timedelta(days=7)
 
 
@@ -255,7 +257,7 @@ class PastForecasts:
                 ranges += self._weeks
         count = len(shown)
         totals = {
-            RECURRING: _Error(sum(one.weekly for one in shown), sum(one.balance for one in shown)),
+            SHOWN: _Error(sum(one.weekly for one in shown), sum(one.balance for one in shown)),
             **{name: _total(self._errors, name) for name in (AVERAGE, NOTHING)},
         }
         weekly = {name: rounded_quotient(one.weekly, count * self._weeks) for name, one in totals.items()}

@@ -34,6 +34,7 @@ from accounting_analytics.reports.cash_forecast import (
     LEAST_ORIGINS,
     NOTHING,
     RECURRING,
+    SHOWN,
     CashHistory,
 )
 from accounting_analytics.reports.category_ledgers import Categories, required_ledgers
@@ -195,7 +196,8 @@ class Outlook(Result):
             end = self.week_end(week)
             make = partial(_figure_of_week, end)
             moves = [] if self.method == AVERAGE else [self.figure_of_payment(one) for one in payments]
-            known = [self._item(one) for one in self._known if end - _WEEK < one.day <= end]
+            items = enumerate(self._known, start=1)
+            known = [self._item(number, one) for number, one in items if end - _WEEK < one.day <= end]
             parts = {
                 "recurring_receipts": [one for one in moves if (one.units or 0) > 0],
                 "recurring_payments": [one for one in moves if (one.units or 0) < 0],
@@ -229,11 +231,9 @@ class Outlook(Result):
             _load_entries=partial(self._of_entries, like.entry_ids),
         )
 
-    def _item(self, one: KnownItem) -> Figure:
-        key = f"{_KNOWN} {self._known.index(one) + 1}{KEY_SEPARATOR}{one.day}"
-        return self._make(
-            key, f"{one.note or one.category or 'known item'}, {day_label(one.day)}", one.units, "as given"
-        )
+    def _item(self, number: int, one: KnownItem) -> Figure:
+        label = f"{one.note or one.category or 'known item'}, {day_label(one.day)}"
+        return self._make(f"{_KNOWN} {number}{KEY_SEPARATOR}{one.day}", label, one.units, "as given")
 
     def _other(self) -> Figure:
         """Other cash of each week: the measure of a week, less what recurs in one on average."""
@@ -286,16 +286,16 @@ class Outlook(Result):
 
     def summary(self) -> str:
         """One line: cash now, at the end of the weeks, and where it is lowest."""
-        last, lowest = self["cash", self.weeks], self.lowest_week
-        until = day_label(self.week_end(self.weeks))
+        lowest, until = self.lowest_week, day_label(self.week_end(self.weeks))
         if lowest is None:
             moved = self._text(sum(int(one["net_cash_flow"].units or 0) for one in self._figures))
             return f"Cash is expected to change by {moved} until {until}; how much it is, is not known: {NO_CASH}."
-        range_of = f" (80 % range {self['low', self.weeks].text} to {self['high', self.weeks].text})"
-        low = f"lowest {self['cash', lowest].text} in week {lowest}, to {day_label(self.week_end(lowest))}"
+        last, low, high = (self._text(int(self[name, self.weeks].units or 0)) for name in ("cash", "low", "high"))
+        least, day = self._text(int(self["cash", lowest].units or 0)), day_label(self.week_end(lowest))
+        now = f"{self._text(int(self._cash.units or 0))} on {day_label(self.end_date)}"
         return (
-            f"Cash is {self._cash.text} on {day_label(self.end_date)} and expected {last.text} on {until}"
-            f"{range_of if self.has_range else ''}; {low}."
+            f"Cash is {now} and expected {last} on {until}"
+            f"{f' (80 % range {low} to {high})' if self.has_range else ''}; lowest {least} in week {lowest}, to {day}."
         )
 
     @property
@@ -360,8 +360,7 @@ class Outlook(Result):
             yield "How good such outlooks are is not known: no past one has come to its end."
             return
         week, end = (
-            f"{self._text(of[RECURRING])} (plain average {self._text(of[AVERAGE])}, no change "
-            f"{self._text(of[NOTHING])})"
+            f"{self._text(of[SHOWN])} (plain average {self._text(of[AVERAGE])}, no change {self._text(of[NOTHING])})"
             for of in (self.score.weekly, self.score.balance)
         )
         yield (
@@ -464,7 +463,7 @@ class Outlook(Result):
 
     def _score_content(self, score: ForecastScore) -> Mapping[str, Any]:
         amounts = {
-            name: {"outlook" if method == RECURRING else method: self._amount(units) for method, units in of.items()}
+            name: {method: self._amount(units) for method, units in of.items()}
             for name, of in (("weekly_error", score.weekly), ("balance_error", score.balance))
         }
         return {"past_weeks": score.origins, **amounts, "covered": score.covered, "ranges": score.ranges}

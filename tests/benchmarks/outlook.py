@@ -65,8 +65,8 @@ def main():
         score = result.score
         covered, ranges, weeks = covered + score.covered, ranges + score.ranges, weeks + 13 * score.origins
         parts = [
-            score.weekly["recurring"] / score.weekly["average"],
-            score.balance["recurring"] / score.balance["average"],
+            score.weekly["outlook"] / score.weekly["average"],
+            score.balance["outlook"] / score.balance["average"],
             score.weekly["no change"] / score.weekly["average"],
             score.covered / score.ranges,
             recurring_part(lines, ledgers),
