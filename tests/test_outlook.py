@@ -99,6 +99,18 @@ def test_the_weeks_follow_from_what_recurs_and_the_average():
     assert result.cash.exact() == cash
 
 
+def test_what_is_late_is_due_at_once_and_what_has_stopped_is_not():
+    """A payment whose day has passed is expected on the first day, and again on its next; after two there is none."""
+    months = [dt.date(2025, month, 20) for month in range(7, 13)] + [dt.date(2026, month, 20) for month in range(1, 6)]
+    late = [pay(day, "INSURER", "-310.00") for day in months]
+    stopped = [pay(day, "OLD CLOUD", "-99.00") for day in months[:-2]]
+    weekly = [pay(dt.date(2026, 6, 16) - number * 7 * DAY, "CLEANER", "-45.00") for number in range(12)]
+    due = ahead(books=frames([*company(75), *late, *stopped, *weekly]), weeks=4).payments
+    assert list(due.loc[due["payee"] == "CLEANER", "date"].dt.day) == [1, 7, 14, 21, 28]
+    assert list(due.loc[due["payee"] == "INSURER", "date"]) == [pd.Timestamp("2026-07-01"), pd.Timestamp("2026-07-20")]
+    assert "OLD CLOUD" not in set(due["payee"])
+
+
 def test_an_outlook_knows_nothing_of_later_lines():
     """Of a past day it is the same with later lines and without: its weeks, what is due, and its score."""
     for days in (9, 100):
