@@ -24,6 +24,7 @@ from accounting_analytics.charts.marks import (
     Series,
     check_largest,
     day_remarks,
+    find_figure,
     no_such_mark,
     period_place,
     unit_text,
@@ -43,7 +44,7 @@ from accounting_analytics.reports.statement_page import lines_behind
 from accounting_analytics.reports.statement_sums import LineSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from accounting_analytics.reports.figure_table import FigureTable
     from accounting_analytics.reports.rows_of_figures import Rows
@@ -184,7 +185,7 @@ def top_payees(column: ChosenColumn, *, largest: int = 10, currency: str | None 
             places=[Place(label) for label in short_labels([name for name, _ in payees], 34)],
             series=[series],
             message="" if payees else _NOTHING_PAID,
-            find=partial(_found, [figure for _, figure in payees]),
+            find=partial(find_figure, [figure for _, figure in payees]),
             table=partial(_payees_table, column, [(name, [one]) for name, one in payees], [*remarks, unit]),
         )
     )
@@ -372,7 +373,7 @@ class _CategoryFlows:
 
     def figure(self, categories: Sequence[_Category], key: str) -> Figure:
         """Figure of a category in a column."""
-        return _found((one for category in categories for one in category.figures), key)
+        return find_figure((one for category in categories for one in category.figures), key)
 
     def table(self, categories: Sequence[_Category], subtitle: Sequence[str]) -> FigureTable:
         """Make the table of the categories: a row for each column of the statement, as it is drawn."""
@@ -384,14 +385,6 @@ class _CategoryFlows:
 def _span(column: StatementColumn) -> Span:
     ((_, period),) = column.periods
     return Span(period.start_date, period.end_date)
-
-
-def _found(figures: Iterable[Figure], key: str) -> Figure:
-    """Figure of a key."""
-    found = next((one for one in figures if one.key == key), None)
-    if found is None:
-        raise no_such_mark(key)
-    return found
 
 
 def _statement_table(

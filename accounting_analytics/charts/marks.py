@@ -15,7 +15,7 @@ from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import format_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from accounting_analytics.core.periods import Period
     from accounting_analytics.reports.figure_table import FigureTable
@@ -204,6 +204,14 @@ def check_largest(largest: int, most: int | None = None) -> None:
 def no_such_mark(key: str) -> InputError:
     """Error for a key that no mark has."""
     return InputError(f"no mark of the chart has the key {quote(key)}")
+
+
+def find_figure(figures: Iterable[Figure], key: str) -> Figure:
+    """Figure of a key."""
+    found = next((one for one in figures if one.key == key), None)
+    if found is None:
+        raise no_such_mark(key)
+    return found
 
 
 def day_remarks(first: object, last: object, time_zone: str) -> list[str]:

@@ -11,7 +11,7 @@ from accounting_analytics.charts.marks import (
     ChartMarks,
     Series,
     day_remarks,
-    no_such_mark,
+    find_figure,
     period_place,
     unit_text,
 )
@@ -111,16 +111,11 @@ def _picture(
         )
         for number, (name, figures) in enumerate(lines.items())
     ]
-    every = {one.key: one for figures in lines.values() for one in figures}
+    every = [one for figures in lines.values() for one in figures]
     periods = [period for one in columns for _, period in one.periods]
     remarks = day_remarks(
         min(one.start_date for one in periods), max(one.end_date for one in periods), statement.time_zone
     )
-
-    def find(key: str) -> Figure:
-        if key not in every:
-            raise no_such_mark(key)
-        return every[key]
 
     return Picture.of(
         ChartMarks(
@@ -130,8 +125,8 @@ def _picture(
             kind="columns",
             places=[period_place(one) for one in columns],
             series=series,
-            message="" if any(one.units is not None for one in every.values()) else "Nothing is known of this period",
-            find=find,
+            message="" if any(one.units is not None for one in every) else "Nothing is known of this period",
+            find=partial(find_figure, every),
             table=partial(_table, title, [*remarks, unit], columns, lines, statement.scale),
         )
     )

@@ -15,7 +15,6 @@ from accounting_analytics.pack.pack_pictures import make_pictures
 from accounting_analytics.pack.pack_sentences import SentenceFacts, SentenceWriter
 from accounting_analytics.pack.pack_tables import PackTable, statement_table
 from accounting_analytics.reports.ageing import AGED, ageing
-from accounting_analytics.reports.bridge_payments import payees_of_entries
 from accounting_analytics.reports.outlook import outlook
 from accounting_analytics.reports.recurring_payments import recurring_payments
 from accounting_analytics.reports.statement_sums import LineSource
@@ -134,7 +133,6 @@ def make_content(
     cash = sections.CashLines(statements.compared, _line_source(figures))
     key_table = sections.key_figures(cash, statements.income)
     bridge = sections.make_bridge(statements.compared, periods)
-    payees = payees_of_entries(cash.source.frame, cash.source.cash)
     queue = sections.open_entries(cash, periods.key)
     facts = SentenceFacts(
         periods,
@@ -161,8 +159,8 @@ def make_content(
         None if bridge is None else sections.cash_bridge(bridge, cash, periods),
         sections.cash_accounts(cash, periods.this) if has_balances else None,
         sections.cash_by_day(cash, periods.this) if has_balances else None,
-        sections.top_parties(cash, periods, sections.CUSTOMERS, payees),
-        sections.top_parties(cash, periods, sections.PAYEES, payees),
+        sections.top_parties(cash, periods, sections.CUSTOMERS),
+        sections.top_parties(cash, periods, sections.PAYEES),
         _recurring(books, periods),
         *([] if ahead is None else outlook_tables(ahead, max(periods.first_day, books.days.start_date))),
         aged,
@@ -221,7 +219,9 @@ def _ageing(
         return None, (f"No ledger has the type of receivables or payables, so their ages are not known: {how}.",)
     try:
         found = ageing(books.lines, books.ledgers, periods.this.end_date, accounts=aged_ledgers, **days)
-    except IncompleteLoadError as error:
+    except (InputError, IncompleteLoadError) as error:
+        if aged_ledgers is not None and isinstance(error, InputError):
+            raise
         return None, (f"The ages of receivables and payables are not known: {error}.",)
     return sections.ageing(found) if any(one.items for one in found.accounts) else None, ()
 

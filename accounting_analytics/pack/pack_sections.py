@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +30,7 @@ from accounting_analytics.reports.statement_columns import days_label
 from accounting_analytics.reports.statement_rows import NOT_CATEGORIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from accounting_analytics.books.drift import Drift
     from accounting_analytics.pack.loaded_books import ComparedPeriod
@@ -65,11 +65,13 @@ _TOTAL, _OTHERS = "total", "others"
 _TRANSFERS = "Transfers between own accounts"
 
 
-class CashLines(NamedTuple):
-    """The cash flow statement of the compared periods, and its lines."""
+@dataclass(frozen=True)
+class CashLines:
+    """A cash flow statement, its lines, and the daily balances of periods, which are read once."""
 
     statement: Statement
     source: LineSource
+    _daily: dict[Period, DailyBalances] = field(default_factory=dict)
 
     def column(self, key: str) -> StatementColumn:
         """Column of a key."""
@@ -101,8 +103,13 @@ class CashLines(NamedTuple):
         return found if found is not None and len(found) else None
 
     def balances(self, period: Period) -> DailyBalances:
-        """Cash by day."""
-        return DailyBalances(self.statement.figures, self.source, period)
+        """Cash by day, from the day that the books begin."""
+        if period not in self._daily:
+            beginning = self.statement.figures.rules.beginning
+            first = max(period.start_date, beginning.day) if beginning else period.start_date
+            days = Period(min(first, period.end_date), period.end_date, period.time_zone)
+            self._daily[period] = DailyBalances(self.statement.figures, self.source, days)
+        return self._daily[period]
 
     @property
     def cash(self) -> list[str]:
@@ -258,9 +265,9 @@ def cash_bridge(found: Bridge, cash: CashLines, periods: PackPeriods) -> PackTab
 def cash_accounts(cash: CashLines, period: Period) -> PackTable:
     """Balance of each cash account at the start and the end of the period."""
     daily, names = cash.balances(period), cash.statement.figures.ledgers
-    before = period.start_date - _DAY
+    before = daily.days[0] - _DAY
     texts = {
-        "start": f"Start of {day_label(period.start_date)}",
+        "start": f"Start of {day_label(daily.days[0])}",
         "change": "Change",
         "end": f"End of {day_label(period.end_date)}",
     }
@@ -323,25 +330,23 @@ def flows_by_month(cash: CashLines, statement: Statement, months: Sequence[Perio
     return make_table(FLOWS, "Cash in and out by month", heads, rows, [BY_ENTRY])
 
 
-def top_parties(cash: CashLines, periods: PackPeriods, name: str, payees: Mapping[str, str]) -> PackTable:
+def top_parties(cash: CashLines, periods: PackPeriods, name: str) -> PackTable:
     """Whom most was paid to in the period, and before, or who paid most; the totals are cash out, or in."""
     sign, title = {PAYEES: (-1, "Top payees"), CUSTOMERS: (1, "Top customers")}[name]
     columns = periods.key_columns()[:3]
-    moved = {column.key: _with_payees(cash, column, sign, payees) for column in columns}
+    moved = {column.key: _with_payees(cash, column, sign) for column in columns}
     this = moved[columns[0].key]
-    groups = [] if this is None else [(str(payee), one) for payee, one in this.groupby("payee")]
-    sums = {payee: sign * cash.units(one) for payee, one in groups if payee not in {"", _TRANSFERS}}
+    sums = {payee: sign * cash.units(one) for payee, one in _by_payee(this).items() if payee not in {"", _TRANSFERS}}
     shown = sorted((one for one in sums if sums[one] > 0), key=lambda one: (-sums[one], one))[:_PAYEES]
 
-    named = {*shown, _TRANSFERS}
+    parties = {key: _by_payee(lines, {*shown, _TRANSFERS}) for key, lines in moved.items()}
 
     def row(key: str, label: str, party: str, category: str = "") -> PackRow:
         made = []
         for column in columns:
             lines = moved[column.key]
             if lines is not None:
-                parties = lines["payee"].where(lines["payee"].isin(named), "")
-                lines = lines[parties == party].drop(columns="payee")
+                lines = parties[column.key].get(party, lines.head(0)).drop(columns="payee")
             made.append(cash.figure(f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}", lines))
         return _payee_row(key, label, made, category)
 
@@ -361,12 +366,20 @@ def top_parties(cash: CashLines, periods: PackPeriods, name: str, payees: Mappin
     return make_table(name, title, heads, rows, notes)
 
 
-def _with_payees(cash: CashLines, column: StatementColumn, sign: int, payees: Mapping[str, str]) -> pd.DataFrame | None:
+def _by_payee(lines: pd.DataFrame | None, named: Collection[str] | None = None) -> dict[str, pd.DataFrame]:
+    """Lines of each payee; of those that are not named together, with those without a payee."""
+    if lines is None:
+        return {}
+    payees = lines["payee"] if named is None else lines["payee"].where(lines["payee"].isin(list(named)), "")
+    return {str(payee): one for payee, one in lines.groupby(payees)}
+
+
+def _with_payees(cash: CashLines, column: StatementColumn, sign: int) -> pd.DataFrame | None:
     """Lines of the entries that move cash in a direction, with their payees; None where they are not known."""
     lines, transfers = cash.side(column, sign), cash.statement.figures.transfers
     if lines is None:
         return None
-    of_lines = zip(lines["ledger_id"], entry_ids(lines), strict=True)
+    payees, of_lines = cash.source.payees, zip(lines["ledger_id"], entry_ids(lines), strict=True)
     return lines.assign(payee=[_TRANSFERS if one in transfers else payees.get(entry, "") for one, entry in of_lines])
 
 

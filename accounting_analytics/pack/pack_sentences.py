@@ -13,7 +13,7 @@ from accounting_analytics.core.periods import day_label
 from accounting_analytics.pack.pack_sections import BRIDGE, KEY_FIGURES, SENTENCES, bridge_key
 from accounting_analytics.pack.pack_tables import PackTable, make_table
 from accounting_analytics.reports.figures import KEY_SEPARATOR, NOT_KNOWN
-from accounting_analytics.reports.statement_figures import side_of
+from accounting_analytics.reports.statement_figures import sides_of
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -123,7 +123,7 @@ class SentenceWriter:
             return ""
         amounts, lines = [], facts.cash.uncategorized(key)
         for name, sign in (("inflow", 1), ("outflow", -1)):
-            of_side = None if lines is None else side_of(lines, facts.cash.source.scale, sign)
+            of_side = None if lines is None else sides_of(lines, facts.cash.source.scale)[sign]
             figure_key = f"uncategorized_{name}{KEY_SEPARATOR}{key}"
             figure = facts.cash.figure(figure_key, f"Not categorized, {name}, {self._label()}", of_side)
             self._own[figure_key] = figure

@@ -27,7 +27,6 @@ from accounting_analytics.reports.bridge_payments import (
     PeriodEdge,
     categories_of_steps,
     find_cause,
-    payees_of_entries,
 )
 from accounting_analytics.reports.bridge_sentences import (
     BridgeWords,
@@ -455,10 +454,8 @@ class _BridgedTotal(NamedTuple):
         return Selection(-1, span, tuple(dict.fromkeys(one for part in parts for one in part.ledger_ids)))
 
     def _paid_lines(self, chosen: Sequence[Selection]) -> PaidLines:
-        payees: dict[str, str] = {}
-        for part in chosen:
-            payees |= payees_of_entries(self.source.lines(part.span), self.source.cash)
-        return PaidLines.of_entries(self.figures.entries(chosen), payees, self.figures.transfers, self.source.scale)
+        entries = self.figures.entries(chosen)
+        return PaidLines.of_entries(entries, self.source.payees, self.figures.transfers, self.source.scale)
 
     def steps(
         self,

@@ -67,6 +67,7 @@ class StatementFigures:
     starting: Mapping[str, int] | None
     _made: dict[tuple[str, str], Figure] = field(default_factory=dict)
     _spans: dict[tuple[Measure, str], list[tuple[int, Span]]] = field(default_factory=dict)
+    _sides: dict[str, dict[int, pd.DataFrame]] = field(default_factory=dict)
 
     def figure(self, row_key: str, column_key: str) -> Figure:
         """Return the figure of a row and a column."""
@@ -134,9 +135,11 @@ class StatementFigures:
 
         What a journal entry moves is the sum of its lines, so that taxes withheld from wages are neither in nor out.
         """
-        rows = [one for one in self.layout.by_key.values() if one.measure == "flow" and self.is_own(one)]
-        lines = self.flow_entries(rows, column)
-        return None if lines is None else side_of(lines, self.source.scale, sign)
+        if column.key not in self._sides:
+            rows = [one for one in self.layout.by_key.values() if one.measure == "flow" and self.is_own(one)]
+            lines = self.flow_entries(rows, column)
+            self._sides[column.key] = {} if lines is None else sides_of(lines, self.source.scale)
+        return self._sides[column.key].get(sign)
 
     def has_lines(self, figure: Figure) -> bool:
         """Whether a figure that is a sum of line entries has any."""
@@ -297,14 +300,14 @@ class StatementFigures:
         return f"the sum of {measured.get(row.measure, up_to)}, {side}"
 
 
-def side_of(lines: pd.DataFrame, scale: int, sign: int) -> pd.DataFrame:
-    """Lines of the journal entries that move cash in a direction, by the sum of their ``figure_amount``."""
+def sides_of(lines: pd.DataFrame, scale: int) -> dict[int, pd.DataFrame]:
+    """Lines of the journal entries that bring cash in (1), and that take it out (-1), by their ``figure_amount``."""
     moved: defaultdict[str, int] = defaultdict(int)
     entries = entry_ids(lines)
     amounts = exact_amounts(lines["figure_amount"], scale, lines["id"]).column
     for entry, amount in zip(entries, amounts, strict=True):
         moved[entry] += to_minor_units(amount, scale)
-    return lines[np.array([sign * moved[one] > 0 for one in entries], dtype=bool)]
+    return {sign: lines[np.array([sign * moved[one] > 0 for one in entries], dtype=bool)] for sign in (1, -1)}
 
 
 def _periods(measure: Measure, column: StatementColumn) -> Sequence[tuple[int, Period]]:

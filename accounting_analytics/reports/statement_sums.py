@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import narwhals as nw
@@ -40,6 +40,7 @@ from accounting_analytics.core.load_metadata import (
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import format_amount, from_minor_units, pandas_dtype, to_minor_units
 from accounting_analytics.core.periods import Period, day_label, local_date, zone
+from accounting_analytics.reports.bridge_payments import payees_of_entries
 from accounting_analytics.reports.figures import checked_entries
 from accounting_analytics.reports.line_table import ShownLine
 from accounting_analytics.reports.selections import Span, joined, simplified
@@ -222,6 +223,11 @@ class LineSource:
         )
         tags = tag_notes(filters["tag_ids"] if self.is_tagged else ())
         self.notes = (*tags, *([] if self.states_days else [unchecked]), *self.exact.notes)
+
+    @cached_property
+    def payees(self) -> dict[str, str]:
+        """Payee of each journal entry of the loaded days."""
+        return payees_of_entries(self.lines(Span(self.loaded.start_date, self.loaded.end_date)), self.cash)
 
     def require_all_entries(self) -> None:
         """Refuse a load of entries that touch cash, where all entries are needed."""

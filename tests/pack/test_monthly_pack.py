@@ -6,13 +6,14 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from payee_books import LEDGERS, frame_of, paid
 from recorded_figures import PageReader, RecordedSums, units_of
 
 import accounting_analytics as aa
 from accounting_analytics import pack as pack_room
 from accounting_analytics.client.settings import Presentation
 from accounting_analytics.core.errors import EmptyPeriodError, InputError, PeriodError
-from accounting_analytics.pack.loaded_books import load_books
+from accounting_analytics.pack.loaded_books import LoadedBooks, load_books
 from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
 from accounting_analytics.pack.pack_columns import PackPeriods
 from accounting_analytics.pack.pack_page import SECTIONS
@@ -247,6 +248,23 @@ def test_the_template_of_the_readme(demo_company, tmp_path):
     assert {one.table for one in PageReader(pack.html).figures} >= {"cash_accounts"}
     for name in re.findall(r"`(\w+)`", re.search(r"The sections are (.*?)A folder", text, re.DOTALL).group(1)):
         assert name in SECTIONS
+
+
+def test_books_that_begin_within_the_month():
+    """The month has what moved since, its days begin with the first, and nothing is known of the months before."""
+    lines = frame_of([*paid("03-10", cents=50_000, ledger="sales"), *paid("03-20", cents=-20_000)])
+    lines = lines.assign(amount=lines["signed_amount"].abs(), ledger_name=lines["ledger_id"])
+    lines["debit_credit"] = ["debit" if amount > 0 else "credit" for amount in lines["signed_amount"]]
+    days, first = aa.Period("2025-03-10", "2025-03-31", "UTC"), dt.date(2025, 3, 10)
+    loaded = LoadedBooks(LEDGERS, lines, days, first, None, aa.check_completeness(lines), {}, (), {})
+    march = PackPeriods.around(aa.Period.parse("2025-03", time_zone="UTC"), 1)
+    tables = pack_of_books(loaded, march, Presentation("Company"), PageOptions()).content.tables
+    figures = tables["key_figures"].figures
+    assert [figures[f"{key}|2025-03"].amount for key in ("cash_in", "cash_out", "net_income")] == [500, -200, 300]
+    assert figures["cash_at_end|2025-03 to_date"].amount == figures["lowest_cash|2025-03 lowest"].amount == 300
+    assert {figures[f"cash_in|2025-03 {column}"].units for column in ("prior", "prior_year")} == {None}
+    assert tables["cash_by_day"].table.rows[0].label == "10 Mar 2025"
+    assert "There are no entries before 10 Mar 2025" in tables["key_figures"].table.notes[1]
 
 
 def test_ages_of_ledgers_without_a_type(demo_company):
