@@ -133,7 +133,9 @@ class Version(msgspec.Struct, frozen=True):
         count = len(self.months)
         differing = [month for month, one in self.months.items() if not one.ties]
         if not differing:
-            return f"all {count} months agree with the service's cash flow reports"
+            filled = sum(self.files[month].rows > 0 for month in self.months)
+            months = f"{count} months" if filled == count else f"{filled} months with lines"
+            return f"all {months} agree with the service's cash flow reports"
         differ = any(self.months[month].complete for month in differing)
         what = "do not agree with the service's report" if differ else "have journal entries that are not complete"
         first = f"{differing[0]}: {self.months[differing[0]].problem}"

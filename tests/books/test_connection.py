@@ -103,3 +103,11 @@ def test_books_show_themselves(demo_books):
     assert json.loads(books.to_json())["instance_id"] == books.instance_id
     assert "2025-02" in books._repr_html_()
     assert list(books.frame["version"]) == [0]
+
+
+def test_months_without_lines_agree_with_nothing(demo_company, tmp_path):
+    """The demo ends in June: a month after it is compared, and is not counted as one that agrees."""
+    days = {"start_date": "2026-05-01", "end_date": "2026-07-31", "months_a_night": 0, "progress": False}
+    result = aa.Books.open(tmp_path / "books").sync(demo_company.client, **days)
+    assert result.verdict == "all 2 months with lines agree with the service's cash flow reports"
+    assert result.months["ties"].tolist() == [True] * 3
