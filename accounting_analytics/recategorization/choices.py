@@ -264,7 +264,7 @@ def _left_note(rows: pd.DataFrame, chosen: Mapping[int, Choice], why: str) -> li
 
 def _chosen_by_rules(rows: pd.DataFrame, rules: Rules, chart: Categories) -> tuple[dict[int, Choice], list[str]]:
     """Find the category of each row that a rule matches; an unknown category is refused where its rule decides."""
-    matches = rules.match(rows, find_accounts(rules, chart))
+    matches = rules.match(rows, find_accounts(rules, chart)).deciding.tolist()
     deciding = set(matches)
     categories = {
         rule.name: find_named(chart.find_category, rule.category, f"rule {rule.name!r}", RulesError)

@@ -45,7 +45,6 @@ import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -80,57 +79,28 @@ if TYPE_CHECKING:
     from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.reports.local_books import LocalBooks
 
-    Matches = npt.NDArray[np.bool_]
-
 _RULE_HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 _DIRECTIONS = ("inflow", "outflow")
-_DAYS = re.compile(r"(\d{1,2})(?:\s*-\s*(\d{1,2}))?")
+_DAYS = re.compile(r"\s*(\d{1,2})(?:\s*-\s*(\d{1,2}))?\s*")
 _LAST_DAY = 31
-
-
-class Transactions:
-    """What conditions compare: one array element per transaction of the queue.
-
-    `account_ids` are the ledger ids of the accounts that rules name, by the text in the rule.
-    """
-
-    def __init__(self, queue: pd.DataFrame, account_ids: Mapping[str, str]) -> None:
-        self._queue = queue
-        self.account_ids = account_ids
-        self.descriptions = pa.array([_single_spaced(text) for text in queue["description"]], pa.large_string())
-        # abs() rounds to 28 digits
-        self.sizes = np.array([amount.copy_abs() for amount in queue["transaction_amount"]], object)
-        self.directions = queue["direction"].to_numpy(object)
-        self.ledger_ids = queue["ledger_id"].to_numpy(object)
-        self.merchants = queue["merchant"].to_numpy(object)
-
-    @cached_property
-    def days(self) -> npt.NDArray[np.int64]:
-        """Local day of the month of each transaction."""
-        if "local_date" not in self._queue or self._queue["local_date"].isna().any():
-            raise RulesError(
-                "local dates are not known: the line entries have no column local_date and state no load, or are of "
-                "the zone localtime; load them with time_zone=..., or read them with read_line_entries(path, "
-                "time_zone=...)"
-            )
-        days: npt.NDArray[np.int64] = self._queue["local_date"].dt.day.to_numpy(np.int64)
-        return days
-
-    @cached_property
-    def tag_ids(self) -> list[set[str]]:
-        """Ids of the tags of each transaction; empty where they are not known."""
-        return [split_list(text) or set() for text in self._queue["tag_ids"]]
 
 
 class Condition(NamedTuple):
     """A condition that a rule may state.
 
-    `parse` converts the value in the file and raises RulesError or AmountError; `match` returns one boolean per
-    transaction.
+    `parse` converts the value in the file and raises RulesError or AmountError; `match` compares the rows of a queue,
+    of which `text` is the description with single spaces, and `size` the amount without its sign.
     """
 
     parse: Callable[[object], Any]
-    match: Callable[[Transactions, Any], Matches]
+    match: Callable[[pd.DataFrame, Any], Any]
+
+
+class Matches(NamedTuple):
+    """Which transactions each rule matches, and the rule that decides each: the first that matches it, or None."""
+
+    by_rule: Mapping[str, npt.NDArray[np.bool_]]
+    deciding: npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True)
@@ -152,29 +122,32 @@ class Rule:
     def from_entry(cls, entry: Mapping[str, Any], number: int, line: int | None = None) -> Self:
         """Read a ``[[rule]]`` table; a rule that can never work is refused by its name."""
         name = entry.get("name")
-        if not isinstance(name, str) or not name.strip():
-            raise RulesError(f"rule {number}{_at_line(line)} has no name")
-        where = f"rule {number} ({name!r}){_at_line(line)}"
-        values = _parse_values(entry, where)
-        _require_complete(values, where)
-        conditions = {key: value for key, value in values.items() if key in CONDITIONS}
-        return cls(name.strip(), values["category"], conditions, line, exact=values.get("exact", False))
-
-    @property
-    def ledger(self) -> str | None:
-        """Id, unique name or path of the account whose transactions the rule is limited to."""
-        return self.conditions.get("ledger")
-
-    def describe(self) -> str:
-        """Conditions as text: ``direction outflow, max_amount 100``."""
-        return ", ".join(f"{key} {value}" for key, value in self.conditions.items())
-
-    def match(self, transactions: Transactions) -> Matches:
-        """Which transactions meet all conditions."""
-        matches = np.ones(len(transactions.sizes), np.bool_)
-        for key, value in self.conditions.items():
+        where = f"rule {number}{f' ({name!r})' if isinstance(name, str) else ''}{_at_line(line)}"
+        values = {}
+        for key, value in entry.items():
+            if key not in _PARSERS:
+                raise RulesError(f"{where}: unknown key {key!r}; the keys are {', '.join(sorted(_PARSERS))}")
             try:
-                matches &= CONDITIONS[key].match(transactions, value)
+                values[key] = _PARSERS[key](value)
+            except (AmountError, RulesError) as error:
+                raise RulesError(f"{where}: {key}: {error}") from error
+        for key in ("name", "category"):
+            if key not in values:
+                raise RulesError(f"{where}: {key} is missing")
+        if len(values.keys() & {"contains", "regex", "merchant"}) != 1:
+            raise RulesError(f"{where}: state either contains or regex or merchant")
+        if values.get("min_amount", 0) > values.get("max_amount", float("inf")):
+            raise RulesError(f"{where}: min_amount is greater than max_amount, so no transaction can match")
+        conditions = {key: value for key, value in values.items() if key in CONDITIONS}
+        return cls(values["name"], values["category"], conditions, line, exact=values.get("exact", False))
+
+    def match(self, rows: pd.DataFrame, account_ids: Mapping[str, str]) -> npt.NDArray[np.bool_]:
+        """Which rows meet all conditions; `account_ids` are the ledger ids of accounts by the text in the rule."""
+        matches = np.ones(len(rows), np.bool_)
+        for key, value in self.conditions.items():
+            compared = account_ids[value] if key == "ledger" else value
+            try:
+                matches &= np.asarray(CONDITIONS[key].match(rows, compared), np.bool_)
             except RulesError as error:
                 raise RulesError(f"rule {self.name!r}{_at_line(self.line)}: {key}: {error}") from None
         return matches
@@ -188,11 +161,11 @@ class Rules:
     source: str
 
     def __repr__(self) -> str:
-        rules = [
-            f"- {rule.name}{' (exact)' if rule.exact else ''}: {rule.category}, where {rule.describe()}"
-            for rule in self.rules
-        ]
-        return fit_terminal("\n".join(map(printable, [f"{count_of(len(self), 'rule')} of {self.source}", *rules])))
+        lines = [f"{count_of(len(self), 'rule')} of {self.source}"]
+        for rule in self.rules:
+            conditions = ", ".join(f"{key} {value}" for key, value in rule.conditions.items())
+            lines.append(f"- {rule.name}{' (exact)' if rule.exact else ''}: {rule.category}, where {conditions}")
+        return fit_terminal("\n".join(map(printable, lines)))
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
@@ -200,31 +173,18 @@ class Rules:
     def __len__(self) -> int:
         return len(self.rules)
 
-    def match(self, queue: pd.DataFrame, account_ids: Mapping[str, str]) -> list[str | None]:
-        """Name of the first matching rule of each transaction; None where no rule matches."""
-        deciding: list[str | None] = RuleMatches(self, queue, account_ids).deciding.tolist()
-        return deciding
-
-
-class RuleMatches:
-    """Which transactions each rule matches, and the rule that decides each: the first that matches it, or none."""
-
-    def __init__(self, rules: Rules, rows: pd.DataFrame, account_ids: Mapping[str, str]) -> None:
-        transactions = Transactions(rows, account_ids)
-        self._rows = rows
-        self._by_rule = {rule.name: rule.match(transactions) for rule in rules}
-        self.deciding = np.full(len(rows), None, object)
-        for name, matches in reversed(self._by_rule.items()):  # an earlier rule overwrites a later one
-            self.deciding[matches] = name
-
-    def decided(self, name: str) -> pd.DataFrame:
-        """Transactions that a rule decides."""
-        rows: pd.DataFrame = self._rows.loc[self.deciding == name]
-        return rows
-
-    def deciding_instead(self, name: str) -> list[str]:
-        """Rules that decide what a rule matches, the most frequent first."""
-        return [one for one, _ in Counter(filter(None, self.deciding[self._by_rule[name]])).most_common()]
+    def match(self, queue: pd.DataFrame, account_ids: Mapping[str, str]) -> Matches:
+        """Compare the transactions of a queue, whose amounts are exact, with every rule."""
+        sizes = [amount.copy_abs() for amount in queue["transaction_amount"]]  # abs() rounds to 28 digits
+        rows = queue.assign(
+            text=[_single_spaced(text) for text in queue["description"]],
+            size=pd.Series(sizes, queue.index, dtype=object),
+        )
+        by_rule = {rule.name: rule.match(rows, account_ids) for rule in self}
+        deciding = np.full(len(queue), None, object)
+        for name, matches in reversed(by_rule.items()):  # an earlier rule overwrites a later one
+            deciding[matches] = name
+        return Matches(by_rule, deciding)
 
 
 def load_rules(path: str | Path) -> Rules:
@@ -241,19 +201,22 @@ def load_rules(path: str | Path) -> Rules:
         The file cannot be read, or a rule in it can never work; the message names the rule.
     """
     file = to_path(path, "path")
+    return parse_rules(_read_text(file), str(file))
+
+
+def _read_text(file: Path) -> str:
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        return file.read_bytes().decode()
     except OSError as error:
         raise RulesError(f"the rules file {file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise RulesError(f"the rules file {file} is not valid TOML: {error}") from error
-    return parse_rules(text, str(file))
 
 
 def parse_rules(text: str, source: str) -> Rules:
     """Parse the text of a rules file; `source` names it in messages."""
     try:
-        content = tomllib.loads(text, parse_float=Decimal)
+        content = tomllib.loads(text.removeprefix("\ufeff"), parse_float=Decimal)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise RulesError(f"the rules file {source} is not valid TOML: {error}") from error
     entries = content.pop("rule", None)
@@ -264,48 +227,15 @@ def parse_rules(text: str, source: str) -> Rules:
     ]
     if len(lines) != len(entries):  # rules in another form, or such a line within a text
         lines = [None] * len(entries)
-    rules = tuple(
-        Rule.from_entry(entry, number, line)
-        for number, (entry, line) in enumerate(zip(entries, lines, strict=True), start=1)
-    )
-    (name, count), *_ = Counter(rule.name for rule in rules).most_common(1) or [("", 0)]
-    if count > 1:
-        raise RulesError(f"the rules file {source} has two rules named {name!r}; give each rule its own name")
+    rules = tuple(map(Rule.from_entry, entries, range(1, len(entries) + 1), lines))
+    for name, count in Counter(rule.name for rule in rules).items():
+        if count > 1:
+            raise RulesError(f"the rules file {source} has two rules named {name!r}; give each rule its own name")
     return Rules(rules, source)
 
 
 def _at_line(line: int | None) -> str:
     return "" if line is None else f" at line {line}"
-
-
-def _parse_values(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Parse the value of each key but the name."""
-    parsers: dict[str, Callable[[object], Any]] = {
-        "category": _parse_text,
-        "comment": _parse_text,
-        "exact": _parse_boolean,
-    }
-    parsers |= {key: condition.parse for key, condition in CONDITIONS.items()}
-    unknown = entry.keys() - parsers.keys() - {"name"}
-    if unknown:
-        raise RulesError(f"{where}: unknown key {min(unknown)!r}; the keys are {', '.join(sorted({'name', *parsers}))}")
-    values = {}
-    for key in [key for key in parsers if key in entry]:
-        try:
-            values[key] = parsers[key](entry[key])
-        except (AmountError, RulesError) as error:
-            raise RulesError(f"{where}: {key}: {error}") from error
-    return values
-
-
-def _require_complete(values: Mapping[str, Any], where: str) -> None:
-    """Refuse a rule without category, without exactly one condition on the text, or with an empty amount range."""
-    if "category" not in values:
-        raise RulesError(f"{where}: category is missing")
-    if len(values.keys() & {"contains", "regex", "merchant"}) != 1:
-        raise RulesError(f"{where}: state either contains or regex or merchant")
-    if values.get("min_amount", 0) > values.get("max_amount", float("inf")):
-        raise RulesError(f"{where}: min_amount is greater than max_amount, so no transaction can match")
 
 
 def _parse_text(value: object) -> str:
@@ -328,19 +258,17 @@ def _parse_contains(value: object) -> str:
 
 def _parse_regex(value: object) -> str:
     _parse_text(value)
-    pattern = str(value)
     try:
-        pc.match_substring_regex(pa.array([""]), pattern, ignore_case=True)
+        pc.match_substring_regex(pa.array([""]), value, ignore_case=True)
     except pa.ArrowInvalid as error:
         raise RulesError(f"the pattern does not compile: {error}") from None
-    return pattern
+    return str(value)
 
 
 def _parse_direction(value: object) -> str:
-    direction = _parse_text(value)
-    if direction not in _DIRECTIONS:
-        raise RulesError(f"must be inflow or outflow, not {quote(direction)}")
-    return direction
+    if value not in _DIRECTIONS:
+        raise RulesError(f"must be inflow or outflow, not {quote(value)}")
+    return str(value)
 
 
 def _parse_bound(value: object) -> Decimal:
@@ -350,40 +278,36 @@ def _parse_bound(value: object) -> Decimal:
     return amount
 
 
-class Days(frozenset[int]):
-    """Days of a month."""
-
-    def __str__(self) -> str:
-        """Write them as ``1 or 15``."""
-        return " or ".join(map(str, sorted(self)))
-
-
-def _parse_days(value: object) -> Days:
+def _parse_days(value: object) -> list[int]:
     """Days of a number, of text such as ``1-5, 15``, or of a list of both."""
-    parts = value if isinstance(value, list) else [value]
-    texts = [text for part in parts for text in (part.split(",") if isinstance(part, str) else [part])]
-    found = Days(day for text in texts for day in _parse_range(text))
-    if not found:
-        raise RulesError(f"must be days such as 1, [1, 15] or '28-31', not {quote(value)}")
-    return found
+    days: set[int] = set()
+    for text in ",".join(map(str, value if isinstance(value, list) else [value])).split(","):
+        match = _DAYS.fullmatch(text)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        if not 1 <= first <= last <= _LAST_DAY:
+            raise RulesError(
+                f"must be days from 1 to {_LAST_DAY}, such as 1, [1, 15], '28-31' or '28-31, 1-3', not {quote(value)}"
+            )
+        days.update(range(first, last + 1))
+    return sorted(days)
 
 
-def _parse_range(value: object) -> range:
-    """Days from the first to the last, inclusive."""
-    text = str(value).strip() if isinstance(value, int | str) and not isinstance(value, bool) else ""
-    match = _DAYS.fullmatch(text)
-    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-    if not 1 <= first <= last <= _LAST_DAY:
-        wraps = f"; write '{first}-{_LAST_DAY}, 1-{last}'" if 1 <= last < first <= _LAST_DAY else ""
+def _match_pattern(rows: pd.DataFrame, pattern: str) -> Any:  # noqa: ANN401 (one boolean per row)
+    texts = pa.array(rows["text"], pa.large_string())
+    return pc.match_substring_regex(texts, pattern, ignore_case=True).to_numpy(zero_copy_only=False)
+
+
+def _match_days(rows: pd.DataFrame, days: list[int]) -> Any:  # noqa: ANN401 (one boolean per row)
+    if "local_date" not in rows or rows["local_date"].isna().any():
         raise RulesError(
-            f"must be days from 1 to {_LAST_DAY}, such as 1, [1, 15] or '28-31', not {quote(value)}{wraps}"
+            "local dates are not known: the line entries have no column local_date and state no load, or are of the "
+            "zone localtime; load them with time_zone=..., or read them with read_line_entries(path, time_zone=...)"
         )
-    return range(first, last + 1)
+    return rows["local_date"].dt.day.isin(days)
 
 
-def _match_pattern(transactions: Transactions, pattern: str) -> Matches:
-    matches = pc.match_substring_regex(transactions.descriptions, pattern, ignore_case=True)
-    return np.asarray(matches.to_numpy(zero_copy_only=False), np.bool_)
+def _match_tag(rows: pd.DataFrame, tag: str) -> Any:  # noqa: ANN401 (one boolean per row)
+    return [tag in (split_list(text) or ()) for text in rows["tag_ids"]]
 
 
 def _single_spaced(text: str) -> str:
@@ -394,24 +318,32 @@ CONDITIONS: dict[str, Condition] = {
     "contains": Condition(_parse_contains, _match_pattern),
     "regex": Condition(_parse_regex, _match_pattern),
     "merchant": Condition(
-        lambda value: merchants([_parse_text(value)])[0], lambda rows, merchant: rows.merchants == merchant
+        lambda value: merchants([_parse_text(value)])[0], lambda rows, merchant: rows["merchant"] == merchant
     ),
-    "direction": Condition(_parse_direction, lambda rows, direction: rows.directions == direction),
-    "min_amount": Condition(_parse_bound, lambda rows, bound: rows.sizes >= bound),
-    "max_amount": Condition(_parse_bound, lambda rows, bound: rows.sizes <= bound),
-    "ledger": Condition(_parse_text, lambda rows, text: rows.ledger_ids == rows.account_ids[text]),
-    "day_of_month": Condition(_parse_days, lambda rows, days: np.isin(rows.days, list(days))),
-    "tag": Condition(_parse_text, lambda rows, tag: np.array([tag in tags for tags in rows.tag_ids], np.bool_)),
+    "direction": Condition(_parse_direction, lambda rows, direction: rows["direction"] == direction),
+    "min_amount": Condition(_parse_bound, lambda rows, bound: rows["size"] >= bound),
+    "max_amount": Condition(_parse_bound, lambda rows, bound: rows["size"] <= bound),
+    "ledger": Condition(_parse_text, lambda rows, ledger_id: rows["ledger_id"] == ledger_id),
+    "day_of_month": Condition(_parse_days, _match_days),
+    "tag": Condition(_parse_text, _match_tag),
 }
 """Every condition that a rule may state, by its key in the file."""
+_PARSERS: dict[str, Callable[[object], Any]] = {
+    "name": _parse_text,
+    "category": _parse_text,
+    "comment": _parse_text,
+    "exact": _parse_boolean,
+    **{key: condition.parse for key, condition in CONDITIONS.items()},
+}
+"""What parses the value of each key."""
 
 
 def find_accounts(rules: Rules, chart: Categories) -> dict[str, str]:
     """Find the ledger id of each account that a rule names, by the text in the rule."""
     return {
-        rule.ledger: find_named(chart.find_account, rule.ledger, f"rule {rule.name!r}", RulesError)
+        account: find_named(chart.find_account, account, f"rule {rule.name!r}", RulesError)
         for rule in rules
-        if rule.ledger
+        if (account := rule.conditions.get("ledger"))
     }
 
 
@@ -454,43 +386,36 @@ def report_rules(
     accounts = find_accounts(rules, chart)
     lines = lines_of(line_entries)
     known = exact.frame[:0] if lines is None else categorized_transactions(lines, ledgers)
-    in_queue, in_books = (RuleMatches(rules, rows, accounts) for rows in (exact.frame, known))
-    rows = [_report(rule, in_queue, in_books, chart) for rule in rules]
+    compared = [(rows, rules.match(rows, accounts)) for rows in (exact.frame, known)]
+    rows = [_report(rule, compared, chart) for rule in rules]
     columns = {name: [row[name] for row in rows] for name in RuleReports.dtypes()}
     report = RuleReports.from_columns(columns, exact.scale, as_decimals=exact.as_decimals)
     attach_notes(report, (*exact.notes, *_notes(rows, rules, chart)), queue, lines)
     return report
 
 
-def _report(rule: Rule, in_queue: RuleMatches, in_books: RuleMatches, chart: Categories) -> dict[str, Any]:
-    """Report one rule: a row of the report."""
-    rows, known = in_queue.decided(rule.name), in_books.decided(rule.name)
+def _report(rule: Rule, compared: list[tuple[pd.DataFrame, Matches]], chart: Categories) -> dict[str, Any]:
+    """Report one rule, compared with the queue and with what is categorized: a row of the report."""
+    name = rule.name
+    rows, known = (frame[matches.deciding == name] for frame, matches in compared)
+    deciding = [one for _, matches in compared for one in dict.fromkeys(matches.deciding[matches.by_rule[name]])]
     transactions = rows.drop_duplicates(["ledger_id", "transaction_id"])  # some have two uncategorized parts
     agreeing = known["category_ledger_id"].isin(chart.names.matches(rule.category))
     contradicting = known[~agreeing]
-    instead = [one for where in (in_queue, in_books) for one in where.deciding_instead(rule.name)]
+    status = "decides" if len(rows) else "idle" if name in deciding else "shadowed" if deciding else "dead"
     return {
-        "rule": rule.name,
+        "rule": name,
         "line": rule.line or 0,
         "category": rule.category,
-        "status": _status(decides=bool(len(rows)), agrees=rule.name in instead, matches=bool(instead)),
+        "status": status,
         "transaction_count": len(transactions),
         "amount": total(transactions["transaction_amount"]),
         "description": _first(rows),
-        "shadowed_by": None if rule.name in instead or not instead else instead[0],
+        "shadowed_by": deciding[0] if status == "shadowed" else None,
         "agreeing_count": int(agreeing.sum()),
         "contradicting_count": len(contradicting),
         "contradicting_example": _first(contradicting, chart),
     }
-
-
-def _status(*, decides: bool, agrees: bool, matches: bool) -> str:
-    """Status of a rule: of `matches` in queue and books it decides some of the queue, others only, or none."""
-    if decides:
-        return "decides"
-    if agrees:
-        return "idle"
-    return "shadowed" if matches else "dead"
 
 
 def _first(rows: pd.DataFrame, chart: Categories | None = None) -> str | None:
@@ -568,12 +493,9 @@ def _written(ledger_id: str, names: LedgerNames) -> str:
 
 def _append(file: Path, rule: str) -> None:
     """Append a rule to a file whose rules stay valid, with the line breaks of the file."""
-    text = ""
-    if file.exists():
-        load_rules(file)
-        text = file.read_bytes().decode()
+    text = _read_text(file) if file.exists() else ""
     newline = "\r\n" if "\r\n" in text else "\n"
     before = text.rstrip("\r\n") + newline * 2 if text else ""
     written = before + rule.replace("\n", newline)
-    parse_rules(written.removeprefix("\ufeff"), f"{file}, with the new rule,")
+    parse_rules(written, f"{file}, with the new rule,")
     write_text(file, written)

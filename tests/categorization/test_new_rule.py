@@ -74,6 +74,6 @@ def test_refused_rules_change_nothing(books, queue, tmp_path):
         add_rule(file, queue, "txn-3-0", "Sales", books.ledgers)
     assert file.read_text() == ADDED
     file.write_text("[[rule]]")
-    with pytest.raises(RulesError, match="rule 1 at line 1 has no name"):
+    with pytest.raises(RulesError, match="rule 1 at line 1: name is missing"):
         add_rule(file, queue, "txn-2-0", "Sales", books.ledgers)
     assert file.read_text() == "[[rule]]"
