@@ -27,7 +27,7 @@ from .recategorization.plan import Plan, plan_recategorization
 from .recategorization.queue import group_queue, uncategorized_queue
 from .recategorization.review import Review, review
 from .recategorization.rules import load_rules, report_rules
-from .recategorization.suggestions import Backtest, backtest, suggest
+from .recategorization.suggestions import backtest, suggest
 from .recategorization.undo import undo_plan
 from .reconciliation.completeness import check_completeness
 from .reconciliation.hledger_journal import export_journal
@@ -47,7 +47,6 @@ from .reports.statements import balance_sheet, cash_flow_statement, income_state
 
 __all__ = [
     "Ageing",
-    "Backtest",
     "Books",
     "Bridge",
     "CashFlowReport",

@@ -21,7 +21,6 @@ from accounting_analytics.core.chart_of_accounts import Hierarchy
 from accounting_analytics.core.money import pandas_dtype
 from accounting_analytics.core.results import to_json_text
 from accounting_analytics.core.schemas import (
-    BacktestMonths,
     CashBalances,
     CashFlowLedgers,
     CashFlowLines,
@@ -62,7 +61,6 @@ COMPLETE = (
     SyncResult,
     aa.MonthlyPack,
     aa.PackVerification,
-    aa.Backtest,
     aa.RecurringPayments,
     aa.Ageing,
     aa.Outlook,
@@ -341,7 +339,6 @@ def make_results():
         make_recurring_payments(),
         make_ageing(),
         make_outlook(),
-        aa.Backtest(0.98, BacktestMonths.without_rows(), tuple(f"2026-05: {NAME}" for _ in range(MANY))),
     ]
 
 

@@ -8,7 +8,6 @@ confidence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,9 +17,9 @@ import pandas as pd
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.column_conversion import decimal_scale, is_decimal, total
 from accounting_analytics.core.errors import FrameError, InputError
+from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.messages import count_of
-from accounting_analytics.core.money import format_amount
-from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.core.money import exact_sum, format_amount
 from accounting_analytics.core.schemas import BacktestMonths, Ledgers
 from accounting_analytics.recategorization.choices import Choice, proposals_of
 from accounting_analytics.recategorization.queue import (
@@ -48,7 +47,7 @@ _DEVIATIONS = NormalDist().inv_cdf(0.95)
 """Standard deviations of a one-sided bound of 95 % confidence."""
 _SMALLEST_PRECISION = 0.5
 _AFTER_ALL = pd.Timestamp("9999-12-01")
-_PAYEE = ["payee", "direction"]
+_PAYEE = ["merchant", "direction"]
 
 
 def suggest(
@@ -115,15 +114,14 @@ def suggest(
     past = _read_past(lines, ledgers, without={*rows["transaction_id"], *unchecked})
     tried = _tried(past)
     threshold = _choose_threshold(tried[tried["month"] > tried["month"].max() - MONTHS], precision)
-    asked = _compared(rows[rows["kind"] == "merchant"])
-    asked["month"] = _AFTER_ALL
+    asked = rows[rows["kind"] == "merchant"].assign(month=_AFTER_ALL)
     known = _histories(asked.astype({"month": past["month"].dtype}), past)
     found = known[known["past_count"] >= threshold.past_count]
     chosen = {
         row: Choice(
-            history["category"],
+            history["category_ledger_id"],
             SUGGESTED,
-            _reason(history, chart.names.name(history["category"])),
+            _reason(history, chart.names.name(history["category_ledger_id"])),
             threshold.right_shares[history["past_count"]],
         )
         for row, history in zip(found.index, found.to_dict("records"), strict=True)
@@ -149,62 +147,48 @@ def _read_past(lines: Any, ledgers: pd.DataFrame, *, without: Iterable[str] = ()
         raise FrameError("history has no opposing_ledger_ids; load it with expand=('opposing_ledger_ids', ...)")
     rows = categorized_transactions(lines, ledgers)
     is_known = rows["category_ledger_id"].isin(ledgers["id"]) & ~rows["transaction_id"].isin(set(without))
-    past = _compared(rows[is_known])
-    return past.sort_values(["day", "transaction_id"]).reset_index(drop=True)
+    return _with_days(rows[is_known]).sort_values(["day", "transaction_id"]).reset_index(drop=True)
 
 
-def _compared(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return what a suggestion depends on, for rows of a queue; days are local where the rows have them."""
+def _with_days(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of a queue with their day, which is local where that is known, and the first of its month."""
     days = local_days(rows)
-    return pd.DataFrame(
-        {
-            "transaction_id": rows["transaction_id"],
-            "payee": rows["merchant"],
-            "direction": rows["direction"],
-            "account": rows["ledger_id"],
-            "day": days,
-            "month": days.dt.to_period("M").dt.to_timestamp(),
-            "amount": rows["transaction_amount"],
-            "category": rows["category_ledger_id"],
-        }
-    )
+    return rows.assign(day=days, month=days.dt.to_period("M").dt.to_timestamp())
 
 
 def _histories(asked: pd.DataFrame, past: pd.DataFrame) -> pd.DataFrame:
     """Find the history of the payee of each asked transaction in the months before its own.
 
-    ``category``, ``day`` and ``amount`` are those of its latest transaction, ``agreeing`` the number of the
-    latest ones that have this category, and ``count`` that of all. ``past_count`` is the number of the latest five that
+    Category, day and amount are those of its latest transaction, ``agreeing`` is the number of the latest ones that
+    have this category, and ``count`` that of all. ``past_count`` is the number of the latest five that
     are known, if they agree, and else 0.
     """
-    by_payee, by_account = (_latest(asked, past, key) for key in (_PAYEE, [*_PAYEE, "account"]))
+    by_payee, by_account = (_latest(asked, past, key) for key in (_PAYEE, [*_PAYEE, "ledger_id"]))
     return by_payee.where(by_payee["past_count"] > 0, by_account)
 
 
 def _latest(asked: pd.DataFrame, past: pd.DataFrame, key: list[str]) -> pd.DataFrame:
     """Find the latest transaction of the same key in the months before that of each asked one, and those that agree."""
     groups = past.groupby(key, sort=False)
-    begins = past["category"] != groups["category"].shift()
+    begins = past["category_ledger_id"] != groups["category_ledger_id"].shift()
     blocks = begins.groupby([past[name] for name in key], sort=False).cumsum()
     known = past.assign(count=groups.cumcount() + 1)
     known["agreeing"] = known.groupby([*key, blocks.rename("block")], sort=False).cumcount() + 1
     latest = known["count"].clip(upper=LATEST)
-    known["past_count"] = latest.where((known["agreeing"] >= latest) & (known["payee"] != NO_DESCRIPTION), 0)
-    ordered = asked.sort_values("month", kind="stable")
-    found = pd.merge_asof(
-        ordered[[*key, "month"]], known.drop(columns="transaction_id"), on="month", by=key, allow_exact_matches=False
-    )
-    columns = ["category", "day", "amount", "count", "agreeing", "past_count"]
-    return (
-        found[columns].set_axis(ordered.index).reindex(asked.index).fillna({"count": 0, "agreeing": 0, "past_count": 0})
-    )
+    known["past_count"] = latest.where((known["agreeing"] >= latest) & (known["merchant"] != NO_DESCRIPTION), 0)
+    ordered = asked.sort_values("month", kind="stable")[[*key, "month"]]
+    columns = ["category_ledger_id", "day", "transaction_amount", "count", "agreeing", "past_count"]
+    past = known[[*key, "month", *columns]]
+    found = pd.merge_asof(ordered, past, on="month", by=key, allow_exact_matches=False)[columns]
+    counts = dict.fromkeys(["count", "agreeing", "past_count"], 0)
+    return found.set_axis(ordered.index).reindex(asked.index).fillna(counts)
 
 
 def _tried(past: pd.DataFrame) -> pd.DataFrame:
     """Judge what would have been suggested for each past transaction: its ``past_count``, and if it is ``right``."""
     histories = _histories(past, past)
-    right = histories["category"] == past["category"]
-    return past[["month", "amount"]].assign(past_count=histories["past_count"], right=right)
+    right = histories["category_ledger_id"] == past["category_ledger_id"]
+    return past[["month", "transaction_amount"]].assign(past_count=histories["past_count"], right=right)
 
 
 class _Threshold(NamedTuple):
@@ -258,7 +242,7 @@ def _smallest_count(share: float) -> int:
 def _reason(history: Mapping[Any, Any], category: str) -> str:
     """Say how many past transactions a suggestion rests on, and name the latest."""
     past = count_of(int(history["count"]), "past transaction")
-    latest = f"the latest on {history['day']:%Y-%m-%d} of {format_amount(history['amount'])}"
+    latest = f"the latest on {history['day']:%Y-%m-%d} of {format_amount(history['transaction_amount'])}"
     if history["agreeing"] == history["count"]:
         return f"all of {past} in {category}, {latest}"
     return f"the latest {int(history['agreeing']):,} of {past} in {category}, {latest}"
@@ -276,55 +260,9 @@ def _notes(known: pd.DataFrame, count: int, *, is_silent: bool) -> Iterator[str]
     yield f"{'; '.join(filter(None, [got, ', '.join(reasons)]))}."
 
 
-@dataclass(frozen=True, repr=False)
-class Backtest(Result):
-    """Result of :func:`backtest`.
-
-    Attributes
-    ----------
-    precision : float
-        The wanted precision.
-    frame : DataFrame
-        :class:`~accounting_analytics.schemas.BacktestMonths`, one row per month.
-    notes : tuple of str
-        Months without suggestions, and why.
-    """
-
-    precision: float
-    months: pd.DataFrame
-    notes: tuple[str, ...] = ()
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The months (a copy)."""
-        return self.months.copy()
-
-    def summary(self) -> str:
-        """One line: how many suggestions were right, and what they cover."""
-        exact = BacktestMonths.exact(self.months).frame
-        counts = ("transaction_count", "suggested_count", "right_count")
-        every, suggested, right = (int(exact[name].sum()) for name in counts)
-        months = count_of(len(exact), "month")
-        if not suggested:
-            return f"No suggestions for {months} at a precision of {self.precision:.1%}."
-        money = total(exact["suggested_amount"]) / (total(exact["amount"]) or 1)
-        return (
-            f"{right:,} of {suggested:,} suggestions for {months} were right: {right / suggested:.1%}, at least "
-            f"{lower_bound(right, suggested):.1%}; {self.precision:.1%} is wanted. They cover {suggested / every:.1%} "
-            f"of {every:,} transactions and {money:.1%} of the money."
-        )
-
-    def _parts(self) -> Iterable[ResultPart]:
-        shown = self.months.rename(columns=lambda name: name.replace("_", " "))
-        yield ResultPart(shown.to_string(index=False).splitlines(), shown, max_rows=None)
-
-    def _content(self) -> Mapping[str, Any]:
-        return {"precision": self.precision, "months": self.months, "notes": list(self.notes)}
-
-
 def backtest(
     history: pd.DataFrame | LocalBooks, ledgers: pd.DataFrame | None = None, *, precision: float = PRECISION
-) -> Backtest:
+) -> pd.DataFrame:
     """Calculate what :func:`suggest` would have suggested for each past month, and compare it with the categories.
 
     For each month only earlier transactions are used. The categories that the books have now count as right, so a
@@ -341,9 +279,10 @@ def backtest(
 
     Returns
     -------
-    Backtest
-        ``frame`` has for each month how many transactions and how much money there are, how much of both would have
-        had a suggestion, and how many of these were right.
+    DataFrame
+        :class:`~accounting_analytics.schemas.BacktestMonths`: for each month how many transactions and how much money
+        there are, how much of both would have had a suggestion, and how many of these were right. ``attrs["notes"]``
+        has the sums of all months, and why a month has no suggestions.
 
     Raises
     ------
@@ -356,33 +295,41 @@ def backtest(
     --------
     ::
 
-        backtest(line_entries, ledgers).frame
+        backtest(line_entries, ledgers)
     """
     lines, chart = lines_of(history), ledgers_of(history, ledgers)
     require_type(chart, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     check_precision(precision)
     past = _read_past(lines, Ledgers.checked(chart))
     tried = _tried(past)
-    rows, notes = [], []
+    rows: list[tuple[Any, ...]] = []
+    notes = []
     for month in tried["month"].drop_duplicates().iloc[1:]:
         of_month = tried[tried["month"] == month]
         before = tried[(tried["month"] < month) & (tried["month"] >= month - MONTHS)]
         threshold = _choose_threshold(before, precision)
         suggested = of_month[of_month["past_count"] >= threshold.past_count]
-        name = f"{month:%Y-%m}"
-        rows.append(
-            {
-                "month": name,
-                "transaction_count": len(of_month),
-                "suggested_count": len(suggested),
-                "right_count": int(suggested["right"].sum()),
-                "amount": total(of_month["amount"].abs()),
-                "suggested_amount": total(suggested["amount"].abs()),
-            }
-        )
+        counts = len(of_month), len(suggested), int(suggested["right"].sum())
+        amounts = (total(one["transaction_amount"].abs()) for one in (of_month, suggested))
+        rows.append((f"{month:%Y-%m}", *counts, *amounts))
         if threshold.past_count > LATEST:
-            notes.append(f"{name}: {threshold.sentence}")
-    columns = {name: [row[name] for row in rows] for name in BacktestMonths.dtypes()}
-    scale = decimal_scale(past["amount"]) or 0
-    frame = BacktestMonths.from_columns(columns, scale, as_decimals=is_decimal(lines["signed_amount"].dtype))
-    return Backtest(precision, frame, tuple(notes))
+            notes.append(f"{month:%Y-%m}: {threshold.sentence}")
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(BacktestMonths.dtypes())}
+    scale = decimal_scale(past["transaction_amount"]) or 0
+    table = BacktestMonths.from_columns(columns, scale, as_decimals=is_decimal(lines["signed_amount"].dtype))
+    attach_notes(table, [_sum_up(columns, precision), *notes], lines)
+    return table
+
+
+def _sum_up(months: Mapping[str, list[Any]], precision: float) -> str:
+    """Say how many suggestions were right in all months, and what they cover."""
+    of_all = count_of(len(months["month"]), "month")
+    every, suggested, right = (sum(months[f"{name}_count"]) for name in ("transaction", "suggested", "right"))
+    if not suggested:
+        return f"No suggestions for {of_all} at a precision of {precision:.1%}."
+    money = exact_sum(months["suggested_amount"]) / (exact_sum(months["amount"]) or 1)
+    return (
+        f"{right:,} of {suggested:,} suggestions for {of_all} were right: {right / suggested:.1%}, at least "
+        f"{lower_bound(right, suggested):.1%}; {precision:.1%} is wanted. They cover {suggested / every:.1%} of "
+        f"{every:,} transactions and {money:.1%} of the money."
+    )

@@ -1,7 +1,6 @@
 """What would have been suggested for past months, compared with the categories."""
 
 import datetime as dt
-import json
 import runpy
 from decimal import Decimal
 from types import SimpleNamespace
@@ -34,7 +33,7 @@ def test_a_month_is_what_suggest_would_have_said(books, tested, noisy_books, pay
     suggestions = aa.suggest(queue, asked.line_entries, asked.ledgers)
     labels = {f"txn_{number:06}": payment_frames.COMPANY.ledger_id(one.label) for number, one in enumerate(payments)}
     right = suggestions["updated_category_ledger_id"] == suggestions["transaction_id"].map(labels)
-    row = tested.frame.iloc[-1]
+    row = tested.iloc[-1]
     assert row["month"] == "2024-02"
     assert len(suggestions) > 60
     assert (row["transaction_count"], row["suggested_count"], row["right_count"]) == (
@@ -48,20 +47,17 @@ def test_a_month_is_what_suggest_would_have_said(books, tested, noisy_books, pay
 
 def test_the_first_months_say_why_they_are_silent(tested):
     """A month without enough past has no suggestions, and a note."""
-    first = tested.frame.iloc[0]
+    first = tested.iloc[0]
     assert (first["month"], first["suggested_count"]) == ("2023-02", 0)
-    assert tested.notes[0].startswith("2023-02: There are no suggestions: a precision of 98.0% can be checked from 133")
-
-
-def test_texts_state_counts(tested):
-    """The summary has the sums of the months, JSON the exact amounts, and the explanation a line per month."""
-    frame = tested.frame
-    assert (
-        f"{frame['right_count'].sum():,} of {frame['suggested_count'].sum():,} suggestions for 13" in tested.summary()
+    assert aa.notes(tested)[1].startswith(
+        "2023-02: There are no suggestions: a precision of 98.0% can be checked from 133"
     )
-    content = json.loads(tested.to_json())
-    assert Decimal(content["months"][-1]["amount"]) == Decimal(str(frame["amount"].iloc[-1]))
-    assert all(month in tested.explain() for month in frame["month"])
+
+
+def test_the_first_note_sums_up(tested):
+    """The first note has the sums of the months."""
+    right, suggested = tested["right_count"].sum(), tested["suggested_count"].sum()
+    assert aa.notes(tested)[0].startswith(f"{right:,} of {suggested:,} suggestions for 13 months were right: ")
 
 
 RIGHT, LOST_FOLDS, ROWS, MONEY, CALIBRATION = 0.985, 0.05, 0.85, 0.75, 0.03
@@ -94,6 +90,6 @@ def test_the_lower_bound_is_that_of_wilson(right, count, bound):
 def test_months_without_suggestions(books):
     """A precision that nothing can show has no suggestions, and a history in which nothing has a category no months."""
     silent = aa.backtest(books[1].line_entries, books[1].ledgers, precision=0.9999)
-    assert silent.summary() == "No suggestions for 13 months at a precision of 100.0%."
+    assert aa.notes(silent)[0] == "No suggestions for 13 months at a precision of 100.0%."
     empty = aa.backtest(books[1].line_entries.iloc[:0], books[1].ledgers)
-    assert empty.frame.empty
+    assert empty.empty
