@@ -1,29 +1,33 @@
-"""The review of a queue: decisions in a grid, kept in a file, and taken over as proposals for a plan."""
+"""The review of a queue: decisions in a grid of JupyterLab, taken over as proposals for a plan.
+
+Every browser that shows the grid has the record of the kernel, and asks for changes of it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sys
+from array import array
 from collections import deque
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import anywidget
 import msgspec
 import pandas as pd
+import traitlets
 
 from accounting_analytics.core.arguments import require_type, to_path
-from accounting_analytics.core.atomic_files import write_text
 from accounting_analytics.core.column_conversion import split_list
-from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.errors import AccountingAnalyticsError, InputError
 from accounting_analytics.core.html_tables import NOT_TYPESET
 from accounting_analytics.core.load_metadata import notes
-from accounting_analytics.core.messages import count_of
+from accounting_analytics.core.messages import count_of, printable
 from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.core.progress import BATCH_VARIABLE
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.recategorization.choices import BY_HAND, Choice, proposals_of
-from accounting_analytics.recategorization.plan import plan_recategorization
-from accounting_analytics.recategorization.queue import KEY
 from accounting_analytics.recategorization.review_record import SKIPPED, ReviewRecord
 from accounting_analytics.recategorization.suggestions import suggest
 from accounting_analytics.reports.figure_table import (
@@ -37,10 +41,8 @@ from accounting_analytics.reports.figure_table import (
 from accounting_analytics.reports.figures import KEY_SEPARATOR, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Sequence
 
-    from accounting_analytics.recategorization.plan import Plan
     from accounting_analytics.reports.local_books import LocalBooks
 
 _AMOUNT = "amount"
@@ -49,6 +51,8 @@ _MAX_ROWS = 50
 _UPDATED_AFTER = 0.2  # seconds
 _MAX_TABLES = 3  # of the latest cells that show the grid
 _WIDGET = "application/vnd.jupyter.widget-view+json"
+_SCRIPTS = ("rows.js", "elements.js", "review_grid.js")
+"""Parts of the script, in this order; none imports anything."""
 LIVE_GRID = "accounting-analytics-review"
 """Class of the grid that a kernel answers."""
 TABLE_OF_GRID = "accounting-analytics-review-table"
@@ -59,13 +63,6 @@ _ONE_OF_BOTH = f"""<style>
 """Style of the table with the output after it, where the grid is: JupyterLab shows the one that works."""
 
 
-class SavedReview(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Content of a file of decisions: transaction, uncategorized ledger, and new category or None where skipped."""
-
-    format: Literal["accounting_analytics.review/1"]
-    decisions: list[tuple[str, str, str | None]]
-
-
 class Review(ReviewRecord, Result):
     """Decisions about a queue, made in a grid of JupyterLab or by the methods; :func:`review` returns it.
 
@@ -73,8 +70,7 @@ class Review(ReviewRecord, Result):
     the service. As the last expression of a cell it is the grid, and in a saved notebook a table.
     """
 
-    _widget: Any = None
-    _planned_update: asyncio.TimerHandle | None = None
+    _widget: ReviewWidget | None = None
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -83,87 +79,18 @@ class Review(ReviewRecord, Result):
         return pd.DataFrame(
             {
                 "merchant": first["merchant"].tolist(),
-                "account": first["ledger_name"].tolist(),
+                "account": first["ledger_name"].fillna(first["ledger_id"]).tolist(),
                 "transaction_count": list(map(len, self.groups.values())),
-                "amount": [from_minor_units(self._sum(rows), self.scale) for rows in self.groups.values()],
+                "amount": [from_minor_units(self.sum(rows), self.scale) for rows in self.groups.values()],
                 "category": list(map(self._described_category, self.groups.values())),
                 "reason": [self.reason(rows[0]) for rows in self.groups.values()],
             }
         )
 
-    @property
-    def decisions(self) -> pd.DataFrame:
-        """The decided transactions as :class:`~accounting_analytics.schemas.Proposals`; skipped ones are left out."""
-        choices = {row: Choice(one, self._why(row)) for row, one in self.chosen.items() if one != SKIPPED}
-        return proposals_of(self.rows, choices, self.chart, self._exact, notes=self._remarks, sources=[self._queue])
-
-    def plan(self, *, instance_id: str | None = None) -> Plan:
-        """Plan the decided transactions, as :func:`plan_recategorization`; what is only proposed is not planned.
-
-        Parameters
-        ----------
-        instance_id : str, optional
-            Service instance of the books (``client.instance_id``); the plan is then refused for any other instance.
-        """
-        return plan_recategorization(self.decisions, ledgers=self._ledgers, instance_id=instance_id)
-
-    def save(self, path: str | Path) -> None:
-        """Write all decisions to a JSON file, completely or not at all, so that another kernel can load them.
-
-        Raises
-        ------
-        InputError
-            The file cannot be written.
-        """
-        keys = list(zip(*(self.rows[name] for name in KEY), strict=True))
-        saved = [(*keys[row], one or None) for row, one in sorted(self.chosen.items())]
-        content = msgspec.json.encode(SavedReview("accounting_analytics.review/1", saved))
-        write_text(to_path(path, "path"), msgspec.json.format(content, indent=1).decode() + "\n")
-
-    def load(self, path: str | Path) -> str:
-        """Stage the decisions of a file; say how many, and how many fit the queue no more. It can be undone.
-
-        Raises
-        ------
-        InputError
-            The file cannot be read, or has no saved decisions.
-        """
-        file = to_path(path, "path")
-        try:
-            saved = msgspec.json.decode(file.read_bytes(), type=SavedReview).decisions
-        except OSError as error:
-            raise InputError(f"{file} cannot be read: {error.strerror}; review.save(path) writes one") from error
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise InputError(f"{file} holds no saved decisions: {error}; review.save(path) writes them") from error
-        places = {key: row for row, key in enumerate(zip(*(self.rows[name] for name in KEY), strict=True))}
-        known = {places[key, old]: one or SKIPPED for key, old, one in saved if (key, old) in places}
-        possible = {*self.chart.possible(), SKIPPED}
-        usable = {row: one for row, one in known.items() if one in possible and self._may_have(row, one)}
-        sentences = [f"{len(usable):,} of {count_of(len(saved), 'decision')} of {file} staged."]
-        if absent := len(saved) - len(known):
-            sentences.append(f"{absent:,} are of transactions that are not in the queue any more.")
-        if refused := len(known) - len(usable):
-            sentences.append(f"{refused:,} name a category that cannot be chosen for their transaction.")
-        self._choose(usable, count_of(len(usable), "loaded decision"))
-        return " ".join(sentences)
-
     def summary(self) -> str:
         """One line: how many transactions, and how much money, are decided."""
         rows, money = self.cleared()
         return f"Review: {rows} decided, {money}"
-
-    def _may_have(self, row: int, category: str) -> bool:
-        """Whether a row may have a category: a split only the one that is proposed."""
-        is_split = self.rows["kind"][row] == "split" and category != SKIPPED
-        return not is_split or (row in self.proposed and self.proposed[row].category == category)
-
-    def _why(self, row: int) -> str:
-        """Text of the column ``rule`` of a decided row: the rule that was accepted, or who decided."""
-        if row in self.proposed and self.proposed[row].category == self.chosen[row]:
-            return self.proposed[row].why
-        group_id = self.rows["group_id"][row]
-        is_whole = {self.chosen.get(one) for one in self.groups[group_id]} == {self.chosen[row]}
-        return f"{BY_HAND}: {group_id}" if is_whole else BY_HAND
 
     def _described_category(self, rows: Sequence[int]) -> str:
         """Describe what is chosen for the rows of a group, or else proposed."""
@@ -188,19 +115,23 @@ class Review(ReviewRecord, Result):
 
     def _figures(self) -> FigureTable:
         """Describe the first groups, whose amounts unfold: a group stands where other tables have a ledger."""
-        shown = list(self.groups.items())[:_MAX_ROWS]
-        accounts = self.rows["ledger_name"].fillna(self.rows["ledger_id"]).tolist()
-        table = []
-        for group_id, rows in shown:
-            cells = (
-                FigureCell(f"{len(rows):,}"),
-                FigureCell(
-                    text_of(from_minor_units(self._sum(rows), self.scale)), f"{group_id}{KEY_SEPARATOR}{_AMOUNT}"
+        groups, shown = list(self.groups.items())[:_MAX_ROWS], self.frame.head(_MAX_ROWS)
+        table = [
+            FigureRow(
+                f"{merchant}, {account}",
+                0,
+                "ledger",
+                (
+                    FigureCell(f"{count:,}"),
+                    FigureCell(text_of(amount), f"{group_id}{KEY_SEPARATOR}{_AMOUNT}"),
+                    FigureCell(category),
                 ),
-                FigureCell(self._described_category(rows)),
+                reason,
             )
-            label = f"{self.rows['merchant'][rows[0]]}, {accounts[rows[0]]}"
-            table.append(FigureRow(label, 0, "ledger", cells, self.reason(rows[0])))
+            for (group_id, _), (merchant, account, count, amount, category, reason) in zip(
+                groups, shown.itertuples(index=False, name=None), strict=True
+            )
+        ]
         opposing = [
             ", ".join(map(self.chart.names.name, sorted(split_list(one) or ())))
             for one in self.rows["opposing_ledger_ids"]
@@ -208,13 +139,13 @@ class Review(ReviewRecord, Result):
         lines = list(zip(self.days(), self.rows["description"], opposing, self.units, strict=True))
         entries = EntriesData(
             self.scale,
-            [accounts[rows[0]] for _, rows in shown],
-            [(number, *lines[row]) for number, (_, rows) in enumerate(shown) for row in rows],
-            {group_id: {_AMOUNT: [(1, rows[0], rows[-1])]} for group_id, rows in shown},
+            shown["account"].tolist(),
+            [(number, *lines[row]) for number, (_, rows) in enumerate(groups) for row in rows],
+            {group_id: {_AMOUNT: [(1, rows[0], rows[-1])]} for group_id, rows in groups},
             {},
             'queue[queue["group_id"] == {row!r}]',
         )
-        rest = len(self.groups) - len(shown)
+        rest = len(self.groups) - len(groups)
         more = [f"{count_of(rest, 'more group')}; .frame has all."] if rest else []
         heads = [TableHead(text, is_comparison=False) for text in _HEADS]
         return FigureTable(self.summary(), "", heads, table, [*more, *self.notes], entries)
@@ -224,43 +155,159 @@ class Review(ReviewRecord, Result):
 
     def _ipython_display_(self) -> None:
         """Show the grid where a kernel answers it, and the table where none does: in jobs, saved and exported pages."""
-        from IPython import display as ipython  # noqa: PLC0415 (only where there is IPython)
+        if _is_interactive():
+            self._widget = self._widget or ReviewWidget(self)
+            self._widget.show()
+        else:
+            _display({"text/plain": repr(self), "text/html": self._repr_html_()})
 
-        display: Any = ipython.display  # it has no types
-        table: Any = {"text/plain": repr(self), "text/html": self._repr_html_()}
-        if not _is_interactive():
-            display(table, raw=True)
-            return
-        if self._widget is None:
-            from accounting_analytics.recategorization.review_widget import ReviewWidget  # noqa: PLC0415 (slow to import)
 
-            self._widget = ReviewWidget(self)
-            self._tables: deque[Any] = deque(maxlen=_MAX_TABLES)
-            self.listeners.append(self._plan_update)
-        view = {"version_major": 2, "version_minor": 0, "model_id": self._widget.model_id}
-        self._tables.append(display(self._table_of_grid(), raw=True, display_id=True))
-        display({_WIDGET: view, "text/plain": ""}, raw=True)
+class Action(msgspec.Struct, frozen=True):
+    """What a browser asks for: an action on groups and transactions by their ids.
 
-    def _table_of_grid(self) -> dict[str, str]:
-        html = f'{_ONE_OF_BOTH}<div class="{TABLE_OF_GRID} {NOT_TYPESET}">{self._repr_html_()}</div>'
-        return {"text/plain": self.summary(), "text/html": html}
+    `request` is a number that the answer repeats.
+    """
 
-    def _plan_update(self) -> None:
-        """Update the tables of the notebook soon, once for many decisions; immediately where no kernel runs."""
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            self._update_tables()
-            return
-        if self._planned_update is None:
-            self._planned_update = loop.call_later(_UPDATED_AFTER, self._update_tables)
+    action: Literal["assign", "accept", "skip", "clear", "undo", "redo", "rule"]
+    request: int = 0
+    ids: list[str] = []
+    category: str = ""
+
+
+class ReviewWidget(anywidget.AnyWidget):
+    """Grid of a review in JupyterLab. All views, and a page that is loaded again, show the record of the kernel."""
+
+    _columns = traitlets.Dict().tag(sync=True)
+    _chosen = traitlets.Bytes().tag(sync=True)
+    _state = traitlets.Dict().tag(sync=True)
+    _view = traitlets.Unicode("{}").tag(sync=True)
+
+    def __init__(self, review: Review) -> None:
+        self._review = review
+        self._numbers = {one: number for number, one in enumerate(review.chart.possible())} | {SKIPPED: -2}
+        self._tables: deque[Any] = deque(maxlen=_MAX_TABLES)
+        self._planned_update: asyncio.TimerHandle | None = None
+        self._esm, self._css = "\n".join(map(_file, _SCRIPTS)), _file("review_grid.css")
+        proposed = self._in_numbers({row: one.category for row, one in review.proposed.items()})
+        columns = _columns_of(review, proposed.tolist())
+        super().__init__(_columns=columns, _chosen=self._in_numbers(review.chosen).tobytes(), _state=_state_of(review))
+        review.listeners.append(self._show_change)
+        self.on_msg(self._receive)
+
+    def show(self) -> None:
+        """Display the grid, and above it the table that a notebook is saved with."""
+        view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
+        self._tables.append(_display(self._table(), display_id=True))
+        _display({_WIDGET: view, "text/plain": ""})
+
+    def _table(self) -> dict[str, Any]:
+        html = f'{_ONE_OF_BOTH}<div class="{TABLE_OF_GRID} {NOT_TYPESET}">{self._review._repr_html_()}</div>'
+        return {"text/plain": self._review.summary(), "text/html": html}
+
+    def _in_numbers(self, categories: dict[int, str]) -> array[int]:
+        """Return the number of the category of each row; -1 where it has none, -2 where it is skipped."""
+        rows = range(len(self._review.units))
+        return array("i", [self._numbers[categories[row]] if row in categories else -1 for row in rows])
+
+    def _show_change(self) -> None:
+        """Send every view what is chosen, and soon update the tables of the notebook, once for many decisions."""
+        with self.hold_sync():  # one message
+            self._chosen = self._in_numbers(self._review.chosen).tobytes()
+            self._state = _state_of(self._review)
+        if self._tables and self._planned_update is None:
+            self._planned_update = asyncio.get_running_loop().call_later(_UPDATED_AFTER, self._update_tables)
 
     def _update_tables(self) -> None:
-        """Update the tables of the notebook, so that it is saved with what is decided."""
         self._planned_update = None
-        content = self._table_of_grid()
+        content = self._table()
         for shown in self._tables:
             shown.update(content, raw=True)
+
+    def _receive(self, _: object, content: object, __: object) -> None:
+        """Do what a browser asks for; an error of the package is the answer to it."""
+        action = msgspec.convert(content, Action)
+        try:
+            text, is_error = self._act(action), False
+        except AccountingAnalyticsError as error:
+            text, is_error = str(error), True
+        self.send({"request": action.request, "text": printable(text, " "), "error": is_error})
+
+    def _act(self, action: Action) -> str:
+        review, ids = self._review, action.ids
+        if action.action in {"undo", "redo"}:
+            return review.undo() if action.action == "undo" else review.redo()
+        if not ids:
+            raise InputError("no row is ticked")
+        if action.action == "rule":
+            return review.make_rule(ids[0])
+        if action.action == "assign":
+            return review.assign(ids, action.category)
+        return {"accept": review.accept, "skip": review.skip, "clear": review.clear}[action.action](ids)
+
+
+def _columns_of(review: Review, proposed: list[int]) -> dict[str, Any]:
+    """Return what never changes: categories, groups, transactions and proposals; amounts are exact minor units."""
+    rows, names = review.rows, review.chart.names
+    first = rows.iloc[[group[0] for group in review.groups.values()]]
+    splits = zip(rows["kind"], rows["opposing_ledger_ids"], strict=True)
+    return {
+        "scale": review.scale,
+        "categories": [
+            [printable(names.name(one)), printable(names.path(one)), one] for one in review.chart.possible()
+        ],
+        "groups": {
+            "id": list(review.groups),
+            "kind": first["kind"].tolist(),
+            "merchant": _texts(first["merchant"]),
+            "start": [*first.index.tolist(), len(rows)],
+        },
+        "rows": {
+            "id": rows["transaction_id"].tolist(),
+            "account": _texts(rows["ledger_name"].fillna(rows["ledger_id"])),
+            "other": _texts(map(names.name, rows["counterpart_ledger_id"].fillna(""))),
+            "old": _texts(map(names.name, rows["category_ledger_id"])),
+            "day": review.days(),
+            "description": _texts(rows["description"]),
+            "split": _texts(
+                ", ".join(map(names.name, ids.split("|"))) if kind == "split" else "" for kind, ids in splits
+            ),
+            "units": list(map(str, review.units)),
+            "proposed": proposed,
+            "why": _texts(map(review.reason, range(len(rows)))),
+        },
+        "notes": _texts(review.notes),
+    }
+
+
+def _texts(texts: Iterable[str]) -> list[str]:
+    """Texts without control characters."""
+    return list(map(printable, texts))
+
+
+def _state_of(review: Review) -> dict[str, Any]:
+    """Return what is cleared, the effect on the report, and what can be undone."""
+    return {
+        "undo": printable(review.done[-1][0]) if review.done else "",
+        "redo": printable(review.undone[-1][0]) if review.undone else "",
+        "cleared": f"Cleared: {', '.join(review.cleared())}, {count_of(len(review.done), 'decision')}",
+        "effect": [
+            [printable(review.chart.names.path(ledger_id)), review.amount(units), f"{count:,}"]
+            for ledger_id, (units, count) in review.effect().items()
+        ],
+    }
+
+
+@cache
+def _file(name: str) -> str:
+    """Text of a file of this room."""
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+def _display(content: dict[str, Any], **options: Any) -> Any:  # noqa: ANN401 (a handle of IPython, which has no types)
+    """Display a bundle of outputs in the cell that is run."""
+    from IPython import display  # noqa: PLC0415 (only where there is IPython)
+
+    return display.display(content, raw=True, **options)
 
 
 def _is_interactive() -> bool:

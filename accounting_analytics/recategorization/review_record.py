@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.core.schemas import Ledgers
+from accounting_analytics.core.sheet_reader import Column, Kind, read_table
+from accounting_analytics.core.sheet_writer import write_table
 from accounting_analytics.recategorization.changes import net_moves
-from accounting_analytics.recategorization.choices import Choice, proposed_choices
+from accounting_analytics.recategorization.choices import BY_HAND, CATEGORY, Choice, proposals_of, proposed_choices
+from accounting_analytics.recategorization.plan import plan_recategorization
 from accounting_analytics.recategorization.queue import KEY, Decidable, exact_queue, group_queue, local_days
 from accounting_analytics.recategorization.rules import add_rule
 from accounting_analytics.reports.category_ledgers import Categories
@@ -21,10 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from accounting_analytics.recategorization.plan import Plan
+
     Chosen = dict[int, str]
 
 SKIPPED = ""
 """In place of the id of a category: a row stays as it is."""
+_SAVED = (CATEGORY, "merchant", "description", "uncategorized_amount", *KEY)
+"""Columns of a file of saved decisions; the category is the id of its ledger."""
+_COLUMNS = (Column(CATEGORY, Kind.ID, may_be_empty=True), *(Column(name, Kind.ID) for name in KEY))
 
 
 class ReviewRecord:
@@ -42,6 +51,8 @@ class ReviewRecord:
         Id of the category of each decided row, or ``SKIPPED``.
     done, undone : list
         Labels of decisions and what was chosen before them: what :meth:`undo` takes back, and :meth:`redo` makes again.
+    notes : tuple of str
+        What was left out of the review; one sentence each.
     listeners : list of callable
         Called after each change.
     """
@@ -57,51 +68,94 @@ class ReviewRecord:
         self._queue, self._exact, self._rules_file = queue, exact_queue(queue), rules_file
         self._ledgers = Ledgers.checked(ledgers)
         self.rows = _in_order_of_groups(self._exact.frame, group_queue(queue))
-        self.units = [to_minor_units(one, self._exact.scale) for one in self.rows["uncategorized_amount"]]
+        self.scale = self._exact.scale
+        self.units = [to_minor_units(one, self.scale) for one in self.rows["uncategorized_amount"]]
         self._decidable = Decidable(self.rows)
         self.groups = self._decidable.groups
         self.chart = Categories(self._ledgers, set(self.rows["category_ledger_id"]))
-        self.proposed, self._remarks = dict[int, Choice](), list(self._exact.notes)
+        self.proposed, notes = dict[int, Choice](), list(self._exact.notes)
         for frame in proposals:
             found, absent = proposed_choices(self.rows, frame, self.chart)
             self.proposed = found | self.proposed
             if absent:
-                proposed = count_of(len(frame), "proposal")
-                self._remarks.append(f"{len(absent):,} of {proposed} found no transaction of the queue.")
-        self._remarks += remarks
+                notes.append(
+                    f"{len(absent):,} of {count_of(len(frame), 'proposal')} found no transaction of the queue."
+                )
+        self.notes = (*notes, *remarks)
         self.chosen: Chosen = {}
         self.done: list[tuple[str, Chosen]] = []
         self.undone: list[tuple[str, Chosen]] = []
         self.listeners: list[Callable[[], None]] = []
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What was left out of the review; one sentence each."""
-        return tuple(self._remarks)
+    def decisions(self) -> pd.DataFrame:
+        """The decided transactions as :class:`~accounting_analytics.schemas.Proposals`; skipped ones are left out."""
+        choices = {row: Choice(one, self._why(row)) for row, one in self.chosen.items() if one != SKIPPED}
+        return proposals_of(self.rows, choices, self.chart, self._exact, notes=self.notes, sources=[self._queue])
 
-    @property
-    def scale(self) -> int:
-        """Fraction digits of the amounts."""
-        return self._exact.scale
+    def plan(self, *, instance_id: str | None = None) -> Plan:
+        """Plan the decided transactions, as :func:`plan_recategorization`; what is only proposed is not planned.
 
-    def assign(self, ids: str | Iterable[str], category: str) -> str:
-        """Give groups or transactions, by their ids, a category by its id, unique name or path; say what changed.
+        Parameters
+        ----------
+        instance_id : str, optional
+            Service instance of the books (``client.instance_id``); the plan is then refused for any other instance.
+        """
+        return plan_recategorization(self.decisions, ledgers=self._ledgers, instance_id=instance_id)
+
+    def save(self, path: str | Path) -> None:
+        """Write all decisions to a file of decisions, CSV or ``.xlsx``, so that another kernel can load them.
+
+        The category of a skipped transaction is empty. :func:`decide` reads the others too.
 
         Raises
         ------
         InputError
-            An id is not in the queue or is that of a split, or the category is unknown, ambiguous, cash or
+            The file cannot be written.
+        """
+        rows = self.rows.loc[sorted(self.chosen)]
+        decided = rows.assign(**{CATEGORY: [self.chosen[row] for row in rows.index]})[list(_SAVED)]
+        write_table(decided, to_path(path, "path"), name="decisions", ids=_SAVED, editable=(CATEGORY,))
+
+    def load(self, path: str | Path) -> str:
+        """Stage the decisions of a saved file; say how many, and how many fit the queue no more. It can be undone.
+
+        Raises
+        ------
+        InputError
+            The file cannot be read, or has no saved decisions.
+        """
+        file = to_path(path, "path")
+        table = read_table(file, _COLUMNS, what="a file of decisions that review.save(path) wrote")
+        table.problems.refuse()
+        saved = list(zip(*(table.columns[name] for name in (*KEY, CATEGORY)), strict=True))
+        places = {self._key(row): row for row in range(len(self.units))}
+        known = {places[key, old]: one for key, old, one in saved if (key, old) in places}
+        possible = {*self.chart.possible(), SKIPPED}
+        usable = {row: one for row, one in known.items() if one in possible and self._may_have(row, one)}
+        sentences = [f"{len(usable):,} of {count_of(len(saved), 'decision')} of {file} staged."]
+        if absent := len(saved) - len(known):
+            sentences.append(f"{absent:,} are of transactions that are not in the queue any more.")
+        if refused := len(known) - len(usable):
+            sentences.append(f"{refused:,} name a category that cannot be chosen for their transaction.")
+        self._choose(usable, count_of(len(usable), "loaded decision"))
+        return " ".join(sentences)
+
+    def assign(self, ids: str | Iterable[str], category: str) -> str:
+        """Give groups or transactions, by their ids, a category by its id, unique name or path; say what changed.
+
+        Splits among them stay as they are.
+
+        Raises
+        ------
+        InputError
+            An id is not in the queue, or only those of splits are given, or the category is unknown, ambiguous, cash or
             uncategorized.
         """
-        keys = [ids] if isinstance(ids, str) else list(ids)
-        for key in keys:
-            self._decidable.find_free(key)
-        return self.assign_but_splits(keys, category)
-
-    def assign_but_splits(self, ids: Iterable[str], category: str) -> str:
-        """Assign a category as :meth:`assign`, but leave splits as they are."""
         ledger_id, rows = self.chart.find_category(category), self._rows(ids)
         free = [row for row in rows if self.rows["kind"][row] != "split"]
+        if rows and not free:
+            self._decidable.find_free(self.rows["transaction_id"][rows[0]])
         name, split_count = self.chart.names.name(ledger_id), len(rows) - len(free)
         stay = count_of(split_count, "split transaction stays as it is", "split transactions stay as they are")
         kept = f" {stay}." if split_count else ""
@@ -191,9 +245,30 @@ class ReviewRecord:
             return reason
         return f"{reason} ({int(1000 * choice.confidence) / 10:g} %)"  # rounded down: 100 % is certain
 
+    def sum(self, rows: Iterable[int]) -> int:
+        """Exact sum of rows in whole minor units."""
+        return sum(self.units[row] for row in rows)
+
+    def _key(self, row: int) -> tuple[str, str]:
+        """Values that no other row has."""
+        return self.rows[KEY[0]][row], self.rows[KEY[1]][row]
+
     def _rows(self, ids: str | Iterable[str]) -> list[int]:
         """Find the rows of groups and transactions by their ids, each once."""
         return sorted({row for one in ([ids] if isinstance(ids, str) else ids) for row in self._decidable.find(one)})
+
+    def _may_have(self, row: int, category: str) -> bool:
+        """Whether a row may have a category: a split only the one that is proposed."""
+        is_split = self.rows["kind"][row] == "split" and category != SKIPPED
+        return not is_split or (row in self.proposed and self.proposed[row].category == category)
+
+    def _why(self, row: int) -> str:
+        """Text of the column ``rule`` of a decided row: the rule that was accepted, or who decided."""
+        if row in self.proposed and self.proposed[row].category == self.chosen[row]:
+            return self.proposed[row].why
+        group_id = self.rows["group_id"][row]
+        is_whole = {self.chosen.get(one) for one in self.groups[group_id]} == {self.chosen[row]}
+        return f"{BY_HAND}: {group_id}" if is_whole else BY_HAND
 
     def _choose(self, choices: Mapping[int, str | None], label: str) -> int:
         """Choose categories for rows as one decision, None to make them open again; return how many rows change."""
@@ -216,12 +291,9 @@ class ReviewRecord:
         for listener in self.listeners:
             listener()
 
-    def _sum(self, rows: Iterable[int]) -> int:
-        return sum(self.units[row] for row in rows)
-
     def _described(self, rows: Iterable[int]) -> str:
         listed = list(rows)
-        return f"{count_of(len(listed), 'transaction')}, {self.amount(self._sum(listed))},"
+        return f"{count_of(len(listed), 'transaction')}, {self.amount(self.sum(listed))},"
 
 
 def _in_order_of_groups(rows: pd.DataFrame, groups: pd.DataFrame) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 import base64
 import json
 
-from accounting_analytics.recategorization.review_widget import ReviewWidget
+from accounting_analytics.recategorization.review import ReviewWidget
 
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Review</title>
 <style>:root {{ color-scheme: light dark }} body {{ font: 13px sans-serif }}</style><main id="place"></main>

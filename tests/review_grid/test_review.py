@@ -102,9 +102,13 @@ def test_what_is_skipped_is_not_accepted(review, groups):
 
 
 def test_a_split_keeps_its_categories(review, groups):
-    """A split takes what is proposed for its uncategorized part, and no other category."""
+    """A split takes what is proposed for its uncategorized part, and no other category, alone or among others."""
     with pytest.raises(InputError, match="is split"):
         review.assign("split", "travel")
+    assert review.assign(["split", "uber-1"], "meals") == (
+        "1 transaction, -20.00, set to Meals. 1 split transaction stays as it is."
+    )
+    review.undo()
     review.accept(groups["COSTCO"])
     assert decided(review) == {"split": ("meals", "a rule")}
 
@@ -117,7 +121,7 @@ def test_a_split_keeps_its_categories(review, groups):
         (lambda review: review.assign("uber-1", "Outflow to sort"), "is an uncategorized ledger"),
         (lambda review: review.assign("uber-1", "Meal"), "Meals"),
         (lambda review: review.make_rule("uber-1"), "a rule needs a category"),
-        (lambda review: review.load("missing.json"), "missing.json cannot be read"),
+        (lambda review: review.load("missing.csv"), "missing.csv cannot be read"),
     ],
 )
 def test_refused_calls_change_nothing(review, call, message):
@@ -239,12 +243,15 @@ def test_the_effect_is_that_of_the_preview(demo_company, demo):
 
 
 def test_decisions_survive_another_kernel(review, queue, ledgers, tmp_path):
-    """A new review loads the decisions of a file as one decision, skipped ones too."""
+    """A new review loads the decisions of a file as one decision, skipped ones too; `decide` reads it too."""
     review.accept()
-    review.skip(["deli-1", "uber-2"])
-    review.save(tmp_path / "review.json")
+    review.skip(["deli-1", "uber-2", "split"])
+    review.save(tmp_path / "review.csv")
+    decided = aa.decide(queue, tmp_path / "review.csv", ledgers)
+    columns = ["transaction_id", "updated_category_ledger_id"]
+    assert {*map(tuple, decided[columns].to_numpy())} == {*map(tuple, review.decisions[columns].to_numpy())}
     later = aa.review(queue, ledgers, proposals=review.decisions)
-    assert later.load(tmp_path / "review.json").startswith("6 of 6 decisions of ")
+    assert later.load(tmp_path / "review.csv").startswith("6 of 6 decisions of ")
     pd.testing.assert_frame_equal(later.decisions, review.decisions)
     assert later.frame["category"].tolist()[2] == "skipped, open"
     later.undo()
@@ -254,24 +261,22 @@ def test_decisions_survive_another_kernel(review, queue, ledgers, tmp_path):
 def test_decisions_of_a_changed_queue(review, queue, ledgers, tmp_path):
     """Decisions of transactions that were categorized since are left out and counted, new ones stay open."""
     review.accept()
-    review.save(tmp_path / "review.json")
+    review.save(tmp_path / "review.csv")
     fewer = queue[queue["transaction_id"] != "uber-1"]
     without_sales = ledgers[ledgers["id"] != "sales"]
     later = aa.review(fewer, without_sales)
-    text = later.load(tmp_path / "review.json")
+    text = later.load(tmp_path / "review.csv")
     assert "1 are of transactions that are not in the queue any more." in text
     assert "2 name a category that cannot be chosen for their transaction." in text
     assert categories(later) == {"uber-2": "travel", "uber-3": "travel"}
 
 
-@pytest.mark.parametrize(
-    "content", ["", "{}", "[]", '{"format": "accounting_analytics.review/2", "decisions": []}', "\xff", "[" * 5000]
-)
+@pytest.mark.parametrize("content", ["", "category,transaction_id\nmeals,uber-1\n", "\xff"])
 def test_a_file_without_decisions_is_refused(review, tmp_path, content):
     """A damaged file, or one of another kind, is refused, and nothing is staged."""
-    (tmp_path / "review.json").write_bytes(content.encode("latin-1"))
-    with pytest.raises(InputError, match="holds no saved decisions"):
-        review.load(tmp_path / "review.json")
+    (tmp_path / "review.csv").write_bytes(content.encode("latin-1"))
+    with pytest.raises(InputError, match=r"review\.csv (is not a file of decisions that|cannot be read)"):
+        review.load(tmp_path / "review.csv")
     assert review.decisions.empty
 
 
