@@ -493,7 +493,7 @@ def _find_categories(
     """Discovered ledgers to find new categories in; None where the books confirm the categories as they are written."""
     from accounting_analytics.core.periods import Period
     from accounting_analytics.recategorization.categories_in_books import find_ledgers
-    from accounting_analytics.recategorization.plan import NEW_CATEGORY
+    from accounting_analytics.recategorization.choices import NEW_CATEGORY
     from accounting_analytics.reports.category_ledgers import Categories
 
     columns = sheet.columns

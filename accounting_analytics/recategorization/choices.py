@@ -9,6 +9,7 @@ its group. All other columns are for the reader.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +18,7 @@ import pandas as pd
 
 from accounting_analytics.core.arguments import require_type, to_path
 from accounting_analytics.core.column_conversion import local_midnights, total
-from accounting_analytics.core.errors import InputError, RulesError
+from accounting_analytics.core.errors import InputError, PlanError, RulesError
 from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount
@@ -31,7 +32,7 @@ from accounting_analytics.recategorization.rules import Rules, find_accounts
 from accounting_analytics.reports.category_ledgers import Categories, find_named
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from accounting_analytics.core.column_conversion import ExactFrame
 
@@ -42,6 +43,8 @@ BY_HAND = "decided by hand"
 LIKELY_TRANSFER = "likely transfer"
 """The column ``rule`` of a likely transfer between own accounts."""
 CATEGORY, GROUP, TRANSACTION = "category", "group_id", "transaction_id"
+NEW_CATEGORY = ("updated_category_ledger_id", "updated_category_ledger_name")
+"""The two columns of a new category."""
 _DECISIONS = (Mapping, str, Path)
 _DECISIONS_HINT = "pass {group_id or transaction_id: category}, or the path of a file with decisions"
 _COLUMNS = (Column(CATEGORY), *(Column(name, may_be_empty=True, may_be_absent=True) for name in (GROUP, TRANSACTION)))
@@ -150,29 +153,20 @@ def propose(
     if suggestions is not None:
         require_type(suggestions, pd.DataFrame, "suggestions", "suggest(queue, history, ledgers) returns them")
     exact = exact_queue(queue)
-    rows = exact.frame
+    rows, notes = exact.frame, list(exact.notes)
     chart = Categories(Ledgers.checked(ledgers), set(rows["category_ledger_id"]))
-    chosen: dict[int, Choice] = {}
-    notes = list(exact.notes)
-    if rules is not None:
-        chosen, more = _chosen_by_rules(rows, rules, chart)
-        notes += more
+    chosen = {} if rules is None else _choose_by_rules(rows, rules, chart, notes)
     replaced = 0
     for one in _listed(decisions):
-        decided, more = _chosen_by_hand(rows, one, chart)
+        decided = _choose_by_hand(rows, one, chart, notes)
         replaced += len(decided.keys() & chosen.keys())
         chosen |= decided
-        notes += more
     if replaced:
         notes.append(f"{count_of(replaced, 'proposal was', 'proposals were')} replaced by later ones.")
     if suggestions is not None:
-        suggested, more = _chosen_by_suggestions(rows, suggestions, chart, chosen)
-        chosen |= suggested
-        notes += more
+        chosen = _choose_suggested(rows, suggestions, chart, notes, chosen)
     if transfers:
-        moved, more = _chosen_as_transfers(rows, chart, chosen)
-        chosen |= moved
-        notes += more
+        chosen |= _choose_transfers(rows[~rows.index.isin(list(chosen))], chart, notes)
     return proposals_of(rows, chosen, chart, exact, notes=notes, sources=[queue])
 
 
@@ -262,7 +256,7 @@ def _left_note(rows: pd.DataFrame, chosen: Mapping[int, Choice], why: str) -> li
     return [f"{left:,} of {count_of(transactions.nunique(), 'transaction')} {why}."] if left else []
 
 
-def _chosen_by_rules(rows: pd.DataFrame, rules: Rules, chart: Categories) -> tuple[dict[int, Choice], list[str]]:
+def _choose_by_rules(rows: pd.DataFrame, rules: Rules, chart: Categories, notes: list[str]) -> dict[int, Choice]:
     """Find the category of each row that a rule matches; an unknown category is refused where its rule decides."""
     matches = rules.match(rows, find_accounts(rules, chart)).deciding.tolist()
     deciding = set(matches)
@@ -272,7 +266,8 @@ def _chosen_by_rules(rows: pd.DataFrame, rules: Rules, chart: Categories) -> tup
         if rule.name in deciding or rule.category in chart.names
     }
     chosen = {row: Choice(categories[name], name) for row, name in enumerate(matches) if name is not None}
-    return chosen, [*_left_note(rows, chosen, "matched no rule"), *_rule_notes(rules, deciding, chart)]
+    notes += [*_left_note(rows, chosen, "matched no rule"), *_rule_notes(rules, deciding, chart)]
+    return chosen
 
 
 def _rule_notes(rules: Rules, deciding: set[str | None], chart: Categories) -> Iterator[str]:
@@ -295,12 +290,11 @@ def read_decisions(decisions: Decisions) -> list[Decision]:
         return [Decision(key, category) for key, category in decisions.items()]
     file = to_path(decisions, "decisions")
     table = read_table(file, _COLUMNS, what="a file of decisions", deciding=CATEGORY)
-    groups: dict[str, Decision] = {}
-    transactions: dict[str, Decision] = {}
+    found: dict[tuple[bool, str], Decision] = {}
     for number, row in table.rows():
-        found = transactions if row[TRANSACTION] else groups
+        is_transaction = bool(row[TRANSACTION])
         one = Decision(row[TRANSACTION] or row[GROUP], row[CATEGORY].strip(), number)
-        first = found.setdefault(one.key, one)
+        first = found.setdefault((is_transaction, one.key), one)
         if not one.key.strip():
             table.problems.add(f"it has a category, but neither {GROUP} nor {TRANSACTION}", number)
         elif first.category != one.category:
@@ -310,45 +304,45 @@ def read_decisions(decisions: Decisions) -> list[Decision]:
             )
             table.problems.add(reason, number)
     table.problems.refuse()
-    if not groups and not transactions:
+    if not found:
         raise InputError(
             f"{file} has no decision: the column {CATEGORY} is empty; write the id, unique name or path of a ledger "
             "there, and save the file"
         )
-    return [*groups.values(), *transactions.values()]
+    return [found[key] for key in sorted(found, key=lambda key: key[0])]
 
 
-def _chosen_by_hand(rows: pd.DataFrame, decisions: Decisions, chart: Categories) -> tuple[dict[int, Choice], list[str]]:
+def _choose_by_hand(rows: pd.DataFrame, decisions: Decisions, chart: Categories, notes: list[str]) -> dict[int, Choice]:
     """Find the category of each decided row; a later decision replaces an earlier one.
 
     Decisions of a file may be about transactions that are not in the queue any more.
     """
     every, decidable = read_decisions(decisions), Decidable(rows)
-    absent = [one for one in every if one.row is not None and one.key not in decidable]
     chosen: dict[int, Choice] = {}
+    absent = []
     problems = SheetProblems("the decisions" if isinstance(decisions, Mapping) else decisions)
-    for one in every:
-        if one in absent:
+    for key, text, number in every:
+        if number is not None and key not in decidable:
+            absent.append(f"{quote(key)} (row {number})")
             continue
         try:
-            found = decidable.find_free(one.key)
-            category = find_named(chart.find_category, one.category, f"decision {quote(one.key)}")
+            found = decidable.find_free(key)
+            category = find_named(chart.find_category, text, f"decision {quote(key)}")
         except InputError as error:
-            problems.add(str(error), *([] if one.row is None else [one.row]))
+            problems.add(str(error), *([] if number is None else [number]))
             continue
-        why = BY_HAND if one.key in decidable.transactions else f"{BY_HAND}: {one.key}"
+        why = BY_HAND if key in decidable.transactions else f"{BY_HAND}: {key}"
         chosen |= dict.fromkeys(found, Choice(category, why))
     problems.refuse()
-    notes = _left_note(rows, chosen, "not decided by hand")
+    notes += _left_note(rows, chosen, "not decided by hand")
     if absent:
-        listed = ", ".join(f"{quote(one.key)} (row {one.row})" for one in absent[:_MAX_LISTED])
         more = f" and {len(absent) - _MAX_LISTED:,} more" if len(absent) > _MAX_LISTED else ""
         notes.append(
             f"{len(absent)} of {count_of(len(every), 'decision')} of {decisions} found no transaction of "
             "the queue, because theirs were categorized in the meantime, are of other days or accounts, or became "
-            f"likely transfers or splits: {listed}{more}."
+            f"likely transfers or splits: {', '.join(absent[:_MAX_LISTED])}{more}."
         )
-    return chosen, notes
+    return chosen
 
 
 def proposed_choices(
@@ -358,57 +352,66 @@ def proposed_choices(
     places = {key: row for row, key in enumerate(zip(*(rows[name] for name in KEY), strict=True))}
     chosen: dict[int, Choice] = {}
     absent: list[str] = []
-    for one in edited_proposals(proposals).to_dict("records"):
+    for one in resolve_proposals(proposals, chart).to_dict("records"):
         row = places.get(tuple(one[name] for name in KEY))
         if row is None:
             absent.append(one[TRANSACTION])
-            continue
-        ledger_id = chart.find_edited(one["updated_category_ledger_id"], one["updated_category_ledger_name"])
-        chosen[row] = Choice(chart.find_category(ledger_id), one["rule"], one["reason"], one["confidence"])
+        else:
+            category = chart.find_category(one["updated_category_ledger_id"])
+            chosen[row] = Choice(category, one["rule"], one["reason"], one["confidence"])
     return chosen, absent
 
 
-def edited_proposals(proposals: pd.DataFrame) -> pd.DataFrame:
-    """Check proposals, whose new category a person may have cleared in one of its two columns."""
-    names = ("updated_category_ledger_id", "updated_category_ledger_name")
-    texts = {name: proposals[name].fillna("").astype("str") for name in names if name in proposals}
+def resolve_proposals(proposals: pd.DataFrame, chart: Categories) -> pd.DataFrame:
+    """Check proposals, and find the id and the name of each new category, of which a person may have edited one."""
+    texts = {name: proposals[name].fillna("").astype("str") for name in NEW_CATEGORY if name in proposals}
     known = [name for name in Proposals.dtypes() if name in proposals]
-    return Proposals.checked(proposals[known].assign(**texts))
+    rows = Proposals.checked(proposals[known].assign(**texts))
+    columns = (rows[name].tolist() for name in (TRANSACTION, *NEW_CATEGORY))
+    found = [
+        find_named(
+            partial(chart.find_edited, ledger_id),
+            name,
+            f"row {label} of the proposals (transaction {transaction_id})",
+            PlanError,
+        )
+        for label, transaction_id, ledger_id, name in zip(proposals.index.tolist(), *columns, strict=True)
+    ]
+    ids = pd.Series(found, rows.index, dtype="str")
+    return rows.assign(**dict(zip(NEW_CATEGORY, (ids, ids.map(chart.names.name).astype("str")), strict=True)))
 
 
-def _chosen_by_suggestions(
-    rows: pd.DataFrame, suggestions: pd.DataFrame, chart: Categories, decided: Collection[int]
-) -> tuple[dict[int, Choice], list[str]]:
-    """Find the suggested category of each row that is not decided; suggestions for other rows are counted."""
+def _choose_suggested(
+    rows: pd.DataFrame, suggestions: pd.DataFrame, chart: Categories, notes: list[str], chosen: dict[int, Choice]
+) -> dict[int, Choice]:
+    """Add the suggested category of each row that is not decided; suggestions for other rows are counted."""
     found, absent = proposed_choices(rows, suggestions, chart)
-    chosen = {row: choice for row, choice in found.items() if row not in decided}
-    suggested = count_of(len(chosen), "proposal is a suggestion", "proposals are suggestions")
-    notes = [f"{suggested}: check before applying."] if chosen else []
+    if more := len(found.keys() - chosen.keys()):
+        suggested = count_of(more, "proposal is a suggestion", "proposals are suggestions")
+        notes.append(f"{suggested}: check before applying.")
     if absent:
         notes.append(
             f"{count_of(len(absent), 'suggestion')} for transactions that are not in the queue: {join_ids(absent)}."
         )
-    return chosen, notes
+    return found | chosen
 
 
-def _chosen_as_transfers(
-    rows: pd.DataFrame, chart: Categories, decided: Collection[int]
-) -> tuple[dict[int, Choice], list[str]]:
-    """Give likely transfers between own accounts, where no rule or decision has them, their required ledger."""
-    likely = rows[(rows["kind"] == "transfer") & ~rows.index.isin(list(decided))]
+def _choose_transfers(left: pd.DataFrame, chart: Categories, notes: list[str]) -> dict[int, Choice]:
+    """Give likely transfers between own accounts, among the rows that are left, their required ledger."""
+    likely = left[left["kind"] == "transfer"]
     if likely.empty:
-        return {}, []
+        return {}
     moved = format_amount(total(likely.loc[likely["direction"] == "inflow", "transaction_amount"]))
     what = f"{count_of(len(likely), 'likely transfer')} between own accounts, of {moved} in all"
     if chart.transfers is None:
-        return {}, [f"{what}; the ledger of transfers is not among these ledgers, so none is proposed."]
-    accounts = dict(zip(rows["ledger_id"], rows["ledger_name"].fillna("another account"), strict=True))
-    chosen = {}
-    for row, other in zip(likely.index, likely["counterpart_ledger_id"], strict=True):
-        reason = f"equal and opposite amount on {accounts.get(other, other)} within {TRANSFER_DAYS} days"
-        chosen[row] = Choice(chart.transfers, LIKELY_TRANSFER, reason)
+        notes.append(f"{what}; the ledger of transfers is not among these ledgers, so none is proposed.")
+        return {}
     name = quote(chart.names.name(chart.transfers))
-    return chosen, [f"{what}; they are proposed for {name}, apart from rules and suggestions."]
+    notes.append(f"{what}; they are proposed for {name}, apart from rules and suggestions.")
+    others = likely["counterpart_ledger_id"].map(chart.names.name)
+    reasons = [f"equal and opposite amount on {other} within {TRANSFER_DAYS} days" for other in others]
+    choices = [Choice(chart.transfers, LIKELY_TRANSFER, reason) for reason in reasons]
+    return dict(zip(likely.index, choices, strict=True))
 
 
 def require_writable(path: Path) -> None:

@@ -27,7 +27,7 @@ from accounting_analytics.recategorization.changes import (
     joining_changes,
     require_outcomes_of,
 )
-from accounting_analytics.recategorization.choices import edited_proposals, propose
+from accounting_analytics.recategorization.choices import NEW_CATEGORY, propose, resolve_proposals
 from accounting_analytics.recategorization.effect import Effect
 from accounting_analytics.recategorization.queue import KEY, exact_queue
 from accounting_analytics.reports.cash_flow_report import require_report
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from accounting_analytics.recategorization.rules import Rules
     from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
-NEW_CATEGORY = ("updated_category_ledger_id", "updated_category_ledger_name")
-"""The two columns of a new category."""
 _INSTANCE = "instance_id"
 _AMOUNTS = ("transaction_amount", "uncategorized_amount")
 _OPTIONAL_IDS = ("group_id", _INSTANCE)
@@ -367,17 +365,8 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
     require_type(proposals, pd.DataFrame, "proposals", "propose(queue, rules, ledgers) returns them")
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     chart = Categories(Ledgers.checked(ledgers), set())
-    rows = edited_proposals(proposals)
-    columns = (rows[name].tolist() for name in ("transaction_id", *NEW_CATEGORY))
-    found = []
-    for label, transaction_id, ledger_id, name in zip(proposals.index.tolist(), *columns, strict=True):
-        try:
-            found.append(chart.find_edited(ledger_id, name))
-        except InputError as error:
-            raise PlanError(f"row {label} of the proposals (transaction {transaction_id}): {error}") from None
-    for column, values in zip(NEW_CATEGORY, (found, map(chart.names.name, found)), strict=True):
-        rows[column] = pd.Series(list(values), rows.index, dtype="str")
-    return Plan(rows[[*PlanItems.dtypes()]], instance_id=instance_id, notes=books_notes(proposals))
+    rows = resolve_proposals(proposals, chart)[[*PlanItems.dtypes()]]
+    return Plan(rows, instance_id=instance_id, notes=books_notes(proposals))
 
 
 def plan_exact_rules(

@@ -19,7 +19,6 @@ import hashlib
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from decimal import Decimal, localcontext
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +40,7 @@ from accounting_analytics.core.errors import FrameError, InputError
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.load_metadata import attach_notes, read_load_metadata
 from accounting_analytics.core.messages import count_of, did_you_mean, join_ids, quote
-from accounting_analytics.core.money import EXACT
+from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.core.periods import LOCALTIME, parse_date
 from accounting_analytics.core.schemas import Ledgers, Queue, QueueGroups
 from accounting_analytics.reports.category_ledgers import uncategorized_ledgers
@@ -51,6 +50,7 @@ from accounting_analytics.reports.merchants import merchants
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from decimal import Decimal
 
     from accounting_analytics.core.column_conversion import ExactFrame
     from accounting_analytics.core.periods import DateLike
@@ -377,13 +377,15 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
     """
     require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
     exact = exact_queue(queue)
-    groups = _sums(exact.frame)
+    groups = _with_shares(_sums(exact.frame), exact.scale)
     newest = exact.frame["datetime"].dt.normalize().max()
     day = newest if as_of is None else pd.Timestamp(parse_date(as_of, "as_of"), tz="UTC")
     for age, instant in (("age_days", "first_datetime"), ("newest_age_days", "last_datetime")):
         groups[age] = (day - groups[instant].dt.normalize()).dt.days.astype("int64")
     columns = list(QueueGroups.to_schema().columns)
-    table = QueueGroups.from_exact(_with_shares(groups)[columns], exact.scale, as_decimals=exact.as_decimals)
+    table = QueueGroups.from_exact(
+        _with_shares(groups, exact.scale)[columns], exact.scale, as_decimals=exact.as_decimals
+    )
     attach_notes(table, (*exact.notes, *_notes_of_groups(table)), queue)
     return table
 
@@ -411,19 +413,17 @@ def _sums(grouped: pd.DataFrame) -> pd.DataFrame:
     return groups.reset_index()
 
 
-def _with_shares(groups: pd.DataFrame) -> pd.DataFrame:
+def _with_shares(groups: pd.DataFrame, scale: int) -> pd.DataFrame:
     """Sort the groups, and add their shares of the whole amount."""
-    sizes = pd.Series([amount.copy_abs() for amount in groups["amount"]], groups.index, dtype=object)
-    order = groups.assign(
-        rank=groups["kind"].map(KINDS.index), size=[size.copy_negate() for size in sizes]
-    ).sort_values(["rank", "size", "group_id"], kind="stable")
-    ordered = [sizes[label] for label in order.index]
-    with localcontext(EXACT):
-        running = list(accumulate(ordered))
-        whole = running[-1] if running and running[-1] else Decimal(1)
-        shares = [float(size / whole) for size in ordered]
-        cumulative = [float(size / whole) for size in running]
-    return order.drop(columns=["rank", "size"]).reset_index(drop=True).assign(share=shares, cumulative_share=cumulative)
+    sizes = [abs(to_minor_units(amount, scale)) for amount in groups["amount"]]
+    ranked = groups.assign(rank=groups["kind"].map(KINDS.index), size=pd.Series(sizes, groups.index, dtype=object))
+    ordered = ranked.sort_values(["rank", "size", "group_id"], ascending=[True, False, True], ignore_index=True)
+    whole = sum(sizes) or 1
+    shares = {
+        "share": [size / whole for size in ordered["size"]],
+        "cumulative_share": [size / whole for size in accumulate(ordered["size"])],
+    }
+    return ordered.drop(columns=["rank", "size"]).assign(**shares)
 
 
 def _notes_of_groups(groups: pd.DataFrame) -> Iterator[str]:
