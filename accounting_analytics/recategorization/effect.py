@@ -26,16 +26,16 @@ from accounting_analytics.recategorization.changes import (
 )
 from accounting_analytics.reports.cash_flow_report import require_report
 from accounting_analytics.reports.figure_table import figure_table_html
-from accounting_analytics.reports.figures import KEY_SEPARATOR, OWN, Figure, figure_of_terms
+from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_terms
 from accounting_analytics.reports.ledger_tree import LedgerTree, Trees
 from accounting_analytics.reports.rows_of_figures import entries_behind, table_of_figures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from decimal import Decimal
 
     from accounting_analytics.core.periods import Period
-    from accounting_analytics.recategorization.changes import Change, Outcome
+    from accounting_analytics.recategorization.changes import Change
     from accounting_analytics.reports.cash_flow_report import CashFlowReport
     from accounting_analytics.reports.report_figures import ReportFigures
 
@@ -72,14 +72,14 @@ class Effect(Result):
         The report before the run; untagged.
     after : CashFlowReport, optional
         The report after the run.
-    outcomes : tuple of Outcome, optional
-        What became of each change; without them all are expected to be done.
+    made : tuple of Change, optional
+        Those that are in the books after the run; by default all are expected to be.
     """
 
     plan: tuple[Change, ...]
     before: CashFlowReport
     after: CashFlowReport | None = None
-    outcomes: tuple[Outcome, ...] | None = None
+    made: tuple[Change, ...] | None = None
 
     def check(self, after: CashFlowReport, outcomes: pd.DataFrame | None = None) -> Effect:
         """Compare the report after a run with the predicted one.
@@ -112,8 +112,11 @@ class Effect(Result):
             raise InputError(
                 f"both reports must cover one period and be untagged, not {self.period} and {after.period}"
             )
-        found = None if outcomes is None else tuple(require_outcomes_of(self.plan, outcomes))
-        return replace(self, after=after, outcomes=found)
+        if outcomes is None:
+            return replace(self, after=after)
+        found, lines = zip(self.plan, require_outcomes_of(self.plan, outcomes), strict=True), _Figures.of(after).lines
+        made = tuple(one for one, outcome in found if outcome in IN_BOOKS or _shows(lines, one))
+        return replace(self, after=after, made=made)
 
     @property
     def period(self) -> Period:
@@ -241,14 +244,15 @@ class Effect(Result):
         if not reasons:
             return
         more = f" (and {len(reasons) - _MAX_REASONS:,} more)" if len(reasons) > _MAX_REASONS else ""
-        state = "" if self.outcomes is None else f"{self._items_in_books()}, but "
         raise BooksDoNotTieError(
-            f"{state}the report of {self.period} did not change as planned: {'; '.join(reasons[:_MAX_REASONS])}{more}. "
-            f"{_WHAT_TO_DO}"
+            f"{self._items_in_books(', but ')}the report of {self.period} did not change as planned: "
+            f"{'; '.join(reasons[:_MAX_REASONS])}{more}. {_WHAT_TO_DO}"
         )
 
-    def _items_in_books(self) -> str:
-        return f"{len(self._made):,} of {count_of(len(self.plan), 'item')} in the books"
+    def _items_in_books(self, end: str) -> str:
+        """Say how many items are in the books, if some are not."""
+        made = len(self._made)
+        return f"{made:,} of {count_of(len(self.plan), 'item')} in the books{end}" if made < len(self.plan) else ""
 
     def summary(self) -> str:
         """One line: how many ledgers change, and once checked whether all figures are as predicted."""
@@ -259,8 +263,7 @@ class Effect(Result):
         verdict = f"{count_of(len(self._differing), 'figure differs', 'figures differ')} from the prediction"
         if self.as_predicted:
             verdict = "every figure is as predicted, to the last digit"
-        state = f"{self._items_in_books()}; " if len(self._made) < len(self.plan) else ""
-        return f"{title}: {state}{count_of(changed, 'ledger')} changed; {verdict}."
+        return f"{title}: {self._items_in_books('; ')}{count_of(changed, 'ledger')} changed; {verdict}."
 
     def reasons(self) -> list[str]:
         """One sentence for each figure that differs, balances first."""
@@ -294,22 +297,18 @@ class Effect(Result):
 
     def _html(self) -> str:
         """Write the ledgers as a table whose amounts unfold: lines of the reports, and those that the plan moves."""
-        reports = {"before": self.before.figures} | ({"after": self.after.figures} if self.after else {})
         rows = []
         for one in self.frame["ledger_id"].tolist()[:_MAX_LEDGERS]:
+            made = [
+                self._figure(one, column, figures.flows[one], partial(figures.entries_of, one))
+                for column, figures in (("before", self._before), ("after", self._after))
+                if figures
+            ]
+            moved = self._figure(one, "change", self._moved[one], partial(self._moved_entries, one))
             name = self._names.get(one, one)
-            before, *after = (_own(report, column, one, name) for column, report in reports.items())
-            change = replace(
-                before,
-                key=f"{one}{KEY_SEPARATOR}change",
-                label=f"{name}, change",
-                units=self._moved[one],
-                calculation="the lines that the plan moves",
-                _load_entries=partial(self._moved_entries, one),
-            )
-            terms = [("+", before), ("+", change)]
+            terms = [("+", made[0]), ("+", moved)]
             predicted = figure_of_terms(f"{one}{KEY_SEPARATOR}predicted", f"{name}, predicted", terms)
-            rows.append((name, [before, change, predicted, *after]))
+            rows.append((name, [made[0], moved, predicted, *made[1:]]))
         table = table_of_figures(
             "Net cash flow by ledger",
             [str(self.period)],
@@ -322,6 +321,18 @@ class Effect(Result):
         )
         return figure_table_html(table) if rows else ""
 
+    def _figure(self, ledger_id: str, column: str, units: int, load_entries: Callable[[], pd.DataFrame]) -> Figure:
+        """Sum of lines of a ledger: of a report, or those that the plan moves."""
+        return Figure(
+            f"{ledger_id}{KEY_SEPARATOR}{column}",
+            f"{self._names.get(ledger_id, ledger_id)}, {column}",
+            units,
+            "the lines that the plan moves" if column == "change" else "the sum of the report's lines",
+            scale=self.before.scale,
+            as_decimals=self.before.as_decimals,
+            _load_entries=load_entries,
+        )
+
     def _moved_entries(self, ledger_id: str) -> pd.DataFrame:
         """Lines that the plan moves to a ledger, less those that it moves from it."""
         lines = self._moved_lines
@@ -332,10 +343,8 @@ class Effect(Result):
     @cached_property
     def _moved_lines(self) -> pd.DataFrame:
         """Lines that the plan moves, each with the ledger that it moves it to."""
-        updated, flows = updated_lines(self._made), self._before.flows
-        ledgers = flows.keys() & {ledger_id for _, ledger_id in updated}
-        units = sum(flows[one] for one in ledgers)
-        lines = self.before.entries_of(ledgers, from_minor_units(units, self.before.scale))
+        updated = updated_lines(self._made)
+        lines = self._before.entries_of(*{ledger_id for _, ledger_id in updated})
         targets = [updated.get(key) for key in zip(lines["journal_entry_id"], lines["ledger_id"], strict=True)]
         return lines.assign(updated_ledger_id=pd.Series(targets, dtype="str")).dropna(subset="updated_ledger_id")
 
@@ -347,13 +356,10 @@ class Effect(Result):
     def _after(self) -> _Figures | None:
         return None if self.after is None else _Figures.of(self.after)
 
-    @cached_property
+    @property
     def _made(self) -> tuple[Change, ...]:
-        """The changes that are predicted: those that the outcomes or the report after show to be in the books."""
-        if self.outcomes is None or self._after is None:
-            return self.plan
-        found = zip(self.plan, self.outcomes, strict=True)
-        return tuple(one for one, outcome in found if outcome in IN_BOOKS or self._after.shows(one))
+        """The changes that are predicted."""
+        return self.plan if self.made is None else self.made
 
     @cached_property
     def _moved(self) -> Counter[str]:
@@ -405,6 +411,7 @@ class _Figures(NamedTuple):
     totals: dict[str, int]
     lines: Counter[tuple[str, str]]
     names: dict[str, str]
+    of_report: ReportFigures
 
     @classmethod
     def of(cls, report: CashFlowReport) -> Self:
@@ -426,25 +433,22 @@ class _Figures(NamedTuple):
         lines = Counter[tuple[str, str]]()
         for entry, one, amount in _rows(exact.lines, "journal_entry_id", "ledger_id", "amount"):
             lines[entry, one] += units(amount)
-        return cls(amounts, totals, lines, names)
+        return cls(amounts, totals, lines, names, report.figures)
 
     @property
     def flows(self) -> Counter[str]:
         """Net cash flow of each ledger."""
         return Counter({one: units for (what, one), units in self.amounts.items() if what == _FLOW and one is not None})
 
-    def shows(self, change: Change) -> bool:
-        """Whether the lines are as a change makes them."""
-        entry = change.journal_entry_id
-        return change.category_line not in self.lines and (entry, change.updated_category_ledger_id) in self.lines
+    def entries_of(self, *ledger_ids: str) -> pd.DataFrame:
+        """Lines of some ledgers, if they sum to what the report states."""
+        units = sum(self.amounts[_FLOW, one] for one in ledger_ids)
+        return self.of_report.entries_of(ledger_ids, from_minor_units(units, self.of_report.scale))
 
 
-def _own(figures: ReportFigures, column: str, ledger_id: str, name: str) -> Figure:
-    """Net cash flow of a ledger in a report; zero where the report does not list it."""
-    key, label = f"{ledger_id}{KEY_SEPARATOR}{column}", f"{name}, {column}"
-    if ledger_id in figures.names:
-        return replace(figures.figure(f"{OWN}{ledger_id}"), key=key, label=label, selections=())
-    return Figure(key, label, 0, "the report has no lines of it", scale=figures.scale, as_decimals=figures.as_decimals)
+def _shows(lines: Counter[tuple[str, str]], change: Change) -> bool:
+    """Whether the lines of a report are as a change makes them."""
+    return change.category_line not in lines and (change.journal_entry_id, change.updated_category_ledger_id) in lines
 
 
 def _rows(table: pd.DataFrame, *names: str) -> Iterator[tuple[Any, ...]]:
