@@ -27,8 +27,8 @@ from .recategorization.plan import Plan, plan_recategorization
 from .recategorization.queue import group_queue, uncategorized_queue
 from .recategorization.review import Review, review
 from .recategorization.rules import load_rules, report_rules
+from .recategorization.run_journal import undo_plan
 from .recategorization.suggestions import backtest, suggest
-from .recategorization.undo import undo_plan
 from .reconciliation.completeness import check_completeness
 from .reconciliation.hledger_journal import export_journal
 from .reconciliation.monthly_reconciliation import reconcile_months

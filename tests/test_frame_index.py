@@ -196,7 +196,6 @@ CASES = {
         aa.Plan(books.items).frame,
         aa.Plan(books.items).items,
         books.plan.plan_id,
-        aa.Plan(books.items, left_out=books.outcomes),
     ],
     "Plan.load": lambda books, folder: saved(books.plan, folder, books.ledgers),
     "Plan.preview": lambda books, _: shown(books.plan.preview(books.report)),

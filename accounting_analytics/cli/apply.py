@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
 RowOfRun = Literal["category", "rule", "item", "ledger"]
 Journal = Annotated[Path, Parameter(help="Journal of the run; written before each change.")]
-_LEFT_OUT = {"outcome": "left out", "transaction_id": "transaction", "reason": "reason"}
 _GROUPS_LEFT = {
     "group_id": "group",
     "transaction_count": "count",
@@ -129,8 +128,8 @@ def undo(
     """Take back what a run changed; a dry run without --confirm.
 
     The changes are those in the journal of the run, with --group those of one group or transaction. What another user
-    has changed since, and parts of a split that were joined, are left out and listed. The same new journal resumes an
-    interrupted undo. Exit code 6 if a confirmed undo leaves changes of the run in the books.
+    has changed since is left alone and listed; parts of a split that were joined are left out. The same new journal
+    resumes an interrupted undo. Exit code 6 if a confirmed undo leaves changes of the run in the books.
 
     Parameters
     ----------
@@ -148,24 +147,19 @@ def undo(
     books = _books_to_sync(run)
     with connect_service(run) as (client, zone):
         planned = aa.undo_plan(client, journal_of_run, groups=list(group) or None, incomplete=incomplete)
-        left_out = planned.left_out
         for note in planned.notes:
             print_message(note)
-        if not as_json:
-            print_table(left_out, _LEFT_OUT, limit=table.rows)
+        others = {"left_out": [one.transaction_id for one in planned.left_out]}
         if len(planned):
             ended = run_plan(client, planned, run, journal, zone)
-            ended.print(by, table.rows, as_json=as_json, others={"left_out": left_out})
+            ended.print(by, table.rows, as_json=as_json, others=others)
             _finish(client, ended, books)
         else:
             print_message("the journal has no change that can be undone; nothing was sent")
             if as_json:
-                print_json({"left_out": left_out})
-    remaining = int((left_out["outcome"] != "already_done").sum())
-    if run.confirm and remaining:
-        raise RecategorizationIncompleteError(
-            f"{count_of(remaining, 'change')} of the run not undone: listed with the reason of each"
-        )
+                print_json(others)
+    if run.confirm and planned.left_out:
+        raise RecategorizationIncompleteError(f"{count_of(len(planned.left_out), 'change')} of the run not undone")
 
 
 @command(RECATEGORIZE)

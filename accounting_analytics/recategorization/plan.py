@@ -16,7 +16,7 @@ from accounting_analytics.core.load_metadata import books_notes
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import DEFAULT_SCALE, fits_float, format_amount, fraction_digits
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.core.schemas import Ledgers, Outcomes, PlanItems, PlanTotals
+from accounting_analytics.core.schemas import Ledgers, PlanItems, PlanTotals
 from accounting_analytics.core.sheet_reader import Column, Kind, SheetTable, Value, read_table
 from accounting_analytics.core.sheet_writer import write_table
 from accounting_analytics.loading.estimate import DOCUMENTED_RATE
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from pathlib import Path
 
+    from accounting_analytics.recategorization.changes import Change
     from accounting_analytics.recategorization.rules import Rules
     from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
@@ -103,8 +104,6 @@ class Plan(Result):
         Service instance of the books; the plan is then refused for any other instance.
     notes : sequence of str
         What is not known, or was ignored.
-    left_out : DataFrame, optional
-        Changes of a run that this plan, which undoes it, leaves out.
 
     Raises
     ------
@@ -115,6 +114,10 @@ class Plan(Result):
     ----------
     items : tuple of Change
         The changes, in the order of the plan.
+    left_out : tuple of Change
+        The changes of a run that :func:`undo_plan` leaves out; empty for any other plan.
+    notes : tuple of str
+        What is not known, or was ignored in the plan file; one sentence each.
     """
 
     def __init__(
@@ -123,14 +126,14 @@ class Plan(Result):
         *,
         instance_id: str | None = None,
         notes: Sequence[str] = (),
-        left_out: pd.DataFrame | None = None,
+        left_out: tuple[Change, ...] = (),
     ) -> None:
         exact = PlanItems.exact(frame)
         self._frame = exact.frame.reset_index(drop=True)
         self._scale, self._as_decimals = exact.scale, exact.as_decimals
         self.instance_id = instance_id
-        self._plan_notes = tuple(notes)
-        self._left_out = Outcomes.without_rows() if left_out is None else left_out
+        self.notes = tuple(notes)
+        self.left_out = left_out
         self.items = changes_of_frame(self._frame)
         if reasons := list(find_conflicts(self.items)):
             raise PlanError(reasons[0])
@@ -142,21 +145,6 @@ class Plan(Result):
     def frame(self) -> pd.DataFrame:
         """The items as a table (a copy)."""
         return PlanItems.from_exact(self._frame.copy(), self._scale, as_decimals=self._as_decimals)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What is not known, or was ignored in the plan file; one sentence each."""
-        return self._plan_notes
-
-    @property
-    def left_out(self) -> pd.DataFrame:
-        """The changes of a run that :func:`undo_plan` leaves out, and why (a copy); empty for any other plan.
-
-        :class:`~accounting_analytics.schemas.Outcomes` with the ids of the plan that was applied:
-        ``changed_elsewhere`` (by another user since), ``refused`` (cannot be restored, or does not exist any more),
-        ``unknown`` (may still be carried out) or ``already_done`` (was not carried out).
-        """
-        return self._left_out.copy()
 
     def summary(self, outcomes: pd.DataFrame | None = None) -> str:
         """One line: the id of the plan, the number of its items, and how many have each outcome.
@@ -336,7 +324,7 @@ class Plan(Result):
             "instance_id": self.instance_id,
             "notes": self.notes,
             "items": self._frame,
-            "left_out": self._left_out,
+            "left_out": [one.transaction_id for one in self.left_out],
         }
 
 

@@ -1,4 +1,4 @@
-"""Journal of applying a plan: each change before it is sent, its response, and its outcome.
+"""Journal of a run: each change before it is sent, its response and its outcome; and the plan that undoes the run.
 
 A file of JSON lines that is only appended to. The first line names the plan and the instance; an ``end`` line with
 counts ends a run that was not interrupted. An ``intent`` has the columns of the plan, with the categories that the
@@ -8,6 +8,10 @@ it or a part of it.
 Each line has a hash of itself and of the line before, so a line that was edited, and lines that were removed before
 others, are found. This protects from accidents, not from someone who computes the hashes again. A last line that a
 crash truncated was not acted on: it does not count, and is removed by the next run.
+
+The inverse of a run is the same changes with both categories exchanged: an ordinary plan, which is previewed, saved,
+applied with a journal of its own, and verified like any other, on any later day. Whether the books still have what the
+run changed is known when it is applied.
 """
 
 from __future__ import annotations
@@ -22,14 +26,27 @@ from typing import IO, TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from accounting_analytics.core.arguments import to_path
+from accounting_analytics.client import LedgerClient
+from accounting_analytics.core.arguments import require_type, to_path, to_texts
 from accounting_analytics.core.atomic_files import sync_folder
+from accounting_analytics.core.column_conversion import LIST_SEPARATOR
 from accounting_analytics.core.errors import PlanError
-from accounting_analytics.core.messages import count_of
-from accounting_analytics.recategorization.changes import IDENTITY, IN_BOOKS, Change, Response
+from accounting_analytics.core.messages import count_of, did_you_mean, quote
+from accounting_analytics.core.money import fits_float
+from accounting_analytics.recategorization.changes import (
+    IDENTITY,
+    IN_BOOKS,
+    Change,
+    Response,
+    changes_by_entry,
+    name_changes,
+    to_frame,
+)
+from accounting_analytics.recategorization.plan import Plan
+from accounting_analytics.reports.local_books import refuse_books
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 _PRIVATE_MODE = 0o600
@@ -38,6 +55,12 @@ _HEADER_STARTS = b'{"event": "plan"'
 _OF_CHANGES = frozenset({"intent", "response", "outcome"})
 _SETTLING_TIME = dt.timedelta(seconds=60)
 """How long after an attempt a change may still be carried out, whatever the response was."""
+_UNDO = "undo"
+_JOINED = (
+    "they joined a part of a split with another part; these cannot be distinguished, so what was replaced cannot be "
+    "restored"
+)
+_MAY_STILL_CHANGE = "they were sent less than 60 seconds ago and may still be carried out; plan again a minute later"
 
 
 class Journal:
@@ -47,10 +70,11 @@ class Journal:
     never changes the books. A journal without path is that of no run.
     """
 
+    file: IO[bytes]
+
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self.events: list[Mapping[str, Any]] = []
-        self.file: IO[bytes] | None = None
         self._sent: dict[tuple[str, ...], list[tuple[dt.datetime, str]]] = {}
         self._last: dict[tuple[str, ...], str] = {}
 
@@ -72,8 +96,6 @@ class Journal:
 
     def append(self, event: str, change: Change | None = None, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
         """Append an event to the file of the run, and sync it to disk."""
-        if self.file is None:
-            raise ValueError("this journal is only read")
         names = Change._fields if event == "intent" else IDENTITY
         of_change = {} if change is None else {name: getattr(change, name) for name in names}
         content = {"event": event, "at": dt.datetime.now(dt.UTC).isoformat(), **of_change, **fields}
@@ -105,6 +127,13 @@ class Journal:
         counting = {Response.LOST} if lost_only else {Response.LOST, Response.CONFIRMED}
         sent = self._sent.get(change.identity, ())
         return any(response in counting and read_at - time < _SETTLING_TIME for time, response in sent)
+
+    def may_still_change(self, change: Change, now: dt.datetime) -> bool:
+        """Whether a request whose response was lost may still be carried out, also if another one made the change."""
+        sent = self._sent[change.identity]
+        lost = [time for time, response in sent if response == Response.LOST]
+        is_open = len(sent) > 1 or not self.has_done(change)
+        return is_open and any(now - time < _SETTLING_TIME for time in lost)
 
     def sent_changes(self) -> list[Change]:
         """Return the changes as they were first sent, without those that the service refused each time."""
@@ -171,15 +200,6 @@ def read_journal(path: str | Path, *, instance_id: str, plan_id: str = "", missi
     return journal
 
 
-def read_ended_journal(path: str | Path, *, instance_id: str) -> Journal:
-    """Read a journal that no run uses."""
-    file = to_path(path, "journal")
-    if file.exists():  # a lock would be written beside a file that is missing
-        with _lock(file):
-            pass
-    return read_journal(file, instance_id=instance_id, missing="pass the journal of the run that is to be undone")
-
-
 def _parse(content: bytes, file: Path) -> Journal:
     """Parse the lines and check their hashes; a last line without its end was truncated by a crash."""
     if not content.startswith(_HEADER_STARTS) and not _HEADER_STARTS.startswith(content):
@@ -225,3 +245,103 @@ def _lock(file: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def undo_plan(
+    client: LedgerClient,
+    journal: str | Path,
+    *,
+    groups: str | Iterable[str] | None = None,
+    incomplete: bool = False,
+) -> Plan:
+    """Plan the inverse of a run, or of a part of it, from its journal; nothing is sent.
+
+    :func:`apply_plan` applies the result, with a journal of its own and with the same guards: a transaction that
+    another user has changed since is ``changed_elsewhere`` then, and left alone. To resume an interrupted undo, plan it
+    again, or load the plan that was saved, and apply it with the same journal.
+
+    Parameters
+    ----------
+    client : LedgerClient
+        The service.
+    journal : path
+        The journal of the run, of any day. It is only read.
+    groups : str or iterable of str, optional
+        Only the changes of these groups of the queue (``group_id``) and of these transactions (``transaction_id``).
+    incomplete : bool
+        Also undo a run that was interrupted, or whose journal lost its end: what the journal has.
+
+    Returns
+    -------
+    Plan
+        A plan with one item for each change of the run, also for those that are undone already, with the group of the
+        change and ``undo: `` before its rule. :attr:`~Plan.left_out` has the changes that are left out, and ``notes``
+        says why: parts of a split that were joined cannot be restored, and what was sent in the last minute may still
+        be carried out. ``notes`` also states what the journal may lack.
+
+    Raises
+    ------
+    InputError
+        An argument is of another type.
+    PlanError
+        The journal cannot be read, was edited, has no end line and `incomplete` is False, is of another instance, lacks
+        what undoing needs, or a run uses it; or it has no change of one of the `groups`.
+    """
+    refuse_books(client, "local books cannot change the service: connect to it")
+    require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
+    require_type(incomplete, bool, "incomplete", "pass True to undo what the journal of an interrupted run has")
+    missing = "pass the journal of the run that is to be undone"
+    of_run = read_journal(journal, instance_id=client.instance_id, missing=missing)
+    with _lock(to_path(journal, "journal")):  # no run uses it
+        pass
+    notes = list(filter(None, [of_run.require_end(incomplete=incomplete)]))
+    sent = of_run.sent_changes()
+    changes = sent if groups is None else _changes_of(sent, to_texts(groups))
+    of_entry, now = changes_by_entry(sent), dt.datetime.now(dt.UTC)
+    joined = [change for change in changes if _joins(change, of_entry[change.journal_entry_id])]
+    unknown = [change for change in changes if change not in joined and of_run.may_still_change(change, now)]
+    for found, why in ((joined, _JOINED), (unknown, _MAY_STILL_CHANGE)):
+        if found:
+            notes.append(
+                f"{len(found):,} of {count_of(len(changes), 'change')} left out: {why}: {name_changes(found)}."
+            )
+    left_out = dict.fromkeys([*joined, *unknown])
+    undone = [_inverse(change, of_entry[change.journal_entry_id]) for change in changes if change not in left_out]
+    has_large = any(not fits_float(one.transaction_amount, client.scale) for one in undone)
+    items = to_frame(undone, client.scale, as_decimals=client.amounts == "decimal" or has_large)
+    return Plan(items, instance_id=client.instance_id, left_out=tuple(left_out), notes=notes)
+
+
+def _changes_of(changes: Sequence[Change], wanted: Sequence[str]) -> list[Change]:
+    """Select the changes of these groups and transactions; one without changes is refused."""
+    groups = {change.group_id for change in changes} - {""}
+    known = [*sorted(groups), *(change.transaction_id for change in changes)]
+    for text in wanted:
+        if text not in known:
+            counted = f"{count_of(len(changes), 'change')} of {count_of(len(groups), 'group')}"
+            hint = did_you_mean(text, known) or f"it has {counted}; without groups the plan lists them"
+            raise PlanError(f"the journal has no change of group or transaction {quote(text)}; {hint}")
+    return [change for change in changes if change.group_id in wanted or change.transaction_id in wanted]
+
+
+def _joins(change: Change, sent: Sequence[Change]) -> bool:
+    """Whether the new category of a change was or became that of another part of the split too."""
+    return change.updated_category_ledger_id in change.previous_categories or any(
+        one.updated_category_ledger_id == change.updated_category_ledger_id
+        and one.category_ledger_id != change.category_ledger_id
+        for one in sent
+    )
+
+
+def _inverse(change: Change, sent: Sequence[Change]) -> Change:
+    """Return the change with both categories exchanged, of a transaction after all that was sent for its entry."""
+    old, new = change.category_ledger_id, change.updated_category_ledger_id
+    updated = {one.category_ledger_id: one.updated_category_ledger_id for one in sent}
+    return change._replace(
+        category_ledger_id=new,
+        category_ledger_name=change.updated_category_ledger_name,
+        updated_category_ledger_id=old,
+        updated_category_ledger_name=change.category_ledger_name or old,
+        rule=f"{_UNDO}: {change.rule}" if change.rule else _UNDO,
+        opposing_ledger_ids=LIST_SEPARATOR.join(sorted({updated.get(one, one) for one in change.previous_categories})),
+    )

@@ -59,7 +59,8 @@ def test_an_unusable_journal_is_refused_before_a_request(books, build, plan, tmp
     build.rewrite(tmp_path / "other", lambda event: event)
     transport = build.Faulty()
     with books.connected(transport) as client:
-        for name, message in (("", "Is a directory"), ("plan.csv", "not a journal"), ("other", "another plan")):
+        unusable = {"": "Is a directory", "plan.csv": "not a journal", "other": "another plan", "other/a": "cannot be"}
+        for name, message in unusable.items():
             for confirm in (False, True):
                 with pytest.raises(PlanError, match=message):
                     aa.apply_plan(client, plan, journal=tmp_path / name, confirm=confirm)
@@ -217,6 +218,8 @@ def test_unusable_arguments_are_refused_first(books, plan, tmp_path):
     journal = tmp_path / "journal"
     with pytest.raises(InputError, match=r"confirm is of type str, not bool; pass True or False"):
         aa.apply_plan(books.client, plan, journal=journal, confirm="False")
+    with pytest.raises(InputError, match="allow_irreversible is of type str, not bool"):
+        aa.apply_plan(books.client, plan, journal=journal, allow_irreversible="no")
     for name in ("Zoë\n", " Zoë", ""):
         with pytest.raises(InputError, match="modified_by"):
             aa.apply_plan(books.client, plan, journal=journal, confirm=True, modified_by=name)
@@ -232,8 +235,6 @@ def test_a_closed_client_is_an_error(books, plan, tmp_path):
     for call in (aa.verify_plan, aa.apply_plan):
         with pytest.raises(InputError, match="the client is closed"):
             call(client, plan, journal=journal)
-    with pytest.raises(InputError, match="the client is closed"):
-        aa.undo_plan(client, journal)
 
 
 def test_empty_plan_does_nothing(books, build, tmp_path):

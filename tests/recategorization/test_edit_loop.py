@@ -86,13 +86,13 @@ class Loop:
         return {self.now[line] for line, one in self.transaction_of.items() if one == transaction_id}
 
     def add(self, plan, *, joins=False):
-        """Remember a plan, and the lines that are where it expects them, or where it moves them."""
+        """Remember a plan, and the lines that are where it expects them or moves them, or else all of the entry."""
         lines = {}
         for item in plan.items:
             of_entry = {line for line, entry in self.entry_of.items() if entry == item.journal_entry_id}
             places = (item.category_ledger_id, item.updated_category_ledger_id)
             at = [{line for line in of_entry if self.now[line] == place} for place in places]
-            lines[item.identity] = at[0] or at[1]
+            lines[item.identity] = at[0] or at[1] or of_entry
         journal = self.folder / f"journal-{len(self.planned)}"
         self.planned[journal.name] = Planned(plan, journal, lines, joins)
         return journal.name

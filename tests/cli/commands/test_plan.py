@@ -74,7 +74,7 @@ def check_undo(run, company, items, applied):
     recategorize(company, other, other.category_ledger_id, min(thirds))
     left_out = run(*undo, "--journal", "another.journal", **environment)
     assert left_out.returncode == 6, left_out.stderr
-    assert "another user has changed them since" in left_out.stderr
+    assert "1 changed_elsewhere" in left_out.stderr
     assert other.transaction_id in left_out.stdout
 
 
