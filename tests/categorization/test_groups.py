@@ -41,20 +41,13 @@ def shown(groups, *columns):
     return list(groups[list(columns)].itertuples(index=False, name=None))
 
 
-@pytest.mark.parametrize("use", ["group_queue", "propose", "report_rules"])
-def test_rows_that_a_queue_has_twice_are_refused(queue_of, books, tmp_path, use):
+def test_rows_that_a_queue_has_twice_are_refused(queue_of, books):
     """A queue concatenated with itself would be counted twice, so it is refused."""
-    (tmp_path / "rules.toml").write_text('[[rule]]\nname = "blue"\ncontains = "blue"\ncategory = "meals"\n')
-    rules = aa.load_rules(tmp_path / "rules.toml")
-    functions = {
-        "group_queue": aa.group_queue,
-        "propose": lambda queue: aa.propose(queue, rules, books.ledgers),
-        "report_rules": lambda queue: aa.report_rules(queue, rules, books.ledgers),
-    }
     queue = queue_of(("card", "-10.10", "BLUE BOTTLE"))
-    functions[use](queue)
-    with pytest.raises(FrameError, match="the queue has 1 transaction more than once: txn-0-0"):
-        functions[use](pd.concat([queue, queue]))
+    for use in (aa.group_queue, lambda queue: aa.decide(queue, {}, books.ledgers)):
+        use(queue)
+        with pytest.raises(FrameError, match="the queue has 1 transaction more than once: txn-0-0"):
+            use(pd.concat([queue, queue]))
 
 
 def test_groups_of_one_merchant_direction_and_account(queue_of):

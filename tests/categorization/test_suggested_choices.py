@@ -124,14 +124,6 @@ def test_transfers_without_their_ledger(queue, rules, books):
     assert any("is not among these ledgers, so none is proposed" in note for note in aa.notes(proposals))
 
 
-def test_suggestions_of_another_type_are_refused(queue, books):
-    """A list of ids is not what suggest returns."""
-    with pytest.raises(InputError, match=r"suggestions is of type list, not DataFrame; suggest\(queue"):
-        aa.propose(queue, None, books.ledgers, suggestions=["meals"])
-    with pytest.raises(InputError, match="rules is of type NoneType"):
-        aa.propose(queue, None, books.ledgers)
-
-
 def test_sheets_show_suggestions_beside_an_empty_category(queue, suggestions, books, tmp_path):
     """Groups and transactions have path, confidence and reason of what is suggested, and nothing is decided by that."""
     options = {"time_zone": "UTC", "suggestions": suggestions}

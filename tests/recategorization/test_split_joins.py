@@ -3,7 +3,6 @@
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.core.errors import InputError
 from accounting_analytics.recategorization.changes import compare_with_books
 
 
@@ -25,15 +24,6 @@ def test_a_join_is_refused_and_the_rest_is_done(books, build, joining, tmp_path,
     assert build.outcomes(frame) == {"txn_split": "refused", "txn_1": "done" if confirm else "would_change"}
     assert "cannot be undone; choose another new category, or allow it" in frame["reason"].iloc[0]
     assert {row["transaction_id"] for row in books.audit()} == ({"txn_1"} if confirm else set())
-
-
-def test_a_join_that_is_allowed(books, build, joining, tmp_path):
-    """With allow_irreversible, which must be a boolean, it is done."""
-    options = {"journal": tmp_path / "journal", "confirm": True}
-    with pytest.raises(InputError, match="allow_irreversible is of type str, not bool"):
-        aa.apply_plan(books.client, joining, allow_irreversible="no", **options)
-    frame = aa.apply_plan(books.client, joining, allow_irreversible=True, **options)
-    assert build.outcomes(frame) == {"txn_split": "done", "txn_1": "done"}
 
 
 def test_two_parts_with_one_new_category(books, build, tmp_path):
