@@ -594,7 +594,7 @@ class LedgerChanges(Table):
 class ReportDifferences(Table):
     """Figures of a report after a run that differ from the prediction, one row per figure.
 
-    `difference` is the figure after the run minus the predicted one.
+    `difference` is the figure after the run minus the predicted one, and `reason` says so in a sentence.
     """
 
     what: Series[Text] = pandera.Field(
@@ -603,6 +603,7 @@ class ReportDifferences(Table):
     ledger_id: Series[Text] = pandera.Field(nullable=True)
     ledger_name: Series[Text] = pandera.Field(nullable=True)
     difference: Series[Any]
+    reason: Series[Text]
 
 
 class Outcomes(Table):

@@ -32,7 +32,6 @@ from accounting_analytics.reports.rows_of_figures import entries_behind, table_o
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from decimal import Decimal
 
     from accounting_analytics.core.periods import Period
     from accounting_analytics.recategorization.changes import Change
@@ -139,40 +138,37 @@ class Effect(Result):
             listed |= {one for one in before.keys() | after.keys() if before[one] != after[one]}
         return self._table(listed, self._names, before, self._moved, after)
 
-    @cached_property
-    def _differing(self) -> list[tuple[str, str | None, Decimal]]:
-        """Figures that are not as predicted once the effect is checked: what, ledger and difference; balances first."""
-        if self._after is None:
-            return []
-        predicted, after = Counter(self._before.amounts), self._after.amounts
-        predicted.update({(_FLOW, one): units for one, units in self._moved.items()})
-        keys = sorted({**predicted, **after}, key=lambda key: list(_TITLES).index(key[0]))
-        return [
-            (*key, from_minor_units(after[key] - predicted[key], self.before.scale))
-            for key in keys
-            if after[key] != predicted[key]
-        ]
-
     @property
     def differences(self) -> pd.DataFrame | None:
-        """:class:`~accounting_analytics.schemas.ReportDifferences`: the figures that are not as predicted.
+        """:class:`~accounting_analytics.schemas.ReportDifferences`: the figures that are not as predicted, and why.
 
         Balances come first; None until the effect is checked.
         """
-        if self._after is None:
-            return None
-        columns: dict[str, list[Any]] = {
-            "what": [what for what, *_ in self._differing],
-            "ledger_id": [one for _, one, _ in self._differing],
-            "ledger_name": [one and self._names.get(one, one) for _, one, _ in self._differing],
-            "difference": [difference for *_, difference in self._differing],
-        }
+        return None if self._after is None else self._differences
+
+    @cached_property
+    def _differences(self) -> pd.DataFrame:
+        predicted = Counter(self._before.amounts)
+        predicted.update({(_FLOW, one): units for one, units in self._moved.items()})
+        after = predicted if self._after is None else self._after.amounts
+        differing = [key for key in {**predicted, **after} if after[key] != predicted[key]]
+        rows: list[tuple[Any, ...]] = []
+        for what, one in sorted(differing, key=lambda key: list(_TITLES).index(key[0])):
+            difference = from_minor_units(after[what, one] - predicted[what, one], self.before.scale)
+            name = one and self._names.get(one, one)
+            reason = (
+                f"{_TITLES[what].format(ledger_name=name)}: {format_amount(difference.copy_abs())} "
+                f"{'more' if difference > 0 else 'less'} than predicted: "
+                f"{_CHANGED_ELSEWHERE if what == _FLOW else _BALANCE_CHANGED}"
+            )
+            rows.append((what, one, name, difference, reason))
+        columns = {name: [row[place] for row in rows] for place, name in enumerate(ReportDifferences.dtypes())}
         return ReportDifferences.from_columns(columns, self.before.scale, as_decimals=self.before.as_decimals)
 
     @property
     def as_predicted(self) -> bool | None:
         """Whether every figure is exactly as predicted; None until it is checked."""
-        return None if self._after is None else not self._differing
+        return None if self._after is None else self._differences.empty
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -240,7 +236,7 @@ class Effect(Result):
             A balance changed, or a ledger changed by another amount than predicted; the message has the first, and
             ``differences`` all.
         """
-        reasons = self.reasons()
+        reasons = self._differences["reason"].tolist()
         if not reasons:
             return
         more = f" (and {len(reasons) - _MAX_REASONS:,} more)" if len(reasons) > _MAX_REASONS else ""
@@ -260,19 +256,10 @@ class Effect(Result):
         if self._after is None:
             return f"{title}: {count_of(len(self.frame), 'ledger changes', 'ledgers change')}."
         changed = int((self.frame["before"] != self.frame["after"]).sum())
-        verdict = f"{count_of(len(self._differing), 'figure differs', 'figures differ')} from the prediction"
+        verdict = f"{count_of(len(self._differences), 'figure differs', 'figures differ')} from the prediction"
         if self.as_predicted:
             verdict = "every figure is as predicted, to the last digit"
         return f"{title}: {self._items_in_books('; ')}{count_of(changed, 'ledger')} changed; {verdict}."
-
-    def reasons(self) -> list[str]:
-        """One sentence for each figure that differs, balances first."""
-        return [
-            f"{_TITLES[what].format(ledger_name=one and self._names.get(one, one))}: "
-            f"{format_amount(difference.copy_abs())} {'more' if difference > 0 else 'less'} than predicted: "
-            f"{_CHANGED_ELSEWHERE if what == _FLOW else _BALANCE_CHANGED}"
-            for what, one, difference in self._differing
-        ]
 
     def _parts(self) -> Iterator[ResultPart]:
         """Show each ledger before, predicted and after, whose lines unfold, and each difference."""
@@ -283,9 +270,9 @@ class Effect(Result):
             for row in exact.to_dict("records")
         ]
         yield ResultPart(lines, html=self._html)
-        reasons = self.reasons()
+        reasons = self._differences["reason"]
         table = pd.DataFrame({"not as predicted": reasons})
-        yield ResultPart([f"- {reason}" for reason in reasons], table, rest="reasons; .reasons() has all")
+        yield ResultPart([f"- {reason}" for reason in reasons], table, rest="figures; .differences has all")
 
     def _content(self) -> dict[str, Any]:
         return asdict(self.period) | {

@@ -144,7 +144,9 @@ def test_changes_by_another_user(moves, report):
         ("rent", "8.90"),
         ("out", "-1.00"),
     }
-    assert change.reasons()[0].startswith("ending cash balance: 9.00 less than predicted: recategorizing cannot")
+    assert change.differences["reason"][0].startswith(
+        "ending cash balance: 9.00 less than predicted: recategorizing cannot"
+    )
     with pytest.raises(BooksDoNotTieError, match=r"ending cash balance: 9\.00 less .* \(and 2 more\)"):
         change.raise_for_unexpected()
     assert "<Bank>" not in change._repr_html_()
