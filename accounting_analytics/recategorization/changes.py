@@ -153,14 +153,13 @@ class FoundOutcome(NamedTuple):
 
 def find_conflicts(changes: Sequence[Change]) -> Iterator[str]:
     """Yield why changes contradict each other, or change nothing."""
-    new_of_line: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
-    seen = set()
+    items = Counter((change.transaction_id, change.category_ledger_id) for change in changes)
+    for (transaction_id, _), count in items.items():
+        if count > 1:
+            yield f"transaction {transaction_id} appears twice in the plan; keep one of its items"
+    new_of_line: dict[tuple[str, str], set[str]] = defaultdict(set)
     for change in changes:
-        key = change.transaction_id, change.category_ledger_id
-        if key in seen:
-            yield f"transaction {change.transaction_id} appears twice in the plan; keep one of its items"
-        seen.add(key)
-        new_of_line[change.category_line][change.transaction_id] = change.updated_category_ledger_id
+        new_of_line[change.category_line].add(change.updated_category_ledger_id)
     for change in changes:
         entry, updated = change.journal_entry_id, change.updated_category_ledger_id
         if change.category_ledger_id == updated:
@@ -171,7 +170,7 @@ def find_conflicts(changes: Sequence[Change]) -> Iterator[str]:
                 "the result would depend on their order; plan them one after the other"
             )
     for (entry, _), found in new_of_line.items():
-        if len(set(found.values())) > 1:
+        if len(found) > 1:
             yield (
                 f"journal entry {entry} has several transactions with the same category, and the plan gives them "
                 "different new ones; give them the same new category"

@@ -28,7 +28,7 @@ from accounting_analytics.core.sheet_reader import Column, SheetProblems, read_t
 from accounting_analytics.core.sheet_writer import write_table
 from accounting_analytics.core.workbook import is_workbook, require_xlsxwriter
 from accounting_analytics.recategorization.queue import KEY, TRANSFER_DAYS, Decidable, exact_queue, group_queue
-from accounting_analytics.recategorization.rules import Rules, find_accounts
+from accounting_analytics.recategorization.rules import Rules
 from accounting_analytics.reports.category_ledgers import Categories, find_named
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def _left_note(rows: pd.DataFrame, chosen: Mapping[int, Choice], why: str) -> li
 
 def _choose_by_rules(rows: pd.DataFrame, rules: Rules, chart: Categories, notes: list[str]) -> dict[int, Choice]:
     """Find the category of each row that a rule matches; an unknown category is refused where its rule decides."""
-    matches = rules.match(rows, find_accounts(rules, chart)).deciding.tolist()
+    matches = rules.match(rows, chart).deciding.tolist()
     deciding = set(matches)
     categories = {
         rule.name: find_named(chart.find_category, rule.category, f"rule {rule.name!r}", RulesError)

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 import pandas as pd
 
 from accounting_analytics.core.arguments import require_type, to_path
@@ -135,8 +136,8 @@ class Plan(Result):
         self.notes = tuple(notes)
         self.left_out = left_out
         self.items = changes_of_frame(self._frame)
-        if reasons := list(find_conflicts(self.items)):
-            raise PlanError(reasons[0])
+        for reason in find_conflicts(self.items):
+            raise PlanError(reason)
 
     def __len__(self) -> int:
         return len(self._frame)
@@ -374,11 +375,14 @@ def plan_exact_rules(
     proposals = propose(queue, rules, ledgers)
     exact = exact_queue(queue).frame.merge(proposals[[*KEY, "rule"]], on=KEY, how="left")
     amounts = zip(exact["transaction_amount"], exact["uncategorized_amount"], strict=True)
-    reasons = pd.Series(None, exact.index, dtype="str")
-    reasons[[max(amount.copy_abs(), part.copy_abs()) > max_amount for amount, part in amounts]] = ABOVE_LIMIT
-    reasons[~exact["uncategorized_is_certain"]] = SHARED
-    reasons[~exact["rule"].isin(exact_rules)] = NOT_EXACT
-    reasons[exact["rule"].isna()] = NO_RULE
+    why = {
+        NO_RULE: exact["rule"].isna(),
+        NOT_EXACT: ~exact["rule"].isin(exact_rules),
+        SHARED: ~exact["uncategorized_is_certain"],
+        ABOVE_LIMIT: [max(amount.copy_abs(), part.copy_abs()) > max_amount for amount, part in amounts],
+    }
+    found = np.select(list(map(np.asarray, why.values())), list(why), "")
+    reasons = pd.Series(found, exact.index, dtype="str").mask(found == "")
     keys = pd.MultiIndex.from_frame(exact[KEY])
 
     def plan_rest() -> Plan:

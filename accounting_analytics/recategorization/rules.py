@@ -173,8 +173,13 @@ class Rules:
     def __len__(self) -> int:
         return len(self.rules)
 
-    def match(self, queue: pd.DataFrame, account_ids: Mapping[str, str]) -> Matches:
+    def match(self, queue: pd.DataFrame, chart: Categories) -> Matches:
         """Compare the transactions of a queue, whose amounts are exact, with every rule."""
+        account_ids = {
+            account: find_named(chart.find_account, account, f"rule {rule.name!r}", RulesError)
+            for rule in self
+            if (account := rule.conditions.get("ledger"))
+        }
         sizes = [amount.copy_abs() for amount in queue["transaction_amount"]]  # abs() rounds to 28 digits
         rows = queue.assign(
             text=[_single_spaced(text) for text in queue["description"]],
@@ -338,15 +343,6 @@ _PARSERS: dict[str, Callable[[object], Any]] = {
 """What parses the value of each key."""
 
 
-def find_accounts(rules: Rules, chart: Categories) -> dict[str, str]:
-    """Find the ledger id of each account that a rule names, by the text in the rule."""
-    return {
-        account: find_named(chart.find_account, account, f"rule {rule.name!r}", RulesError)
-        for rule in rules
-        if (account := rule.conditions.get("ledger"))
-    }
-
-
 def report_rules(
     queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame, line_entries: pd.DataFrame | LocalBooks | None = None
 ) -> pd.DataFrame:
@@ -383,10 +379,9 @@ def report_rules(
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     exact, ledgers = exact_queue(queue), Ledgers.checked(ledgers)
     chart = Categories(ledgers, set(exact.frame["category_ledger_id"]))
-    accounts = find_accounts(rules, chart)
     lines = lines_of(line_entries)
     known = exact.frame[:0] if lines is None else categorized_transactions(lines, ledgers)
-    compared = [(rows, rules.match(rows, accounts)) for rows in (exact.frame, known)]
+    compared = [(rows, rules.match(rows, chart)) for rows in (exact.frame, known)]
     rows = [_report(rule, compared, chart) for rule in rules]
     columns = {name: [row[name] for row in rows] for name in RuleReports.dtypes()}
     report = RuleReports.from_columns(columns, exact.scale, as_decimals=exact.as_decimals)
