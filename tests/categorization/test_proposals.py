@@ -49,13 +49,13 @@ def test_first_matching_rule_decides(proposed):
         rule("card", contains="sq *", category="sales", ledger="Card")
         + rule("refund", contains="sq *", category="sales", direction="inflow")
         + rule("large", contains="sq *", category="Expenses:Software", min_amount="100")
-        + rule("small", regex="^sq", category="Meals", max_amount="4.50")
+        + rule("rest", regex="^sq", category="Meals", max_amount="120.00")
     )
     assert rules_by_description(proposals) == {
         "SQ *CATERING": "large",
         "SQ *CARD": "card",
         "SQ *REFUND": "refund",
-        "SQ *BLUE": "small",
+        "SQ *BLUE": "rest",
     }
     assert proposals["updated_category_ledger_name"].tolist() == ["Software", "Sales", "Sales", "Meals"]
     assert proposals["updated_category_ledger_id"].tolist() == ["software", "sales", "sales", "meals"]

@@ -1,5 +1,6 @@
 """Rules files: what is accepted, and what is refused with the name of the rule."""
 
+import json
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -152,22 +153,20 @@ def test_tag_limits_a_rule(read_rules):
     assert read_rules(RULE + "contains = 'x'\ntag = 'b'").match(queue, {}).deciding.tolist() == ["a", None, None, None]
 
 
-@pytest.mark.parametrize(
-    ("days", "expected"),
-    [
-        ("1", [1]),
-        ("[1, 15]", [1, 15]),
-        ("'28-31'", [28, 31]),
-        ("'1, 14 - 15'", [1, 15]),
-        ("['1-2', 31]", [1, 31]),
-    ],
-)
-def test_day_of_month_limits_a_rule(read_rules, days, expected):
-    """A day, a list, a range, or text of several: the local dates of the queue are compared."""
-    dates = pd.to_datetime([f"2025-01-{day:02}" for day in (1, 15, 28, 31)]).astype("datetime64[us]")
-    queue = transactions(*"xxxx").assign(local_date=dates)
-    rules = read_rules(RULE + f"contains = 'x'\nday_of_month = {days}")
-    assert [day for day, name in zip(dates.day, rules.match(queue, {}).deciding, strict=True) if name] == expected
+DAY_RANGES = st.lists(st.tuples(st.integers(1, 31), st.integers(1, 31)).map(sorted), min_size=1, max_size=3)
+
+
+@given(ranges=DAY_RANGES, as_list=st.booleans())
+def test_day_of_month_limits_a_rule(ranges, as_list):
+    """Days, ranges, a list of them, or text of several: the local dates of the queue are compared."""
+    texts = [f"{first} - {last}" if first < last else str(first) for first, last in ranges]
+    value = [int(text) if text.isdigit() else text for text in texts] if as_list else ", ".join(texts)
+    (rule,) = rules.parse_rules(f"{RULE}contains = 'x'\nday_of_month = {json.dumps(value)}", "text")
+    expected = {day for first, last in ranges for day in range(first, last + 1)}
+    dates = pd.date_range("2025-01-01", "2025-01-31", unit="us")
+    queue = transactions(*["x"] * len(dates)).assign(local_date=dates)
+    matches = rules.Rules((rule,), "text").match(queue, {}).deciding
+    assert {day for day, name in zip(dates.day, matches, strict=True) if name} == expected
 
 
 def test_day_of_month_needs_local_dates(read_rules):
