@@ -134,8 +134,13 @@ def uncategorized_queue(
         outflow_ledger_id=names.find(outflow_ledger_id) if outflow_ledger_id in names else outflow_ledger_id,
     )
     transactions = _cash_transactions(lines, chart)
-    matching = _with_opposing(transactions, uncategorized)
-    grouped = with_groups(_largest_first(_queue_columns(matching, lines)))
+    opposed = _with_opposing(transactions)
+    matching = opposed[opposed["category_ledger_id"].isin(uncategorized)].drop_duplicates(KEY).reset_index(drop=True)
+    order = ["transaction_amount", "datetime", *KEY]
+    rows = _queue_columns(matching, lines).sort_values(
+        order, ascending=[False, True, True, True], key=by_size, ignore_index=True
+    )
+    grouped = with_groups(rows)
     queue = Queue.from_exact(grouped, exact.scale, as_decimals=exact.as_decimals)
     attach_notes(queue, (*exact.notes, *_notes(queue, transactions, names, uncategorized)), lines)
     return queue
@@ -158,9 +163,8 @@ def categorized_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) 
     """Transactions that have one category already, with the columns of the queue; amounts are Arrow decimals."""
     require_lines(line_entries, _NEEDED)
     lines = _with_local_dates(exact_frame(line_entries, ["signed_amount"]).frame)
-    transactions = _cash_transactions(lines, ledgers)
-    opposing = split_lists(transactions["opposing_ledger_ids"]).rename("category_ledger_id")
-    matching = transactions.join(opposing[~opposing.index.duplicated(keep=False)], how="inner")
+    opposed = _with_opposing(_cash_transactions(lines, ledgers))
+    matching = opposed[~opposed.index.duplicated(keep=False)]
     no_category = uncategorized_ledgers(ledgers) | set(ledgers.loc[ledgers["report_cash_flow"], "id"])
     return _queue_columns(matching[~matching["category_ledger_id"].isin(no_category)], lines).reset_index(drop=True)
 
@@ -178,12 +182,9 @@ def _cash_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.
     return transactions[transactions["ledger_id"].isin(cash)].reset_index(drop=True)
 
 
-def _with_opposing(transactions: pd.DataFrame, uncategorized: set[str]) -> pd.DataFrame:
-    """One row per transaction and opposing uncategorized ledger, which becomes ``category_ledger_id``."""
-    ledger_ids = split_lists(transactions["opposing_ledger_ids"]).rename("category_ledger_id")
-    opposing = transactions.join(ledger_ids, how="inner").reset_index(drop=True)
-    opposing = opposing[opposing["category_ledger_id"].isin(uncategorized)]
-    return opposing.drop_duplicates(KEY)
+def _with_opposing(transactions: pd.DataFrame) -> pd.DataFrame:
+    """One row per transaction and opposing ledger, its ``category_ledger_id``, with the label of the transaction."""
+    return transactions.join(split_lists(transactions["opposing_ledger_ids"]).rename("category_ledger_id"), how="inner")
 
 
 def _with_local_dates(line_entries: pd.DataFrame) -> pd.DataFrame:
@@ -225,11 +226,9 @@ def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Dat
     )
 
 
-def _largest_first(queue: pd.DataFrame) -> pd.DataFrame:
-    """Sort transactions by size; equal ones by time."""
-    sized = queue.assign(size=queue["transaction_amount"].abs())
-    ordered = sized.sort_values(["size", "datetime", *KEY], ascending=[False, True, True, True])
-    return ordered.drop(columns="size").reset_index(drop=True)
+def by_size(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Key by which rows are sorted: amounts without their signs, all else as it is."""
+    return column.abs() if str(column.name).endswith("_amount") else column
 
 
 def _descriptions(lines: pd.DataFrame) -> pd.Series[Any]:

@@ -17,7 +17,7 @@ from accounting_analytics.core.sheet_writer import write_table
 from accounting_analytics.recategorization.changes import net_moves
 from accounting_analytics.recategorization.choices import BY_HAND, CATEGORY, Choice, proposals_of, proposed_choices
 from accounting_analytics.recategorization.plan import plan_recategorization
-from accounting_analytics.recategorization.queue import KEY, Decidable, exact_queue, group_queue, local_days
+from accounting_analytics.recategorization.queue import KEY, Decidable, by_size, exact_queue, group_queue, local_days
 from accounting_analytics.recategorization.rules import add_rule
 from accounting_analytics.reports.category_ledgers import Categories
 
@@ -299,7 +299,8 @@ class ReviewRecord:
 def _in_order_of_groups(rows: pd.DataFrame, groups: pd.DataFrame) -> pd.DataFrame:
     """Sort rows by the places of their groups, and those of a group by their money."""
     places = {group_id: place for place, group_id in enumerate(groups["group_id"])}
-    sizes = [amount.copy_abs().copy_negate() for amount in rows["uncategorized_amount"]]
-    ordered = rows.assign(place=rows["group_id"].map(places), size=pd.Series(sizes, rows.index, dtype=object))
-    ordered = ordered.sort_values(["place", "size", "datetime", *KEY], kind="stable")
-    return ordered.drop(columns=["place", "size"]).reset_index(drop=True)
+    order = ["place", "uncategorized_amount", "datetime", *KEY]
+    ordered = rows.assign(place=rows["group_id"].map(places)).sort_values(
+        order, ascending=[True, False, True, True, True], key=by_size, ignore_index=True
+    )
+    return ordered.drop(columns="place")

@@ -216,7 +216,7 @@ def _choose_threshold(tried: pd.DataFrame, precision: float) -> _Threshold:
             return _Threshold(past_count, shares, f"Of {len(right):,} suggestions for the past {text}.")
         if bound > best:
             best, best_text = bound, f"of {len(right):,} for the past {text}, and {precision:.1%} is wanted"
-    needed = _smallest_count(precision)
+    needed = ceil(precision * _DEVIATIONS**2 / (1 - precision))  # of which all are right
     if len(suggested) < needed:
         best_text = (
             f"a precision of {precision:.1%} can be checked from {needed:,} past transactions on whose payee had "
@@ -232,11 +232,6 @@ def lower_bound(right: int, count: int) -> float:
     share = right / count
     spread = _DEVIATIONS * sqrt(share * (1 - share) / count + (_DEVIATIONS / count / 2) ** 2)
     return (share + _DEVIATIONS**2 / count / 2 - spread) / (1 + _DEVIATIONS**2 / count)
-
-
-def _smallest_count(share: float) -> int:
-    """Smallest count, all of it right, whose lower bound reaches a share."""
-    return ceil(share * _DEVIATIONS**2 / (1 - share))
 
 
 def _reason(history: Mapping[Any, Any], category: str) -> str:
