@@ -14,8 +14,9 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.client.url_and_header_text import user_name
@@ -60,7 +61,7 @@ from accounting_analytics.recategorization.run_journal import Journal, open_jour
 from accounting_analytics.reports.local_books import refuse_books
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -110,11 +111,14 @@ _LEFT_ALONE = {
 class _State:
     """What is known of a change: the response, and what the books showed when they were last read, at `read_at`.
 
-    `is_sent_again` is whether an earlier response was lost. `failure` is why the change was lost, refused or not sent,
-    `unread` why the books could not be read, and `forbidden` why the change may not be sent.
+    `planned` are all changes of its journal entry. `is_sent_again` is whether an earlier response was lost. `failure`
+    is why the change was lost, refused or not sent, `unread` why the books could not be read, and `forbidden` why the
+    change may not be sent.
     """
 
     change: Change
+    journal: Journal
+    planned: Sequence[Change]
     response: Response
     forbidden: str = ""
     is_sent_again: bool = False
@@ -129,7 +133,13 @@ class _State:
         """Whether the change is to be sent, for the first time or again."""
         return self.shown == Shown.PREVIOUS and self.response in _CAN_BE_SENT and not self.forbidden
 
-    def outcome(self, journal: Journal) -> FoundOutcome:
+    def show(self, categories: Mapping[tuple[str, str], frozenset[str]], read_at: dt.datetime) -> None:
+        """Set what the categories of transactions, as they were read, show of the change."""
+        now = categories.get(self.change.transaction)
+        self.shown = compare_with_books(self.change, now, self.planned, self.journal.has_done)
+        self.categories, self.read_at = now or frozenset(), read_at
+
+    def outcome(self) -> FoundOutcome:
         """Outcome by the table; a refusal does not show that an earlier request is not carried out."""
         is_lost = self.is_sent_again and self.response != Response.CONFIRMED
         outcome = OUTCOMES[Response.LOST if is_lost else self.response][self.shown]
@@ -140,7 +150,8 @@ class _State:
         is_there = self.change.category_ledger_id in self.categories
         was_done = self.response == Response.CONFIRMED_EARLIER
         reason = self._reason()
-        if outcome in _NOT_IN_BOOKS and is_there and journal.may_change(self.change, self.read_at, lost_only=was_done):
+        may_change = self.journal.may_change(self.change, self.read_at, lost_only=was_done)
+        if outcome in _NOT_IN_BOOKS and is_there and may_change:
             return FoundOutcome(Outcome.UNKNOWN, f"{_MAY_STILL_CHANGE}: {reason}")
         return FoundOutcome(outcome, reason)
 
@@ -159,19 +170,6 @@ class _State:
         again = _SENT_AGAIN if self.is_sent_again else ""
         response = self.failure or _RESPONSES.get(self.response, "") if shown else ""
         return "; ".join(filter(None, [again, response, shown]))
-
-
-class _PlanRun(NamedTuple):
-    """A run of a plan, also a dry one.
-
-    `planned` are the changes of each journal entry, `names` those of the categories that are replaced.
-    """
-
-    client: LedgerClient
-    journal: Journal
-    planned: Mapping[str, Sequence[Change]]
-    modified_by: str | None
-    names: Mapping[str, str]
 
 
 def apply_plan(
@@ -246,9 +244,9 @@ def apply_plan(
     forbidden |= unusable_categories(client, items)
     planned = changes_by_entry(items)
     if not confirm or not items:
-        states = _states_before(items, earlier, forbidden)
-        _read(_PlanRun(client, earlier, planned, None, {}), states)
-        return outcomes_frame({state.change: state.outcome(earlier) for state in states})
+        states = _states_before(items, earlier, planned, forbidden)
+        _read(client, states)
+        return outcomes_frame({state.change: state.outcome() for state in states})
     names = find_ledgers(client, [item.category_ledger_id for item in items], days_of(items)).names
     found: dict[Change, FoundOutcome] = {}
     stopped = ""
@@ -256,11 +254,11 @@ def apply_plan(
         open_journal(journal, plan.plan_id, instance_id=client.instance_id, base_url=client.base_url) as opened,
         progress_bar(progress, total=len(items), desc="recategorize", unit=" items") as bar,
     ):
-        run = _PlanRun(client, opened, planned, modified_by, names)
+        send = partial(_send, client, names, modified_by)
         for batch in _batches(items):
-            states = _states_before(batch, opened, forbidden)
+            states = _states_before(batch, opened, planned, forbidden)
             try:
-                stopped = _apply_batch(run, states, stopped)
+                stopped = _apply_batch(client, states, send, stopped)
             except _STOPPING as error:
                 reason = f"the run stopped. The journal {opened.path} records what is done"
                 raise with_context(error, f"{reason}: run again with the same journal") from None
@@ -314,14 +312,13 @@ def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None 
         missing = "pass the journal that the plan was applied with, or none"
         attempts = read_journal(journal, plan_id=plan.plan_id, instance_id=client.instance_id, missing=missing)
         unchanged = FoundOutcome(Outcome.NOT_DONE, _UNCHANGED)
-    states = [_State(item, attempts.response(item)) for item in plan.items]
-    _show(states, categories, read_at, changes_by_entry(plan.items), attempts)
-    found = {state.change: state.outcome(attempts) for state in states}
-    for change, (outcome, reason) in found.items():
-        if outcome == Outcome.ALREADY_DONE:
-            found[change] = FoundOutcome(Outcome.DONE, reason)
-        elif outcome == Outcome.WOULD_CHANGE:
-            found[change] = unchanged
+    planned, found = changes_by_entry(plan.items), {}
+    for item in plan.items:
+        state = _State(item, attempts, planned[item.journal_entry_id], attempts.response(item))
+        state.show(categories, read_at)
+        outcome, reason = state.outcome()
+        verified = {Outcome.ALREADY_DONE: FoundOutcome(Outcome.DONE, reason), Outcome.WOULD_CHANGE: unchanged}
+        found[item] = verified.get(outcome, FoundOutcome(outcome, reason))
     return outcomes_frame(found)
 
 
@@ -336,51 +333,43 @@ def _require_client_and_plan(client: object, plan: object, why_no_books: str) ->
         require_same_instance(plan.instance_id, client.instance_id)
 
 
-def _states_before(changes: Sequence[Change], earlier: Journal, forbidden: Mapping[Change, str]) -> list[_State]:
+def _states_before(
+    changes: Sequence[Change],
+    journal: Journal,
+    planned: Mapping[str, Sequence[Change]],
+    forbidden: Mapping[Change, str],
+) -> list[_State]:
     """States of changes before a run, by what earlier runs with its journal did."""
     of_earlier_runs = {Response.CONFIRMED: Response.CONFIRMED_EARLIER, Response.LOST: Response.LOST_EARLIER}
-    responses = (earlier.response(change) for change in changes)
+    responses = (of_earlier_runs.get(one, one) for one in map(journal.response, changes))
     return [
-        _State(change, of_earlier_runs.get(response, response), forbidden.get(change, ""))
+        _State(change, journal, planned[change.journal_entry_id], response, forbidden.get(change, ""))
         for change, response in zip(changes, responses, strict=True)
     ]
 
 
-def _read(run: _PlanRun, states: Sequence[_State]) -> None:
+def _read(client: LedgerClient, states: Sequence[_State]) -> None:
     """Read from the books what they show of each change."""
     read_at = dt.datetime.now(dt.UTC)
-    categories = read_categories(run.client, [state.change for state in states])
-    _show(states, categories, read_at, run.planned, run.journal)
-
-
-def _show(
-    states: Sequence[_State],
-    categories: Mapping[tuple[str, str], frozenset[str]],
-    read_at: dt.datetime,
-    planned: Mapping[str, Sequence[Change]],
-    journal: Journal,
-) -> None:
-    """Set what the categories of transactions, as they were read, show of each change."""
+    categories = read_categories(client, [state.change for state in states])
     for state in states:
-        now = categories.get(state.change.transaction)
-        state.shown = compare_with_books(state.change, now, planned[state.change.journal_entry_id], journal.has_done)
-        state.categories, state.read_at = now or frozenset(), read_at
+        state.show(categories, read_at)
 
 
-def _try_to_read(run: _PlanRun, states: Sequence[_State]) -> str:
+def _try_to_read(client: LedgerClient, states: Sequence[_State]) -> str:
     """Read from the books what they show of each change; return why they cannot be read, if they cannot."""
     try:
-        _read(run, states)
+        _read(client, states)
+    except _STOPPING:
+        raise
     except ServiceError as error:
-        if isinstance(error, _STOPPING):
-            raise
         for state in states:
             state.shown, state.unread = Shown.UNREAD, str(error)
         return str(error)
     return ""
 
 
-def _apply_batch(run: _PlanRun, states: Sequence[_State], stopped: str) -> str:
+def _apply_batch(client: LedgerClient, states: Sequence[_State], send: Callable[[_State], None], stopped: str) -> str:
     """Read, send what is pending and read it back, in rounds; return why the run has stopped, if it has.
 
     What was sent before comes last, so that failing changes do not keep the others from being sent.
@@ -389,12 +378,12 @@ def _apply_batch(run: _PlanRun, states: Sequence[_State], stopped: str) -> str:
         for state in states:
             state.unread = stopped
     else:
-        stopped = _try_to_read(run, states)
+        stopped = _try_to_read(client, states)
     rounds, failure = _MAX_ROUNDS, ""
     while rounds and not stopped and (pending := [state for state in states if state.is_pending]):
-        sent = _send_some(run, sorted(pending, key=lambda state: state.response != Response.NOT_SENT))
+        sent = _send_some(send, sorted(pending, key=lambda state: state.response != Response.NOT_SENT))
         failure = next((state.failure for state in reversed(sent) if state.failure), failure)
-        stopped = _try_to_read(run, sent)
+        stopped = _try_to_read(client, sent)
         rounds -= all(state.is_pending for state in sent)
     left = [state for state in states if state.is_pending]
     if len(left) >= _MAX_LOST and not any(state.response == Response.CONFIRMED for state in states):
@@ -405,50 +394,53 @@ def _apply_batch(run: _PlanRun, states: Sequence[_State], stopped: str) -> str:
     return stopped
 
 
-def _send_some(run: _PlanRun, pending: Sequence[_State]) -> list[_State]:
+def _send_some(send: Callable[[_State], None], pending: Sequence[_State]) -> list[_State]:
     """Send changes one by one, until too many are lost in a row or one is refused that may be accepted later.
 
     Reading the categories afterwards waits for the rate limit.
     """
     lost = 0
     for count, state in enumerate(pending, start=1):
-        _send(run, state)
+        send(state)
         lost = lost + 1 if state.response == Response.LOST else 0
         if lost == _MAX_LOST or state.response == Response.REFUSED_NOW:
             return list(pending[:count])
     return list(pending)
 
 
-def _send(run: _PlanRun, state: _State) -> None:
-    """Record the intent on disk, send the change once, record the response."""
-    change = state.change
+def _send(client: LedgerClient, names: Mapping[str, str], modified_by: str | None, state: _State) -> None:
+    """Record the intent on disk, send the change once, record the response.
+
+    `names` are those of the categories that are replaced.
+    """
+    change, journal = state.change, state.journal
     intent = change._replace(
         opposing_ledger_ids=LIST_SEPARATOR.join(sorted(state.categories)),
-        category_ledger_name=run.names.get(change.category_ledger_id, ""),
+        category_ledger_name=names.get(change.category_ledger_id, ""),
     )
-    run.journal.append("intent", intent, modified_by=run.modified_by)
+    journal.append("intent", intent, modified_by=modified_by)
     state.is_sent_again |= state.response == Response.LOST
     error: Exception | None = None
     try:
-        run.client.recategorize_transaction(
+        client.recategorize_transaction(
             change.ledger_id,
             change.transaction_id,
             updated_category_ledger_id=change.updated_category_ledger_id,
             category_ledger_id=change.category_ledger_id,
-            modified_by=run.modified_by,
+            modified_by=modified_by,
         )
     except (*_LOST, StatusError, InputError) as failed:
         error = failed
     state.response = Response.CONFIRMED if error is None else _classify_error(error)
     state.failure = "" if error is None else str(error)
-    run.journal.append("response", change, response=state.response, reason=state.failure)
+    journal.append("response", change, response=state.response, reason=state.failure)
     if isinstance(error, _STOPPING):
         raise error
 
 
 def _record_outcomes(journal: Journal, states: Sequence[_State]) -> dict[Change, FoundOutcome]:
     """Return the outcomes of a batch, and record those of changes that were sent."""
-    found = {state.change: state.outcome(journal) for state in states}
+    found = {state.change: state.outcome() for state in states}
     for state in states:
         was_found = state.response == Response.LOST_EARLIER and state.shown == Shown.NEW
         if was_found or state.response in _OF_THIS_RUN:
