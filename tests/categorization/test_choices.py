@@ -209,7 +209,6 @@ def test_every_unusable_row_is_named(books, queue, file, write):
         ("category,group_id\n,a\n", "has no decision: the column category is empty"),
         ("category,merchant\nMeals,a\n", "row 2: it has a category, but neither group_id nor transaction_id"),
         ("group_id,merchant\na,b\n", "is not a file of decisions: the first row lacks category"),
-        ("", "is not a file of decisions: its first row is empty"),
         ("category,group_id\nMeals,\n", "row 2: it has a category, but neither group_id nor transaction_id"),
         ("category,group_id\nMeals,a\nSales,a\n", "row 3: 'a' has the category 'Sales' here, but 'Meals' in row 2"),
         ('category,group_id\nMeals,"a\n', "row 2 is not a row of CSV"),
