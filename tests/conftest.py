@@ -23,7 +23,7 @@ import pytest
 from chromium_and_jupyterlab import browser, lab, rendered  # noqa: F401 (fixtures of all tests)
 
 import accounting_analytics as aa
-from accounting_analytics.client import retries
+from accounting_analytics.client import http as client_http
 
 sys.modules["rfc3987_syntax"] = None  # jsonschema does without it, and its grammar takes seconds
 TOKEN = "canary-token-value"
@@ -101,7 +101,7 @@ def pytest_terminal_summary(terminalreporter):
 @pytest.fixture(autouse=True, scope="session")
 def _short_backoff():
     """Wait hardly between attempts."""
-    with mock.patch.object(retries, "_FIRST_BACKOFF", 0.001):
+    with mock.patch.object(client_http, "_FIRST_BACKOFF", 0.001):
         yield
 
 

@@ -7,27 +7,22 @@ import os
 import stat
 import threading
 import time
-from abc import abstractmethod
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
-from accounting_analytics.client.http import MIB, Authorization, HttpRequest, HttpSender, PerProcess
+from accounting_analytics.client.http import HttpSender, PerProcess, Request, check_url, header_text
 from accounting_analytics.client.secret import Secret
-from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError, decode
-from accounting_analytics.client.url_and_header_text import check_url, header_value
-from accounting_analytics.core.errors import AuthenticationError, ConfigurationError, ProtocolError, ServerFaultError
+from accounting_analytics.core.errors import AuthenticationError, ConfigurationError, ProtocolError, StatusError
 from accounting_analytics.core.messages import fit_terminal, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import httpx
 
-    from accounting_analytics.client.http import Deadline, HttpResponse
+    from accounting_analytics.client.limits import Deadline
 
 _RENEW_EARLY = 60.0
 _RENEW_EARLY_SHARE = 10
@@ -35,71 +30,33 @@ _NEVER = float("inf")
 
 
 class Credentials(PerProcess):
-    """Source of the access token, shared by several threads: one of them renews it for all."""
+    """A token given as text, which cannot be renewed; its subclasses are sources of tokens.
 
-    _hidden: tuple[Secret, ...] = ()
-    """What to mask besides tokens."""
+    Several threads may share one: a thread that renews the token renews it for all.
+    """
 
-    def __init__(self) -> None:
-        self._token: Secret | None = None
-        self._previous: Secret | None = None
-        self._renew_at = self._expires_at = 0.0
+    def __init__(self, token: Secret | None) -> None:
+        self._token, self._renew_at = token, _NEVER
         super().__init__()
 
     def begin_process(self) -> None:
         """Begin with a lock of its own."""
-        self._renewing = threading.Lock()
+        self._lock = threading.Lock()
 
-    def token(self, deadline: Deadline) -> Secret:
-        """Return a token that has not expired; one thread renews it early while the others keep using it."""
-        token, now = self._token, time.monotonic()
-        if token is not None and now < self._renew_at:
-            return token
-        is_needed = token is None or now >= self._expires_at
-        if not self._renewing.acquire(blocking=is_needed):
-            return token  # type: ignore[return-value]  # not needed: it is still valid
-        try:
-            if self._token is None or time.monotonic() >= self._renew_at:
-                self._store(*self._issue(deadline))
-            return self._token  # type: ignore[return-value]  # just issued
-        finally:
-            self._renewing.release()
-
-    def renew(self, refused: Secret, deadline: Deadline) -> bool:
-        """Whether there is another token than one that the service refused, which another thread may have renewed."""
-        with self._renewing:
-            if self._token is None or self._token.same(refused):
-                self._store(*self._issue(deadline))
-            return not (self._token is None or self._token.same(refused))
-
-    def secrets(self) -> Iterable[Secret]:
-        """Everything to mask in responses of the service: also the token before, which a slow response may repeat."""
-        return (*self._hidden, *(one for one in (self._token, self._previous) if one is not None))
+    def token(self, deadline: Deadline, refused: Secret | None = None) -> Secret:
+        """Return a token that is valid for some time; if there is one, another than one that the service refused."""
+        with self._lock:
+            if self._token is None or time.monotonic() >= self._renew_at or self._token == refused:
+                self._token = self._issue(deadline)
+            return self._token
 
     def close(self) -> None:
         """Close the connections, if there are any."""
         return
 
-    @abstractmethod
-    def _issue(self, deadline: Deadline) -> tuple[Secret, float]:
-        """Return a token, and the time when it expires."""
-
-    def _store(self, token: Secret, expires_at: float) -> None:
-        lifetime = expires_at - time.monotonic()
-        self._previous, self._token = self._token, token
-        self._renew_at = expires_at - min(_RENEW_EARLY, lifetime / _RENEW_EARLY_SHARE)
-        self._expires_at = expires_at
-
-
-class FixedToken(Credentials):
-    """A token given as text; it cannot be renewed."""
-
-    def __init__(self, token: str) -> None:
-        super().__init__()
-        self._store(Secret(header_value(token, "the token")), _NEVER)
-
-    def _issue(self, deadline: Deadline) -> tuple[Secret, float]:  # noqa: ARG002 (no request is sent)
-        return self._token, _NEVER  # type: ignore[return-value]  # given at first
+    def _issue(self, deadline: Deadline) -> Secret:  # noqa: ARG002 (no request is sent)
+        """Return another token than before, if there is one."""
+        return self._token  # type: ignore[return-value]  # given at first
 
 
 class TokenFile(Credentials):
@@ -117,18 +74,17 @@ class TokenFile(Credentials):
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        super().__init__()
         self._path = Path(path)
-        self._store(self._read(), _NEVER)
+        super().__init__(self._read())
 
     def __repr__(self) -> str:
         return f"TokenFile({str(self._path)!r})"
 
-    def _issue(self, deadline: Deadline) -> tuple[Secret, float]:  # noqa: ARG002 (no request is sent)
-        return self._read(), _NEVER
+    def _issue(self, deadline: Deadline) -> Secret:  # noqa: ARG002 (no request is sent)
+        return self._read()
 
     def _read(self) -> Secret:
-        return Secret(header_value(read_secret_file(self._path, "token"), f"the token in {self._path}"))
+        return Secret(header_text(read_secret_file(self._path, "token"), f"the token in {self._path}"))
 
 
 class ClientCredentials(Credentials):
@@ -154,86 +110,65 @@ class ClientCredentials(Credentials):
     ) -> None:
         if not client_id or not client_secret:
             raise ConfigurationError("client_id and client_secret must not be empty")
-        self._url = check_url(token_url, "token_url")
-        self._client_id = client_id
+        url = check_url(token_url, "token_url")
         id_and_secret = f"{quote_plus(client_id)}:{quote_plus(client_secret)}".encode()
-        self._basic_credentials = Secret(base64.b64encode(id_and_secret).decode())
-        self._hidden = (Secret(client_secret), self._basic_credentials)
-        super().__init__()
-        self._sender = HttpSender(self._url, setting="token_url", transport=transport, secrets=self.secrets)
+        self._basic = Secret(base64.b64encode(id_and_secret).decode(), scheme="Basic")
+        self._client_id = client_id
+        self._request = Request(
+            f"get a token for client {client_id!r}",
+            "POST",
+            url,
+            headers={"content-type": "application/x-www-form-urlencoded"},
+            content=urlencode({"grant_type": "client_credentials"}).encode(),
+        )
+        super().__init__(None)
+        self._sender = HttpSender(url, setting="token_url", transport=transport, hidden=[Secret(client_secret)])
 
     def __repr__(self) -> str:
-        return fit_terminal(f"ClientCredentials({self._url!r}, client_id={self._client_id!r}, client_secret='***')")
+        url = self._request.url
+        return fit_terminal(f"ClientCredentials({url!r}, client_id={self._client_id!r}, client_secret='***')")
 
     def close(self) -> None:
         """Close the connections to the endpoint."""
         self._sender.close()
 
-    def _issue(self, deadline: Deadline) -> tuple[Secret, float]:
+    def _issue(self, deadline: Deadline) -> Secret:
         """Request a token once."""
-        request = HttpRequest(
-            description=f"get a token for client {self._client_id!r}",
-            method="POST",
-            url=self._url,
-            parameters={},
-            headers={"content-type": "application/x-www-form-urlencoded"},
-            content=urlencode({"grant_type": "client_credentials"}).encode(),
-            max_response_bytes=MIB,
-        )
         requested_at = time.monotonic()
-        response = self._sender.send(request, Authorization(self._basic_credentials.prefixed("Basic")), deadline)
-        issued = self._issued(response, request.description)
-        return Secret(issued.access_token), requested_at + issued.lifetime()
-
-    def _issued(self, response: HttpResponse, description: str) -> _TokenResponse:
-        """Token of a response; a refusal is named, in the fields of RFC 6749, whatever its status."""
         try:
-            issued = decode(response.content, _TokenResponse)
-        except (NotJSONError, NotTheInterfaceError):
-            issued = _TokenResponse()
-        status = response.status
-        is_success = status == HTTPStatus.OK
-        is_refused = 400 <= status < 500 and status not in {408, 429}  # noqa: PLR2004 (errors of the client in HTTP)
-        if is_refused or (is_success and isinstance(issued.error, str)):
-            reason = f" ({self._sender.masked(issued.error)[:80]})" if isinstance(issued.error, str) else ""
-            raise AuthenticationError(
-                f"{description}: {self._url} refused with status {status}{reason}; check token_url, "
-                "client_id and the client secret",
-                status=status,
-            )
-        if not is_success:
-            raise ServerFaultError(f"{description}: {self._url} responded with status {status}", status=status)
-        if not issued.is_usable():
-            raise ProtocolError(f"{description}: {self._url} sent no bearer token")
-        return issued
+            content = self._sender.send(self._request, self._basic, deadline)
+        except StatusError as error:
+            if not 400 <= error.status < 500 or error.status in {408, 429}:  # noqa: PLR2004 (errors of the client)
+                raise
+            raise self._refusal(str(error), error.status) from None
+        try:
+            issued = msgspec.json.decode(content, type=_Issued, strict=False)  # some endpoints send numbers as text
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            issued = _Issued()
+        if issued.error:
+            reason = quote(self._sender.masked(issued.error, self._basic))
+            raise self._refusal(f"{self._request}: the endpoint responded with {reason}", HTTPStatus.OK)
+        token = issued.access_token
+        if issued.token_type.lower() != "bearer" or not (token and token.isascii() and token.isprintable()):
+            raise ProtocolError(f"{self._request}: {self._request.url} sent no bearer token")
+        lifetime = _NEVER if issued.expires_in is None else issued.expires_in
+        self._renew_at = requested_at + lifetime - min(_RENEW_EARLY, lifetime / _RENEW_EARLY_SHARE)
+        return Secret(token)
+
+    def _refusal(self, problem: str, status: int) -> AuthenticationError:
+        return AuthenticationError(f"{problem}; check token_url, client_id and the client secret", status=status)
 
 
-class _TokenResponse(msgspec.Struct):
+class _Issued(msgspec.Struct):
     """A token, or the reason why there is none."""
 
-    access_token: Any = ""
-    token_type: Any = ""
-    error: Any = None
-    expires_in: Any = None
-
-    def is_usable(self) -> bool:
-        """Whether it is a bearer token that fits a header, with a lifetime in seconds or none."""
-        token, kind = self.access_token, self.token_type
-        if not (isinstance(token, str) and isinstance(kind, str) and kind.lower() == "bearer"):
-            return False
-        return self.lifetime() >= 0 and bool(token) and token.isascii() and token.isprintable()
-
-    def lifetime(self) -> float:
-        """Seconds until it expires; some endpoints send them as text. Negative where they are not a number."""
-        if self.expires_in is None:
-            return _NEVER
-        try:
-            return -1.0 if isinstance(self.expires_in, bool) else float(self.expires_in)
-        except (TypeError, ValueError):
-            return -1.0
+    access_token: str = ""
+    token_type: str = ""
+    error: str | None = None
+    expires_in: Annotated[float, msgspec.Meta(ge=0)] | None = None
 
     def __repr__(self) -> str:
-        return "_TokenResponse('***')"
+        return "_Issued('***')"
 
 
 def read_secret_file(file: Path, name: str) -> str:
@@ -241,14 +176,9 @@ def read_secret_file(file: Path, name: str) -> str:
     try:
         mode = file.stat().st_mode
         secret = file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(
-            f"the {name} file {file} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}"
-        ) from None
-    except ValueError:
-        raise ConfigurationError(
-            f"the {name} file {quote(str(file))} cannot be read: a path cannot contain a NUL character"
-        ) from None
+    except (OSError, ValueError) as error:  # ValueError: it is not text, or the path has a NUL character
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigurationError(f"the {name} file {quote(str(file))} cannot be read: {reason}") from None
     require_private(file, mode)
     if not secret:
         raise ConfigurationError(f"the {name} file {file} is empty")

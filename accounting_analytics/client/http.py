@@ -1,31 +1,34 @@
-"""One HTTP request and its complete response: limited in time and size, failures as named errors, secrets masked.
+"""Requests to one service: sent, repeated, limited in time and size; every failure is a named error without secrets.
 
-A forked process has connections, locks and waits of its own: a child that writes to a connection of its parent may read
-the response to a request of the parent, and a lock that another thread held during the fork stays held for ever.
+Reads are retried when the service or the network fails temporarily. Changes are sent once. No request starts after the
+deadline, before the rate limit allows it, or sooner than the service asked to wait.
 """
 
 from __future__ import annotations
 
 import ipaddress
+import itertools
 import logging
 import os
+import random
 import re
 import ssl
 import threading
 import time
-from abc import ABC, abstractmethod
-from contextlib import contextmanager
+from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, TypeVar
 from urllib.request import getproxies, proxy_bypass
 from weakref import WeakSet
 
 import httpx
 import msgspec
 
-from accounting_analytics.client.secret import Secret, masked
+from accounting_analytics.client.limits import STATUSES_WITH_RETRY_AFTER, RateLimiter
+from accounting_analytics.client.secret import masked
+from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError
 from accounting_analytics.core.errors import (
     AuthenticationError,
     CertificateRefusedError,
@@ -44,120 +47,132 @@ from accounting_analytics.core.errors import (
     ServiceError,
     StatusError,
     TransportError,
+    with_context,
 )
 from accounting_analytics.core.messages import printable, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+
+    from accounting_analytics.client.limits import CallLimits, Deadline
+    from accounting_analytics.client.secret import Secret
+
+Result = TypeVar("Result")
+
+_log = logging.getLogger("accounting_analytics.client")
+# without this, Python prints their warnings to stderr where no logging is configured
+_log.addHandler(logging.NullHandler())
 
 MIB = 1 << 20
 CONNECT_SECONDS = 10.0
 """Longest time to connect, and to agree on encryption after it."""
 _CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=100)
-_HTTP_LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
-_MAX_TARGET_LENGTH = 65_000
 _JSON = re.compile(r"application/(?:json|[\w.+-]+\+json)\s*(?:;|$)", re.IGNORECASE)
-_TOO_LONG = "an id or token is too long for a URL"
-_HTTPS_OR_HTTP = "does it speak HTTPS there, or plain http?"
-_ERRORS: Mapping[int, type[StatusError]] = {
-    HTTPStatus.UNAUTHORIZED: AuthenticationError,
-    HTTPStatus.FORBIDDEN: PermissionDeniedError,
-    HTTPStatus.NOT_FOUND: NotFoundError,
-    HTTPStatus.GONE: NotFoundError,
-    HTTPStatus.CONFLICT: ConflictError,
-    HTTPStatus.TOO_MANY_REQUESTS: RateLimitedError,
+_RETRYABLE_STATUSES = frozenset({408, 429, *range(500, 600)}) - {501, 505, 507}
+_ATTEMPTS_TO_CONNECT = 2
+"""Attempts while no connection was ever made, when the address is probably wrong."""
+_MAX_WAIT = 120.0
+_FIRST_BACKOFF = 0.1
+_MAX_BACKOFF = 5.0
+_CANNOT_CONNECT = "cannot connect to {server} ({reason}); nothing was sent: check the address ({setting}); {hint}"
+_NOT_TRUSTED = (
+    "the certificate of {server} is not trusted ({reason}); nothing was sent: check the address, or set SSL_CERT_FILE "
+    "to the certificate file of your certificate authority"
+)
+_NETWORK_ERRORS: tuple[tuple[type[Exception], type[ServiceError | InputError], str], ...] = (
+    (httpx.InvalidURL, InputError, "an id or token is too long for a URL"),
+    (ssl.SSLCertVerificationError, CertificateRefusedError, _NOT_TRUSTED),
+    (httpx.ConnectTimeout, NoConnectionError, _CANNOT_CONNECT),
+    (httpx.ConnectError, NoConnectionError, _CANNOT_CONNECT),
+    (httpx.TimeoutException, DeadlineExceededError, "{server} did not respond completely within {seconds:g} seconds"),
+    (httpx.DecodingError, GarbledAnswerError, "{server} sent a body that cannot be decompressed"),
+    (httpx.HTTPError, TransportError, "no complete response from {server} ({kind}: {reason}); {hint}"),
+)
+"""What an error of httpx becomes: the first that matches is used."""
+_STATUS_ERRORS: Mapping[int, tuple[type[StatusError], str]] = {
+    HTTPStatus.UNAUTHORIZED: (
+        AuthenticationError,
+        "the token is missing, wrong or expired; get a new one and connect again",
+    ),
+    HTTPStatus.FORBIDDEN: (PermissionDeniedError, "the token or the subscription tier does not allow this"),
+    HTTPStatus.NOT_FOUND: (NotFoundError, ""),
+    HTTPStatus.GONE: (NotFoundError, ""),
+    HTTPStatus.CONFLICT: (ConflictError, ""),
+    HTTPStatus.TOO_MANY_REQUESTS: (RateLimitedError, ""),
 }
-_ADVICE: Mapping[int, str] = {
-    HTTPStatus.UNAUTHORIZED: "the token is missing, wrong or expired; get a new one and connect again",
-    HTTPStatus.FORBIDDEN: "the token or the subscription tier does not allow this",
-}
+"""What a status becomes, and advice that comes before the reason of the service."""
 _REASON_FIELDS = ("message", "display_message", "detail", "error_description", "error", "title")
-_EMPTY_VALUES = frozenset({"", "{}", "[]", "null", '""'})
 _MAX_BODY_BYTES = 65_536
+_MAX_HEADER_BYTES = 16_384
+_MAX_PORT = 65_535
 _MAX_REASON_LENGTH = 300
 _MAX_CODE_LENGTH = 100
 
 
 @dataclass(frozen=True)
-class HttpRequest:
-    """An HTTP request without its Authorization header; `description` starts every message about it."""
+class Request:
+    """A request without its Authorization header; `description` starts every message about it.
+
+    `if_lost` is added to the error if it is not known whether the request was carried out.
+    """
 
     description: str
     method: str
     url: str
-    parameters: Mapping[str, str]
-    headers: Mapping[str, str]
-    content: bytes | None
-    max_response_bytes: int
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content: bytes | None = None
+    max_response_bytes: int = MIB
+    if_lost: str = ""
+
+    def __str__(self) -> str:
+        return self.description
 
 
-@dataclass(frozen=True, repr=False, slots=True)
-class HttpResponse:
-    """A complete HTTP response: headers by lower-case name with secrets masked, and the decompressed body."""
-
-    status: int
-    headers: Mapping[str, str]
-    content: bytes
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(status={self.status}, {len(self.content)} bytes)"
-
-
-class Authorization(httpx.Auth):
-    """The Authorization header, added when the request is sent, so that no frame or log contains it."""
-
-    def __init__(self, value: Secret) -> None:
-        self._value = value
-
-    def __repr__(self) -> str:
-        return "Authorization('***')"
-
-    def auth_flow(self, request: httpx.Request) -> Iterator[httpx.Request]:  # type: ignore[override]
-        """Add the header."""
-        request.headers["authorization"] = self._value.reveal()
-        yield request
+def check_url(url: str, name: str) -> str:
+    """Return an http(s) address of a service without a trailing slash; anything else is refused."""
+    try:
+        parsed = httpx.URL(url)
+    except (httpx.InvalidURL, TypeError):
+        parsed = httpx.URL("")
+    if parsed.userinfo:
+        raise ConfigurationError(
+            f"{name} must not contain a user name or password; give the address alone, like https://ledgers.example.com"
+        )
+    is_address = parsed.scheme in {"http", "https"} and parsed.host and not parsed.query and not parsed.fragment
+    if not is_address or not 0 < (parsed.port or 1) <= _MAX_PORT:  # the system would take another port
+        raise ConfigurationError(f"{name} {url!r} is not an http(s) address like https://ledgers.example.com")
+    return str(parsed).rstrip("/")
 
 
-class Deadline:
-    """A time limit that starts when the object is created.
+def header_text(text: str, name: str, *, encoding: str = "ascii") -> str:
+    """Return text that fits a header; anything else is refused without being repeated, as it may be a secret."""
+    try:
+        size = len(text.encode(encoding)) if text.isprintable() and text == text.strip() else 0
+    except (AttributeError, UnicodeEncodeError):
+        size = 0
+    if not 0 < size <= _MAX_HEADER_BYTES:
+        raise ConfigurationError(
+            f"{name} must be plain text in {encoding.upper()}, without line breaks or outer spaces, at most "
+            f"{_MAX_HEADER_BYTES} bytes long"
+        )
+    return text
 
-    One deadline may be given to many calls, and so limits a whole job:
-    ``client.with_options(deadline=Deadline(600))``.
 
-    Parameters
-    ----------
-    seconds : float
-        Seconds from now; infinity sets no limit.
+class PerProcess:
+    """What a forked process has of its own.
+
+    On a connection of its parent a child may read the response to a request of the parent, and a lock that another
+    thread held during the fork stays held for ever.
     """
-
-    __slots__ = ("_expires_at", "seconds")
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = float(seconds)
-        self._expires_at = time.monotonic() + self.seconds
-
-    def __repr__(self) -> str:
-        return f"Deadline({self.seconds:g}, {self.remaining():.1f} seconds left)"
-
-    def remaining(self) -> float:
-        """Seconds left; zero or negative when the deadline has passed."""
-        return self._expires_at - time.monotonic()
-
-    def sooner(self, seconds: float) -> Deadline:
-        """Return this deadline, or one `seconds` from now if that is sooner."""
-        return self if self.remaining() <= seconds else Deadline(seconds)
-
-
-class PerProcess(ABC):
-    """What each process makes for itself: at first, and again in a forked child."""
 
     def __init__(self) -> None:
         _made_for_this_process.add(self)
         self.begin_process()
 
-    @abstractmethod
     def begin_process(self) -> None:
-        """Make what a process has of its own."""
+        """Make what a process has of its own, at first and again in a forked child."""
+        raise NotImplementedError
 
 
 _made_for_this_process: WeakSet[PerProcess] = WeakSet()
@@ -172,22 +187,10 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin_child)
 
 
-class Gate(Protocol):
-    """Decides whether a request may be written now, from the headers of the responses before it."""
-
-    def require_open(self) -> None:
-        """Raise where nothing may be sent now."""
-
-    def note_wait(self, status: int, headers: Mapping[str, str]) -> None:
-        """Close it for as long as a response asks."""
-
-
 class HttpSender(PerProcess):
     """Sends requests to the origin of `base_url`.
 
-    `setting` is the name of the setting that has the address, and `secrets` returns what to mask in responses. The gate
-    is asked again when a request is written: in the time that making a connection takes, another response may ask to
-    wait.
+    `setting` is the name of the setting that has the address, and `hidden` are secrets to mask besides the tokens.
     """
 
     def __init__(
@@ -196,24 +199,24 @@ class HttpSender(PerProcess):
         *,
         setting: str = "base_url",
         transport: httpx.BaseTransport | None,
-        secrets: Callable[[], Iterable[Secret]],
-        gate: Gate | None = None,
+        requests_per_minute: float | None = None,
+        hidden: Iterable[Secret] = (),
     ) -> None:
         _keep_requests_out_of_http_logs()
-        self.origin = httpx.URL(base_url)
-        self._setting, self._secrets, self._gate = setting, secrets, gate
-        self._given_transport = transport
-        made = transport or _transport_to(self.origin)
-        proxy = "" if transport else _proxy_host_to(self.origin)
-        self._server = f"{self.origin.scheme}://{self.origin.netloc.decode('ascii')}"
-        self._server += f" through the proxy {proxy}" if proxy else ""
+        self._origin, self._setting, self._hidden = httpx.URL(base_url), setting, tuple(hidden)
+        self._transport, self._requests_per_minute = transport, requests_per_minute
+        proxy = None if transport else _proxy_to(self._origin)
+        self._server = f"{self._origin.scheme}://{self._origin.netloc.decode('ascii')}"
         self._is_closed = self._has_connected = False
         self._http: httpx.Client | None = None
         super().__init__()
-        self._http = _http_client(made)
+        self._http = _http_client(transport or _transport_to(self._origin))
+        if proxy is not None:
+            self._server += f" through the proxy {httpx.URL(proxy).netloc.decode('ascii')}"
 
     def begin_process(self) -> None:
-        """Begin without connections, which a child makes when it needs them."""
+        """Begin with an own rate limit and without connections, which a child makes when it needs them."""
+        self.rate_limiter = RateLimiter(self._requests_per_minute)
         self._lock = threading.Lock()
         self._http = None
 
@@ -223,78 +226,82 @@ class HttpSender(PerProcess):
         if self._http is not None:
             self._http.close()
 
-    def masked(self, text: str) -> str:
-        """Text of the service with our secrets masked."""
-        return masked(text, self._secrets())
+    def call(
+        self,
+        request: Request,
+        decode: Callable[[bytes], Result],
+        get_token: Callable[..., Secret],
+        limits: CallLimits,
+    ) -> Result:
+        """Get a token, send a request until it succeeds or fails finally, and decode its response.
 
-    def send(self, request: HttpRequest, authorization: Authorization, deadline: Deadline) -> HttpResponse:
-        """Send a request once and receive its complete response before the deadline.
-
-        Raises what the gate raises where nothing may be sent.
+        `get_token` returns a token before a deadline; if there is one, another than one that the service refused.
         """
+        deadline = limits.start()
+
+        def attempt() -> Result:
+            token = get_token(deadline)
+            try:
+                content = self.send(request, token, deadline, limits.timeout)
+            except AuthenticationError:
+                refused, token = token, get_token(deadline, refused=token)
+                if token == refused:
+                    raise
+                content = self.send(request, token, deadline, limits.timeout)
+            return self._decode(request, content, decode, token)
+
+        self._repeat(lambda: get_token(deadline), limits.max_attempts, deadline)
+        try:
+            return self._repeat(attempt, limits.max_attempts if request.method == "GET" else 1, deadline)
+        except ServiceError as error:
+            problem = error
+        was_sent = _is_temporary(problem) and not isinstance(problem, RateLimitedError | NoConnectionError)
+        if request.if_lost and was_sent:
+            problem = with_context(problem, request.if_lost)
+        raise problem.with_traceback(None)  # the steps of an attempt tell the caller nothing
+
+    def _repeat(self, attempt: Callable[[], Result], most: int, deadline: Deadline) -> Result:
+        """Repeat attempts until one succeeds or fails finally, or until no time or attempt is left."""
+        for number in itertools.count(1):
+            try:
+                return attempt()
+            except ServiceError as error:
+                failure = error
+            wait = self.rate_limiter.wait()
+            is_asked = isinstance(failure, StatusError) and failure.status in STATUSES_WITH_RETRY_AFTER and wait > 0
+            if is_asked and wait > min(_MAX_WAIT, deadline.remaining()):
+                failure = with_context(failure, f"the service asks to wait {wait:.0f} seconds: try again then")
+                break
+            # random, so that threads whose requests failed together do not retry together
+            backoff = random.uniform(0.0, min(_MAX_BACKOFF, _FIRST_BACKOFF * 2**number))  # noqa: S311 (no secret)
+            allowed = min(most, _ATTEMPTS_TO_CONNECT) if isinstance(failure, NoConnectionError) else most
+            if not _is_temporary(failure) or number >= allowed or max(backoff, wait) >= deadline.remaining():
+                break
+            time.sleep(0.0 if is_asked else backoff)  # the rate limiter waits for what the service asked
+        failure = with_context(failure, f"no success after {number} attempts") if number > 1 else failure
+        raise failure.with_traceback(None)
+
+    def send(self, request: Request, token: Secret, deadline: Deadline, timeout: float = float("inf")) -> bytes:
+        """Send a request once, when the rate limit allows it, and return the body of a successful response."""
+        self.rate_limiter.acquire(deadline, request)
+        own_deadline, is_foreign = deadline.sooner(timeout), _is_foreign.set(False)
         # raised after the except clauses, so that no error keeps frames of httpx, whose variables hold the headers
         try:
-            with _sending():
-                return self._receive(request, authorization, deadline)
+            return self._receive(request, token, own_deadline)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            problem = self._named(request, error, deadline)
+            problem = self._named(request, token, error, own_deadline)
         except (ServiceError, InputError) as error:
             problem = error
+        finally:
+            _is_foreign.reset(is_foreign)
+            self.rate_limiter.end()
         raise problem.with_traceback(None)
 
-    def _named(self, request: HttpRequest, error: Exception, deadline: Deadline) -> ServiceError | InputError:
-        """Return the error of this package that stands for one of httpx."""
-        what, tls_error = request.description, _tls_error(error)
-        is_connecting = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-        self._has_connected |= isinstance(error, httpx.HTTPError) and not is_connecting
-        if isinstance(error, httpx.InvalidURL):
-            return InputError(f"{what}: {_TOO_LONG}")
-        if isinstance(error, httpx.DecodingError):
-            return GarbledAnswerError(f"{what}: {self._server} sent a body that cannot be decompressed")
-        if isinstance(tls_error, ssl.SSLCertVerificationError):
-            return CertificateRefusedError(
-                f"{what}: the certificate of {self._server} is not trusted ({tls_error.verify_message}); nothing was "
-                "sent: check the address, or set SSL_CERT_FILE to the certificate file of your certificate authority"
-            )
-        # the deadline of the request may be sooner than the time to connect
-        if isinstance(error, httpx.TimeoutException) and (not is_connecting or deadline.remaining() <= 0):
-            return self._timeout_error(request, deadline)
-        if is_connecting and not self._has_connected:
-            reason = self.masked(str(error))
-            if isinstance(error, httpx.ConnectTimeout):
-                reason = f"nothing responded within {CONNECT_SECONDS:g} seconds"
-            hint = "and whether the service is running and the network allows the connection"
-            return NoConnectionError(
-                f"{what}: cannot connect to {self._server} ({reason}); nothing was sent: check the address "
-                f"({self._setting}), {hint if tls_error is None else _HTTPS_OR_HTTP}"
-            )
-        reason = self.masked(f"{type(error).__name__}: {error}")
-        hint = "is the service running?" if tls_error is None else _HTTPS_OR_HTTP
-        return TransportError(f"{what}: no complete response from {self._server} ({reason}); {hint}")
-
-    def _timeout_error(self, request: HttpRequest, deadline: Deadline) -> DeadlineExceededError:
-        return DeadlineExceededError(
-            f"{request.description}: {self._server} did not respond completely within {deadline.seconds:g} seconds"
-        )
-
-    def _open_client(self, request: HttpRequest) -> httpx.Client:
-        """Client of httpx, which a forked process makes anew."""
-        if self._is_closed:
-            raise InputError(f"{request.description}: the client is closed; connect again")
-        with self._lock:
-            if self._http is None and self._given_transport is not None:
-                raise InputError(
-                    f"{request.description}: the client was made with transport=..., and this is a forked process, "
-                    "which must not share its connections; nothing was sent: make a client in this process"
-                )
-            self._http = self._http or _http_client(_transport_to(self.origin))
-            return self._http
-
-    def _receive(self, request: HttpRequest, authorization: Authorization, deadline: Deadline) -> HttpResponse:
+    def _receive(self, request: Request, token: Secret, deadline: Deadline) -> bytes:
         """Send a request and receive its response."""
-        left, http = deadline.remaining(), self._open_client(request)
+        http, left, started = self._open_client(request), deadline.remaining(), time.monotonic()
         if left <= 0:
-            raise self._timeout_error(request, deadline)
+            raise httpx.ReadTimeout("")
         outgoing = http.build_request(
             request.method,
             request.url,
@@ -303,62 +310,132 @@ class HttpSender(PerProcess):
             content=request.content,
             timeout=httpx.Timeout(left, connect=min(left, CONNECT_SECONDS)),
         )
-        if len(outgoing.url.raw_path) > _MAX_TARGET_LENGTH:
-            raise httpx.InvalidURL(_TOO_LONG)
-        if self._gate is not None:
-            self._gate.require_open()
-            outgoing.extensions["trace"] = self._before_headers
-        response = http.send(outgoing, auth=authorization, stream=True)
+        outgoing.extensions["trace"] = lambda step, _: self._hold_back(step, request, deadline)
+        response = http.send(outgoing, auth=token, stream=True)
         self._has_connected = True
-        if self._gate is not None:
-            self._gate.note_wait(response.status_code, response.headers)
+        self.rate_limiter.update(response.status_code, response.headers)
         try:
             content = self._read_body(response, request, deadline)
         finally:
             response.close()
-        headers = {name: self.masked(value) for name, value in response.headers.items()}
-        return HttpResponse(response.status_code, headers, content)
+        seconds = time.monotonic() - started
+        _log.debug("%s: %d, %d bytes in %.3f s", request, response.status_code, len(content), seconds)
+        content_type = response.headers.get("content-type", "application/json")
+        self._require_success(request, token, response.status_code, content, content_type)
+        return content
 
-    def _before_headers(self, event: str, _: object) -> None:
-        """Hold back a request whose headers are about to be written; httpcore calls this at each of its steps."""
-        if event.endswith("send_request_headers.started") and self._gate is not None:
-            self._gate.require_open()
+    def _hold_back(self, step: str, request: Request, deadline: Deadline) -> None:
+        """Wait where the service has asked to wait since the request started: connecting takes time.
 
-    def _read_body(self, response: httpx.Response, request: HttpRequest, deadline: Deadline) -> bytes:
+        httpcore calls this at each of its steps.
+        """
+        if step.endswith("send_request_headers.started"):
+            self.rate_limiter.acquire(deadline, request, has_started=True)
+
+    def _open_client(self, request: Request) -> httpx.Client:
+        """Client of httpx, which a forked process makes anew."""
+        if self._is_closed:
+            raise InputError(f"{request}: the client is closed; connect again")
+        with self._lock:
+            if self._http is None and self._transport is not None:
+                raise InputError(
+                    f"{request}: the client was made with transport=..., and this is a forked process, "
+                    "which must not share its connections; nothing was sent: make a client in this process"
+                )
+            self._http = self._http or _http_client(_transport_to(self._origin))
+            return self._http
+
+    def _read_body(self, response: httpx.Response, request: Request, deadline: Deadline) -> bytes:
         """Decompressed body, read in chunks, so that both its time and its size are limited."""
-        encoding = response.headers.get("content-encoding", "identity").strip().lower()
-        if encoding not in {"identity", "gzip", "x-gzip", ""}:
-            raise GarbledAnswerError(
-                f"{request.description}: {self._server} sent a body in a compression that was not requested"
-            )
-        chunks: list[bytes] = []
-        size = 0
+        content = bytearray()
         for chunk in response.iter_bytes():
-            chunks.append(chunk)
-            size += len(chunk)
-            if size > request.max_response_bytes:
+            content += chunk
+            if len(content) > request.max_response_bytes:
                 raise ProtocolError(
-                    f"{request.description}: the response is larger than {request.max_response_bytes / MIB:g} MiB; "
+                    f"{request}: the response is larger than {request.max_response_bytes / MIB:g} MiB; "
                     "allow more with with_options(most_bytes=...), or request less"
                 )
             if deadline.remaining() <= 0:
-                raise self._timeout_error(request, deadline)
-        return b"".join(chunks)
+                raise httpx.ReadTimeout("")
+        return bytes(content)
+
+    def _require_success(self, request: Request, token: Secret, status: int, content: bytes, content_type: str) -> None:
+        """Raise the error of a response that is not a success of the interface."""
+        is_success = status == HTTPStatus.OK or (request.method == "POST" and status == HTTPStatus.CREATED)
+        if is_success and _JSON.match(content_type):
+            return
+        if 200 <= status < 300:  # noqa: PLR2004 (what HTTP calls success)
+            raise GarbledAnswerError(
+                f"{request}: the response has status {status} and is {self.masked(content_type, token)[:60]}, not 200 "
+                "and JSON; is base_url the address of the service?"
+            )
+        reason, code = _reason(content)
+        # masked before it is shortened, because a part of a secret would not be recognized
+        reason = shorten(printable(" ".join(self.masked(reason, token).split())), limit=_MAX_REASON_LENGTH)
+        raise self._status_error(request, status, reason, code and self.masked(code, token)[:_MAX_CODE_LENGTH])
+
+    def _status_error(self, request: Request, status: int, reason: str, code: str | None) -> StatusError:
+        """Error of an unsuccessful response, with the reason that the service gives."""
+        of_any = InvalidRequestError if 400 <= status < 500 else ServerFaultError  # noqa: PLR2004 (errors of the client)
+        error_type, advice = _STATUS_ERRORS.get(status, (of_any, ""))
+        text = reason or "the service gave no reason"
+        if advice and self._setting == "base_url":
+            text = f"{advice} (the service: {reason})" if reason else advice
+        if status == HTTPStatus.NOT_FOUND and code is None:  # maybe of a server that does not know the interface
+            text = f"{text}; check the address ({self._setting}) and the ids"
+        if 300 <= status < 400:  # noqa: PLR2004 (following it would send the token elsewhere, or a change twice)
+            text = f"the service redirects, which is not followed: give the final address as {self._setting}"
+        message = f"{request}: the service responded with status {status}: {text}"
+        return error_type(message, status=status, error_code=code)
+
+    def _named(
+        self, request: Request, token: Secret, error: Exception, deadline: Deadline
+    ) -> ServiceError | InputError:
+        """Return the error of this package that stands for one of httpx."""
+        kind, reason, tls_error = type(error), str(error), _tls_error(error)
+        is_connecting = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+        self._has_connected |= isinstance(error, httpx.HTTPError) and not is_connecting
+        if isinstance(tls_error, ssl.SSLCertVerificationError):
+            kind, reason = type(tls_error), tls_error.verify_message
+        elif isinstance(error, httpx.ConnectTimeout) and deadline.remaining() <= 0:
+            kind = httpx.TimeoutException  # the deadline of the request is sooner than the time to connect
+        elif is_connecting and self._has_connected:
+            kind = httpx.HTTPError
+        elif isinstance(error, httpx.ConnectTimeout):
+            reason = f"nothing responded within {CONNECT_SECONDS:g} seconds"
+        error_type, sentence = next((made, text) for one, made, text in _NETWORK_ERRORS if issubclass(kind, one))
+        text = sentence.format(
+            server=self._server,
+            setting=self._setting,
+            kind=type(error).__name__,
+            reason=self.masked(reason, token),
+            seconds=deadline.seconds,
+            hint="does it speak HTTPS there, or plain http?" if tls_error else "is the service running?",
+        )
+        return error_type(f"{request}: {text}")
+
+    def _decode(self, request: Request, content: bytes, decode: Callable[[bytes], Result], token: Secret) -> Result:
+        """Decode a response; one that breaks the interface in any part is refused."""
+        error_type: type[ProtocolError] = ProtocolError
+        try:
+            return decode(content)
+        except NotTheInterfaceError as error:
+            problem = f"the response breaks the interface: {error}"
+        except NotJSONError as error:
+            problem, error_type = f"the response is not valid JSON: {error}", GarbledAnswerError
+        raise error_type(f"{request}: {self.masked(problem, token)}")
+
+    def masked(self, text: str, token: Secret) -> str:
+        """Text of the service without what was sent to it in secret."""
+        return masked(text, (token, *self._hidden))
 
 
-def is_json(response: HttpResponse) -> bool:
-    """Whether the content type is JSON or missing."""
-    content_type = response.headers.get("content-type")
-    return content_type is None or _JSON.match(content_type) is not None
-
-
-def _http_client(transport: httpx.BaseTransport) -> httpx.Client:
-    return httpx.Client(
-        transport=transport,
-        follow_redirects=False,
-        headers={"accept": "application/json", "accept-encoding": "gzip"},
-        trust_env=False,
-    )
+def _is_temporary(error: ServiceError) -> bool:
+    """Whether another attempt may succeed."""
+    if isinstance(error, StatusError):
+        return error.status in _RETRYABLE_STATUSES
+    is_of_network = isinstance(error, TransportError | DeadlineExceededError | GarbledAnswerError)
+    return is_of_network and not isinstance(error, CertificateRefusedError)
 
 
 def _tls_error(error: BaseException) -> ssl.SSLError | None:
@@ -369,65 +446,23 @@ def _tls_error(error: BaseException) -> ssl.SSLError | None:
     return cause
 
 
-def status_error(request: object, response: HttpResponse, mask: Callable[[str], str]) -> StatusError:
-    """Error of an unsuccessful response; `mask` hides secrets in the reason that the service gives."""
-    status = response.status
-    error_type = _ERRORS.get(status) or (InvalidRequestError if 400 <= status < 500 else ServerFaultError)  # noqa: PLR2004
-    reason, code = _reason(response.content)
-    # masked before it is shortened, because a part of a secret would not be recognized
-    reason = shorten(printable(" ".join(mask(reason).split())), limit=_MAX_REASON_LENGTH)
-    text = reason or "the service gave no reason"
-    if status in _ADVICE:
-        text = f"{_ADVICE[status]}{f' (the service: {reason})' if reason else ''}"
-    if status == HTTPStatus.NOT_FOUND and code is None:  # maybe of a server that does not know the interface
-        text = f"{text}; check the address (base_url) and the ids"
-    if 300 <= status < 400:  # noqa: PLR2004 (following it would send the token elsewhere, or a change twice)
-        text = "the service redirects, which is not followed: give the final address as base_url"
-    message = f"{request}: the service responded with status {status}: {text}"
-    return error_type(message, status=status, error_code=None if code is None else mask(code)[:_MAX_CODE_LENGTH])
-
-
 def _reason(content: bytes) -> tuple[str, str | None]:
     """Reason and error code of an error body of any form."""
+    text = content[:_MAX_BODY_BYTES].decode("utf-8", "replace")
     try:
         body = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _plain_text(content), None
+        return text, None
     if not isinstance(body, dict):
-        return body if isinstance(body, str) else _plain_text(content), None
+        return text, None
+    stated = next((body[name] for name in _REASON_FIELDS if isinstance(body.get(name), str) and body[name]), "")
+    with suppress(KeyError, TypeError):  # the list of invalid values of a 422
+        stated = stated or "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in body["detail"])
     code = body.get("error_code")
-    return _stated_reason(body) or _plain_text(content), code if isinstance(code, str) else None
+    return stated or (text if body else ""), code if isinstance(code, str) else None
 
 
-def _stated_reason(body: Mapping[str, Any]) -> str:
-    """Reason in the fields that the interface, or RFC 6749 and RFC 9457, have for it; empty where there is none."""
-    detail = body.get("detail")
-    if isinstance(detail, list) and detail and all(isinstance(problem, dict) for problem in detail):
-        return "; ".join(f"{_location(problem.get('loc'))}: {problem.get('msg', '')}" for problem in detail)
-    return next((body[name] for name in _REASON_FIELDS if isinstance(body.get(name), str) and body[name]), "")
-
-
-def _plain_text(content: bytes) -> str:
-    """Start of a body as text; empty where there is nothing but an empty JSON value."""
-    text = content[:_MAX_BODY_BYTES].decode("utf-8", "replace")
-    return "" if text.strip() in _EMPTY_VALUES else text
-
-
-def _location(loc: object) -> str:
-    return ".".join(map(str, loc)) if isinstance(loc, list) else str(loc or "")
-
-
-_is_sending: ContextVar[bool] = ContextVar("this package is sending a request", default=False)
-
-
-@contextmanager
-def _sending() -> Iterator[None]:
-    """Mark that this thread sends a request of this package in the block."""
-    token = _is_sending.set(True)
-    try:
-        yield
-    finally:
-        _is_sending.reset(token)
+_is_foreign: ContextVar[bool] = ContextVar("the current request, if any, is not of this package", default=True)
 
 
 def _keep_requests_out_of_http_logs() -> None:
@@ -435,13 +470,17 @@ def _keep_requests_out_of_http_logs() -> None:
 
     Those records contain URLs and headers, at DEBUG also headers in which a service repeats the token.
     """
-    for name in _HTTP_LOGGERS:
-        logging.getLogger(name).addFilter(_is_foreign_request)  # adding it again has no effect
+    for name in ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks"))):
+        logging.getLogger(name).addFilter(_is_of_others)  # adding it again has no effect
 
 
-def _is_foreign_request(_: logging.LogRecord) -> bool:
-    """Whether the current request, if any, was not sent by this package."""
-    return not _is_sending.get()
+def _is_of_others(_: logging.LogRecord) -> bool:
+    return _is_foreign.get()
+
+
+def _http_client(transport: httpx.BaseTransport) -> httpx.Client:
+    headers = {"accept": "application/json", "accept-encoding": "gzip"}
+    return httpx.Client(transport=transport, follow_redirects=False, headers=headers, trust_env=False)
 
 
 def _transport_to(origin: httpx.URL) -> httpx.HTTPTransport:
@@ -452,21 +491,11 @@ def _transport_to(origin: httpx.URL) -> httpx.HTTPTransport:
         return httpx.HTTPTransport(
             verify=origin.scheme == "https" or proxy is not None, limits=_CONNECTIONS, proxy=proxy
         )
-    except (OSError, ssl.SSLError) as error:
-        variables = " or ".join(name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name))
-        reason = error.strerror or error
+    except (OSError, ImportError, ValueError, httpx.InvalidURL) as error:
+        is_shown = isinstance(error, OSError | ImportError)  # other messages may contain the password of a proxy
         raise ConfigurationError(
-            f"the certificates that {variables or 'this machine'} names cannot be read: {reason}"
-        ) from error
-    except ImportError as error:
-        raise ConfigurationError(
-            f"the proxy that the environment names for {origin.scheme} is a SOCKS proxy (HTTP_PROXY, HTTPS_PROXY, "
-            'ALL_PROXY), which needs another package: pip install "httpx[socks]"'
-        ) from error
-    except (ValueError, httpx.InvalidURL) as error:
-        raise ConfigurationError(
-            f"the proxy that the environment names for {origin.scheme} cannot be used (HTTP_PROXY, HTTPS_PROXY, "
-            "ALL_PROXY); write it like http://proxy.example.org:3128"
+            "the certificates (SSL_CERT_FILE, SSL_CERT_DIR) or the proxy (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY) that "
+            f"the environment names cannot be used: {error if is_shown else 'http://proxy:3128 is an example'}"
         ) from error
 
 
@@ -474,24 +503,13 @@ def _proxy_to(origin: httpx.URL) -> str | None:
     """Proxy that the environment names for an origin; this machine itself is never reached through one."""
     proxies = getproxies()
     proxy = proxies.get(origin.scheme) or proxies.get("all")
-    return None if proxy is None or _is_loopback(origin.host) or proxy_bypass(origin.host) else proxy
+    return None if proxy is None or is_loopback(origin.host) or proxy_bypass(origin.host) else proxy
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     """Whether a host is this machine: ``localhost``, ``127.0.0.0/8`` or ``::1``."""
-    name = host.casefold().rstrip(".")
     try:
-        address = ipaddress.ip_address(name)
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
+        name = host.casefold().rstrip(".")
         return name == "localhost" or name.endswith(".localhost")
-    mapped = getattr(address, "ipv4_mapped", None)
-    return bool((mapped or address).is_loopback)
-
-
-def _proxy_host_to(origin: httpx.URL) -> str:
-    """Host and port of the proxy to an origin, for messages; empty without one."""
-    proxy = _proxy_to(origin)
-    if proxy is None:
-        return ""
-    address = httpx.URL(proxy)  # what looks like a path may belong to a password with a slash
-    return address.netloc.decode("ascii") if address.path in {"", "/"} else "that the environment names"

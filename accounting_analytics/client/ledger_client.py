@@ -1,11 +1,19 @@
-"""LedgerClient: the four operations of the Ledger Accounting Service, as wire records."""
+"""LedgerClient: the four operations of the Ledger Accounting Service, as wire records, and following of pages."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
+import contextlib
+import itertools
+import urllib.parse
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, TypeVar
 
-from accounting_analytics.client.auth import FixedToken
-from accounting_analytics.client.paging import follow_pages
+import msgspec
+
+from accounting_analytics.client.auth import Credentials
+from accounting_analytics.client.http import MIB, HttpSender, Request, check_url, header_text
+from accounting_analytics.client.limits import CallLimits
 from accounting_analytics.client.records import (
     CashFlowReport,
     Ledger,
@@ -13,30 +21,55 @@ from accounting_analytics.client.records import (
     LineEntryPage,
     RecategorizedTransaction,
 )
-from accounting_analytics.client.retries import OperationRequest, RetryingClient, RetryPolicy
-from accounting_analytics.client.url_and_header_text import path_segment, plain, query_text, user_name
+from accounting_analytics.client.secret import Secret
+from accounting_analytics.client.strict_json import decode
 from accounting_analytics.core.arguments import to_texts
-from accounting_analytics.core.errors import ConfigurationError, InputError, ProtocolError
+from accounting_analytics.core.errors import (
+    ConfigurationError,
+    ExpiredPageTokenError,
+    InputError,
+    ProtocolError,
+    StatusError,
+)
 from accounting_analytics.core.messages import fit_terminal, quote
 from accounting_analytics.core.money import AMOUNT_FORMS, DEFAULT_SCALE, check_scale
 from accounting_analytics.core.periods import Period, choose_zone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import TracebackType
 
     import httpx
 
-    from accounting_analytics.client.auth import Credentials
-    from accounting_analytics.client.http import Deadline
-    from accounting_analytics.client.retries import Quota
+    from accounting_analytics.client.limits import Deadline, Quota
     from accounting_analytics.core.periods import DateLike, ZoneLike
-
-Decoded = TypeVar("Decoded")
 
 MAX_LIMIT = 1000
 DEFAULT_LIMIT = 50
+MAX_PAGES_WITHOUT_NEW_IDS = 100
+_MAX_BYTES = 64 * MIB
+_MAX_REPORT_BYTES = 1024 * MIB
 _MAX_PAGE_TOKEN_LENGTH = 32_768
+_MAX_TEXT_LENGTH = 100
+_STATUSES_OF_EXPIRED_TOKENS = frozenset(
+    {HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.GONE, HTTPStatus.UNPROCESSABLE_ENTITY}
+)
+
+
+class ListPage(Protocol):
+    """One page of a list."""
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """Ids of the records on the page."""
+
+    @property
+    def next_page_token(self) -> str | None:
+        """Token of the next page; None on the last one."""
+
+
+Result = TypeVar("Result")
+Page = TypeVar("Page", bound=ListPage)
 
 
 class LedgerClient:
@@ -114,25 +147,18 @@ class LedgerClient:
         self.time_zone = None if time_zone is None else choose_zone(time_zone).name
         self.amounts = amounts
         self.instance_id = instance_id
-        self._client = RetryingClient(
-            base_url,
-            credentials=FixedToken(token) if isinstance(token, str) else token,
-            instance_id=instance_id,
-            instance_header=instance_header,
-            transport=transport,
-            requests_per_minute=requests_per_minute,
-            retry_policy=RetryPolicy(timeout, deadline, max_attempts, most_bytes),
-        )
-
-    @property
-    def base_url(self) -> str:
-        """Address of the service."""
-        return self._client.base_url
+        self.base_url = check_url(base_url, "base_url")
+        if not instance_header.replace("-", "").replace("_", "").isalnum() or not instance_header.isascii():
+            raise ConfigurationError(f"instance_header {instance_header!r} is not a header name")
+        self._headers = {instance_header: header_text(instance_id, "the instance id")}
+        self._limits = CallLimits(timeout, deadline, max_attempts, most_bytes)
+        self._credentials = Credentials(Secret(header_text(token, "the token"))) if isinstance(token, str) else token
+        self._http = HttpSender(self.base_url, transport=transport, requests_per_minute=requests_per_minute)
 
     @property
     def quota(self) -> Quota:
         """What is left of the rate limit, as far as the service reports it; for all threads together."""
-        return self._client.rate_limiter.quota
+        return self._http.rate_limiter.quota
 
     def with_options(
         self,
@@ -147,15 +173,16 @@ class LedgerClient:
         ``client.with_options(deadline=Deadline(600))`` limits all its calls to ten minutes from now.
         Closing either client closes both.
         """
-        options = {"timeout": timeout, "deadline": deadline, "max_attempts": max_attempts, "most_bytes": most_bytes}
-        changes = {name: value for name, value in options.items() if value is not None}
+        limits = self._limits
         other = object.__new__(type(self))
-        other.__dict__ |= self.__dict__ | {"_client": self._client.with_retry_policy(**changes)}
+        other.__dict__ |= self.__dict__
+        other._limits = CallLimits(
+            limits.timeout if timeout is None else timeout,
+            limits.deadline if deadline is None else deadline,
+            limits.max_attempts if max_attempts is None else max_attempts,
+            limits.most_bytes if most_bytes is None else most_bytes,
+        )
         return other
-
-    def _send(self, request: OperationRequest, kind: type[Decoded]) -> Decoded:
-        """Send a request and decode its response."""
-        return self._client.request(request, kind)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -176,7 +203,35 @@ class LedgerClient:
 
     def close(self) -> None:
         """Close the connections; the client cannot be used afterwards."""
-        self._client.close()
+        self._http.close()
+        self._credentials.close()
+
+    def _call(
+        self,
+        description: str,
+        path: str,
+        decode: Callable[[bytes], Result],
+        *,
+        method: str = "GET",
+        parameters: dict[str, str] | None = None,
+        body: dict[str, Any] | None = None,
+        headers: dict[str, str] | None = None,
+        most_bytes: int = _MAX_BYTES,
+        if_lost: str = "",
+    ) -> Result:
+        """Send the request of an operation and decode its response."""
+        content_type = {} if body is None else {"content-type": "application/json"}
+        request = Request(
+            description,
+            method,
+            f"{self.base_url}{path}",
+            parameters or {},
+            self._headers | (headers or {}) | content_type,
+            None if body is None else msgspec.json.encode(body),
+            self._limits.most_bytes or most_bytes,
+            if_lost,
+        )
+        return self._http.call(request, decode, self._credentials.token, self._limits)
 
     def create_ledger(
         self,
@@ -200,7 +255,7 @@ class LedgerClient:
         `report_cash_flow`, `sort_code`, `sub_type` and `type` are required.
         """
         fields = _without_none(
-            name=query_text(name, "name"),
+            name=name,
             editable=editable,
             debit_credit=debit_credit,
             financial_account_type=financial_account_type,
@@ -210,19 +265,15 @@ class LedgerClient:
             sub_type=sub_type,
             type=type,
         )
-        for field, value in fields.items():
-            if isinstance(value, str):
-                query_text(value, field)
-        request = OperationRequest(
-            "create ledger",
-            "POST",
+        return self._call(
+            f"create ledger ({quote(name)})",
             "/v0/ledgers",
-            _without_none(expand=_join_list(expand, "expand")),
-            subject=quote(name),
+            partial(decode, kind=Ledger),
+            method="POST",
+            parameters=_without_none(expand=_join_list(expand)),
             body=fields,
             if_lost=f"a ledger {quote(name)} may have been created: look for it by this name before creating it again",
         )
-        return self._send(request, Ledger)
 
     def recategorize_transaction(
         self,
@@ -248,23 +299,17 @@ class LedgerClient:
         modified_by : str, optional
             Name of the user, for the service's audit log; sent as UTF-8.
         """
-        path = (
-            f"/v0/ledgers/{path_segment(ledger_id, 'ledger_id')}"
-            f"/transactions/{path_segment(transaction_id, 'transaction_id')}/categories"
-        )
-        body = {"updated_category_ledger_id": query_text(updated_category_ledger_id, "updated_category_ledger_id")}
-        if category_ledger_id is not None:
-            body["category_ledger_id"] = query_text(category_ledger_id, "category_ledger_id")
-        request = OperationRequest(
-            "recategorize transaction",
-            "PUT",
+        path = f"{_path(ledger_id)}/transactions/{_segment(transaction_id, 'transaction_id')}/categories"
+        return self._call(
+            f"recategorize transaction (transaction {_plain(transaction_id)} of ledger {_plain(ledger_id)})",
             path,
-            {},
-            subject=f"transaction {plain(transaction_id)} of ledger {plain(ledger_id)}",
-            body=body,
-            headers={} if modified_by is None else {"modified-by": user_name(modified_by, "modified_by")},
+            partial(decode, kind=RecategorizedTransaction),
+            method="PUT",
+            body=_without_none(
+                updated_category_ledger_id=updated_category_ledger_id, category_ledger_id=category_ledger_id
+            ),
+            headers=_without_none(**{"modified-by": modified_by and user_name(modified_by)}),
         )
-        return self._send(request, RecategorizedTransaction)
 
     def list_line_entries(
         self,
@@ -283,25 +328,13 @@ class LedgerClient:
         return self._page(
             ledger_id,
             self._period(start_date, end_date, time_zone),
+            partial(decode, kind=LineEntryPage),
             is_cashflow=is_cashflow,
             expand=expand,
             tag_ids=tag_ids,
             limit=limit,
             page_token=page_token,
         )
-
-    def list_line_entries_json(
-        self,
-        ledger_id: str,
-        start_date: DateLike,
-        end_date: DateLike,
-        *,
-        time_zone: ZoneLike | None = None,
-        **options: Any,  # noqa: ANN401 (those of list_line_entries)
-    ) -> bytes:
-        """Retrieve one page as the JSON that the service sent, for a reader that decodes and checks it itself."""
-        period = self._period(start_date, end_date, time_zone)
-        return self._client.request_json(_page_request(ledger_id, period, **options))
 
     def _period(self, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike | None) -> Period:
         return Period(start_date, end_date, choose_zone(time_zone, self.time_zone).name)
@@ -310,9 +343,31 @@ class LedgerClient:
         self,
         ledger_id: str,
         period: Period,
-        **options: Any,  # noqa: ANN401 (those of list_line_entries)
-    ) -> LineEntryPage:
-        return self._send(_page_request(ledger_id, period, **options), LineEntryPage)
+        decode: Callable[[bytes], Result],
+        *,
+        is_cashflow: bool | None = None,
+        expand: Iterable[str] = (),
+        tag_ids: Iterable[str] = (),
+        limit: int = MAX_LIMIT,
+        page_token: str | None = None,
+        number: int | None = None,
+    ) -> Result:
+        """Request one page of line entries; `number` is the page number, for messages."""
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+            raise InputError(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}")
+        subject = f"ledger {_plain(ledger_id)}, {period}{'' if number is None else f', page {number}'}"
+        if page_token is not None and len(page_token) > _MAX_PAGE_TOKEN_LENGTH:
+            problem = f"list line entries ({subject}): a page token of {len(page_token)} characters is too long to send"
+            raise InputError(problem) if number is None else ProtocolError(problem)
+        parameters = _dates(period) | _without_none(
+            is_cashflow=None if is_cashflow is None else str(is_cashflow).lower(),
+            expand=_join_list(expand),
+            tag_ids=_join_list(tag_ids),
+            limit=str(limit),
+            page_token=page_token,
+        )
+        path = f"{_path(ledger_id)}/line-entries"
+        return self._call(f"list line entries ({subject})", path, decode, parameters=parameters)
 
     def iter_line_entries(
         self,
@@ -354,11 +409,22 @@ class LedgerClient:
     ) -> Iterator[LineEntryPage]:
         """Iterate over all pages of a ledger's line entries; the options are those of :meth:`iter_line_entries`."""
         period = self._period(start_date, end_date, options.pop("time_zone", None))
+        return self.iter_decoded_pages(ledger_id, period, lambda _: partial(decode, kind=LineEntryPage), **options)
 
-        def request_page(page_token: str | None, number: int) -> LineEntryPage:
-            return self._page(ledger_id, period, page_token=page_token, number=number, **options)
+    def iter_decoded_pages(
+        self,
+        ledger_id: str,
+        period: Period,
+        decoder_of_page: Callable[[int], Callable[[bytes], Page]],
+        **options: Any,  # noqa: ANN401 (those of iter_line_entries)
+    ) -> Iterator[Page]:
+        """Iterate over all pages of a period, with the JSON of each page decoded by what is given for its number."""
 
-        yield from follow_pages(request_page, subject=f"list line entries (ledger {ledger_id}, {period})")
+        def request_page(page_token: str | None, number: int) -> Page:
+            decode_page = decoder_of_page(number)
+            return self._page(ledger_id, period, decode_page, page_token=page_token, number=number, **options)
+
+        return follow_pages(request_page, subject=f"list line entries (ledger {_plain(ledger_id)}, {period})")
 
     def retrieve_cash_flow_report(
         self,
@@ -370,40 +436,88 @@ class LedgerClient:
     ) -> CashFlowReport:
         """Retrieve the cash flow report of a period; days are local to `time_zone`, by default the client's."""
         period = self._period(start_date, end_date, time_zone)
-        parameters = _dates(period) | _without_none(tag_ids=_join_list(tag_ids, "tag_ids"))
-        request = OperationRequest(
-            "retrieve cash flow report", "GET", "/v0/reports/cash-flow", parameters, subject=str(period), is_report=True
+        return self._call(
+            f"retrieve cash flow report ({period})",
+            "/v0/reports/cash-flow",
+            partial(decode, kind=CashFlowReport),
+            parameters=_dates(period) | _without_none(tag_ids=_join_list(tag_ids)),
+            most_bytes=_MAX_REPORT_BYTES,
         )
-        return self._send(request, CashFlowReport)
 
 
-def _page_request(
-    ledger_id: str,
-    period: Period,
-    *,
-    is_cashflow: bool | None = None,
-    expand: Iterable[str] = (),
-    tag_ids: Iterable[str] = (),
-    limit: int = MAX_LIMIT,
-    page_token: str | None = None,
-    number: int | None = None,
-) -> OperationRequest:
-    """Request for one page of line entries; `number` is the page number, for messages."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-        raise InputError(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}")
-    path = f"/v0/ledgers/{path_segment(ledger_id, 'ledger_id')}/line-entries"
-    subject = f"ledger {plain(ledger_id)}, {period}{'' if number is None else f', page {number}'}"
-    if page_token is not None and len(query_text(page_token, "page_token")) > _MAX_PAGE_TOKEN_LENGTH:
-        problem = f"list line entries ({subject}): a page token of {len(page_token)} characters is too long to send"
-        raise InputError(problem) if number is None else ProtocolError(problem)
-    parameters = _dates(period) | _without_none(
-        is_cashflow=None if is_cashflow is None else str(is_cashflow).lower(),
-        expand=_join_list(expand, "expand"),
-        tag_ids=_join_list(tag_ids, "tag_ids"),
-        limit=str(limit),
-        page_token=page_token,
-    )
-    return OperationRequest("list line entries", "GET", path, parameters, subject=subject)
+def follow_pages(request_page: Callable[[str | None, int], Page], *, subject: str) -> Iterator[Page]:
+    """Yield page after page up to the one without a next page token; an empty page is not the end.
+
+    `request_page` requests the page of a token (None for the first page) and of a number, and `subject` is what is
+    listed, for messages. A token that the service refuses, and a list that would never end, are errors.
+    """
+    token: str | None = None
+    tokens: set[str] = set()
+    page_numbers: dict[int, int] = {}
+    ids: set[str] = set()
+    pages_without_new_ids = 0
+    for number in itertools.count(1):
+        try:
+            page = request_page(token, number)
+        except StatusError as error:
+            # the first page succeeded with the same request, so only its token can be wrong
+            if token is None or error.status not in _STATUSES_OF_EXPIRED_TOKENS:
+                raise
+            raise ExpiredPageTokenError(str(error), status=error.status, error_code=error.error_code) from None
+        token = page.next_page_token
+        if token is None:
+            yield page
+            return
+        known = len(ids)
+        ids.update(page.ids)
+        pages_without_new_ids = 0 if len(ids) > known else pages_without_new_ids + 1
+        first = page_numbers.setdefault(hash(tuple(page.ids)), number) if page.ids else number
+        problem = ""
+        if token in tokens:
+            problem = "next_page_token repeats that of an earlier page"
+        elif first != number:
+            problem = f"page {first} is repeated under another page token"
+        elif pages_without_new_ids >= MAX_PAGES_WITHOUT_NEW_IDS:
+            problem = f"the last {MAX_PAGES_WITHOUT_NEW_IDS} pages contain no new record, and more are announced"
+        if problem:
+            raise ProtocolError(f"{subject}, page {number}: pagination loop: {problem}")
+        tokens.add(token)
+        yield page
+
+
+def restart_on_expired_token(read: Callable[[], Result], *, attempts: int) -> Result:
+    """Call `read` again from its first page when a page token expires, `attempts` times in all."""
+    for _ in range(attempts - 1):
+        with contextlib.suppress(ExpiredPageTokenError):
+            return read()
+    return read()
+
+
+def is_id(text: object) -> bool:
+    """Whether text can be an id in a path: "", "." and ".." would address another path."""
+    return isinstance(text, str) and text not in {"", ".", ".."}
+
+
+def user_name(text: str) -> str:
+    """Return the name of a user for the audit log, which is sent as UTF-8; text that fits no header is refused."""
+    return header_text(text, "modified_by", encoding="utf-8")
+
+
+def _path(ledger_id: str) -> str:
+    return f"/v0/ledgers/{_segment(ledger_id, 'ledger_id')}"
+
+
+def _segment(identifier: str, name: str) -> str:
+    """Percent-encode an id for a path."""
+    if not is_id(identifier):
+        raise InputError(f"{name} {_plain(identifier)} is not an id")
+    return urllib.parse.quote(identifier, safe="")
+
+
+def _plain(text: object) -> str:
+    """Id or name for a one-line message: as it is if it is short and printable, else quoted and shortened."""
+    is_plain = isinstance(text, str) and 0 < len(text) <= _MAX_TEXT_LENGTH and text.isprintable()
+    return str(text) if is_plain else quote(text, limit=_MAX_TEXT_LENGTH)
 
 
 def _dates(period: Period) -> dict[str, str]:
@@ -414,12 +528,12 @@ def _dates(period: Period) -> dict[str, str]:
     }
 
 
-def _join_list(texts: Iterable[str], name: str) -> str | None:
+def _join_list(texts: Iterable[str]) -> str | None:
     """Comma-separated list, None for an empty one; a comma inside an element would split it."""
     elements = to_texts(texts)
     for text in elements:
-        if "," in query_text(text, f"an element of {name}"):
-            raise InputError(f"an element with a comma cannot be sent in a list: {plain(text)}")
+        if "," in text:
+            raise InputError(f"an element with a comma cannot be sent in a list: {_plain(text)}")
     return ",".join(elements) or None
 
 

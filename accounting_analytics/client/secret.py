@@ -1,16 +1,17 @@
-"""Secrets that are masked wherever they could be printed."""
+"""Secrets: written into the Authorization header, and masked wherever they could be printed."""
 
 from __future__ import annotations
 
-import hmac
 import re
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import quote, quote_plus
 
+import httpx
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 MASK = "***"
 TOKEN_VARIABLE = "ACCOUNTING_ANALYTICS_TOKEN"  # noqa: S105 (the name of a variable)
@@ -19,31 +20,37 @@ _SECRET_NAME = re.compile(r"token|password|passwd|secret|authorization|credentia
 _MIN_UNAMBIGUOUS_LENGTH = 8
 
 
-class Secret:
-    """An access token or password: masked when printed, and never pickled."""
+class Secret(httpx.Auth):
+    """An access token or password: masked when printed, and never pickled.
 
-    __slots__ = ("_value",)
+    As ``auth`` of a request it becomes the Authorization header when the request is sent, so that no frame or log
+    contains it.
+    """
 
-    def __init__(self, value: str) -> None:
-        self._value = value
+    __slots__ = ("_scheme", "_value")
+
+    def __init__(self, value: str, *, scheme: str = "Bearer") -> None:
+        self._value, self._scheme = value, scheme
 
     def __repr__(self) -> str:
-        return "Secret('***')"
+        return f"Secret({MASK!r})"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a secret cannot be pickled; connect again where it is needed")
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self._value == other._value
+
+    __hash__ = None  # type: ignore[assignment]  # nothing looks for secrets
+
     def reveal(self) -> str:
-        """Return the secret itself; for the Authorization header only."""
+        """Return the secret itself."""
         return self._value
 
-    def prefixed(self, scheme: str) -> Secret:
-        """Return the value of an Authorization header, also a secret."""
-        return Secret(f"{scheme} {self._value}")
-
-    def same(self, other: Secret) -> bool:
-        """Whether both secrets are equal."""
-        return hmac.compare_digest(self._value.encode(), other._value.encode())
+    def auth_flow(self, request: httpx.Request) -> Iterator[httpx.Request]:  # type: ignore[override]
+        """Add the header."""
+        request.headers["authorization"] = f"{self._scheme} {self._value}"
+        yield request
 
 
 def masked(text: str, secrets: Iterable[Secret]) -> str:

@@ -19,26 +19,25 @@ from accounting_analytics.client.auth import (
     require_private,
 )
 from accounting_analytics.client.ledger_client import LedgerClient
+from accounting_analytics.client.secret import MASK
 from accounting_analytics.core.errors import ConfigurationError
 from accounting_analytics.core.messages import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     import pandas as pd
 
-_PRIORITY = {"option": 0, "environment": 1, "profile": 2}
 _PREFIX = "ACCOUNTING_ANALYTICS_"
 DEFAULT_PROFILE = "default"
-_MASK = "***"
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/]*@")
 _DEFAULTS = {"instance_header": "service-instance-id", "amounts": "float64", "fiscal_year_start_month": "1"}
 _SECRETS = ("token", "client_secret")
-_NAMES = (
+_TOKEN_SOURCES = ("token", "token_file", "token_url")
+"""Settings that name a token or its source; the one with the highest priority is used, then the first."""
+_NAMES_OF_CLIENTS = (
     "base_url",
-    "token",
-    "token_file",
-    "token_url",
+    *_TOKEN_SOURCES,
     "client_id",
     "client_secret",
     "client_secret_file",
@@ -47,18 +46,11 @@ _NAMES = (
     "time_zone",
     "requests_per_minute",
     "amounts",
-    "company",
-    "currency",
-    "fiscal_year_start_month",
-    "books",
-    "browser",
 )
-_NOT_OF_CLIENTS = ("company", "currency", "fiscal_year_start_month", "books", "browser")
-"""Settings of statements, local books and PDFs: a client does not have them."""
+_NAMES = (*_NAMES_OF_CLIENTS, "company", "currency", "fiscal_year_start_month", "books", "browser")
 _MAX_NAME = 200
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _MONTHS = tuple(map(str, range(1, 13)))
-_TOKEN_SOURCES = ("token", "token_file", "token_url")
-"""Settings that name a token or its source; the one with the highest priority is used, then the first."""
 
 
 def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa: ANN401 (LedgerClient's own)
@@ -83,7 +75,7 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
     """
     token = options.pop("token", None)
     credentials: Credentials | None = None if token is None or isinstance(token, str) else token
-    named = {name: options.pop(name) for name in _NAMES if name in options and name not in _NOT_OF_CLIENTS}
+    named = {name: options.pop(name) for name in _NAMES_OF_CLIENTS if name in options}
     settings = load_settings(profile, **named, token=None if credentials else token)
     missing = [name for name in ("base_url", "instance_id") if not settings[name]]
     token_source = settings.first_set(_TOKEN_SOURCES)
@@ -100,7 +92,7 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
         token=credentials or _credentials(settings, str(token_source)),
         instance_id=str(settings["instance_id"]),
         instance_header=str(settings["instance_header"]),
-        requests_per_minute=_number(settings["requests_per_minute"]),
+        requests_per_minute=settings.number("requests_per_minute"),
         time_zone=settings["time_zone"],
         amounts=cast("Any", settings["amounts"]),  # the client checks it
         **options,
@@ -123,15 +115,6 @@ def _credentials(settings: Settings, token_source: str) -> str | Credentials:
     return ClientCredentials(str(settings["token_url"]), str(settings["client_id"]), secret)
 
 
-def _number(text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise ConfigurationError(f"requests_per_minute {text!r} is not a number") from None
-
-
 class Presentation(NamedTuple):
     """What statements are headed with, and the first month of the fiscal year; the service states none of it."""
 
@@ -140,20 +123,20 @@ class Presentation(NamedTuple):
     fiscal_year_start_month: int = 1
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A setting: its name, value and source."""
+class Setting(NamedTuple):
+    """A setting: its name, value, source, and the rank of the source, of which the lowest counts."""
 
     name: str
     value: str | None
     source: str
+    rank: int
 
     @property
     def masked_value(self) -> str | None:
         """Value with secrets masked, also a password in an address."""
         if self.name in _SECRETS and self.value:
-            return _MASK
-        return self.value and _USER_OF_ADDRESS.sub(f"{_MASK}@", self.value)
+            return MASK
+        return self.value and _USER_OF_ADDRESS.sub(f"{MASK}@", self.value)
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,30 +148,33 @@ class Settings:
     file: Path
 
     def __getitem__(self, name: str) -> str | None:
-        return next(setting.value for setting in self.settings if setting.name == name)
+        return self._setting(name).value
+
+    def _setting(self, name: str) -> Setting:
+        return next(setting for setting in self.settings if setting.name == name)
 
     def presentation(self) -> Presentation:
         """Company, currency and fiscal year, checked."""
-        return Presentation(self._name("company"), self._name("currency"), self._fiscal_year_start_month())
+        for name in ("company", "currency"):
+            text = self[name]
+            is_shown = text is None or (text.strip() and text.isprintable() and len(text) <= _MAX_NAME)
+            self._require(is_shown, name, f"1 to {_MAX_NAME} printable characters")
+        month = str(self["fiscal_year_start_month"])
+        self._require(month in _MONTHS, "fiscal_year_start_month", "a month from 1 to 12")
+        return Presentation(self["company"], self["currency"], int(month))
 
-    def _name(self, name: str) -> str | None:
-        """Return a setting that is shown as it is: one line of text."""
+    def number(self, name: str) -> float | None:
+        """Value of a setting that is a number."""
         text = self[name]
-        if text is not None and not (text.strip() and text.isprintable() and len(text) <= _MAX_NAME):
-            raise self._refusal(name, f"1 to {_MAX_NAME} printable characters")
-        return text
+        self._require(text is None or _NUMBER.fullmatch(text), name, "a number")
+        return None if text is None else float(text)
 
-    def _fiscal_year_start_month(self) -> int:
-        text = str(self["fiscal_year_start_month"])
-        if text not in _MONTHS:
-            raise self._refusal("fiscal_year_start_month", "a month from 1 to 12")
-        return int(text)
-
-    def _refusal(self, name: str, expected: str) -> ConfigurationError:
-        """Error that names a setting, its value, where it was set, and what it must be."""
-        setting = next(setting for setting in self.settings if setting.name == name)
-        where = f"{setting.source} of {self.file}" if setting.source.startswith("profile") else setting.source
-        return ConfigurationError(f"{name} is {quote(setting.value)} ({where}); it must be {expected}")
+    def _require(self, condition: object, name: str, expected: str) -> None:
+        """Refuse a setting, naming its value, where it was set, and what it must be."""
+        if not condition:
+            setting = self._setting(name)
+            where = f"{setting.source} of {self.file}" if setting.source.startswith("profile") else setting.source
+            raise ConfigurationError(f"{name} is {quote(setting.value)} ({where}); it must be {expected}")
 
     def names_books(self) -> bool:
         """Whether local books are configured in the place of a service, which otherwise comes first."""
@@ -196,8 +182,8 @@ class Settings:
 
     def first_set(self, names: tuple[str, ...]) -> str | None:
         """Name of the setting with the highest priority: option, environment, then profile; None if none is set."""
-        found = [setting for name in names for setting in self.settings if setting.name == name and setting.value]
-        return min(found, key=lambda setting: _PRIORITY[setting.source.partition(" ")[0]]).name if found else None
+        found = [setting for setting in map(self._setting, names) if setting.value]
+        return min(found, key=lambda setting: setting.rank).name if found else None
 
     def __repr__(self) -> str:
         return f"Settings(\n{self.frame.to_string(index=False)}\n)"
@@ -219,21 +205,24 @@ def configuration_file() -> Path:
 def load_settings(profile: str | None = None, **options: str | None) -> Settings:
     """Load the settings: options over environment variables over the profile over defaults."""
     _require_known(options, "")
-    name = profile or os.environ.get(f"{_PREFIX}PROFILE") or DEFAULT_PROFILE
+    profile = profile or os.environ.get(f"{_PREFIX}PROFILE") or DEFAULT_PROFILE
     file = configuration_file()
-    stored = _profile(file, name, required=name != DEFAULT_PROFILE)
-    return Settings(tuple(_setting(key, options, stored, f"profile {name!r}") for key in _NAMES), name, file)
+    stored = _profile(file, profile)
 
+    def setting(name: str) -> Setting:
+        variable = f"{_PREFIX}{name.upper()}"
+        sources = {
+            "option": options.get(name),
+            f"environment {variable}": os.environ.get(variable) or None,
+            f"profile {profile!r}": stored.get(name),
+            "default": _DEFAULTS.get(name),
+        }
+        for rank, (source, value) in enumerate(sources.items()):
+            if value is not None:
+                return Setting(name, str(value), source, rank)
+        return Setting(name, None, "not set", len(sources))
 
-def _setting(name: str, options: Mapping[str, str | None], stored: Mapping[str, Any], profile: str) -> Setting:
-    variable = f"{_PREFIX}{name.upper()}"
-    if options.get(name) is not None:
-        return Setting(name, str(options[name]), "option")
-    if os.environ.get(variable):
-        return Setting(name, os.environ[variable], f"environment {variable}")
-    if name in stored:
-        return Setting(name, str(stored[name]), profile)
-    return Setting(name, _DEFAULTS.get(name), "default" if name in _DEFAULTS else "not set")
+    return Settings(tuple(map(setting, _NAMES)), profile, file)
 
 
 def _require_known(names: Iterable[str], where: str) -> None:
@@ -242,21 +231,20 @@ def _require_known(names: Iterable[str], where: str) -> None:
         raise ConfigurationError(f"{where}unknown setting {quote(min(unknown))}; the settings are {', '.join(_NAMES)}")
 
 
-def _profile(file: Path, name: str, *, required: bool) -> dict[str, Any]:
+def _profile(file: Path, name: str) -> dict[str, Any]:
+    """Return the settings of a profile, which must exist unless it is the default one."""
     try:
         profiles = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         profiles = {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigurationError(f"the configuration file {file} cannot be read: {error}") from None
-    outside = [key for key, value in profiles.items() if not isinstance(value, dict)]
-    if outside:
-        raise ConfigurationError(
-            f"{quote(outside[0])} in {file} is not in a profile; write it below a line such as [{DEFAULT_PROFILE}]"
-        )
-    if required and name not in profiles:
-        known = ", ".join(profiles) or "none"
-        raise ConfigurationError(f"no profile {name!r} in {file}; profiles: {known}")
+    for key, value in profiles.items():
+        if not isinstance(value, dict):
+            line = f"write it below a line such as [{DEFAULT_PROFILE}]"
+            raise ConfigurationError(f"{quote(key)} in {file} is not in a profile; {line}")
+    if name not in profiles and name != DEFAULT_PROFILE:
+        raise ConfigurationError(f"no profile {name!r} in {file}; profiles: {', '.join(profiles) or 'none'}")
     stored: dict[str, Any] = profiles.get(name, {})
     _require_known(stored, f"profile {name!r} in {file}: ")
     if stored.keys() & set(_SECRETS):

@@ -195,7 +195,9 @@ def _estimate_ledger(request: LoadRequest, ledger_id: str, unread_days: int, kep
     """Estimate a ledger from the first page of its period, requested without expansions to keep it small."""
     if not unread_days:
         return _LedgerCost(ledger_id, 0, 0, exact=True, kept_lines=kept_lines)
-    page = request.client.list_line_entries(**request.page_arguments(ledger_id, request.period) | {"expand": ()})
+    days = {"start_date": request.period.start_date, "end_date": request.period.end_date}
+    options = days | request.page_options() | {"time_zone": request.period.time_zone, "expand": ()}
+    page = request.client.list_line_entries(ledger_id, **options)
     count = len(page.records)
     share = unread_days / request.period.days
     if page.next_page_token is None:

@@ -19,8 +19,7 @@ import msgspec
 import pandas as pd
 
 from accounting_analytics.client import records as wire
-from accounting_analytics.client.ledger_client import MAX_LIMIT
-from accounting_analytics.client.paging import restart_on_expired_token
+from accounting_analytics.client.ledger_client import MAX_LIMIT, restart_on_expired_token
 from accounting_analytics.client.records import flattened
 from accounting_analytics.core.chart_of_accounts import Hierarchy, RequiredLedger, display_order, required_ledger
 from accounting_analytics.core.errors import (

@@ -20,13 +20,7 @@ import pyarrow.json
 from msgspec import inspect
 
 from accounting_analytics.client.records import LineEntry, LineEntryPage
-from accounting_analytics.client.strict_json import (
-    NotJSONError,
-    NotTheInterfaceError,
-    decode,
-    has_lone_surrogate,
-    other_text_of,
-)
+from accounting_analytics.client.strict_json import decode, has_lone_surrogate, other_text_of
 from accounting_analytics.core.column_conversion import LIST_SEPARATOR, SEPARATOR_IN_NAME
 from accounting_analytics.core.errors import AmountError, ProtocolError
 from accounting_analytics.core.money import ParsedAmount, arrow_type, parse_amount
@@ -35,7 +29,7 @@ from accounting_analytics.loading.line_tables import INSTANT, TEXT, line_schema,
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from concurrent.futures import ThreadPoolExecutor
     from decimal import Decimal
 
@@ -67,25 +61,14 @@ class DecodedPage(NamedTuple):
         return ids
 
 
-def read_page(
-    request_json: Callable[[], bytes],
-    request_records: Callable[[], LineEntryPage],
-    where: str,
-    *,
-    threads: ThreadPoolExecutor,
-    ledger_id: str,
-    expand: frozenset[str],
-    scale: int,
+def decode_page(
+    content: bytes, where: str, *, threads: ThreadPoolExecutor, ledger_id: str, expand: frozenset[str], scale: int
 ) -> DecodedPage:
-    """Request a page and decode it on one of few threads; a damaged or wrong one is requested again as records."""
-    content = request_json()
+    """Decode the JSON of a page: on one of few threads where it is ordinary, else strictly."""
     page = threads.submit(decode_fast, content, ledger_id=ledger_id, expand=expand, scale=scale).result()
     if page is not None:
         return page
-    try:
-        records = decode(content, LineEntryPage)
-    except (NotJSONError, NotTheInterfaceError):
-        records = request_records()
+    records = decode(content, LineEntryPage)
     return decode_strictly(records, where, ledger_id=ledger_id, expand=expand, scale=scale)
 
 

@@ -97,17 +97,10 @@ class LoadRequest:
         """Fraction digits of the amounts."""
         return self.client.scale
 
-    def page_arguments(self, ledger_id: str, days: Period, page_token: str | None = None) -> dict[str, Any]:
-        """Arguments of ``LedgerClient.list_line_entries`` for one page."""
-        return {
-            "ledger_id": ledger_id,
-            "start_date": days.start_date,
-            "end_date": days.end_date,
-            "time_zone": self.period.time_zone,
-            "expand": sorted(self.expand),
-            "limit": PAGE_SIZE,
-            "page_token": page_token,
-        } | {name: value for name, value in self.filters.items() if value is not None}
+    def page_options(self) -> dict[str, Any]:
+        """Options of ``LedgerClient.list_line_entries`` for every page."""
+        filters = {name: value for name, value in self.filters.items() if value is not None}
+        return {"expand": sorted(self.expand), "limit": PAGE_SIZE} | filters
 
     def as_json(self) -> dict[str, Any]:
         """Everything that decides which lines are sent and which columns they have."""

@@ -20,12 +20,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.client.paging import follow_pages, restart_on_expired_token
-from accounting_analytics.core.errors import ExpiredPageTokenError, ProtocolError, ServiceError, with_context
+from accounting_analytics.client.ledger_client import restart_on_expired_token
+from accounting_analytics.core.errors import ExpiredPageTokenError, ProtocolError
 from accounting_analytics.core.load_metadata import DayRange, subtract_days
 from accounting_analytics.core.periods import LOCALTIME, Period, local_date, zone
 from accounting_analytics.loading.line_tables import line_schema, remove_repeats, require_in_period, sort_lines
-from accounting_analytics.loading.pages import DECODING_THREADS, read_page
+from accounting_analytics.loading.pages import DECODING_THREADS, decode_page
 from accounting_analytics.loading.request import PAGE_SIZE
 
 if TYPE_CHECKING:
@@ -215,27 +215,24 @@ class WindowReader:
         return self._join(window, pages)
 
     def _pages(self, window: Window) -> Iterator[DecodedPage]:
-        return follow_pages(partial(self._request_page, window), subject=f"list line entries ({window})")
+        """Request and decode page after page; threads wait for the service in parallel."""
 
-    def _request_page(self, window: Window, token: str | None, number: int) -> DecodedPage:
-        """Request and decode a page; threads wait for the service in parallel."""
-        self._require_running()
-        request, where = self.request, f"list line entries ({window}), page {number}"
-        arguments = request.page_arguments(window.ledger_id, window.period, token)
-        try:
-            page = read_page(
-                partial(request.client.list_line_entries_json, **arguments),
-                partial(request.client.list_line_entries, **arguments),
-                where,
-                threads=self._decoding_threads,
-                ledger_id=window.ledger_id,
-                expand=request.expand,
-                scale=request.scale,
-            )
-        except ServiceError as error:
-            if str(error).startswith(where):
-                raise
-            raise with_context(error, f"page {number} of its window") from None
+        def decoder_of_page(number: int) -> Callable[[bytes], DecodedPage]:
+            self._require_running()
+            return partial(self._decode, window, f"list line entries ({window}, page {number})")
+
+        client, options = self.request.client, self.request.page_options()
+        return client.iter_decoded_pages(window.ledger_id, window.period, decoder_of_page, **options)
+
+    def _decode(self, window: Window, where: str, content: bytes) -> DecodedPage:
+        page = decode_page(
+            content,
+            where,
+            threads=self._decoding_threads,
+            ledger_id=window.ledger_id,
+            expand=self.request.expand,
+            scale=self.request.scale,
+        )
         require_in_period(page.table, window.period, where)
         return page
 

@@ -19,7 +19,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from accounting_analytics.client import LedgerClient
-from accounting_analytics.client.url_and_header_text import user_name
+from accounting_analytics.client.ledger_client import user_name
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.column_conversion import LIST_SEPARATOR
 from accounting_analytics.core.errors import (
@@ -236,7 +236,7 @@ def apply_plan(
     for name, value in (("confirm", confirm), ("allow_irreversible", allow_irreversible)):
         require_type(value, bool, name, 'pass True or False: the text "False" is true')
     if modified_by is not None:
-        user_name(modified_by, "modified_by")
+        user_name(modified_by)
     items = plan.items
     earlier = read_journal(journal, plan_id=plan.plan_id, instance_id=client.instance_id)
     require_no_cash(client, items)

@@ -7,8 +7,8 @@ from collections import defaultdict
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from accounting_analytics.client.ledger_client import is_id
 from accounting_analytics.client.records import flattened
-from accounting_analytics.client.url_and_header_text import is_id
 from accounting_analytics.core.chart_of_accounts import Hierarchy
 from accounting_analytics.core.errors import InvalidRequestError, NotFoundError, PlanError, ProtocolError
 from accounting_analytics.core.ledger_names import LedgerNames

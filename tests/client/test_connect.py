@@ -195,8 +195,8 @@ def test_connects_with_client_credentials(monkeypatch, token_file):
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_CLIENT_ID", "me")
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_CLIENT_SECRET_FILE", str(token_file))
     with aa.connect(base_url="http://127.0.0.1:1", instance_id="ins") as client:
-        credentials = client._client._credentials
-        assert base64.b64decode(credentials._basic_credentials.reveal()) == b"me:canary"
+        credentials = client._credentials
+        assert base64.b64decode(credentials._basic.reveal()) == b"me:canary"
         assert "canary" not in repr(credentials)
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_CLIENT_SECRET", "canary")
     assert "canary" not in repr(load_settings()).replace(str(token_file), "")
@@ -241,4 +241,4 @@ def test_credentials_may_be_given_to_connect():
     """``token`` may be a credentials object."""
     credentials = aa.client.ClientCredentials("http://127.0.0.1:1/t", "me", "canary")
     with aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token=credentials) as client:
-        assert client._client._credentials is credentials
+        assert client._credentials is credentials

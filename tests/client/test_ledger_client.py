@@ -58,7 +58,6 @@ def test_every_status_is_a_named_error(connected):
     [
         (b"The gateway is\r\n\x1b[31m closed", "The gateway is .*closed$"),
         (b"<html><h1>Not here</h1></html>", "<html><h1>Not here</h1></html>$"),
-        (b'"a text of JSON"', "a text of JSON$"),
         (b'["one", {"two": 2}]', r'\["one", {"two": 2}\]$'),
         (b'{"fault": {"text": "too many cooks"}}', "too many cooks"),
         (b'{"error": "invalid_client", "error_description": "unknown client"}', "unknown client$"),
@@ -72,7 +71,7 @@ def test_every_status_is_a_named_error(connected):
         (b"", "the service gave no reason$"),
         (b"{}", "the service gave no reason$"),
     ],
-    ids=range(15),
+    ids=range(14),
 )
 def test_the_text_of_any_error_body_is_shown(connected, body, shown):
     """Whatever the form of an error body, its text is in the message: on one line, printable and shortened."""
@@ -177,12 +176,14 @@ def test_recategorizing_sends_body_and_header(connected, user):
     assert [category.ledger_id for category in changed.categories] == ["new"]
 
 
-@pytest.mark.parametrize("ledger_id", ["", ".", ".."])
+@pytest.mark.parametrize("ledger_id", ["", ".", "..", None, 7])
 def test_ids_that_address_another_path_are_refused(connected, ledger_id):
     """An id that would change the path of the URL is not sent."""
     client = connected(lambda _: httpx.Response(200))
     with pytest.raises(InputError, match="is not an id"):
         client.list_line_entries(ledger_id, *MARCH)
+    with pytest.raises(InputError, match="is not an id"):
+        client.recategorize_transaction("led_1", ledger_id, updated_category_ledger_id="led_2")
     assert client.requests == []
 
 
@@ -270,7 +271,7 @@ def test_the_zone_of_every_operation(connected, configured, given, sent):
     """Every operation with days counts them in the given zone, else the client's, else UTC."""
     client = connected(lambda _: httpx.Response(500), time_zone=configured, max_attempts=1)
     for caller in (client, client.with_options(deadline=1)):
-        for call in (caller.list_line_entries, caller.iter_line_entries, caller.list_line_entries_json):
+        for call in (caller.list_line_entries, caller.iter_line_entries):
             with pytest.raises(ServerFaultError):
                 list(call("led_1", *MARCH, time_zone=given))
         with pytest.raises(ServerFaultError):
@@ -324,14 +325,3 @@ def test_a_repeated_token_is_masked_in_values(connected, pages, line, change):
     with pytest.raises(ProtocolError) as caught:
         connected(pages([line() | change])).list_line_entries("led_1", *MARCH)
     assert TOKEN not in str(caught.value)
-
-
-@pytest.mark.parametrize("ledger_id", ["\ud800", "a\udfffb", None, 7])
-def test_ids_that_are_not_text_are_refused(connected, ledger_id):
-    """Unpaired surrogates and other types are refused like any invalid id."""
-    client = connected(lambda _: httpx.Response(200))
-    with pytest.raises(InputError, match="is not an id"):
-        client.list_line_entries(ledger_id, *MARCH)
-    with pytest.raises(InputError, match="is not an id"):
-        client.recategorize_transaction("led_1", ledger_id, updated_category_ledger_id="led_2")
-    assert client.requests == []

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from accounting_analytics.client.paging import MAX_PAGES_WITHOUT_NEW_IDS, follow_pages, restart_on_expired_token
+from accounting_analytics.client.ledger_client import MAX_PAGES_WITHOUT_NEW_IDS, follow_pages, restart_on_expired_token
 from accounting_analytics.core.errors import ExpiredPageTokenError, ProtocolError, StatusError
 
 

@@ -2,11 +2,8 @@
 
 import json
 from decimal import Decimal
-from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from accounting_analytics.client import strict_json
 from accounting_analytics.client.records import CashFlowReport, LineEntryPage
@@ -104,15 +101,14 @@ def test_what_is_not_json_is_refused(content):
 
 
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
-@pytest.mark.parametrize("more", ["", r', "description": "\ud800"'])
-def test_numbers_that_json_does_not_have_are_refused(constant, more):
+def test_numbers_that_json_does_not_have_are_refused(constant):
     """NaN and Infinity break the interface, so they are not requested again; line and field are named."""
     with pytest.raises(NotTheInterfaceError, match=f"'amount' is {constant}.*lin_7"):
-        strict_json.decode(page(constant, more), LineEntryPage)
+        strict_json.decode(page(constant), LineEntryPage)
     transaction = f', "transaction": {{"amount": {constant}, "id": "txn_1"}}'
     with pytest.raises(NotTheInterfaceError, match=f"'amount' is {constant}.*txn_1"):
-        strict_json.decode(page("1", transaction + more), LineEntryPage)
-    with pytest.raises(NotTheInterfaceError, match=f"{constant} is not a number"):
+        strict_json.decode(page("1", transaction), LineEntryPage)
+    with pytest.raises(NotTheInterfaceError, match=f"'extra' is {constant}"):
         strict_json.decode(page("1", f', "extra": [{constant}]'), LineEntryPage)
 
 
@@ -201,73 +197,3 @@ def test_reports_are_as_strict():
     )
     with pytest.raises(NotTheInterfaceError, match=r"cash_balance.*led_9"):
         strict_json.decode(report.encode(), CashFlowReport)
-
-
-NAMES = st.sampled_from(["a", "b", "amount", "cash_balance", "net_cash_flow", "datetime", "", "ünïcode name", "a:b"])
-NAMES |= st.sampled_from(["a\\", 'a"']) | st.text(max_size=20)
-LEAVES = (
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.text(alphabet='ab:{}[],"\\ .0123456789é\n', max_size=12)
-    | st.sampled_from(["1.5", "1_0", "2025-01-01T00:00:00.1234567Z", ":", '":', "\\", '{"a":1,"a":2}'])
-)
-
-
-class Pairs(list):
-    """An object as its (name, value) pairs, so that names may repeat."""
-
-
-TREES = st.recursive(
-    LEAVES,
-    lambda inner: st.lists(inner, max_size=4) | st.lists(st.tuples(NAMES, inner), max_size=5).map(Pairs),
-    max_leaves=25,
-)
-GAPS = st.sampled_from(["", "", "", " ", "\n ", "\t"])
-
-
-@st.composite
-def texts(draw):
-    """Draw the text of a tree, with any whitespace and any escapes."""
-    ascii_only = draw(st.booleans())
-
-    def name(text):
-        written = json.dumps(text, ensure_ascii=ascii_only)
-        if text and draw(st.integers(0, 9)) == 0:
-            return f'"\\u{ord("a"):04x}{written[2:]}' if text[0] == "a" else written
-        return written
-
-    def write(tree):
-        gap = draw(GAPS)
-        if isinstance(tree, Pairs):
-            fields = (f"{draw(GAPS)}{name(key)}{gap}:{draw(GAPS)}{write(value)}" for key, value in tree)
-            return "{" + f"{gap},".join(fields) + draw(GAPS) + "}"
-        if isinstance(tree, list):
-            return "[" + f"{gap},".join(write(one) for one in tree) + "]"
-        return json.dumps(tree, ensure_ascii=ascii_only)
-
-    return write(draw(TREES)).encode()
-
-
-@example(b'{"a":1,"a":2}')
-@example(b'[":x", {"b": ":"}]')
-@example(b'{"x":":{","y":1,"y":2,"z":"}"}')
-@example(b'{"x":"}{","x":1}')
-@example(b'{"a\\\\":"\\\\","a\\\\":"\\\\\\""}')
-@example(b'{"longer than eight":1,"longer than eighu":1,"longer than eight":1}')
-@given(texts())
-def test_duplicate_keys_are_found_exactly(content):
-    """A text is refused for a duplicate key if and only if json finds one."""
-    repeated = []
-
-    def collect(pairs):
-        repeated.append(len({name for name, _ in pairs}) < len(pairs))
-
-    json.loads(content, object_pairs_hook=collect)
-    try:
-        strict_json.decode(content, Any)
-        message = ""
-    except NotTheInterfaceError as error:
-        message = str(error)
-    if "is not a number" not in message and "finer than" not in message:
-        assert ("duplicate JSON key" in message) == any(repeated)

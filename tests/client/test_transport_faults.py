@@ -65,7 +65,6 @@ TEMPORARY = {
     "corrupt gzip": corrupt_gzip,
     "cut gzip": lambda sender, body: sender.send(gzip.compress(body)[:-30], content_encoding="gzip"),
     "no gzip": lambda sender, body: sender.send(body, content_encoding="gzip"),
-    "unknown encoding": lambda sender, body: sender.send(body, content_encoding="br"),
     "garbage": lambda sender, _: sender.send(b"\x8f\x00\xff{" * 50),
     "no status line": lambda sender, _: sender.socket.sendall(b"\x00\x01\x02 garbage\r\n\r\n"),
     "html": lambda sender, _: sender.send(b"<html>Sign in</html>", content_type="text/html"),
@@ -297,10 +296,6 @@ def test_too_long_ids_and_tokens_are_refused(across, fault_server):
     for text in ("a\ud800", "line\nbreak", "x" * 20_000, "☃" * 7000):
         with pytest.raises(InputError):
             client.recategorize_transaction("led_1", "t", updated_category_ledger_id="n", modified_by=text)
-    with pytest.raises(InputError):
-        client.recategorize_transaction("led_1", "t", updated_category_ledger_id="\udfff")
-    with pytest.raises(InputError):
-        client.create_ledger(name="\ud83d", editable=True)
     assert fault_server.requests == []
     long = b'{"records": [], "next_page_token": "%b", "prev_page_token": null}' % (b"x" * 100_000)
     fault_server.fault = lambda *_: lambda sender, _: sender.send(long)

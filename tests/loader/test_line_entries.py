@@ -121,7 +121,7 @@ def test_lists_of_ids_are_joined_text(connected, pages, line):
 )
 def test_ids_with_the_separator_are_refused(connected, pages, line, change):
     """An id in a list that has the separator would be read as two."""
-    with pytest.raises(ProtocolError, match=r"ledger led_1.*page 1: .*id 'a\|b' contains '\|'"):
+    with pytest.raises(ProtocolError, match=r"ledger led_1.*page 1\): .*id 'a\|b' contains '\|'"):
         aa.load_line_entries(connected(pages([line(**change)])), ["led_1"], *MARCH)
 
 

@@ -159,7 +159,7 @@ def test_lone_surrogates_in_a_report_are_counted(connected):
     [
         ('"b"', '""', r"an id is empty.*children\[\d\].ledger_id"),
         ('"b"', r'"\udc00"', "ledger_id .*lone surrogate"),
-        ('"-5.00"', "NaN", "'total_net_cash_flow' is NaN.*'a'"),
+        ('"-5.00"', "NaN", "'net_cash_flow' is NaN.*'b'"),
         ('"ending_cash_balance": 5', '"ending_cash_balance": -Infinity', "'ending_cash_balance' is -Infinity"),
     ],
 )

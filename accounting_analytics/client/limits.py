@@ -1,0 +1,227 @@
+"""Limits of requests: the time and attempts of a call, and the rate of all calls of a client."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from accounting_analytics.core.errors import ConfigurationError, DeadlineExceededError
+from accounting_analytics.core.periods import as_utc
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_MINUTE = 60.0
+_BURST_SHARE = 10
+_SHORT_PAUSE = 0.1
+_SINCE_1970 = 1e9
+"""A reset larger than this is a Unix time, a smaller one a number of seconds: both are in use."""
+STATUSES_WITH_RETRY_AFTER = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
+
+
+class Deadline:
+    """A time limit that starts when the object is created.
+
+    One deadline may be given to many calls, and so limits a whole job:
+    ``client.with_options(deadline=Deadline(600))``.
+
+    Parameters
+    ----------
+    seconds : float
+        Seconds from now; infinity sets no limit.
+    """
+
+    __slots__ = ("_expires_at", "seconds")
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = float(seconds)
+        self._expires_at = time.monotonic() + self.seconds
+
+    def __repr__(self) -> str:
+        return f"Deadline({self.seconds:g}, {self.remaining():.1f} seconds left)"
+
+    def remaining(self) -> float:
+        """Seconds left; zero or negative when the deadline has passed."""
+        return self._expires_at - time.monotonic()
+
+    def sooner(self, seconds: float) -> Deadline:
+        """Return this deadline, or one `seconds` from now if that is sooner."""
+        return self if self.remaining() <= seconds else Deadline(seconds)
+
+
+@dataclass(frozen=True)
+class CallLimits:
+    """Limits of a call, as in LedgerClient: seconds of an attempt and of the call, attempts, size of the response."""
+
+    timeout: float
+    deadline: float | Deadline
+    max_attempts: int
+    most_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        seconds = self.start().seconds
+        if not (self.timeout > 0 and seconds > 0 and self.max_attempts >= 1 and (self.most_bytes or 1) > 0):
+            raise ConfigurationError("timeout, deadline, max_attempts and most_bytes must be positive")
+
+    def start(self) -> Deadline:
+        """Deadline of a call that starts now."""
+        return self.deadline if isinstance(self.deadline, Deadline) else Deadline(self.deadline)
+
+
+@dataclass(frozen=True)
+class Quota:
+    """The rate limit that the service last reported, less the requests sent since; None where it reported nothing.
+
+    Attributes
+    ----------
+    limit : int or None
+        Requests allowed in one time window.
+    remaining : int or None
+        Requests left in this window.
+    reset_in : float or None
+        Seconds until the next window.
+    paused_for : float
+        Seconds during which no request starts, because the service asked to wait.
+    sent : int
+        Requests that this process has sent with the client so far, repeated ones included.
+    date : str or None
+        Header ``Date`` of the last response that had one: the clock of the service.
+    """
+
+    limit: int | None
+    remaining: int | None
+    reset_in: float | None
+    paused_for: float
+    sent: int = 0
+    date: str | None = None
+
+
+class RateLimiter:
+    """Spreads requests below a maximum rate, respects waits that the service asks for, and stays within its quota.
+
+    A tenth of the requests per minute may start in one burst.
+    """
+
+    def __init__(self, requests_per_minute: float | None) -> None:
+        self._burst, self._gap = 1, 0.0
+        if requests_per_minute is not None:
+            self._burst = max(1, int(requests_per_minute / _BURST_SHARE))
+            self._gap = _MINUTE / (requests_per_minute - self._burst + 1)
+        self._lock = threading.Lock()
+        self._next_even_start = 0.0  # when the next request would start if all were spread evenly
+        self._paused_until = self._reset_at = 0.0
+        self._limit: int | None = None
+        self._remaining: int | None = None
+        self._in_flight = self._sent = 0
+        self._date: str | None = None
+
+    @property
+    def quota(self) -> Quota:
+        """Current quota."""
+        with self._lock:
+            now = time.monotonic()
+            known = self._remaining is not None and now < self._reset_at
+            return Quota(
+                self._limit,
+                self._remaining if known else None,
+                self._reset_at - now if known else None,
+                max(0.0, self._paused_until - now),
+                self._sent,
+                self._date,
+            )
+
+    def acquire(self, deadline: Deadline, request: object, *, has_started: bool = False) -> None:
+        """Wait until a request may start; one :meth:`end` must follow.
+
+        One that has started, and is not sent yet, waits only where the service has asked to wait since.
+        """
+        while True:
+            with self._lock:
+                wait = self._paused_until - time.monotonic() if has_started else self._seconds()
+                if wait <= 0:
+                    if not has_started:
+                        self._start()
+                    return
+            if wait > deadline.remaining():
+                raise DeadlineExceededError(
+                    f"{request}: the service's rate limit allows the next request in {wait:.0f} seconds, after the "
+                    f"deadline of {deadline.seconds:g} seconds; nothing was sent, try again later"
+                )
+            time.sleep(wait)
+
+    def update(self, status: int, headers: Mapping[str, str]) -> None:
+        """Read from a response how long it asks to wait, after a 429 for a moment at least, and what it allows."""
+        now, sent_at = time.monotonic(), _http_date(headers.get("date", ""))
+        sent_at = time.time() if sent_at is None else sent_at  # dates are compared with the clock of the service
+        wait = retry_after(headers, sent_at) if status in STATUSES_WITH_RETRY_AFTER else None
+        if wait is None and status == HTTPStatus.TOO_MANY_REQUESTS:
+            wait = _SHORT_PAUSE
+        limit, remaining, reset = (
+            _number(headers.get(f"x-ratelimit-{one}")) for one in ("limit", "remaining", "reset")
+        )
+        with self._lock:
+            self._date = headers.get("date", self._date)
+            self._paused_until = max(self._paused_until, now + (wait or 0.0))
+            self._limit = self._limit if limit is None else int(limit)
+            if remaining is not None and reset is not None:
+                seconds = max(0.0, reset - sent_at if reset > _SINCE_1970 else reset)
+                self._reset_at = now + min(seconds, _MINUTE)
+                # the service may not have counted the other requests that are still in flight
+                self._remaining = max(0, int(remaining) - max(0, self._in_flight - 1))
+
+    def end(self) -> None:
+        """End a request."""
+        with self._lock:
+            self._in_flight -= 1
+
+    def wait(self) -> float:
+        """Seconds until a request may start."""
+        with self._lock:
+            return self._seconds()
+
+    def _seconds(self) -> float:
+        now = time.monotonic()
+        until = max(self._paused_until, self._next_even_start - (self._burst - 1) * self._gap)
+        if self._remaining == 0 and now < self._reset_at:
+            until = max(until, self._reset_at)
+        return until - now
+
+    def _start(self) -> None:
+        now = time.monotonic()
+        self._next_even_start = max(self._next_even_start, now) + self._gap
+        self._in_flight += 1
+        self._sent += 1
+        if self._remaining is not None:
+            # in a new window the next response reports what it allows
+            self._remaining = None if now >= self._reset_at else self._remaining - 1
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds of a Retry-After header, given as a number or an HTTP date; None where it is missing or unusable.
+
+    `now` is Unix time in seconds.
+    """
+    text = headers.get("retry-after", "").strip()
+    date = _http_date(text)
+    return _number(text) if date is None else max(date - now, 0.0)
+
+
+def _http_date(text: str) -> float | None:
+    """Unix time of a date in a header; one without a zone is UTC, as HTTP dates are."""
+    try:
+        return as_utc(parsedate_to_datetime(text)).timestamp()
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+
+
+def _number(text: str | None) -> float | None:
+    """Finite number of a header; None where it is missing or unusable."""
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if 0 <= number < float("inf") else None
