@@ -5,17 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import email.utils
 import importlib
-import ipaddress
 import shutil
 import tempfile
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from accounting_analytics.client import LedgerClient, connect
+from accounting_analytics.client.http import is_loopback
 from accounting_analytics.client.records import flattened
 from accounting_analytics.client.settings import load_settings
 from accounting_analytics.core.arguments import require_type, to_path
@@ -36,7 +35,7 @@ from accounting_analytics.core.errors import (
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.periods import LOCALTIME, Period, as_utc, choose_zone, time_zone_names, zone
 from accounting_analytics.core.progress import progress_bar
-from accounting_analytics.diagnosis.books_checks import BOOKS_CHECKS, BooksReader, BooksSample, find_last_months
+from accounting_analytics.diagnosis.books_checks import BOOKS_CHECKS, Books
 from accounting_analytics.diagnosis.findings import (
     Diagnosis,
     Finding,
@@ -50,7 +49,6 @@ from accounting_analytics.diagnosis.findings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from accounting_analytics.client import Quota
@@ -62,7 +60,6 @@ _RECOMMENDED_MB, _REQUIRED_MB = 1024, 50
 _ATTEMPT_SECONDS, _CALL_SECONDS, _ATTEMPTS = 20.0, 45.0, 2
 _WARN_SKEW, _FAIL_SKEW = 60.0, 300.0
 _DOCUMENTED_RATE = 320
-_UNKNOWN_TAG = "accounting-analytics-doctor"
 _NO_RESPONSE = (TransportError, DeadlineExceededError, ProtocolError, ServerFaultError)
 _CHECK_CONNECTION = (
     "check the address (ACCOUNTING_ANALYTICS_BASE_URL, or ACCOUNTING_ANALYTICS_TOKEN_URL of a token), the network and "
@@ -71,11 +68,7 @@ _CHECK_CONNECTION = (
 _DID_NOT_RESPOND = "because the service did not respond"
 NO_REPORT = "because no report could be read"
 _CONFIGURATION = "configuration"
-_READ_MESSAGE = "read the message, then run the doctor again"
 _SERVICE_FAILED = "because the service failed in an earlier check"
-_NO_RECENT_CASH_FLOW = (
-    "because there is no cash flow in the last twelve months; give a period (--start-date, --end-date)"
-)
 
 
 def doctor(
@@ -176,44 +169,26 @@ def check_service_and_books(
     today = _today(time_zone)
     day = Period(today, today, time_zone) if period is None else Period(period.end_date, period.end_date, time_zone)
     first = request_first_report(client, day)
-    findings = check_service(client, day, first)
-    if first.error is not None:
-        return (period, (*findings, *_not_checked(BOOKS_CHECKS, NO_REPORT)))
-    reader = BooksReader(client)
-    if period is None:
-        try:
-            period = find_last_months(reader, today, time_zone)
-        except AccountingAnalyticsError as error:
-            failure, *others = BOOKS_CHECKS
-            ended = failed(str(error), _READ_MESSAGE, error.exit_code)._replace(check=failure)
-            return (None, (*findings, ended, *_not_checked(others, _SERVICE_FAILED)))
-    if period is None:
-        return (None, (*findings, *_not_checked(BOOKS_CHECKS, _NO_RECENT_CASH_FLOW)))
-    return (period, (*findings, *check_books(BooksSample(reader, period))))
+    of_service = check_service(client, day, first)
+    books = Books(client, period, today, time_zone)
+    of_books = check_books(books, "" if first.error is None else NO_REPORT)
+    return books.checked_days, (*of_service, *of_books)
 
 
-def check_books(books: BooksSample) -> Iterator[Finding]:
-    """All findings about the books; once the service fails, the remaining checks are skipped."""
-    service_failed = False
+def check_books(books: Books, reason: str = "") -> list[Finding]:
+    """All findings about the books; nothing is checked where there is a reason, such as a service that has failed."""
+    found = []
 
-    def checked(name: str) -> Finding:
-        nonlocal service_failed
-        if service_failed:
-            raise NotCheckedError(_SERVICE_FAILED)
-        try:
-            return BOOKS_CHECKS[name](books)
-        except AccountingAnalyticsError as error:
-            service_failed = isinstance(error, ServiceError)
-            return failed(str(error), _READ_MESSAGE, error.exit_code)
+    def skip(_: Books) -> Finding:
+        raise NotCheckedError(reason)
 
     with progress_bar(None, total=len(BOOKS_CHECKS), desc="checks of the books", unit=" checks") as bar:
-        for name in BOOKS_CHECKS:
+        for name, check in BOOKS_CHECKS.items():
             bar.update()
-            yield run_check(Part.BOOKS, name, partial(checked, name))
-
-
-def _not_checked(names: Iterable[str], reason: str) -> list[Finding]:
-    return [Finding(Verdict.NOT_CHECKED, reason, check=name) for name in names]
+            found.append(run_check(Part.BOOKS, name, skip if reason else check, books))
+            if found[-1].error_code == ServiceError.exit_code:
+                reason = _SERVICE_FAILED
+    return found
 
 
 def _today(time_zone: str) -> dt.date:
@@ -222,19 +197,22 @@ def _today(time_zone: str) -> dt.date:
 
 def check_machine(output: Path) -> list[Finding]:
     """All findings about this machine; `output` is the folder for results."""
-    checks: dict[str, Callable[[], Finding]] = {
-        "time zones": check_time_zones,
-        "disk": lambda: check_disk(output),
-        "JupyterLab": lambda: check_library("jupyterlab", "notebooks cannot be opened (make lab)"),
-        "plotly": lambda: check_library("plotly", "charts cannot be drawn"),
-    }
-    return [run_check(Part.MACHINE, name, check) for name, check in checks.items()]
+    return [
+        run_check(Part.MACHINE, "time zones", check_time_zones),
+        run_check(Part.MACHINE, "disk", check_disk, output),
+        run_check(Part.MACHINE, "JupyterLab", check_library, "jupyterlab", "notebooks cannot be opened (make lab)"),
+        run_check(Part.MACHINE, "plotly", check_library, "plotly", "charts cannot be drawn"),
+    ]
 
 
 def check_time_zones() -> Finding:
     """Check that every zone of the interface has data here."""
-    names = time_zone_names() - {LOCALTIME}
-    missing = sorted(name for name in names if not _has_data(name))
+    names, missing = sorted(time_zone_names() - {LOCALTIME}), []
+    for name in names:
+        try:
+            zone(name)
+        except PeriodError:  # a damaged file of a zone is listed too
+            missing.append(name)
     if missing:
         return failed(
             f"{len(missing)} of {len(names)} zones of the interface have no data here, such as {missing[0]}: days "
@@ -269,15 +247,6 @@ def check_library(module: str, consequence: str) -> Finding:
     except Exception as error:  # noqa: BLE001 (a broken library may raise anything)
         return warning(f"{consequence}: {type(error).__name__}: {error}", f"install it with: pip install {module}")
     return passed(f"{getattr(library, '__version__', 'of unknown version')} can be imported")
-
-
-def _has_data(name: str) -> bool:
-    """Whether a zone can be read; a damaged file of it is listed too."""
-    try:
-        zone(name)
-    except PeriodError:
-        return False
-    return True
 
 
 @dataclass(frozen=True)
@@ -317,17 +286,15 @@ def request_first_report(client: LedgerClient, day: Period) -> FirstResponse:
 
 def check_service(client: LedgerClient, day: Period, first: FirstResponse) -> list[Finding]:
     """All findings about the service and the client's permissions."""
-    checks: dict[str, Callable[[], Finding]] = {
-        "reachable": lambda: check_reachable(client.base_url, first),
-        "authentication": lambda: check_authentication(client.instance_id, first),
-        "clock": lambda: check_clock(first),
-        "read reports": lambda: check_read_reports(first),
-        "read line entries": lambda: check_read_line_entries(client, day, first),
-        "filter by tags": lambda: check_tag_filter(client, day, first),
-        "change the books": check_changes,
-        "rate limit": lambda: check_rate_limit(client.quota, first),
-    }
-    return [run_check(Part.SERVICE, name, check) for name, check in checks.items()]
+    return [
+        run_check(Part.SERVICE, "reachable", check_reachable, client.base_url, first),
+        run_check(Part.SERVICE, "authentication", check_authentication, client.instance_id, first),
+        run_check(Part.SERVICE, "clock", check_clock, first),
+        run_check(Part.SERVICE, "read reports", check_read_reports, first),
+        run_check(Part.SERVICE, "read line entries", check_read_line_entries, client, day, first),
+        run_check(Part.SERVICE, "change the books", check_changes),
+        run_check(Part.SERVICE, "rate limit", check_rate_limit, client.quota, first),
+    ]
 
 
 def check_reachable(base_url: str, first: FirstResponse) -> Finding:
@@ -338,7 +305,7 @@ def check_reachable(base_url: str, first: FirstResponse) -> Finding:
     duration = f" in {first.seconds * 1000:.0f} ms" if first.error is None else ""
     if parts.scheme == "https":
         return passed(f"{base_url} responds{duration}, over TLS")
-    if _is_this_machine(parts.hostname or ""):
+    if is_loopback(parts.hostname or ""):
         return passed(f"{base_url} responds{duration}; plain HTTP, on this machine only")
     return warning(
         f"{base_url} responds{duration}, but over plain HTTP: the token and the books can be read on the network",
@@ -391,11 +358,7 @@ def check_read_reports(first: FirstResponse) -> Finding:
         raise NotCheckedError(_DID_NOT_RESPOND)
     if isinstance(first.error, AuthenticationError | NotFoundError):
         raise NotCheckedError("because the service gave no access")
-    if isinstance(first.error, PermissionDeniedError):
-        step = "ask the issuer of the token for permission to read reports"
-    else:
-        step = "read the message; nothing else can be checked until a report can be read"
-    return failed(str(first.error), step, first.error.exit_code)
+    raise first.error
 
 
 def check_read_line_entries(client: LedgerClient, day: Period, first: FirstResponse) -> Finding:
@@ -403,35 +366,13 @@ def check_read_line_entries(client: LedgerClient, day: Period, first: FirstRespo
     first.require_report()
     if not first.cash_ledgers:
         raise NotCheckedError("because no ledger reports cash flow, so there is none to list")
-    try:
-        client.list_line_entries(first.cash_ledgers[0], day.start_date, day.end_date, time_zone=day.time_zone, limit=1)
-    except AccountingAnalyticsError as error:
-        return failed(str(error), "ask the issuer of the token for permission to read line entries", error.exit_code)
+    client.list_line_entries(first.cash_ledgers[0], day.start_date, day.end_date, time_zone=day.time_zone, limit=1)
     return passed("line entries of a ledger can be listed")
-
-
-def check_tag_filter(client: LedgerClient, day: Period, first: FirstResponse) -> Finding:
-    """Request a report by an unknown tag, to learn whether the subscription includes reports by tag."""
-    first.require_report()
-    try:
-        client.retrieve_cash_flow_report(day.start_date, day.end_date, time_zone=day.time_zone, tag_ids=(_UNKNOWN_TAG,))
-    except PermissionDeniedError:
-        return warning(
-            "the service refuses (403): reports by tag need a Tier 3 subscription; everything else works without",
-            "omit tag_ids, or load line entries with tag_ids instead",
-        )
-    except NotFoundError:
-        raise NotCheckedError(
-            "because the service refuses unknown tags (404), which is not conclusive; see: tagged report"
-        ) from None
-    except AccountingAnalyticsError as error:
-        raise NotCheckedError(f"because the service refused an unknown tag: {error}") from error
-    return passed("reports can be filtered by tags (Tier 3)")
 
 
 def check_changes() -> Finding:
     """Report that permission to change the books is never checked."""
-    return Finding(Verdict.NOT_CHECKED, "because only a change would show it, and the doctor changes nothing")
+    raise NotCheckedError("because only a change would show it, and the doctor changes nothing")
 
 
 def check_rate_limit(quota: Quota, first: FirstResponse) -> Finding:
@@ -443,13 +384,6 @@ def check_rate_limit(quota: Quota, first: FirstResponse) -> Finding:
         return passed(f"the service states no limit (the documented limit is {_DOCUMENTED_RATE} requests per minute)")
     left = "" if quota.remaining is None else f", {quota.remaining} left now"
     return passed(f"{quota.limit} requests per minute{left}")
-
-
-def _is_this_machine(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 def _duration(seconds: float) -> str:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.core.errors import BooksError, ConfigurationError, ServiceError
-from accounting_analytics.core.messages import count_of, fit_terminal, printable
+from accounting_analytics.core.errors import AccountingAnalyticsError, BooksError, ConfigurationError, ServiceError
+from accounting_analytics.core.messages import count_of, printable
 from accounting_analytics.core.results import Result, ResultPart
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PRECEDENCE = (ConfigurationError.exit_code, ServiceError.exit_code, BooksError.exit_code)
 """Causes come before their effects."""
+_READ_MESSAGE = "read the message, then run the doctor again"
 _COLUMNS = ["part", "check", "verdict", "finding", "next step"]
 _MIN_WIDTH = 60
 
@@ -42,10 +43,8 @@ class Part(StrEnum):
     SERVICE = "The service"
     BOOKS = "The books"
 
-    @property
-    def exit_code(self) -> int:
-        """Exit code of a failed check, that of the corresponding error."""
-        return dict(zip(Part, _PRECEDENCE, strict=True))[self]
+
+_EXIT_CODES = dict(zip(Part, _PRECEDENCE, strict=True))
 
 
 class NotCheckedError(Exception):
@@ -83,7 +82,7 @@ class Finding(NamedTuple):
         """0, or the exit code of a failed check."""
         if self.verdict is not Verdict.FAILED:
             return 0
-        return self.part.exit_code if self.error_code is None else self.error_code
+        return _EXIT_CODES[self.part] if self.error_code is None else self.error_code
 
 
 def passed(message: str) -> Finding:
@@ -101,12 +100,14 @@ def failed(message: str, next_step: str, error_code: int | None = None) -> Findi
     return Finding(Verdict.FAILED, message, next_step, error_code)
 
 
-def run_check(part: Part, name: str, check: Callable[[], Finding]) -> Finding:
-    """Make a check, and return its finding."""
+def run_check(part: Part, name: str, check: Callable[..., Finding], *arguments: Any) -> Finding:  # noqa: ANN401
+    """Make a check, and return its finding: also of an error that ended it."""
     try:
-        finding = check()
+        finding = check(*arguments)
     except NotCheckedError as reason:
         finding = Finding(Verdict.NOT_CHECKED, str(reason))
+    except AccountingAnalyticsError as error:
+        finding = failed(str(error), _READ_MESSAGE, error.exit_code)
     return finding._replace(part=part, check=name)
 
 
@@ -147,10 +148,6 @@ class Diagnosis(Result):
             for one in self.findings
         ]
         return pd.DataFrame(rows, columns=_COLUMNS, dtype="str")
-
-    def __repr__(self) -> str:
-        failed = [f"- {one.check}: {one.message}" for one in self.failed]
-        return fit_terminal("\n".join(map(printable, [self.summary(), self.subject, *failed])))
 
     def summary(self) -> str:
         """One line for people."""

@@ -4,9 +4,11 @@ import datetime as dt
 import email.utils
 import socket
 
+import pytest
+
 import accounting_analytics as aa
 from accounting_analytics.diagnosis import Diagnosis
-from accounting_analytics.diagnosis.books_checks import BooksReader, find_last_months
+from accounting_analytics.diagnosis.books_checks import Books
 from accounting_analytics.diagnosis.doctor import (
     FirstResponse,
     check_reachable,
@@ -14,6 +16,7 @@ from accounting_analytics.diagnosis.doctor import (
     check_service_and_books,
     request_first_report,
 )
+from accounting_analytics.diagnosis.findings import NotCheckedError
 from accounting_analytics.service.app import ServiceOptions
 from accounting_analytics.service.server import running
 
@@ -43,26 +46,18 @@ def test_another_instance(books, finding_of):
     assert diagnosis.exit_code == 4
 
 
-def test_a_lower_tier(posted_books, finding_of):
-    """403 on tags is a warning with the tier, and the exit code is 0."""
-    with posted_books.create(tier=2).client() as client:
-        diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC")[1])
-    finding = finding_of(diagnosis, "filter by tags")
-    assert finding.verdict == "warning"
-    assert "Tier 3" in finding.message
-    assert "403" in finding.message
-    assert diagnosis.exit_code == 0
-
-
-def test_tags_refused_over_real_lines(diagnose_books, distortion, finding_of):
-    """403 on a tag that lines carry: the tagged report is not checked, and nothing failed."""
+def test_a_lower_tier(diagnose_books, distortion, finding_of):
+    """403 on a report by tag is a warning with the tier, and the exit code is 0."""
 
     def status(path, params):
         return 403 if path.endswith("/cash-flow") and "tag_ids" in params else None
 
     diagnosis = diagnose_books(distortion(status=status))
-    assert diagnosis.failed == ()
-    assert "Tier 3" in finding_of(diagnosis, "tagged report").message
+    finding = finding_of(diagnosis, "tagged report")
+    assert finding.verdict == "warning"
+    assert "Tier 3" in finding.message
+    assert "403" in finding.message
+    assert diagnosis.exit_code == 0
 
 
 def test_no_permission_for_reports(diagnose_books, distortion, finding_of):
@@ -137,12 +132,10 @@ def test_the_rate_limit(books, finding_of):
 def test_the_last_three_months(books):
     """Without a period the last three full months are checked; the last has cash flow and is at most a year ago."""
     with books.connect() as client:
-        reader = BooksReader(client)
-        months = [
-            find_last_months(reader, today, "UTC")
-            for today in (dt.date(2025, 3, 1), dt.date(2025, 6, 15), dt.date(2027, 6, 15))
-        ]
-    assert months == [aa.Period.of("2024-12-01", "2025-02-28"), aa.Period.of("2024-12-01", "2025-02-28"), None]
+        for today in (dt.date(2025, 3, 1), dt.date(2025, 6, 15)):
+            assert Books(client, None, today, "UTC").period == aa.Period.of("2024-12-01", "2025-02-28")
+        with pytest.raises(NotCheckedError, match="no cash flow in the last twelve months"):
+            Books(client, None, dt.date(2027, 6, 15), "UTC").period  # noqa: B018
 
 
 def test_books_that_start_later(posted_books):
@@ -150,6 +143,6 @@ def test_books_that_start_later(posted_books):
     opened = ("2025-02-03", {"bank": 5, "opening balance retained earnings": -5})
     access = posted_books.create([opened], {"bank": "bank_account"}, entries_start=dt.date(2025, 2, 1))
     with access.client() as client:
-        reader = BooksReader(client)
-        assert find_last_months(reader, dt.date(2025, 3, 1), "UTC") == aa.Period.of("2025-02-01", "2025-02-28")
-        assert find_last_months(reader, dt.date(2025, 2, 10), "UTC") is None
+        assert Books(client, None, dt.date(2025, 3, 1), "UTC").period == aa.Period.of("2025-02-01", "2025-02-28")
+        with pytest.raises(NotCheckedError, match="no cash flow"):
+            Books(client, None, dt.date(2025, 2, 10), "UTC").period  # noqa: B018
