@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import os
 import stat
-import threading
 import time
 from http import HTTPStatus
 from pathlib import Path
@@ -14,7 +13,7 @@ from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
-from accounting_analytics.client.http import HttpSender, PerProcess, Request, check_url, header_text
+from accounting_analytics.client.http import HttpSender, Request, check_url, header_text
 from accounting_analytics.client.secret import Secret
 from accounting_analytics.core.errors import AuthenticationError, ConfigurationError, ProtocolError, StatusError
 from accounting_analytics.core.messages import fit_terminal, quote
@@ -29,26 +28,17 @@ _RENEW_EARLY_SHARE = 10
 _NEVER = float("inf")
 
 
-class Credentials(PerProcess):
-    """A token given as text, which cannot be renewed; its subclasses are sources of tokens.
-
-    Several threads may share one: a thread that renews the token renews it for all.
-    """
+class Credentials:
+    """A token given as text, which cannot be renewed; its subclasses are sources of tokens."""
 
     def __init__(self, token: Secret | None) -> None:
         self._token, self._renew_at = token, _NEVER
-        super().__init__()
-
-    def begin_process(self) -> None:
-        """Begin with a lock of its own."""
-        self._lock = threading.Lock()
 
     def token(self, deadline: Deadline, refused: Secret | None = None) -> Secret:
         """Return a token that is valid for some time; if there is one, another than one that the service refused."""
-        with self._lock:
-            if self._token is None or time.monotonic() >= self._renew_at or self._token == refused:
-                self._token = self._issue(deadline)
-            return self._token
+        if self._token is None or time.monotonic() >= self._renew_at or self._token == refused:
+            self._token = self._issue(deadline)
+        return self._token
 
     def close(self) -> None:
         """Close the connections, if there are any."""

@@ -159,37 +159,11 @@ def header_text(text: str, name: str, *, encoding: str = "ascii") -> str:
     return text
 
 
-class PerProcess:
-    """What a forked process has of its own.
-
-    On a connection of its parent a child may read the response to a request of the parent, and a lock that another
-    thread held during the fork stays held for ever.
-    """
-
-    def __init__(self) -> None:
-        _made_for_this_process.add(self)
-        self.begin_process()
-
-    def begin_process(self) -> None:
-        """Make what a process has of its own, at first and again in a forked child."""
-        raise NotImplementedError
-
-
-_made_for_this_process: WeakSet[PerProcess] = WeakSet()
-
-
-def _begin_child() -> None:
-    for one in _made_for_this_process:
-        one.begin_process()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_child)
-
-
-class HttpSender(PerProcess):
+class HttpSender:
     """Sends requests to the origin of `base_url`.
 
+    A forked process has connections, a rate limit and locks of its own: on a connection of its parent it may read the
+    response to a request of the parent, and a lock that another thread held during the fork stays held for ever.
     `setting` is the name of the setting that has the address, and `hidden` are secrets to mask besides the tokens.
     """
 
@@ -208,16 +182,16 @@ class HttpSender(PerProcess):
         proxy = None if transport else _proxy_to(self._origin)
         self._server = f"{self._origin.scheme}://{self._origin.netloc.decode('ascii')}"
         self._is_closed = self._has_connected = False
-        self._http: httpx.Client | None = None
-        super().__init__()
-        self._http = _http_client(transport or _transport_to(self._origin))
+        self.begin_process()
+        self._http: httpx.Client | None = _http_client(transport or _transport_to(self._origin))
+        _senders.add(self)
         if proxy is not None:
             self._server += f" through the proxy {httpx.URL(proxy).netloc.decode('ascii')}"
 
     def begin_process(self) -> None:
         """Begin with an own rate limit and without connections, which a child makes when it needs them."""
         self.rate_limiter = RateLimiter(self._requests_per_minute)
-        self._lock = threading.Lock()
+        self._lock, self._token_lock = threading.Lock(), threading.Lock()
         self._http = None
 
     def close(self) -> None:
@@ -239,18 +213,22 @@ class HttpSender(PerProcess):
         """
         deadline = limits.start()
 
+        def token_other_than(refused: Secret | None) -> Secret:
+            with self._token_lock:  # one thread renews it for all
+                return get_token(deadline, refused)
+
         def attempt() -> Result:
-            token = get_token(deadline)
+            token = token_other_than(None)
             try:
                 content = self.send(request, token, deadline, limits.timeout)
             except AuthenticationError:
-                refused, token = token, get_token(deadline, refused=token)
+                refused, token = token, token_other_than(token)
                 if token == refused:
                     raise
                 content = self.send(request, token, deadline, limits.timeout)
             return self._decode(request, content, decode, token)
 
-        self._repeat(lambda: get_token(deadline), limits.max_attempts, deadline)
+        self._repeat(lambda: token_other_than(None), limits.max_attempts, deadline)
         try:
             return self._repeat(attempt, limits.max_attempts if request.method == "GET" else 1, deadline)
         except ServiceError as error:
@@ -428,6 +406,18 @@ class HttpSender(PerProcess):
     def masked(self, text: str, token: Secret) -> str:
         """Text of the service without what was sent to it in secret."""
         return masked(text, (token, *self._hidden))
+
+
+_senders: WeakSet[HttpSender] = WeakSet()
+
+
+def _begin_child() -> None:
+    for sender in _senders:
+        sender.begin_process()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_child)
 
 
 def _is_temporary(error: ServiceError) -> bool:

@@ -405,10 +405,12 @@ class LedgerClient:
         ledger_id: str,
         start_date: DateLike,
         end_date: DateLike,
+        *,
+        time_zone: ZoneLike | None = None,
         **options: Any,  # noqa: ANN401 (those of iter_line_entries)
     ) -> Iterator[LineEntryPage]:
         """Iterate over all pages of a ledger's line entries; the options are those of :meth:`iter_line_entries`."""
-        period = self._period(start_date, end_date, options.pop("time_zone", None))
+        period = self._period(start_date, end_date, time_zone)
         return self.iter_decoded_pages(ledger_id, period, lambda _: partial(decode, kind=LineEntryPage), **options)
 
     def iter_decoded_pages(

@@ -3,7 +3,6 @@
 import contextlib
 import http.server
 import json
-import os
 import socket
 import ssl
 import subprocess
@@ -216,22 +215,6 @@ def test_redirects_from_https_to_http_are_refused(serving, certificates, monkeyp
     with pytest.raises(ServerFaultError, match="redirects, which is not followed"):
         report(server.base_url)
     assert other.connections == 0
-
-
-@pytest.mark.openssl
-def test_one_line_on_the_command_line(serving, certificates, fork_server, tmp_path):
-    """The command line prints one line and exits with code 4."""
-    settings = {"BASE_URL": serving(certificates("IP:127.0.0.1")).base_url, "TOKEN": TOKEN, "INSTANCE_ID": "ins_1"}
-    fork_server.start(
-        "from accounting_analytics.cli import main; main()",
-        *("report", "--start-date", MARCH[0], "--end-date", MARCH[1]),
-        folder=tmp_path,
-        environment=dict(os.environ) | {f"ACCOUNTING_ANALYTICS_{name}": value for name, value in settings.items()},
-    )
-    finished = fork_server.wait()
-    assert (finished.returncode, finished.stdout, finished.stderr.count("\n")) == (4, "", 1)
-    assert "the certificate of https://127.0.0.1" in finished.stderr
-    assert TOKEN not in finished.stderr
 
 
 def test_plain_http_through_a_proxy(serving, monkeypatch):

@@ -87,7 +87,7 @@ def test_locks_that_are_held_during_the_fork_are_free_in_the_child(across, tmp_p
         assert token.token(Deadline(1), refused=token.token(Deadline(1))).reveal() == "second"
         client.retrieve_cash_flow_report(*MARCH)
 
-    with client._http.rate_limiter._lock, client._http._lock, token._lock:
+    with client._http.rate_limiter._lock, client._http._lock, client._http._token_lock:
         assert exit_status_of_child(renew_and_request) == 0
 
 
@@ -98,7 +98,7 @@ def test_a_child_gets_a_token_although_the_parent_is_renewing_it(across, fault_s
     fault_server.fault = lambda _, method, *__: (lambda sender, _: sender.send(issued)) if method == "POST" else None
     token = aa.ClientCredentials(f"{fault_server.base_url}/token", "id", "secret")
     client = across(token=token)
-    with token._lock:
+    with client._http._token_lock, token._sender._lock:
         assert exit_status_of_child(lambda: client.retrieve_cash_flow_report(*MARCH)) == 0
 
 
