@@ -233,7 +233,7 @@ class HttpSender:
             return self._repeat(attempt, limits.max_attempts if request.method == "GET" else 1, deadline)
         except ServiceError as error:
             problem = error
-        was_sent = _is_temporary(problem) and not isinstance(problem, RateLimitedError | NoConnectionError)
+        was_sent = is_temporary(problem) and not isinstance(problem, RateLimitedError | NoConnectionError)
         if request.if_lost and was_sent:
             problem = with_context(problem, request.if_lost)
         raise problem.with_traceback(None)  # the steps of an attempt tell the caller nothing
@@ -253,7 +253,7 @@ class HttpSender:
             # random, so that threads whose requests failed together do not retry together
             backoff = random.uniform(0.0, min(_MAX_BACKOFF, _FIRST_BACKOFF * 2**number))  # noqa: S311 (no secret)
             allowed = min(most, _ATTEMPTS_TO_CONNECT) if isinstance(failure, NoConnectionError) else most
-            if not _is_temporary(failure) or number >= allowed or max(backoff, wait) >= deadline.remaining():
+            if not is_temporary(failure) or number >= allowed or max(backoff, wait) >= deadline.remaining():
                 break
             time.sleep(0.0 if is_asked else backoff)  # the rate limiter waits for what the service asked
         failure = with_context(failure, f"no success after {number} attempts") if number > 1 else failure
@@ -420,7 +420,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin_child)
 
 
-def _is_temporary(error: ServiceError) -> bool:
+def is_temporary(error: ServiceError) -> bool:
     """Whether another attempt may succeed."""
     if isinstance(error, StatusError):
         return error.status in _RETRYABLE_STATUSES

@@ -16,9 +16,8 @@ from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.loading.checkpoint import MANIFEST, Checkpoint, WindowStore
 from accounting_analytics.loading.line_tables import INSTANT
 from accounting_analytics.loading.pages import instants_in_utc
-from accounting_analytics.loading.parallel import run_in_parallel
 from accounting_analytics.loading.request import PAGE_SIZE, LoadRequest
-from accounting_analytics.loading.windows import MIN_PAGES_TO_SPLIT, DensityEstimate, unread_windows
+from accounting_analytics.loading.windows import MIN_PAGES_TO_SPLIT, DensityEstimate, run_in_parallel, unread_windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -34,8 +34,8 @@ from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.periods import LOCALTIME, Period, as_utc, local_date, zone
 from accounting_analytics.core.progress import progress_bar, show_notice
 from accounting_analytics.core.schemas import Ledgers
-from accounting_analytics.loading.parallel import DEFAULT_IN_FLIGHT, check_in_flight, run_in_parallel
-from accounting_analytics.loading.request import requested_days
+from accounting_analytics.loading.request import DEFAULT_IN_FLIGHT, check_in_flight, requested_days
+from accounting_analytics.loading.windows import run_in_parallel
 from accounting_analytics.reports.local_books import LocalBooks, days_of_books, refuse_options
 
 if TYPE_CHECKING:

@@ -190,7 +190,7 @@ def _sorted_lines(
 
 
 def _in_order(database: duckdb.DuckDBPyConnection, query: str, count: int) -> Iterator[pa.RecordBatch]:
-    """Sort the lines in parts of so many that DuckDB can, one after the other."""
+    """Sort the lines in parts of so many that DuckDB can, one after the other: all of six million need more memory."""
     parts = math.ceil(count / _LINES_PER_PART)
     shares = [part / parts for part in range(1, parts)]
     bounds = database.sql(f"select approx_quantile(epoch_us(datetime), {shares}::float[])::bigint[] from line")  # noqa: S608 (our own numbers)

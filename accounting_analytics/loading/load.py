@@ -13,20 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from accounting_analytics.client.http import is_temporary
 from accounting_analytics.core.arguments import to_texts
-from accounting_analytics.core.errors import (
-    CertificateRefusedError,
-    ChangedWhileReadingError,
-    DeadlineExceededError,
-    GarbledAnswerError,
-    InputError,
-    NoConnectionError,
-    RateLimitedError,
-    ServerFaultError,
-    ServiceError,
-    TransportError,
-    with_context,
-)
+from accounting_analytics.core.errors import ChangedWhileReadingError, InputError, ServiceError, with_context
 from accounting_analytics.core.load_metadata import (
     CHARACTERS_REPLACED,
     NOISE_REMOVED,
@@ -46,9 +35,15 @@ from accounting_analytics.loading.line_tables import (
     sort_lines,
     to_line_frame,
 )
-from accounting_analytics.loading.parallel import DEFAULT_IN_FLIGHT, run_in_parallel
-from accounting_analytics.loading.request import DEFAULT_EXPANSIONS, LoadRequest, check_ledger_ids
-from accounting_analytics.loading.windows import FinishedWindow, Window, WindowReader, group_by_ledger, unread_windows
+from accounting_analytics.loading.request import DEFAULT_EXPANSIONS, DEFAULT_IN_FLIGHT, LoadRequest, check_ledger_ids
+from accounting_analytics.loading.windows import (
+    FinishedWindow,
+    Window,
+    WindowReader,
+    group_by_ledger,
+    run_in_parallel,
+    unread_windows,
+)
 from accounting_analytics.reports.local_books import LocalBooks, days_of_books, refuse_options
 
 if TYPE_CHECKING:
@@ -64,14 +59,6 @@ if TYPE_CHECKING:
 
 _MAX_CHECKS = 3
 """How often all windows are read again until none of them has changed."""
-_TEMPORARY = (
-    ChangedWhileReadingError,
-    DeadlineExceededError,
-    GarbledAnswerError,
-    RateLimitedError,
-    ServerFaultError,
-    TransportError,
-)
 
 
 def load_line_entries(
@@ -291,14 +278,10 @@ def load_windows(request: LoadRequest, store: WindowStore, progress: LoadProgres
             _read_until_unchanged(reader, store, verified, progress)
             store.mark_verified(verified)
     except (ServiceError, ChangedWhileReadingError) as error:
-        with_context(error, store.recovery_hint(may_succeed=_may_succeed_later(error)))
+        may_succeed = isinstance(error, ChangedWhileReadingError) or is_temporary(error)
+        with_context(error, store.recovery_hint(may_succeed=may_succeed))
         raise
     return LoadedWindows(request, tuple(store.windows), tuple(missing))
-
-
-def _may_succeed_later(error: ServiceError | ChangedWhileReadingError) -> bool:
-    """Whether the same load may succeed, although nothing but the service or the network changes."""
-    return isinstance(error, _TEMPORARY) and not isinstance(error, CertificateRefusedError | NoConnectionError)
 
 
 def _read_windows(reader: WindowReader, store: WindowStore, progress: LoadProgress) -> list[MissingWindow]:

@@ -10,7 +10,6 @@ from accounting_analytics.client import LedgerClient
 from accounting_analytics.core.arguments import require_type, to_path, to_texts
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.periods import Period, choose_zone
-from accounting_analytics.loading.parallel import DEFAULT_IN_FLIGHT, check_in_flight
 from accounting_analytics.reports.local_books import refuse_books
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from accounting_analytics.core.periods import DateLike, ZoneLike
 
 PAGE_SIZE = 1000
+DEFAULT_IN_FLIGHT = 8
 DEFAULT_EXPANSIONS = ("transaction", "journal_entry", "opposing_ledger_ids")
 Consistency: TypeAlias = Literal["newest", "all"] | Period
 """What a load checks for changes: the newest days of each ledger, all days, or the days of a period within the load."""
@@ -127,6 +127,13 @@ def _find_verified_days(consistency: Consistency, loaded: Period) -> Period | No
     if consistency not in ("newest", "all"):  # a list cannot be in a set
         raise InputError(f"consistency is {consistency!r}; it must be 'newest', 'all', or a Period within the load")
     return loaded if consistency == "all" else None
+
+
+def check_in_flight(in_flight: int) -> int:
+    """Return `in_flight` if it is a number of requests that can be sent in parallel."""
+    if isinstance(in_flight, bool) or not isinstance(in_flight, int) or in_flight < 1:
+        raise InputError(f"in_flight must be a whole number of at least 1, not {in_flight!r}")
+    return in_flight
 
 
 def check_ledger_ids(ledger_ids: Iterable[str]) -> tuple[str, ...]:

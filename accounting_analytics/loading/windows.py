@@ -2,7 +2,8 @@
 
 Pages can only be followed one after the other, so a ledger of many pages is read as several windows of days. How many
 days make a window is estimated from how many lines lie on the days of the first page. The order in which the service
-sends lines only helps this estimate; a window is complete because its own query is read to its end.
+sends lines only helps this estimate; a window is complete because its own query is read to its end. The threads that
+read windows take any work that may split into smaller pieces of work.
 """
 
 from __future__ import annotations
@@ -10,18 +11,20 @@ from __future__ import annotations
 import datetime as dt
 import math
 import threading
+import time
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Self
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.client.ledger_client import restart_on_expired_token
-from accounting_analytics.core.errors import ExpiredPageTokenError, ProtocolError
+from accounting_analytics.core.errors import AccountingAnalyticsError, ExpiredPageTokenError, ProtocolError
 from accounting_analytics.core.load_metadata import DayRange, subtract_days
 from accounting_analytics.core.periods import LOCALTIME, Period, local_date, zone
 from accounting_analytics.loading.line_tables import line_schema, remove_repeats, require_in_period, sort_lines
@@ -35,10 +38,15 @@ if TYPE_CHECKING:
     from accounting_analytics.loading.pages import DecodedPage
     from accounting_analytics.loading.request import LoadRequest
 
+Work = TypeVar("Work")
+Result = TypeVar("Result")
+
 MIN_PAGES_TO_SPLIT = 5
 """Fewer remaining pages than these are read one after the other."""
 _DAY = dt.timedelta(days=1)
 _ATTEMPTS = 3
+_JOIN_TIMEOUT = 4.0
+"""Seconds to wait for threads after a failure; a call that hangs ends by its own deadline."""
 _MAX_PAGES_PER_WINDOW = 10
 _MAX_WINDOWS = 4
 """Windows for each request in flight that one split makes at most."""
@@ -253,3 +261,67 @@ class WindowReader:
             characters_replaced=sum(page.characters_replaced for page in pages),
         )
         return FinishedWindow(window, counts, self._began, lambda: table)
+
+
+def run_in_parallel(
+    function: Callable[[Work], Result | list[Work]],
+    pieces: Iterable[Work],
+    *,
+    threads: int,
+    stop: threading.Event | None = None,
+) -> Iterator[Result]:
+    """Yield the results of pieces of work in the order of completion; a piece may return smaller pieces instead.
+
+    The first error stops all work and is raised; `stop` is set then, so that `function` can end early. The threads are
+    daemons: an interrupted program does not wait for the last response of a slow service.
+    """
+    stop = stop or threading.Event()
+    work: SimpleQueue[Work | None] = SimpleQueue()
+    completed: SimpleQueue[Future[Result | list[Work]]] = SimpleQueue()
+
+    def run() -> None:
+        while (next_piece := work.get()) is not None and not stop.is_set():
+            completed.put(_call(function, next_piece))
+
+    completed.put(_call(list, pieces))  # all of the work splits into these
+    pending = 1
+    workers = [threading.Thread(target=run, name=f"loader-{number}", daemon=True) for number in range(threads)]
+    for worker in workers:
+        worker.start()
+    try:
+        while pending:
+            result = completed.get().result()
+            pending -= 1
+            if isinstance(result, list):
+                for piece in result:
+                    work.put(piece)
+                pending += len(result)
+            else:
+                yield result
+    except AccountingAnalyticsError as error:
+        stop.set()
+        raise error.with_traceback(None)  # noqa: B904 (its frames on other threads would fill a notebook)
+    except BaseException:  # also when interrupted: the other threads must send no further requests
+        stop.set()
+        raise
+    finally:
+        _end(workers, work)
+
+
+def _call(function: Callable[[Work], Result], piece: Work) -> Future[Result]:
+    """Return the result or the error of a piece of work."""
+    future: Future[Result] = Future()
+    try:
+        future.set_result(function(piece))
+    except BaseException as error:  # noqa: BLE001 (raised again by Future.result)
+        future.set_exception(error)
+    return future
+
+
+def _end(workers: list[threading.Thread], work: SimpleQueue[Work | None]) -> None:
+    """Let threads end that have nothing to do any more."""
+    for _ in workers:
+        work.put(None)
+    deadline = time.monotonic() + _JOIN_TIMEOUT
+    for worker in workers:
+        worker.join(max(deadline - time.monotonic(), 0))
