@@ -152,26 +152,20 @@ def _require_alike(frames: Sequence[pd.DataFrame], stated: Sequence[Mapping[str,
 
 
 class _Overlap(NamedTuple):
-    """The lines of all loads, each once, and how loads with the same days or lines compare."""
+    """The lines of all loads, each once, how many are the same in several loads, and which are not."""
 
     lines: pd.DataFrame
     repeated: int
     changed_ids: set[str]
-    in_service_zone: bool
 
     def notes(self) -> Iterator[str]:
-        """Note what was kept once, taken from the later load, or not compared."""
+        """Note what was kept once, or taken from the later load."""
         if self.repeated:
             yield f"{count_of(self.repeated, 'line')} in more than one load, the same in each, kept once."
         if self.changed_ids:
             yield (
                 f"{count_of(len(self.changed_ids), 'line')} changed between the loads, taken from the later one: "
                 f"{join_ids(self.changed_ids)}."
-            )
-        if self.in_service_zone:
-            yield (
-                "In the zone localtime the day of a line is not known: where the loads overlap, only lines that both "
-                "have were compared."
             )
 
 
@@ -189,16 +183,19 @@ def _find_overlap(frames: Sequence[pd.DataFrame], stated: Sequence[Mapping[str, 
         changed |= set(ids[~ids.isin(frames[other]["id"])])
         if one < other:
             is_replaced[starts[one] : starts[one + 1]] |= is_covered
-    in_service_zone = len(stated) > 1 and stated[0]["time_zone"] == LOCALTIME
-    return _Overlap(rows[~is_replaced], len(repeated - changed), changed, in_service_zone)
+    return _Overlap(rows[~is_replaced], len(repeated - changed), changed)
 
 
 def _is_covered(frame: pd.DataFrame, stated: Mapping[str, Any], other: Mapping[str, Any]) -> Rows:
-    """Rows of a load whose ledger and day another load has read; none in the service's own zone."""
+    """Rows of a load whose ledger and day another load has read."""
     covered = np.zeros(len(frame), np.bool_)
-    has_common_days = stated["start_date"] <= other["end_date"] and other["start_date"] <= stated["end_date"]
-    if stated["time_zone"] == LOCALTIME or not has_common_days:
+    if not (stated["start_date"] <= other["end_date"] and other["start_date"] <= stated["end_date"]):
         return covered
+    if stated["time_zone"] == LOCALTIME:
+        raise FrameError(
+            f"loads of common days in the zone {LOCALTIME} cannot be compared, because only the service knows the day "
+            "of a line; load them again in a named zone, or in one load"
+        )
     require_columns(frame.columns, ["local_date"], "a load that overlaps another one")
     ledgers_by_days: dict[str, list[str]] = defaultdict(list)
     for ledger_id, text in other["ledgers"].items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pandas as pd
 import pyarrow as pa
@@ -30,6 +30,7 @@ DOCUMENTED_RATE = 320.0
 """Requests a minute that the service allows an instance, according to its documentation."""
 _SPARE_REQUESTS = 1.1
 _MAX_LEDGERS_SHOWN = 20
+_COLUMNS = ["ledger_id", "lines", "calls", "exact", "kept_lines"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,18 +145,23 @@ def plan_load(
     request = LoadRequest.from_options(client, ledger_ids, start_date, end_date, **options)
     if requests_per_minute is not None and not 0 < requests_per_minute < math.inf:
         raise InputError(f"requests_per_minute must be a positive number, not {requests_per_minute!r}")
-    store = _finished_windows(request)
+    store = WindowStore()
+    if request.checkpoint is not None and (request.checkpoint / MANIFEST).exists():
+        with Checkpoint(request.checkpoint, request) as store:
+            pass  # its windows are found when it is opened
     unread_days, kept_lines = Counter[str](), Counter[str]()
     for window in unread_windows(request.ledger_ids, request.period, store.windows):
         unread_days[window.ledger_id] += window.period.days
     for one in store.windows:
         kept_lines[one.window.ledger_id] += one.counts.lines
 
-    def estimate(ledger_id: str) -> _LedgerCost:
-        return _estimate_ledger(request, ledger_id, unread_days[ledger_id], kept_lines[ledger_id])
+    def estimate(ledger_id: str) -> dict[str, Any]:
+        kept = {"ledger_id": ledger_id, "kept_lines": kept_lines[ledger_id]}
+        return kept | _estimate_ledger(request, ledger_id, unread_days[ledger_id], kept_lines[ledger_id])
 
-    costs = {one.ledger_id: one for one in run_in_parallel(estimate, request.ledger_ids, threads=request.in_flight)}
-    ledgers = pd.DataFrame([costs[one] for one in request.ledger_ids], columns=_LedgerCost._fields)
+    rows = run_in_parallel(estimate, request.ledger_ids, threads=request.in_flight)
+    ledgers = pd.DataFrame(rows, columns=_COLUMNS).set_index("ledger_id", drop=False)
+    ledgers = ledgers.loc[list(request.ledger_ids)].reset_index(drop=True)
     notes = request.notes
     if request.verified is not None and (unread_days or not store.is_verified(request.verified)):
         pages = ledgers["calls"] + (ledgers["kept_lines"] / PAGE_SIZE).map(math.ceil)
@@ -172,35 +178,17 @@ def plan_load(
     )
 
 
-class _LedgerCost(NamedTuple):
-    """What is still to be loaded of a ledger: lines, calls for them, and whether that was counted."""
-
-    ledger_id: str
-    lines: int
-    calls: int
-    exact: bool
-    kept_lines: int
-
-
-def _finished_windows(request: LoadRequest) -> WindowStore:
-    """Windows of the checkpoint, which is not created if it does not exist."""
-    if request.checkpoint is None or not (request.checkpoint / MANIFEST).exists():
-        return WindowStore()
-    with Checkpoint(request.checkpoint, request) as store:
-        return store
-
-
-def _estimate_ledger(request: LoadRequest, ledger_id: str, unread_days: int, kept_lines: int) -> _LedgerCost:
+def _estimate_ledger(request: LoadRequest, ledger_id: str, unread_days: int, kept_lines: int) -> dict[str, Any]:
     """Estimate a ledger from the first page of its period, requested without expansions to keep it small."""
     if not unread_days:
-        return _LedgerCost(ledger_id, 0, 0, exact=True, kept_lines=kept_lines)
+        return {"lines": 0, "calls": 0, "exact": True}
     days = {"start_date": request.period.start_date, "end_date": request.period.end_date}
     options = days | request.page_options() | {"time_zone": request.period.time_zone, "expand": ()}
     page = request.client.list_line_entries(ledger_id, **options)
     count = len(page.records)
     share = unread_days / request.period.days
     if page.next_page_token is None:
-        return _LedgerCost(ledger_id, max(count - kept_lines, 0), 1, exact=share == 1, kept_lines=kept_lines)
+        return {"lines": max(count - kept_lines, 0), "calls": 1, "exact": share == 1}
     instants = instants_in_utc([line.datetime for line in page.records], f"list line entries (ledger {ledger_id})")
     density = DensityEstimate.from_page(pa.chunked_array([pa.array(instants, INSTANT)]), request.period)
     # there is a second page, and where the lines are in no order, nothing more is known
@@ -208,4 +196,4 @@ def _estimate_ledger(request: LoadRequest, ledger_id: str, unread_days: int, kep
     # a ledger that is split: its first page is read twice, windows end within a page, the newest days are checked
     is_split = pages >= MIN_PAGES_TO_SPLIT
     calls = math.ceil(pages * _SPARE_REQUESTS) + 2 if is_split else math.ceil(pages) + 1
-    return _LedgerCost(ledger_id, round(pages * count), calls, exact=False, kept_lines=kept_lines)
+    return {"lines": round(pages * count), "calls": calls, "exact": False}

@@ -41,7 +41,7 @@ def fail_after(service, count):
     return answer
 
 
-@pytest.mark.parametrize("count", range(0, 21, 5))
+@pytest.mark.parametrize("count", [0, 5, 15])
 def test_a_failed_load_continues(connected, service, tmp_path, count):
     """Whichever request fails, the same call finishes the load, and requests only unfinished windows."""
     folder = tmp_path / "kept"
@@ -195,7 +195,7 @@ def test_no_file_is_named_after_an_id(connected, line, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
 
 
-@pytest.mark.parametrize("fails_at", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("fails_at", [1, 2, 4])
 def test_a_full_disk_loses_nothing(connected, service, tmp_path, monkeypatch, fails_at):
     """Whichever write finds the disk full, the error states it, and a later call continues where it stopped."""
     from accounting_analytics.core import atomic_files  # noqa: PLC0415 (to fill its disk)

@@ -88,7 +88,7 @@ def test_killed_loads_continue(fork_server, make_ledgers, spread, loopback, tmp_
     service = make_ledgers(spread(SPREAD), page_size=100)
     truth = sorted([line["id"], line["ledger_id"], f"{float(line['amount']):.2f}"] for line in service.lines)
     killer = Killer(service)
-    kills, killed, resumed = soak_count(200, fewer=4), 0, 0
+    kills, killed, resumed = soak_count(200, fewer=2), 0, 0
     with loopback(killer) as base_url:
         seed = 0
         while killed < kills:
