@@ -214,8 +214,15 @@ class HttpSender:
         deadline = limits.start()
 
         def token_other_than(refused: Secret | None) -> Secret:
-            with self._token_lock:  # one thread renews it for all
+            # one thread renews it for all, and the others wait no longer than their own deadline
+            if not self._token_lock.acquire(timeout=min(max(deadline.remaining(), 0.0), threading.TIMEOUT_MAX)):
+                raise DeadlineExceededError(
+                    f"{request}: no token within {deadline.seconds:g} seconds; nothing was sent"
+                )
+            try:
                 return get_token(deadline, refused)
+            finally:
+                self._token_lock.release()
 
         def attempt() -> Result:
             token = token_other_than(None)

@@ -13,6 +13,7 @@ from accounting_analytics.client import Deadline
 from accounting_analytics.core.errors import (
     AuthenticationError,
     ConfigurationError,
+    DeadlineExceededError,
     NoConnectionError,
     ProtocolError,
     ServerFaultError,
@@ -91,6 +92,17 @@ def test_an_expired_token_is_renewed_once_for_all_threads(issuing, fault_server,
     with ThreadPoolExecutor(16) as threads:
         assert all(threads.map(ask, range(16)))
     assert len(token_requests(fault_server)) == 2
+
+
+def test_threads_wait_for_a_token_no_longer_than_their_deadline(issuing):
+    """An endpoint that does not respond holds no thread longer than its own call may take."""
+    issuer = Issuer()
+    issuer.slow = 5.0
+    client, started = issuing(issuer, deadline=0.4), time.monotonic()
+    with ThreadPoolExecutor(4) as threads:
+        waiting = [threads.submit(client.retrieve_cash_flow_report, *MARCH) for _ in range(4)]
+        assert all(isinstance(one.exception(), DeadlineExceededError) for one in waiting)
+    assert time.monotonic() - started < 2.0
 
 
 def test_tokens_are_renewed_before_they_expire(issuing, fault_server):
