@@ -270,17 +270,15 @@ class HttpSender:
         """Send a request once, when the rate limit allows it, and return the body of a successful response."""
         self.rate_limiter.acquire(deadline, request)
         own_deadline, is_foreign = deadline.sooner(timeout), _is_foreign.set(False)
-        # raised after the except clauses, so that no error keeps frames of httpx, whose variables hold the headers
+        # raised after the except clause, so that no error keeps frames of httpx, whose variables hold the headers
         try:
             return self._receive(request, token, own_deadline)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             problem = self._named(request, token, error, own_deadline)
-        except (ServiceError, InputError) as error:
-            problem = error
         finally:
             _is_foreign.reset(is_foreign)
             self.rate_limiter.end()
-        raise problem.with_traceback(None)
+        raise problem
 
     def _receive(self, request: Request, token: Secret, deadline: Deadline) -> bytes:
         """Send a request and receive its response."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import urllib.parse
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, TypeVar
@@ -173,15 +174,9 @@ class LedgerClient:
         ``client.with_options(deadline=Deadline(600))`` limits all its calls to ten minutes from now.
         Closing either client closes both.
         """
-        limits = self._limits
+        changes = _without_none(timeout=timeout, deadline=deadline, max_attempts=max_attempts, most_bytes=most_bytes)
         other = object.__new__(type(self))
-        other.__dict__ |= self.__dict__
-        other._limits = CallLimits(
-            limits.timeout if timeout is None else timeout,
-            limits.deadline if deadline is None else deadline,
-            limits.max_attempts if max_attempts is None else max_attempts,
-            limits.most_bytes if most_bytes is None else most_bytes,
-        )
+        other.__dict__ |= self.__dict__ | {"_limits": replace(self._limits, **changes)}
         return other
 
     def __reduce__(self) -> NoReturn:

@@ -56,7 +56,7 @@ _NO_LINES = "because no ledger of the report has a line entry in the period"
 _REPORT_IT = "report this to the operator of the service, and do not use these figures until they agree"
 
 
-class Books:
+class CheckedBooks:
     """The part of the books to check, read when it is needed: a period, its parts, and the lines of its last month.
 
     Without a period, the last three full months before `today` that end with a month with cash flow are checked. What
@@ -189,19 +189,19 @@ def failed(message: str) -> Finding:
     return findings.failed(message, _REPORT_IT)
 
 
-def check_parts_sum(books: Books) -> Finding:
+def check_parts_sum(books: CheckedBooks) -> Finding:
     """Check that flows of January + flows of February = flows of January to February, per category."""
     if len(books.part_reports) == 1:
         raise NotCheckedError("because the period is one day long; give a longer one")
     return _check_sum(books, books.part_reports, books.report(books.period))
 
 
-def check_days_sum(books: Books) -> Finding:
+def check_days_sum(books: CheckedBooks) -> Finding:
     """Check that the flows of the days of a month sum to those of the month."""
     return _check_sum(books, books.day_reports, books.report(books.month))
 
 
-def _check_sum(books: Books, reports: list[CashFlowReport], whole: CashFlowReport) -> Finding:
+def _check_sum(books: CheckedBooks, reports: list[CashFlowReport], whole: CashFlowReport) -> Finding:
     days, mismatch = _days(whole.period), _find_mismatch(_net_flows(*reports), _net_flows(whole))
     if mismatch:
         ledger_id, of_parts, of_whole = mismatch
@@ -215,7 +215,7 @@ def _check_sum(books: Books, reports: list[CashFlowReport], whole: CashFlowRepor
     return passed(f"the reports of {len(reports)} parts of {days} sum to that of the whole, for {ledgers}")
 
 
-def check_complete(books: Books) -> Finding:
+def check_complete(books: CheckedBooks) -> Finding:
     """Check that no line of the entries that touch cash is missing, and that each day starts where the last ended."""
     certificate = check_completeness(books.lines, report=books.day_reports)
     if not certificate.problems.empty:
@@ -227,7 +227,7 @@ def check_complete(books: Books) -> Finding:
     )
 
 
-def check_reconciliation(books: Books) -> Finding:
+def check_reconciliation(books: CheckedBooks) -> Finding:
     """Check that a report is what its line entries make of the balances before it."""
     report, lines, month = books.report(books.month), books.lines, books.month
     if month.time_zone == LOCALTIME:
@@ -248,7 +248,7 @@ def check_reconciliation(books: Books) -> Finding:
     return passed(f"the report of {_days(month)} is that of its {len(lines):,} line entries: {result.verdict}")
 
 
-def check_cash_filter(books: Books) -> Finding:
+def check_cash_filter(books: CheckedBooks) -> Finding:
     """Check that every line comes either with ``is_cashflow=true`` or with ``false``, and all of them without."""
     ledger_ids = tuple(books.lines["ledger_id"].value_counts().index[:_MAX_FILTERED_LEDGERS])
     with_true = set(books.lines.loc[books.lines["ledger_id"].isin(ledger_ids), "id"])
@@ -263,7 +263,7 @@ def check_cash_filter(books: Books) -> Finding:
     return passed(f"is_cashflow=true and false are all {len(unfiltered):,} lines of {ledgers}")
 
 
-def check_opposing_ledgers(books: Books) -> Finding:
+def check_opposing_ledgers(books: CheckedBooks) -> Finding:
     """Check that ``opposing_ledger_ids`` of a line name the ledgers on the other side of its entry."""
     lines = books.lines[books.lines["opposing_ledger_ids"].notna()]
     if lines.empty:
@@ -282,7 +282,7 @@ def check_opposing_ledgers(books: Books) -> Finding:
     return passed(f"{len(lines):,} lines name the ledgers on the other side of their entries")
 
 
-def check_tag_filter(books: Books) -> Finding:
+def check_tag_filter(books: CheckedBooks) -> Finding:
     """Check that a report filtered by a tag has the sums of the lines with the tag; an unknown tag shows the tier."""
     lines = books.lines[~books.lines["ledger_id"].isin(books.cash_ledgers)]
     tag = min(split_lists(lines["tag_ids"]), default=_UNKNOWN_TAG)
@@ -306,7 +306,7 @@ def check_tag_filter(books: Books) -> Finding:
     return passed(f"the report of tag {tag} is that of its {count_of(len(with_tag), 'line')} (Tier 3)")
 
 
-def check_page_sizes(books: Books) -> Finding:
+def check_page_sizes(books: CheckedBooks) -> Finding:
     """Check that small pages have at most the requested number of lines, and together the same lines as large ones."""
     sizes = books.lines["ledger_id"].value_counts()
     if sizes.iloc[0] < 2:  # noqa: PLR2004 (two pages)
@@ -333,7 +333,7 @@ def check_page_sizes(books: Books) -> Finding:
     return passed(f"{len(counts):,} lines of {label} in {page_count} pages of at most {limit}")
 
 
-def check_expansions(books: Books) -> Finding:
+def check_expansions(books: CheckedBooks) -> Finding:
     """Check that responses include what the parameter ``expand`` requests."""
     days, ledger_id = books.month, books.lines["ledger_id"].iloc[0]
     query = (ledger_id, days.start_date, days.end_date)
@@ -374,7 +374,7 @@ def _days(period: Period) -> str:
     return f"{period.start_date} to {period.end_date}"
 
 
-BOOKS_CHECKS: dict[str, Callable[[Books], Finding]] = {
+BOOKS_CHECKS: dict[str, Callable[[CheckedBooks], Finding]] = {
     "months add up": check_parts_sum,
     "days add up": check_days_sum,
     "complete": check_complete,

@@ -35,7 +35,7 @@ from accounting_analytics.core.errors import (
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.periods import LOCALTIME, Period, as_utc, choose_zone, time_zone_names, zone
 from accounting_analytics.core.progress import progress_bar
-from accounting_analytics.diagnosis.books_checks import BOOKS_CHECKS, Books
+from accounting_analytics.diagnosis.books_checks import BOOKS_CHECKS, CheckedBooks
 from accounting_analytics.diagnosis.findings import (
     Diagnosis,
     Finding,
@@ -170,16 +170,16 @@ def check_service_and_books(
     day = Period(today, today, time_zone) if period is None else Period(period.end_date, period.end_date, time_zone)
     first = request_first_report(client, day)
     of_service = check_service(client, day, first)
-    books = Books(client, period, today, time_zone)
+    books = CheckedBooks(client, period, today, time_zone)
     of_books = check_books(books, "" if first.error is None else NO_REPORT)
     return books.checked_days, (*of_service, *of_books)
 
 
-def check_books(books: Books, reason: str = "") -> list[Finding]:
+def check_books(books: CheckedBooks, reason: str = "") -> list[Finding]:
     """All findings about the books; nothing is checked where there is a reason, such as a service that has failed."""
     found = []
 
-    def skip(_: Books) -> Finding:
+    def skip(_: CheckedBooks) -> Finding:
         raise NotCheckedError(reason)
 
     with progress_bar(None, total=len(BOOKS_CHECKS), desc="checks of the books", unit=" checks") as bar:

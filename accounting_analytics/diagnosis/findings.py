@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from accounting_analytics.core.errors import AccountingAnalyticsError, BooksError, ConfigurationError, ServiceError
-from accounting_analytics.core.messages import count_of, printable
+from accounting_analytics.core.messages import count_of, fit_terminal, printable
 from accounting_analytics.core.results import Result, ResultPart
 
 if TYPE_CHECKING:
@@ -148,6 +148,10 @@ class Diagnosis(Result):
             for one in self.findings
         ]
         return pd.DataFrame(rows, columns=_COLUMNS, dtype="str")
+
+    def __repr__(self) -> str:
+        failed = [f"- {one.check}: {one.message}" for one in self.failed]
+        return fit_terminal("\n".join(map(printable, [self.summary(), self.subject, *failed])))
 
     def summary(self) -> str:
         """One line for people."""

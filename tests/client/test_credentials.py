@@ -99,8 +99,8 @@ def test_threads_wait_for_a_token_no_longer_than_their_deadline(issuing):
     issuer = Issuer()
     issuer.slow = 5.0
     client, started = issuing(issuer, deadline=0.4), time.monotonic()
-    with ThreadPoolExecutor(4) as threads:
-        waiting = [threads.submit(client.retrieve_cash_flow_report, *MARCH) for _ in range(4)]
+    with ThreadPoolExecutor(8) as threads:
+        waiting = [threads.submit(client.retrieve_cash_flow_report, *MARCH) for _ in range(8)]
         assert all(isinstance(one.exception(), DeadlineExceededError) for one in waiting)
     assert time.monotonic() - started < 2.0
 

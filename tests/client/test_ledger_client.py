@@ -11,6 +11,7 @@ from accounting_analytics.core.errors import (
     AuthenticationError,
     ConfigurationError,
     ConflictError,
+    GarbledAnswerError,
     InputError,
     InvalidRequestError,
     NotFoundError,
@@ -88,6 +89,14 @@ def test_a_refusal_after_temporary_failures_states_the_attempts(connected):
     answers = iter([httpx.Response(503), httpx.Response(502), httpx.Response(404, text="gone")])
     with pytest.raises(NotFoundError, match=r"gone; check the address \(base_url\) and the ids; no success after 3"):
         connected(lambda _: next(answers)).retrieve_cash_flow_report(*MARCH)
+
+
+def test_a_partial_response_is_refused(connected, pages):
+    """Only 200 is a success of a read, also where the body of another status is a page."""
+    client = connected(lambda request: httpx.Response(206, content=pages([])(request).content))
+    with pytest.raises(GarbledAnswerError, match="206"):
+        client.list_line_entries("led_1", *MARCH)
+    assert len(client.requests) > 1
 
 
 def test_request_of_a_page(connected, pages):

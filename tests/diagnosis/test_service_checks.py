@@ -8,7 +8,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.diagnosis import Diagnosis
-from accounting_analytics.diagnosis.books_checks import Books
+from accounting_analytics.diagnosis.books_checks import CheckedBooks
 from accounting_analytics.diagnosis.doctor import (
     FirstResponse,
     check_reachable,
@@ -133,9 +133,9 @@ def test_the_last_three_months(books):
     """Without a period the last three full months are checked; the last has cash flow and is at most a year ago."""
     with books.connect() as client:
         for today in (dt.date(2025, 3, 1), dt.date(2025, 6, 15)):
-            assert Books(client, None, today, "UTC").period == aa.Period.of("2024-12-01", "2025-02-28")
+            assert CheckedBooks(client, None, today, "UTC").period == aa.Period.of("2024-12-01", "2025-02-28")
         with pytest.raises(NotCheckedError, match="no cash flow in the last twelve months"):
-            Books(client, None, dt.date(2027, 6, 15), "UTC").period  # noqa: B018
+            CheckedBooks(client, None, dt.date(2027, 6, 15), "UTC").period  # noqa: B018
 
 
 def test_books_that_start_later(posted_books):
@@ -143,6 +143,6 @@ def test_books_that_start_later(posted_books):
     opened = ("2025-02-03", {"bank": 5, "opening balance retained earnings": -5})
     access = posted_books.create([opened], {"bank": "bank_account"}, entries_start=dt.date(2025, 2, 1))
     with access.client() as client:
-        assert Books(client, None, dt.date(2025, 3, 1), "UTC").period == aa.Period.of("2025-02-01", "2025-02-28")
+        assert CheckedBooks(client, None, dt.date(2025, 3, 1), "UTC").period == aa.Period.of("2025-02-01", "2025-02-28")
         with pytest.raises(NotCheckedError, match="no cash flow"):
-            Books(client, None, dt.date(2025, 2, 10), "UTC").period  # noqa: B018
+            CheckedBooks(client, None, dt.date(2025, 2, 10), "UTC").period  # noqa: B018
