@@ -1,4 +1,4 @@
-"""The recipes of the README: a crontab, units of systemd and a workflow; each is checked, and its command run."""
+"""The recipes of the guides: a crontab, units of systemd and a workflow; each is checked, and its command run."""
 
 import re
 import subprocess
@@ -10,7 +10,10 @@ import yaml
 
 from accounting_analytics.demo_company.served_company import COMPANY
 
-README = (Path(__file__).parents[2] / "accounting_analytics/pack/README.md").read_text(encoding="utf-8")
+GUIDES = "".join(
+    (Path(__file__).parents[2] / "accounting_analytics/pack" / name).read_text(encoding="utf-8")
+    for name in ("README.md", "as_a_job.md")
+)
 MONTH = "2025-02"  # with little before it to load
 PROGRAM = Path(sys.executable).with_name("accounting-analytics")
 FILES = {f"pack_{MONTH}.{kind}" for kind in ("html", "pdf", "eml")}
@@ -18,7 +21,7 @@ FILES = {f"pack_{MONTH}.{kind}" for kind in ("html", "pdf", "eml")}
 
 def blocks(language):
     """Return the code blocks of a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```", GUIDES, re.MULTILINE | re.DOTALL)
 
 
 def check(*command):
