@@ -19,7 +19,7 @@ WIRE, RECORDS = "service/interface.py", "client/records.py"
 SECTION = re.compile(r"^(Parameters|Returns|Raises|Yields)\n-{3,}$", re.MULTILINE)
 
 
-def rooms(folder):
+def wings(folder):
     """Return the modules and packages of a folder."""
     modules = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("_")}
     return modules | {path.parent.name for path in folder.glob("*/__init__.py")}
@@ -39,7 +39,7 @@ def test_imports_follow_the_contracts():
 
 def test_every_wing_is_documented():
     """The table of wings lists exactly the folders that exist."""
-    assert set(re.findall(r"^\| `(\w+)` \|", ARCHITECTURE, re.MULTILINE)) == rooms(PACKAGE)
+    assert set(re.findall(r"^\| `(\w+)` \|", ARCHITECTURE, re.MULTILINE)) == wings(PACKAGE)
 
 
 def test_documented_layers_are_the_contracts():
@@ -48,7 +48,7 @@ def test_documented_layers_are_the_contracts():
     for folder in (PACKAGE, PACKAGE / "client", PACKAGE / "service"):
         container = ".".join(folder.relative_to(PROJECT).parts)
         assert layers(container) in pictures
-        assert {room for layer in layers(container) for room in layer.split(" | ")} == rooms(folder)
+        assert {one for layer in layers(container) for one in layer.split(" | ")} == wings(folder)
 
 
 def test_one_class_has_one_name():

@@ -4,6 +4,7 @@ import json
 import re
 from html.parser import HTMLParser
 
+import pandas as pd
 import pytest
 
 from accounting_analytics.reports.figure_table import (
@@ -16,6 +17,8 @@ from accounting_analytics.reports.figure_table import (
     figure_table_html,
     shared_figure_table_html,
 )
+from accounting_analytics.reports.figures import figure_of_entries
+from accounting_analytics.reports.line_table import EntryTable
 
 HOSTILE = "</script><!--<img src=x onerror=\"document.title='owned'\">\u2028$5$"
 JSON = re.compile(r'<script type="application/json">(.*?)</script>', re.DOTALL)
@@ -183,3 +186,18 @@ def test_a_table_of_a_page_has_a_name_and_no_data_of_its_own():
     assert [attrs["data-table"] for _, attrs in page.opened if "data-table" in attrs] == ["bridge"]
     assert [tag for tag, attrs in page.opened if "data-text" in attrs] == ["div", "td"]
     assert [attrs["class"] for tag, attrs in page.opened if tag == "th" and "class" in attrs][4:5] == ["text"]
+
+
+def test_lines_have_the_text_of_their_entry_or_their_own():
+    """A line whose entry has no text, or an empty one, unfolds with its own text."""
+    entries = pd.DataFrame(
+        {
+            "id": ["1", "2", "3", "4"],
+            "ledger_id": "rent",
+            "figure_amount": [1.0, 2.0, 4.0, 8.0],
+            "journal_entry_description": ["Rent of May", None, "", None],
+            "description": ["May", "Coffee", "Tea", None],
+        }
+    )
+    figure = figure_of_entries("rent|2026-05", "Rent", entries, scale=2, as_decimals=False)
+    assert [one.description for one in EntryTable([figure]).lines] == ["Rent of May", "Coffee", "Tea", ""]

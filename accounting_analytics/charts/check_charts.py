@@ -1,4 +1,4 @@
-"""ChartMarks of what differs between reported and recomputed months."""
+"""Chart of what differs between reported and recomputed months."""
 
 from __future__ import annotations
 

@@ -299,7 +299,7 @@ def _state_of(review: Review) -> dict[str, Any]:
 
 @cache
 def _file(name: str) -> str:
-    """Text of a file of this room."""
+    """Text of a file beside this one."""
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 

@@ -328,5 +328,5 @@ def _text(text: str) -> str:
 
 @cache
 def _file(name: str) -> str:
-    """Text of a file of this room."""
+    """Text of a file beside this one."""
     return (Path(__file__).parent / name).read_text(encoding="utf-8")

@@ -6,6 +6,8 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate, count, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pandas as pd
+
 from accounting_analytics.core.column_conversion import exact_amounts
 from accounting_analytics.core.errors import BooksDoNotTieError
 from accounting_analytics.core.money import to_minor_units
@@ -13,8 +15,6 @@ from accounting_analytics.reports.selections import simplified
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    import pandas as pd
 
     from accounting_analytics.reports.figures import Figure
     from accounting_analytics.reports.selections import Selection
@@ -125,7 +125,7 @@ class EntryTable:
         for number, figure in enumerate(figures):
             signs = self._signs[figure.key] = {}
             entries = figure.entries
-            self.names |= dict(zip(entries["ledger_id"], _texts(entries, "ledger_name", "ledger_id"), strict=True))
+            self.names |= dict(zip(entries["ledger_id"], texts_of(entries, "ledger_name", "ledger_id"), strict=True))
             for key, line in _keyed_lines(entries, figure.scale):
                 first = found.setdefault(key, line)
                 signs[key] = 1 if line.units == first.units else -1
@@ -155,10 +155,8 @@ def _keyed_lines(entries: pd.DataFrame, scale: int) -> Iterator[tuple[tuple[Any,
     ids = entries["id" if "id" in entries else "line_id"].astype(object)
     amounts = exact_amounts(entries["figure_amount"], scale, ids).column
     days = entries["local_date"].dt.strftime("%Y-%m-%d") if "local_date" in entries else [""] * len(entries)
-    texts, others = (
-        _texts(entries, "journal_entry_description", "description"),
-        _texts(entries, "cash_flow_ledger_name"),
-    )
+    texts = texts_of(entries, "journal_entry_description", "description")
+    others = texts_of(entries, "cash_flow_ledger_name")
     seen: dict[tuple[str, str, int], count[int]] = {}
     columns = (ids, entries["ledger_id"].astype(object), days, texts, others, amounts)
     for line_id, ledger_id, day, text, opposing, amount in zip(*columns, strict=True):
@@ -168,8 +166,11 @@ def _keyed_lines(entries: pd.DataFrame, scale: int) -> Iterator[tuple[tuple[Any,
         yield (*key, next(seen.setdefault(key, count()))), line
 
 
-def _texts(entries: pd.DataFrame, *names: str) -> list[str]:
-    """Texts of the first of some columns that the entries have; empty where there is none."""
-    found = next((entries[name] for name in names if name in entries), None)
-    texts = [""] * len(entries) if found is None else found.astype(object).tolist()
-    return [text if isinstance(text, str) else "" for text in texts]
+def texts_of(frame: pd.DataFrame, *names: str) -> list[str]:
+    """Text of each row: that of the first of some columns that has one; empty where none does."""
+    texts = pd.Series("", index=frame.index, dtype=object)
+    for name in reversed(names):
+        if name in frame:
+            column = frame[name].astype(object)
+            texts = column.where(column.notna() & (column != ""), texts)
+    return texts.tolist()

@@ -42,7 +42,7 @@ from accounting_analytics.core.money import format_amount, from_minor_units, pan
 from accounting_analytics.core.periods import Period, day_label, local_date, zone
 from accounting_analytics.reports.bridge_payments import payees_of_entries
 from accounting_analytics.reports.figures import checked_entries
-from accounting_analytics.reports.line_table import ShownLine
+from accounting_analytics.reports.line_table import ShownLine, texts_of
 from accounting_analytics.reports.selections import Span, joined, simplified
 
 if TYPE_CHECKING:
@@ -327,8 +327,8 @@ class LineSource:
         for ledger_id, day, text, stated, entry, line_id in zip(
             frame["ledger_id"].tolist(),
             np.datetime_as_string(days).tolist(),
-            _texts(frame, "journal_entry_description", "description"),
-            _texts(frame, "opposing_ledger_ids"),
+            texts_of(frame, "journal_entry_description", "description"),
+            texts_of(frame, "opposing_ledger_ids"),
             frame["journal_entry_id"].tolist(),
             frame["id"].tolist(),
             strict=True,
@@ -436,16 +436,6 @@ class ReportSource:
     ) -> list[ShownLine] | None:
         """Return the report's lines in the order of time, if it has them and not more than `limit`; none is of cash."""
         return self.report.figures.shown_lines(ledger_ids, limit)
-
-
-def _texts(frame: pd.DataFrame, name: str, other: str = "") -> list[str]:
-    """Texts of a column, of another one where they are null or empty, or of none where the frame has neither."""
-    texts = pd.Series("", index=frame.index, dtype=object)
-    for one in (other, name):
-        if one in frame:
-            column = frame[one].astype(object)
-            texts = column.where(column.notna() & (column != ""), texts)
-    return texts.tolist()
 
 
 def tag_notes(tag_ids: Collection[str]) -> tuple[str, ...]:

@@ -159,8 +159,8 @@ journal_entries = Table(
 LINE_TEXTS = ("description",)
 """Text columns of a line that are posted, stored and returned unchanged.
 
-Each is also a field of :class:`~.post_entries.NewLine` and of :class:`~.interface.LineEntry`, with the same
-name.
+Each is also a field of :class:`~.post_entries.NewLine`, :class:`~.resource_lookup.LineRow` and
+:class:`~.interface.LineEntry`, with the same name.
 """
 
 line_entries = Table(

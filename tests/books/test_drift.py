@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime as dt
+import hashlib
 import json
 import re
 from collections import defaultdict
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import accounting_analytics as aa
 from accounting_analytics.books.drift import compare_lines
 from accounting_analytics.books.storage import table_schema
+from accounting_analytics.books.versions import Version
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.core.schemas import EntryDrift, LedgerDrift, LineEntries
@@ -612,3 +614,10 @@ def test_balanced_books(data):
     for month, ledger, _, amount, *_ in rows(drift):
         sums[month] += SIDES[ledger] * Decimal(amount)
     assert not any(sums.values())
+
+
+def test_another_column_is_another_format():
+    """Local books state the format of their versions, which is another one as soon as their columns are others."""
+    columns = ",".join(f"{field.name} {field.type}" for field in table_schema(2))
+    assert Version.__struct_defaults__[-1] == 2
+    assert hashlib.sha256(columns.encode()).hexdigest()[:12] == "8312ac81eff4"

@@ -1,4 +1,4 @@
-"""Books that tests of other rooms post or import, served on loopback, so that they need no module of the service."""
+"""Books that tests of other wings post or import, served on loopback, so that they need no module of the service."""
 
 import datetime as dt
 from decimal import Decimal
