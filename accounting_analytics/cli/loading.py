@@ -256,6 +256,8 @@ def load_statement_books(
 
     Of local books those that they have are loaded, if only what is compared needs more: that is not known.
     """
+    from accounting_analytics.core.load_metadata import Discovery
+
     first, is_cash_flow = needed.start_date, kind == "cash-flow"
     if isinstance(client, aa.Books) and days.start_date >= client.period.start_date:
         first = max(first, client.period.start_date)
@@ -270,8 +272,11 @@ def load_statement_books(
         return loaded._replace(starting_balances=report.starting_balances)
     if kind in {"balance-sheet", "trial-balance"} and books_start is None:
         is_local = isinstance(client, aa.Books)
-        hint = "sync the local books from" if is_local else "add --books-start DATE,"
-        print_message(f"these are movements, not balances: {hint} the first day of the books")
+        discovery = Discovery.stated(loaded.ledgers)
+        first_day = discovery and discovery.first_day
+        hint = "sync the local books from" if is_local else f"add --books-start {first_day or 'DATE'},"
+        what = "the day of the first entry" if first_day and not is_local else "the first day of the books"
+        print_message(f"these are movements, not balances: {hint} {what}")
     return loaded
 
 
@@ -295,16 +300,16 @@ def books_start_of(text: str | None, days: Period, client: LedgerClient | aa.Boo
     if text is not None:
         return parse_books_start(text, "--books-start", days.end_date)
     if isinstance(client, aa.Books):
-        return client.books_start and min(client.books_start, days.start_date)
+        return client.books_start and min(client.books_start, days.end_date)
     from accounting_analytics.demo_company import DemoCompany
 
-    return min(DemoCompany.start_date, days.start_date) if demo else None
+    return min(DemoCompany.start_date, days.end_date) if demo else None
 
 
 def load_cash_lines(
     client: LedgerClient | aa.Books, days: Period, load: QueueLoad, *, only: Iterable[str] = ()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Chart of accounts, and the lines of its cash and required ledgers or of those named in `only`."""
+    """Chart of accounts, and the lines of its required ledgers and those of cash, or named in `only`."""
     from accounting_analytics.core.ledger_names import LedgerNames
 
     require_options_of(client, load)
@@ -313,8 +318,8 @@ def load_cash_lines(
         ids = list(dict.fromkeys(map(LedgerNames.from_frame(ledgers).find, only)))
     except InputError as error:
         raise InputError(f"--ledger: {error}") from None
-    cash = ledgers.loc[ledgers["report_cash_flow"] | ledgers["is_required"], "id"]
-    return ledgers, load_lines(client, ids or cash, days, load)
+    is_chosen = ledgers["id"].isin(ids) if ids else ledgers["report_cash_flow"]
+    return ledgers, load_lines(client, ledgers.loc[is_chosen | ledgers["is_required"], "id"], days, load)
 
 
 class LoadedQueue(NamedTuple):

@@ -216,13 +216,14 @@ def statements(
         unit = [period] if columns == "tag" else columns
         needed = days_needed(period, unit, compared, presentation.fiscal_year_start_month, since)
         books = load_statement_books(client, period, needed, load, kind=statement, books_start=start)
-    options: dict[str, Any] = {"columns": columns, "time_zone": period.time_zone, **presentation._asdict()}
+    options: dict[str, Any] = {"columns": columns, "time_zone": period.time_zone, "books_start": start}
+    options |= presentation._asdict()
     if statement != "trial-balance":
         options |= {"compare": compared, "depth": depth}
     if by_tags:
         options |= {"tag_ids": tags, "tag_group": tag_group}
     if statement != "income":
-        options |= {"books_start": start, "starting_balances": books.starting_balances}
+        options |= {"starting_balances": books.starting_balances}
     makers: dict[str, Callable[..., Statement]] = {
         "cash-flow": aa.cash_flow_statement,
         "income": aa.income_statement,

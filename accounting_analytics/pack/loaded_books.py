@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from accounting_analytics.core.errors import InputError, PeriodError
+from accounting_analytics.core.errors import EmptyPeriodError, InputError, PeriodError
 from accounting_analytics.core.load_metadata import Discovery, notes
 from accounting_analytics.core.periods import Period
 from accounting_analytics.exports.exported_books import ProvenBooks
@@ -146,6 +146,8 @@ def _load(
     both = (days.start_date, days.end_date)
     asked = Period(max(this.start_date, days.start_date), this.end_date, this.time_zone)
     ledgers = discover_ledgers(client, *both, time_zone=days.time_zone, parents=parents, progress=progress)
+    if ledgers.empty:
+        raise EmptyPeriodError(f"the service has no ledgers with lines until {days.end_date} yet")
     lines = load_line_entries(
         client, ledgers["id"], *both, time_zone=days.time_zone, consistency=asked, progress=progress
     )

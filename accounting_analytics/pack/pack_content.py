@@ -55,13 +55,13 @@ def make_statements(
         "fiscal_year_start_month": periods.first_month,
         "currency": currency,
         "company": company,
+        "books_start": books.books_start,
     }
-    history: dict[str, Any] = {**given, "books_start": books.books_start}
-    cash_flow = partial(cash_flow_statement, books.lines, **history, starting_balances=books.starting_balances)
+    cash_flow = partial(cash_flow_statement, books.lines, **given, starting_balances=books.starting_balances)
     return PackStatements(
         income_statement(books.lines, **given, columns=periods.income_columns()),
         cash_flow(columns=periods.month_columns()),
-        balance_sheet(books.lines, **history, columns=periods.balance_columns()),
+        balance_sheet(books.lines, **given, columns=periods.balance_columns()),
         cash_flow(columns=periods.key_columns()),
     )
 

@@ -14,6 +14,7 @@ from accounting_analytics.reports.statement_page import figure_table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from accounting_analytics.core.periods import Period
     from accounting_analytics.reports.statement import Statement
     from accounting_analytics.reports.statement_rows import Row
 
@@ -101,7 +102,7 @@ def _with_key(cell: FigureCell, figure: Figure) -> FigureCell:
 
 
 def statement_table(name: str, statement: Statement) -> PackTable:
-    """Make the table of a statement, without the rows whose figures are all zero."""
+    """Make the table of a statement, without rows whose figures are all zero, and columns of which none is known."""
     figures = statement.figures
     table = figure_table(figures, statement.title, "", (), with_entries=False)
     rows: list[FigureRow] = []
@@ -113,7 +114,23 @@ def statement_table(name: str, statement: Statement) -> PackTable:
         rows.append(shown._replace(cells=cells))
     left_out = len(table.rows) - len(rows)
     notes = [f"{count_of(left_out, 'row')} of zeros left out."] if left_out else []
+    known = [place for place, _ in enumerate(table.heads) if any(map(_is_known, (row.cells[place:] for row in rows)))]
+    unknown = len(table.heads) - len(known)
+    if known and unknown:
+        notes.append(f"{count_of(unknown, 'column')} of days that are not known left out.")
+        notes += figures.rules.beginning.notes(_periods(statement)) if figures.rules.beginning else []
+        rows = [one._replace(cells=[one.cells[place] for place in known] if one.cells else one.cells) for one in rows]
+        table = table._replace(heads=[table.heads[place] for place in known])
     return PackTable(name, table._replace(rows=rows, notes=notes), found)
+
+
+def _is_known(cells: Sequence[FigureCell]) -> bool:
+    """Whether the first of some cells has an amount."""
+    return bool(cells) and bool(cells[0].text) and cells[0].mark != "unknown"
+
+
+def _periods(statement: Statement) -> Iterable[Period]:
+    return (period for column in statement.columns for _, period in column.periods)
 
 
 def _without_zeros(rows: Sequence[tuple[Row, FigureRow]]) -> list[tuple[Row, FigureRow]]:

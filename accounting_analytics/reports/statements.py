@@ -213,6 +213,7 @@ def income_statement(
     compare: Comparison | Iterable[Comparison] = (),
     depth: int | None = None,
     time_zone: ZoneLike | None = None,
+    books_start: DateLike | None = None,
     fiscal_year_start_month: int = 1,
     currency: str | None = None,
     company: str | None = None,
@@ -227,6 +228,9 @@ def income_statement(
     source, ledgers, start_date, end_date, columns, compare, depth, time_zone, fiscal_year_start_month, currency, company, scale, tag_ids, tag_group
         As of :func:`cash_flow_statement`, from line entries only; ``share`` is percent of operating revenues. The load
         must have all ledgers of revenues and expenses.
+    books_start : date-like, optional
+        First day of the books, where neither local books nor discovered ledgers state it: nothing is known of days
+        before.
 
     Returns
     -------
@@ -239,7 +243,7 @@ def income_statement(
         As of :func:`cash_flow_statement`.
     """  # noqa: E501 (one line of parameters)
     options = StatementOptions(
-        start_date, end_date, columns, compare, depth, time_zone, None, None,
+        start_date, end_date, columns, compare, depth, time_zone, None, books_start,
         fiscal_year_start_month, currency, company, scale, tag_ids, tag_group,
     )  # fmt: skip
     return _make(

@@ -200,7 +200,8 @@ def _group_of(tags: Iterable[Iterable[_Tag]], asked: str | None) -> str:
             raise InputError(f"no line has a tag of the group {quote(asked)}; there are {listed or 'none'}")
         return asked
     if len(groups) > 1:
-        raise InputError(f"the tags are of {len(groups)} groups; pass the id of one as tag_group: {listed}")
+        how = "pass the id of one as tag_group (--tag-group in a shell)"
+        raise InputError(f"the tags are of {len(groups)} groups; {how}: {listed}")
     return next(iter(groups), "")
 
 

@@ -264,6 +264,9 @@ def test_books_that_begin_within_the_month():
     assert figures["cash_at_end|2025-03 to_date"].amount == figures["lowest_cash|2025-03 lowest"].amount == 300
     assert {figures[f"cash_in|2025-03 {column}"].units for column in ("prior", "prior_year")} == {None}
     assert tables["cash_by_day"].table.rows[0].label == "10 Mar 2025"
+    income = tables["income"].table
+    assert [one.text for one in income.heads] == ["Mar 2025", "2025 to date"]
+    assert income.notes[0] == "6 columns of days that are not known left out."
     assert "There are no entries before 10 Mar 2025" in tables["key_figures"].table.notes[1]
 
 

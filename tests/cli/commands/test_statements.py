@@ -59,7 +59,7 @@ def test_statements_by_tags(run, demo_company, books):
     arguments = ("statements", "income", *MAY, "--columns", "tag", "--json")
     refused = run(*arguments, **demo_company.environment())
     assert refused.returncode == 2
-    group = re.search(r"pass the id of one as tag_group: (\w+) \(tags ", refused.stderr)[1]
+    group = re.search(r"tag_group \(--tag-group in a shell\): (\w+) \(tags ", refused.stderr)[1]
     finished = run(*arguments, "--tag-group", group, **demo_company.environment())
     shown = json.loads(finished.stdout)
     whole = aa.income_statement(lines, ledgers, "2026-05-01", "2026-05-31", time_zone=demo_company.time_zone)
@@ -94,7 +94,7 @@ def test_balances_without_the_first_day_of_the_books(run, demo_company):
     assert "cash at the start is that of the service's report" in anchored.stderr
     assert amounts(json.loads(anchored.stdout)) == amounts(with_history)
     sheet = run("statements", "balance-sheet", *MAY, **environment)
-    assert "these are movements, not balances: add --books-start DATE" in sheet.stderr
+    assert "these are movements, not balances: add --books-start 2025-01-01, the day of the first entry" in sheet.stderr
     assert "since 2026-05-01" in sheet.stdout.splitlines()[0]
 
 
