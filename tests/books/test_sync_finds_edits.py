@@ -106,13 +106,13 @@ def test_requests_of_a_sync_without_changes(tmp_path, serve, first, monkeypatch)
     with serve(300, first) as service:
         books = aa.Books.open(tmp_path / "books")
         sync(books, service)
-        sent, send = [], aa.LedgerClient._send
+        sent, call = [], aa.LedgerClient._call
 
-        def count(client, request, kind):
-            sent.append(kind.__name__)
-            return send(client, request, kind)
+        def count(client, subject, *arguments, **options):
+            sent.append(subject)
+            return call(client, subject, *arguments, **options)
 
-        monkeypatch.setattr(aa.LedgerClient, "_send", count)
+        monkeypatch.setattr(aa.LedgerClient, "_call", count)
         ledgers, months = len(books.ledgers()), 12 * (2026 - first.year) - first.month + 1
         result = sync(books, service, months_a_night=0)
         assert result.requests == len(sent) <= months + 5

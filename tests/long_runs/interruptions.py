@@ -26,7 +26,7 @@ import accounting_analytics as aa
 for owner, names in (
     (os, ("fsync", "link", "replace", "rename", "symlink", "unlink", "rmdir")),
     (pathlib.Path, ("replace", "rename", "hardlink_to", "symlink_to", "mkdir", "unlink")),
-    (aa.LedgerClient, ("_send",)),
+    (aa.LedgerClient, ("_call",)),
 ):
     for name in names:
         setattr(owner, name, counted(getattr(owner, name)))
