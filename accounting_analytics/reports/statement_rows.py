@@ -36,6 +36,8 @@ CASH_FLOW_SECTIONS: Mapping[str, str] = {
 }
 """Section of the cash flow statement by financial_account_type, else sub_type; all else is operating."""
 NOT_CATEGORIZED = "Not categorized (in less out)"
+CASH_PARTS = ("cash_in_accounts", "cash_owed")
+"""Rows of what the cash at the end is in: their lines are those of the row above."""
 _MAX_CASH_NAMES = 8
 _CASH_FLOW_ORDER = ("operating", "investing", "financing", "transfers", "uncategorized")
 _UNCATEGORIZED = (RequiredLedger.UNCATEGORIZED_INFLOW, RequiredLedger.UNCATEGORIZED_OUTFLOW)
@@ -420,9 +422,9 @@ def _split_cash(build: LayoutBuilder, ending: Row) -> None:
         return
     are_cards = {chart.field(one, "financial_account_type") for one in owed} == {FinancialAccountType.CREDIT_CARD}
     part = ending._replace(level=1, terms=(), children=())
-    build.add(part._replace(key="cash_in_accounts", label="In accounts", ledger_ids=held))
+    build.add(part._replace(key=CASH_PARTS[0], label="In accounts", ledger_ids=held))
     label = "Less owed on credit cards" if are_cards else "Less owed on cards and loans"
-    build.add(part._replace(key="cash_owed", label=label, ledger_ids=owed))
+    build.add(part._replace(key=CASH_PARTS[1], label=label, ledger_ids=owed))
 
 
 def _customers_first(chart: Chart, ledger_ids: Sequence[str]) -> list[str]:

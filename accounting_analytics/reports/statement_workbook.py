@@ -23,6 +23,7 @@ from accounting_analytics.core.workbook import (
 from accounting_analytics.reports.figure_sheet import FigureSheet, Terms
 from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure
 from accounting_analytics.reports.statement_page import figure_table, lines_behind
+from accounting_analytics.reports.statement_rows import CASH_PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -58,7 +59,7 @@ def statement_sheets(
     leaves = [
         figures.figure(row.key, column.key)
         for row in figures.layout.shown
-        if row.kind != "heading" and not row.children and not row.terms
+        if row.kind != "heading" and not row.children and not row.terms and row.key not in CASH_PARTS
         for column in figures.columns.shown
         if len(column.periods) == 1 and len(column.tags) < 2  # noqa: PLR2004 (a total of tags has the lines of others)
     ]

@@ -83,11 +83,15 @@ def ensure_file(path: Path, *, create: bool) -> None:
         raise ConfigurationError(f"database {path} cannot be opened: {error.strerror}") from error
 
 
-def use_write_ahead_log(engine: Engine) -> None:
+def use_write_ahead_log(engine: Engine, name: str) -> None:
     """Set the journal mode, which is stored in the file and cannot change within a transaction."""
     raw = engine.raw_connection()
-    raw.cursor().execute("PRAGMA journal_mode = WAL")
-    raw.close()
+    try:
+        raw.cursor().execute("PRAGMA journal_mode = WAL")
+    except sqlite3.Error as error:
+        raise unusable_file(name, error) from error
+    finally:
+        raw.close()
 
 
 def beside(database: Path, suffix: str) -> Path:

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, Select, insert, inspect, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as TooManyConnectionsError
 
-from accounting_analytics.core.errors import ConfigurationError, InputError
+from accounting_analytics.core.errors import ConfigurationError, InputError, OperationRefusedError
 from accounting_analytics.service import connections, tables
 from accounting_analytics.service.values import AuditRow, Instance, StoredLedger
 
@@ -77,6 +77,11 @@ class Store:
             if store.path:
                 raise connections.unusable_file(store.name, error.orig) from error
             raise connections.unusable_server(store._engine.url, error) from None
+        except OperationRefusedError as error:
+            store.close()
+            if store.path and isinstance(error.__cause__, DBAPIError) and connections.is_full(error.__cause__.orig):
+                raise connections.unusable_file(store.name, error.__cause__.orig) from error
+            raise
         except BaseException:  # also when interrupted: the database must not stay locked
             store.close()
             raise
@@ -150,7 +155,7 @@ class Store:
         if is_empty and not create:
             raise InputError(f"{self.name} is empty; create books with: accounting-analytics instances create")
         if self.path:
-            connections.use_write_ahead_log(self._engine)
+            connections.use_write_ahead_log(self._engine, self.name)
         if is_empty:
             with self.writing() as connection:
                 if not has_books(connection, self.name):  # otherwise another process has created them

@@ -39,7 +39,7 @@ def page(report, figures, tmp_path):
     outputs = [v4.new_output("display_data", bundle) for bundle in bundles]
     page = tmp_path / "page.html"
     notebook = v4.new_notebook(cells=[v4.new_code_cell(CODE, outputs=outputs)])
-    page.write_text(notebook_html(notebook, title="page"), encoding="utf-8")
+    page.write_text(notebook_html(notebook, title="page", has_code=True), encoding="utf-8")
     return page
 
 

@@ -135,6 +135,9 @@ def test_each_figure_is_linked_to_entries_that_sum_to_it(statement, sheet):
     for (row, column), place in sheet.places.items():
         link = sheet.formulas.cell(*place).hyperlink
         is_leaf = not rows[row].children and not rows[row].terms and kinds[column] in {"period", "prior", "prior_year"}
+        if row in {"cash_in_accounts", "cash_owed"}:  # their entries are those of the cash at the end
+            assert link is None
+            continue
         if is_leaf and statement.value(row, column):
             _, top, _, bottom = range_boundaries(link.location.partition("!")[2])
             found = sum(Decimal(str(entry[4])) for entry in sheet.entries[top - 1 : bottom])

@@ -133,7 +133,7 @@ def test_edited_category_that_contradicts_the_books(run, assert_refused, tmp_pat
     plan.write_text(written.replace(ledger_id, "nowhere"))
     assert_refused(run("preview", "plan.csv", *PERIOD, **environment), 2, "no discovered ledger matches 'nowhere'")
     plan.write_text(written.replace(f",{name},", ",Zeppelin,"))
-    assert_refused(run("preview", "plan.csv", *PERIOD, **environment), 2, "no discovered ledger matches 'Zeppelin'")
+    assert_refused(run("preview", "plan.csv", *PERIOD, **environment), 2, "but 'Zeppelin' by updated_category_ledger")
     plan.write_text(written.replace(ledger_id, ""))
     previewed = run("preview", "plan.csv", *PERIOD, "--json", **environment)
     assert previewed.returncode == 0, previewed.stderr
