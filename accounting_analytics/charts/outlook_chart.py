@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from accounting_analytics.charts.labels import BALANCE_COLOUR, OTHERS_COLOUR, OUTFLOW_COLOUR
-from accounting_analytics.charts.marks import ChartMarks, Place, Series, no_such_mark, unit_text
+from accounting_analytics.charts.marks import ChartMarks, Place, Series, find_figure, unit_text
 from accounting_analytics.charts.plotly_charts import Picture
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.periods import day_label
-from accounting_analytics.reports.outlook import Outlook
+from accounting_analytics.reports.outlook import NO_CASH, Outlook
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,13 +44,7 @@ def outlook(result: Outlook, *, currency: str | None = None) -> Picture:
         series += [_line(f"{name.title()}, 80 %", of_row[name], OTHERS_COLOUR, 1, _NARROW) for name in ("high", "low")]
     if result.limit is not None:
         series.append(_line("Limit", [result.limit] * len(weeks), OUTFLOW_COLOUR, 2, _NARROW))
-    figures = {one.key: one for of in of_row.values() for one in of}
-
-    def find(key: str) -> Figure:
-        if key not in figures:
-            raise no_such_mark(key)
-        return figures[key]
-
+    figures = [one for of in of_row.values() for one in of]
     ends = [result.week_end(week) for week in weeks]
     is_known = result.cash.units is not None
     return Picture.of(
@@ -60,8 +55,8 @@ def outlook(result: Outlook, *, currency: str | None = None) -> Picture:
             kind="columns",
             places=[Place(f"week to {day_label(end)}", f"{end.day} {end:%b}", f"{end.year}") for end in ends],
             series=series,
-            message="" if is_known else "Cash is not known: pass books_start, with lines since the books began",
-            find=find,
+            message="" if is_known else f"Cash is not known: {NO_CASH}",
+            find=partial(find_figure, figures),
             table=result.table if is_known else None,
         )
     )

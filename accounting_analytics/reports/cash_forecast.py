@@ -139,6 +139,12 @@ class CashHistory:
         sums = self._sums[start : start + 7 * count + 1 : 7]
         return [later - earlier for earlier, later in pairwise(sums)]
 
+    def measured(self, day: dt.date, method: str) -> tuple[dt.date, list[int]]:
+        """Day before the weeks that those after a day are measured by, and their units."""
+        weeks, count = (_YEAR, self.weeks) if method == LAST_YEAR else (AVERAGED, AVERAGED)
+        first = day - weeks * _WEEK
+        return first, self.nets(first, count)
+
     def recurring(self, day: dt.date) -> list[RecurringPayment]:
         """Payments with a rhythm that have not stopped, as of a day."""
         found: list[RecurringPayment] = []
@@ -158,10 +164,10 @@ class CashHistory:
         for one in sorted(due, key=lambda one: (one.day, one.units, one.payment.key)):
             payments[((one.day - day).days - 1) // 7].append(one)
         sums = [sum(one.units for one in week) for week in payments]
-        before = self.nets(day - AVERAGED * _WEEK, AVERAGED)
+        _, before = self.measured(day, RECURRING)
         measures = {RECURRING: before}
         if day - _YEAR * _WEEK >= self.first - _DAY:
-            measures[LAST_YEAR] = self.nets(day - _YEAR * _WEEK, self.weeks)
+            _, measures[LAST_YEAR] = self.measured(day, LAST_YEAR)
         in_rhythm = rounded_quotient(sum(sums), self.weeks)
         nets = {
             name: [one + rounded_quotient(sum(of), len(of)) - in_rhythm for one in sums]

@@ -12,7 +12,7 @@ from accounting_analytics.core.errors import FrameError, InputError
 from accounting_analytics.core.exact_sums import repeated_message, require_columns
 from accounting_analytics.core.load_metadata import missing_reasons, zone_of_frame
 from accounting_analytics.core.periods import Period, parse_date
-from accounting_analytics.core.schemas import Ledgers
+from accounting_analytics.core.schemas import Ledgers, LineEntries
 from accounting_analytics.reports.bridge_payments import entry_ids
 from accounting_analytics.reports.local_books import ledgers_of, lines_of
 
@@ -95,6 +95,12 @@ class DatedLines(NamedTuple):
         shown = rows[rows["ledger_id"].isin(self.cash)]
         amounts = shown["signed_amount"] if self.as_decimals else in_floats(shown["signed_amount"])
         return shown.assign(signed_amount=amounts, figure_amount=amounts)
+
+
+def entries_among(lines: pd.DataFrame, is_chosen: pd.Series[bool]) -> pd.DataFrame:
+    """Chosen rows of listed lines, with the columns of line entries and ``figure_amount``."""
+    columns = [*(name for name in LineEntries.dtypes() if name in lines), "figure_amount"]
+    return lines.loc[is_chosen, columns]
 
 
 def require_lines(line_entries: pd.DataFrame, needed: Collection[str]) -> None:

@@ -25,7 +25,7 @@ from accounting_analytics.core.money import (
 )
 from accounting_analytics.core.periods import day_label, parse_date
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.core.schemas import CashWeeks, ExpectedPayments, LineEntries
+from accounting_analytics.core.schemas import CashWeeks, ExpectedPayments
 from accounting_analytics.reports.cash_forecast import (
     AVERAGE,
     AVERAGED,
@@ -38,7 +38,7 @@ from accounting_analytics.reports.cash_forecast import (
     CashHistory,
 )
 from accounting_analytics.reports.category_ledgers import Categories, required_ledgers
-from accounting_analytics.reports.dated_lines import DatedLines
+from accounting_analytics.reports.dated_lines import DatedLines, entries_among
 from accounting_analytics.reports.figure_table import figure_table_html
 from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_terms
 from accounting_analytics.reports.recurring_payments import payments_by_payee
@@ -237,9 +237,7 @@ class Outlook(Result):
 
     def _other(self) -> Figure:
         """Other cash of each week: the measure of a week, less what recurs in one on average."""
-        is_last_year = self.method == LAST_YEAR
-        first = self.end_date - (52 if is_last_year else AVERAGED) * _WEEK
-        count = self.weeks if is_last_year else AVERAGED
+        first, nets = self._history.measured(self.end_date, self.method)
         moved = [
             self._make(
                 f"moved{KEY_SEPARATOR}{first + (at + 1) * _WEEK}",
@@ -248,7 +246,7 @@ class Outlook(Result):
                 "the sum of the lines of cash, without opening balances",
                 _load_entries=partial(self._of_days, first + at * _WEEK + _DAY, first + (at + 1) * _WEEK),
             )
-            for at, units in enumerate(self._history.nets(first, count))
+            for at, units in enumerate(nets)
         ]
         measure = self._average("measure", f"A week of {_MEASURES[self.method]}", moved)
         if self.method == AVERAGE:
@@ -274,15 +272,12 @@ class Outlook(Result):
         return self._make(key, label, self._margins[week - 1], what)
 
     def _of_entries(self, entry_ids: Iterable[str]) -> pd.DataFrame:
-        return self._listed(self._lines["_entry"].isin(list(entry_ids)))
+        return entries_among(self._lines, self._lines["_entry"].isin(list(entry_ids))).reset_index(drop=True)
 
     def _of_days(self, first: dt.date, last: dt.date) -> pd.DataFrame:
         days = self._lines["local_date"]
-        return self._listed((days >= pd.Timestamp(first)) & (days <= pd.Timestamp(last)))
-
-    def _listed(self, rows: pd.Series[bool]) -> pd.DataFrame:
-        columns = [*(name for name in LineEntries.dtypes() if name in self._lines), "figure_amount"]
-        return self._lines.loc[rows, columns].reset_index(drop=True)
+        is_within = (days >= pd.Timestamp(first)) & (days <= pd.Timestamp(last))
+        return entries_among(self._lines, is_within).reset_index(drop=True)
 
     def summary(self) -> str:
         """One line: cash now, at the end of the weeks, and where it is lowest."""
@@ -367,19 +362,21 @@ class Outlook(Result):
             f"Made for {count_of(self.score.origins, 'past week')}, such outlooks missed a week by {week} on average, "
             f"and the balance of week {self.weeks} by {end}."
         )
-        yield from self.notes_of_score()[1:]
+        yield from self._quality_sentences()
 
     def notes_of_score(self) -> list[str]:
         """Say without amounts of how many past weeks the score is, and what was right of them."""
         if self.score is None:
             return []
-        found = [f"Of {count_of(self.score.origins, 'past week')}, each from what was known then."]
-        if self.score.ranges:
+        made = f"Of {count_of(self.score.origins, 'past week')}, each from what was known then."
+        return [made, *self._quality_sentences()]
+
+    def _quality_sentences(self) -> Iterator[str]:
+        if self.score and self.score.ranges:
             percent = rounded_quotient(100 * self.score.covered, self.score.ranges)
-            found.append(f"{percent} % of {self.score.ranges:,} past balances were in their range.")
+            yield f"{percent} % of {self.score.ranges:,} past balances were in their range."
         if self.method == AVERAGE:
-            found.append("Recurring payments did not make past weeks any better, so the plain average is shown.")
-        return found
+            yield "Recurring payments did not make past weeks any better, so the plain average is shown."
 
     def notes_of_weeks(self) -> list[str]:
         """Say without amounts when cash is lowest, and what the weeks are measured by."""

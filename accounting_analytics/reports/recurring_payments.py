@@ -15,10 +15,10 @@ from accounting_analytics.core.messages import count_of, did_you_mean, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.core.periods import day_label
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.core.schemas import LineEntries, PaymentRhythms
+from accounting_analytics.core.schemas import PaymentRhythms
 from accounting_analytics.reports.bridge_payments import payees_of_entries
 from accounting_analytics.reports.category_ledgers import Categories
-from accounting_analytics.reports.dated_lines import DatedLines
+from accounting_analytics.reports.dated_lines import DatedLines, entries_among
 from accounting_analytics.reports.figures import KEY_SEPARATOR, figure_of_entries
 from accounting_analytics.reports.rhythms import LEAST_PAYMENTS, RECENT, FoundRhythm, find_rhythm
 
@@ -196,8 +196,7 @@ class RecurringPayments(Result):
 
     def _figure(self, payment: RecurringPayment, key: str, occurrences: Sequence[Occurrence]) -> Figure:
         entries = {entry for one in occurrences for entry in one.entry_ids}
-        columns = [*(name for name in LineEntries.dtypes() if name in self._lines), "figure_amount"]
-        rows = self._lines.loc[self._lines["_entry"].isin(entries), columns]
+        rows = entries_among(self._lines, self._lines["_entry"].isin(entries))
         label = f"{payment.payee}, {payment.category}"
         return figure_of_entries(
             key, label, rows, scale=self.scale, as_decimals=self._as_decimals, calculation="its cash lines"
