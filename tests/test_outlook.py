@@ -45,6 +45,13 @@ def company(weeks):
     return payments
 
 
+def with_series_that_stop(weeks):
+    """Return the payments of a company with weekly ones that stop after four weeks."""
+    days = [(start, LAST - (7 * (start + number) + 3) * DAY) for start in range(0, weeks, 6) for number in range(4)]
+    series = [pay(day, f"SERIES {'ABCDEFGHIJ'[start // 6] * 4}", "-5000.00", "Tools") for start, day in days]
+    return [*company(weeks), *series]
+
+
 def frames(payments):
     """Return line entries and ledgers of payments."""
     return PLANTED.FRAMES["frames"](sorted(payments, key=lambda one: (one.day, one.payee)), dt.date.max)
@@ -125,22 +132,26 @@ def test_an_outlook_knows_nothing_of_later_lines():
 
 def test_the_score_is_that_of_outlooks_made_in_past_weeks():
     """Errors are those of outlooks that are made of each past week's lines and compared with what came."""
-    payments, weeks = company(45), 4
+    payments, weeks = with_series_that_stop(46), 4
     books = frames(payments)
     errors = {"outlook": [], "average": [], "no change": []}
-    for back in range(45 - 26, weeks - 1, -1):
+    methods = set()
+    for back in range(46 - 26, weeks - 1, -1):
         day = LAST - back * 7 * DAY
         came = moved(payments, day + DAY, weeks)
         average = (sum(moved(payments, day - 26 * 7 * DAY + DAY, 26)) / 26).quantize(CENT)
+        result = ahead(day, books, weeks=weeks)
+        methods.add(result.method)
         made = {
-            "outlook": exact(ahead(day, books, weeks=weeks).frame["net_cash_flow"]),
+            "outlook": exact(result.frame["net_cash_flow"]),
             "average": [average] * weeks,
             "no change": [Decimal(0)] * weeks,
         }
         for name, nets in made.items():
             errors[name].append([one - other for one, other in zip(came, nets, strict=True)])
+    assert methods == {"recurring", "average"}
     score = ahead(books=books, weeks=weeks).score
-    assert score.origins == len(errors["average"]) == 16
+    assert score.origins == len(errors["average"]) == 17
     for name, missed in errors.items():
         weekly = sum(abs(one) for of in missed for one in of) / len(missed) / weeks
         balance = sum(abs(sum(of)) for of in missed) / len(missed)
@@ -151,23 +162,31 @@ def test_the_score_is_that_of_outlooks_made_in_past_weeks():
 
 
 def test_the_range_is_of_the_past_errors_in_proportion_to_what_moved():
-    """Four of five past errors, each by how much cash moved before, are not larger; fewer than twenty give no range."""
-    payments, least = company(47), 26 + 1 + 20
+    """Four of five past errors are not larger: more after a balance outside, fewer after one inside, none below 21."""
+    least, later = 26 + 1 + 20, 8
+    payments = company(least + later)
     books = frames(payments)
-    result = ahead(books=books, weeks=1)
-
-    def size(day):
-        return sum(abs(one) for one in moved(payments, day - 26 * 7 * DAY + DAY, 26))
-
-    margins = []
-    for back in range(least - 26, 0, -1):
+    errors, inside, percent = [], [], 80
+    for back in range(least + later - 26, -1, -1):
         day = LAST - back * 7 * DAY
-        expected = Decimal(str(ahead(day, books, weeks=1).frame["net_cash_flow"][0]))
-        (came,) = moved(payments, day + DAY, 1)
-        margins.append(abs(came - expected) * size(LAST) / size(day))
-    margin = sorted(margins)[math.ceil(Decimal("0.8") * (len(margins) + 1)) - 1].quantize(CENT)
-    (week,) = result.frame.itertuples()
-    assert exact([week.high - week.cash, week.cash - week.low]) == [margin, margin]
+        (week,) = ahead(day, books, weeks=1).frame.itertuples()
+        size = sum(abs(one) for one in moved(payments, day - 26 * 7 * DAY + DAY, 26))
+        if inside:
+            percent += -1 if inside[-1] else 4
+        margin = None
+        if len(errors) > 20:
+            place = math.ceil(Decimal(percent * (len(errors) + 1)) / 100)
+            margin = sorted(error * size / of for error, of in errors)[place - 1].quantize(CENT)
+            assert exact([week.high - week.cash, week.cash - week.low]) == [margin, margin]
+        else:
+            assert math.isnan(week.high)
+        if back:
+            missed = abs(moved(payments, day + DAY, 1)[0] - Decimal(str(week.net_cash_flow)))
+            errors.append((missed, size))
+            inside += [] if margin is None else [missed <= margin]
+    score = ahead(books=books, weeks=1).score
+    assert (score.covered, score.ranges) == (sum(inside), len(inside)) == (sum(inside), later)
+    assert 0 < sum(inside) < later
     short = ahead(books=frames(company(least - 1)), weeks=1)
     assert not short.has_range
     assert short.frame[["low", "high"]].isna().all(axis=None)
@@ -207,12 +226,7 @@ def test_last_years_weeks_are_the_measure_where_they_were_much_better():
 
 def test_the_plain_average_is_shown_where_what_recurs_made_it_worse():
     """Where payments stop as soon as they have a rhythm, expecting them is worse, and the text says so."""
-    payments = company(60)
-    for start in range(0, 60, 6):
-        for number in range(4):
-            day = LAST - (7 * (start + number) + 3) * DAY
-            payments.append(pay(day, f"SERIES {'ABCDEFGHIJ'[start // 6] * 4}", "-5000.00", "Tools"))
-    result = ahead(books=frames(payments))
+    result = ahead(books=frames(with_series_that_stop(60)))
     assert result.method == "average"
     assert len(set(result.frame["net_cash_flow"])) == 1
     assert "so the plain average is shown" in result.explain()

@@ -34,6 +34,8 @@ _LEAST_OF_A_YEAR = 39
 _MUCH_BETTER = 6, 10
 """Part of the other error that theirs may be, because forecasts of neighbouring weeks err together."""
 COVERED_PERCENT = 80
+_AFTER_OUTSIDE, _AFTER_INSIDE = 4, -1
+"""What a past balance adds to that percentage: nothing together where 80 of 100 are inside."""
 RECURRING, LAST_YEAR, AVERAGE = "recurring", "last year", "average"
 """What weeks are measured by, or the average alone."""
 SHOWN, NOTHING = "outlook", "no change"
@@ -177,11 +179,11 @@ class CashHistory:
         return CashForecast(day, payments, nets, max(sum(map(abs, before)), 1))
 
     @cached_property
-    def past(self) -> PastForecasts:
-        """Forecasts of each past week, the oldest first."""
+    def forecasts(self) -> Forecasts:
+        """Forecasts of each past week, the oldest first, and of the last day."""
         count = min(self.known_weeks - AVERAGED, _MOST_ORIGINS + self.weeks)
-        days = [self.last - number * _WEEK for number in range(count, 0, -1)]
-        return PastForecasts([(self.forecast(one), self.nets(one, self.weeks)) for one in days], self.weeks)
+        days = [self.last - number * _WEEK for number in range(count, -1, -1)]
+        return Forecasts([(self.forecast(one), self.nets(one, self.weeks)) for one in days], self.weeks)
 
 
 class _Error(NamedTuple):
@@ -191,19 +193,20 @@ class _Error(NamedTuple):
     balance: int
 
 
-class PastForecasts:
-    """Forecasts of past weeks, the oldest first, with the units that came, as far as they have.
+class Forecasts:
+    """Forecasts of past weeks, the oldest first, and of the last day, each chosen and with margins of what was known.
 
     Parameters
     ----------
     forecasts : sequence of tuple
-        Each forecast and the units of its weeks; those of the latest have not all come.
+        Each forecast and the units of its weeks, as far as they have come.
     weeks : int
         How many weeks are forecast.
     """
 
     def __init__(self, forecasts: Sequence[tuple[CashForecast, list[int]]], weeks: int) -> None:
         self._forecasts, self._weeks = forecasts, weeks
+        self.latest = forecasts[-1][0]
         self._missed = [
             {
                 name: list(accumulate(came - net for came, net in zip(nets, of_method, strict=False)))
@@ -213,13 +216,26 @@ class PastForecasts:
         ]
         self._errors = [
             {name: _error(of_method, nets) for name, of_method in (*forecast.nets.items(), (NOTHING, [0] * weeks))}
-            for forecast, nets in forecasts[: max(len(forecasts) - weeks + 1, 0)]
+            for forecast, nets in forecasts
+            if len(nets) == weeks
         ]
+        self._methods = [self._choose(number) for number in range(len(forecasts))]
+        self._margins = [self._margins_of(week) for week in range(weeks)]
 
-    def choose(self, before: int | None = None) -> str:
-        """Choose the method that erred least in the forecasts whose weeks have come, or had before one of them."""
-        count = len(self._errors) if before is None else max(min(before - self._weeks + 1, len(self._errors)), 0)
-        errors = self._errors[:count]
+    @property
+    def method(self) -> str:
+        """Method of the latest forecast."""
+        return self._methods[-1]
+
+    @property
+    def margins(self) -> list[int] | None:
+        """Units that the balance at the end of each week ahead may miss; None of too few past forecasts."""
+        found = [of_week[-1] for of_week in self._margins if of_week[-1] is not None]
+        return found if len(found) == self._weeks else None
+
+    def _choose(self, number: int) -> str:
+        """Choose the method that erred least in the forecasts whose weeks had all come when one was made."""
+        errors = self._errors[: max(number - self._weeks + 1, 0)]
         of_year = [one for one in errors if LAST_YEAR in one]
         if len(of_year) >= _LEAST_OF_A_YEAR:
             other, theirs = _total(of_year, RECURRING), _total(of_year, LAST_YEAR)
@@ -228,39 +244,39 @@ class PastForecasts:
                 return LAST_YEAR
         return AVERAGE if _total(errors, RECURRING).weekly > _total(errors, AVERAGE).weekly else RECURRING
 
-    def margins(self, method: str, moved: int, before: int | None = None) -> list[int] | None:
-        """Units that the balance at the end of each week misses in 80 of 100 cases; None of too few past forecasts.
+    def _margins_of(self, week: int) -> list[int | None]:
+        """Margins of a week in each forecast: adaptive split-conformal, in proportion to how much cash moved.
 
-        They are split-conformal: of the past errors of that week, in proportion to how much cash moved then, the one
-        that so many are not larger than.
+        Of the past errors of that week, the margin is the one that 80 of 100 are not larger than, more after each
+        balance outside of its range, and fewer after each inside, so that over time 80 of 100 are inside.
         """
-        count = len(self._forecasts) if before is None else before
-        found = []
-        for week in range(self._weeks):
-            missed = [
-                rounded_quotient(abs(one[method][week]) * moved, forecast.moved)
-                for one, (forecast, _) in zip(self._missed[: max(count - week, 0)], self._forecasts, strict=False)
+        percent = COVERED_PERCENT
+        made: list[int | None] = []
+        for number, (forecast, _) in enumerate(self._forecasts):
+            known = max(number - week, 0)
+            was_inside = self._is_inside(known - 1, week, made[known - 1]) if known else None
+            if was_inside is not None:
+                percent = min(max(percent + (_AFTER_INSIDE if was_inside else _AFTER_OUTSIDE), 0), 100)
+            method = self._methods[number]
+            missed = sorted(
+                rounded_quotient(abs(one[method][week]) * forecast.moved, of.moved)
+                for one, (of, _) in zip(self._missed[:known], self._forecasts, strict=False)
                 if method in one
-            ]
-            if len(missed) <= LEAST_ORIGINS:
-                return None
-            place = -(-COVERED_PERCENT * (len(missed) + 1) // 100)
-            found.append(sorted(missed)[min(place, len(missed)) - 1])
-        return found
+            )
+            place = -(-percent * (len(missed) + 1) // 100)
+            made.append(missed[min(max(place, 1), len(missed)) - 1] if len(missed) > LEAST_ORIGINS else None)
+        return made
+
+    def _is_inside(self, number: int, week: int, margin: int | None) -> bool | None:
+        """Whether a balance was in its range; None without a range, or before the week has come."""
+        missed = self._missed[number][self._methods[number]]
+        return None if margin is None or week >= len(missed) else abs(missed[week]) <= margin
 
     def score(self) -> ForecastScore | None:
         """Mean errors of what would have been shown in the past; None without weeks that have all come."""
         if not self._errors:
             return None
-        shown, covered, ranges = [], 0, 0
-        for number, errors in enumerate(self._errors):
-            method = self.choose(number)
-            shown.append(errors[method])
-            margins = self.margins(method, self._forecasts[number][0].moved, number)
-            if margins is not None:
-                missed = zip(self._missed[number][method], margins, strict=True)
-                covered += sum(abs(one) <= margin for one, margin in missed)
-                ranges += self._weeks
+        shown = [errors[method] for errors, method in zip(self._errors, self._methods, strict=False)]
         count = len(shown)
         totals = {
             SHOWN: _Error(sum(one.weekly for one in shown), sum(one.balance for one in shown)),
@@ -268,7 +284,12 @@ class PastForecasts:
         }
         weekly = {name: rounded_quotient(one.weekly, count * self._weeks) for name, one in totals.items()}
         balance = {name: rounded_quotient(one.balance, count) for name, one in totals.items()}
-        return ForecastScore(count, weekly, balance, covered, ranges)
+        inside = [
+            self._is_inside(number, week, margin)
+            for week, margins in enumerate(self._margins)
+            for number, margin in enumerate(margins)
+        ]
+        return ForecastScore(count, weekly, balance, inside.count(True), len(inside) - inside.count(None))
 
 
 def _error(expected: Sequence[int], came: Sequence[int]) -> _Error:

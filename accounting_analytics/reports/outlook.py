@@ -268,7 +268,7 @@ class Outlook(Result):
         key, label = f"margin{KEY_SEPARATOR}{self.week_end(week)}", f"Margin of week {week}"
         if self._margins is None:
             return self._make(key, label, None, f"it is not known: {_no_range(self._history.known_weeks, self.weeks)}")
-        what = f"{COVERED_PERCENT} of 100 past balances were this near, in proportion to how much cash moved"
+        what = f"of past errors of week {week}, so that {COVERED_PERCENT} of 100 balances are in their range"
         return self._make(key, label, self._margins[week - 1], what)
 
     def _of_entries(self, entry_ids: Iterable[str]) -> pd.DataFrame:
@@ -372,7 +372,7 @@ class Outlook(Result):
         return [made, *self._quality_sentences()]
 
     def _quality_sentences(self) -> Iterator[str]:
-        if self.score and self.score.ranges:
+        if self.score and self.has_range:
             percent = rounded_quotient(100 * self.score.covered, self.score.ranges)
             yield f"{percent} % of {self.score.ranges:,} past balances were in their range."
         if self.method == AVERAGE:
@@ -500,8 +500,9 @@ def outlook(
     The weeks together move what the last 26 weeks moved on average, or what the same weeks of the year before moved,
     where that was much better in past weeks. Payments with a rhythm (:func:`recurring_payments`) are in their weeks,
     and what is left is the same in each; known items are added. Ranges are made for 80 of 100 balances, of the past
-    errors of outlooks on these books, in proportion to how much cash moved. The score compares outlooks made in past
-    weeks, of what was known then, with what came.
+    errors of outlooks on these books, in proportion to how much cash moved: wider where more balances were outside of
+    past ranges, narrower where fewer were. The score compares outlooks made in past weeks, of what was known then,
+    with what came.
 
     Parameters
     ----------
@@ -553,19 +554,18 @@ def outlook(
     items, notes = _read_known(known, lines.last, lines.last + weeks * _WEEK, lines.scale)
     rows = _without_opening(lines)
     history = _read_history(lines, rows, weeks)
-    forecast = history.forecast(lines.last)
-    method = history.past.choose()
+    forecasts = history.forecasts
     return Outlook(
         lines.last,
         weeks,
-        method,
-        history.past.score(),
+        forecasts.method,
+        forecasts.score(),
         lines.scale,
         (*lines.notes, *notes),
         _cash_now(lines, books_start, time_zone),
-        forecast,
+        forecasts.latest,
         history,
-        history.past.margins(method, forecast.moved),
+        forecasts.margins,
         items,
         limit_units,
         lines.listed(rows),
