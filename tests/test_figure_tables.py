@@ -18,17 +18,23 @@ from accounting_analytics.reports.figure_table import (
     shared_figure_table_html,
 )
 from accounting_analytics.reports.figures import figure_of_entries
-from accounting_analytics.reports.line_table import EntryTable
+from accounting_analytics.reports.line_table import EntryTable, PageLines, ShownLine
 
 HOSTILE = "</script><!--<img src=x onerror=\"document.title='owned'\">\u2028$5$"
 JSON = re.compile(r'<script type="application/json">(.*?)</script>', re.DOTALL)
+
+
+def make_lines(lines, names):
+    """Return lines of a page: the number of a ledger, day, description, opposing ledgers and units of each."""
+    shown = [ShownLine(str(one), day, text, others, units) for one, day, text, others, units in lines]
+    return PageLines.of(shown, lambda ledger_id: names[int(ledger_id)])
 
 
 def make_entries(lines=(), *, name="Rent", terms=None):
     """Return the entries of two ledgers and a figure that has the first and subtracts the last of them."""
     call = "statement[{row!r}, {column!r}].entries"
     figures = {"5010": {"2026-05": [(-1, 0, 0)], "change": [(-1, 0, 0), (1, 1, 1)]}}
-    return EntriesData(2, [name, "Wages"], lines, figures, terms or {}, call)
+    return EntriesData(2, make_lines(lines, [name, "Wages"]), figures, terms or {}, call)
 
 
 def make_table(entries=None, *, name="Rent", key="5010|2026-05"):
@@ -166,7 +172,7 @@ def test_a_large_table_is_small():
     ]
     places = iter(range(0, 2 * 60 * 24, 2))
     figures = {name: {column: [(-1, place := next(places), place + 1)] for column in columns} for name in names}
-    entries = EntriesData(2, names, lines, figures, {}, "statement[{row!r}, {column!r}].entries")
+    entries = EntriesData(2, make_lines(lines, names), figures, {}, "statement[{row!r}, {column!r}].entries")
     table = FigureTable("Cash flow statement", "US dollars", heads, rows, (), entries)
     text = figure_table_html(table)
     assert len(text.encode()) < 400_000

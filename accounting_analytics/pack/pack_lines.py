@@ -9,7 +9,7 @@ from accounting_analytics.core.column_conversion import exact_amounts
 from accounting_analytics.core.errors import BooksDoNotTieError
 from accounting_analytics.core.messages import printable
 from accounting_analytics.core.money import to_minor_units
-from accounting_analytics.reports.line_table import ShownLine, runs_of
+from accounting_analytics.reports.line_table import PageLines, ShownLine, runs_of
 from accounting_analytics.reports.selections import Span, simplified
 
 if TYPE_CHECKING:
@@ -63,29 +63,20 @@ class PackLines:
         units = {one: sums.get(one, 0) + self._starting.get(one, 0) for one in {*sums, *self._starting}}
         text = f"Balance before {self.first}"
         return [
-            ShownLine(one, "", False, text, "", units[one], _OPENING, _OPENING)  # noqa: FBT003 (its field says it)
+            ShownLine(one, "", text, "", units[one], _OPENING, _OPENING)
             for one in sorted(units, key=self._names.path)
             if units[one]
         ]
 
     def content(self) -> dict[str, Any]:
-        """Return what the page has: lines that refer to their ledgers, texts, days and journal entries by number."""
-        texts: dict[str, int] = {}
-        days: dict[str, int] = {}
+        """Return what the page has: lines, each with whether it is cash flow, and the number of its entry."""
+        found = PageLines.of(self._lines, self._names.name)
         entries: dict[str, int] = {}
         lines = [
-            (
-                self._ledgers[one.ledger_id],
-                days.setdefault(one.day, len(days)),
-                int(one.is_flow),
-                *(texts.setdefault(printable(text), len(texts)) for text in (one.description, one.opposing)),
-                one.units,
-                entries.setdefault(one.entry, len(entries)) if one.id != _OPENING else -1,
-            )
-            for one in self._lines
+            (*line, int(one.is_flow), -1 if one.id == _OPENING else entries.setdefault(one.entry, len(entries)))
+            for line, one in zip(found.lines, self._lines, strict=True)
         ]
-        ledgers = [printable(self._names.name(one)) for one in self._ledgers]
-        return {"ledgers": ledgers, "texts": list(texts), "dates": list(days), "lines": lines}
+        return {**found._asdict(), "lines": lines}
 
     def table_content(self, table: PackTable, shown: Collection[str]) -> dict[str, Any]:
         """Return what the page states about a table: its shown figures, and those that they are made of."""

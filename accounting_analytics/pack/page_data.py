@@ -203,10 +203,10 @@ class PageLine(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=F
 
     ledger: int
     date: int
-    is_flow: Literal[0, 1]
     text: int
     opposing: int
     units: int | str
+    is_flow: Literal[0, 1]
     entry: int
 
 

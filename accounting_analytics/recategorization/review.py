@@ -39,6 +39,7 @@ from accounting_analytics.reports.figure_table import (
     figure_table_html,
 )
 from accounting_analytics.reports.figures import KEY_SEPARATOR, text_of
+from accounting_analytics.reports.line_table import PageLines, ShownLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -136,11 +137,16 @@ class Review(ReviewRecord, Result):
             ", ".join(map(self.chart.names.name, sorted(split_list(one) or ())))
             for one in self.rows["opposing_ledger_ids"]
         ]
-        lines = list(zip(self.days(), self.rows["description"], opposing, self.units, strict=True))
+        parts = list(zip(self.days(), self.rows["description"], opposing, self.units, strict=True))
+        lines = [
+            ShownLine(group_id, day, text, names, units)
+            for group_id, rows in groups
+            for day, text, names, units in map(parts.__getitem__, rows)
+        ]
+        accounts = dict(zip((group_id for group_id, _ in groups), shown["account"], strict=True))
         entries = EntriesData(
             self.scale,
-            shown["account"].tolist(),
-            [(number, *lines[row]) for number, (_, rows) in enumerate(groups) for row in rows],
+            PageLines.of(lines, accounts.__getitem__),
             {group_id: {_AMOUNT: [(1, rows[0], rows[-1])]} for group_id, rows in groups},
             {},
             'queue[queue["group_id"] == {row!r}]',

@@ -12,6 +12,7 @@ from accounting_analytics.core.errors import BooksDoNotTieError
 from accounting_analytics.core.html_tables import NOT_TYPESET, TABLE_STYLE
 from accounting_analytics.core.messages import printable
 from accounting_analytics.reports.figures import KEY_SEPARATOR, NOT_KNOWN, ZERO
+from accounting_analytics.reports.line_table import PageLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +27,6 @@ MAX_LINES = 9_000
 """Lines that a table carries; above it, a press on a figure shows the call that gives them."""
 MAX_ENTRIES_BYTES = 300_000
 """Size of the JSON up to which entries are in the page; above it, a press shows the call that gives them."""
-_EXACT_IN_JSON = 2**53
 _HTML_IN_SCRIPT = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
 
 
@@ -37,10 +37,8 @@ class EntriesData(NamedTuple):
     ----------
     scale : int
         Fraction digits of the amounts.
-    ledgers : sequence of str
-        Names of ledgers; lines refer to them by position.
-    lines : sequence of tuple
-        Ledger, ISO day, description, names of the opposing ledgers, and signed units with debits positive.
+    lines : PageLines
+        Lines with signed units, debits positive.
     figures : mapping
         By row and column, the ranges of lines that a figure adds (1) or subtracts (-1): sign, first and last number.
     terms : mapping
@@ -50,8 +48,7 @@ class EntriesData(NamedTuple):
     """
 
     scale: int
-    ledgers: Sequence[str]
-    lines: Sequence[tuple[int, str, str, str, int]]
+    lines: PageLines
     figures: Mapping[str, Mapping[str, Sequence[Range]]]
     terms: Mapping[str, Sequence[tuple[str, str, str]]]
     call: str
@@ -64,41 +61,21 @@ def entries_json(entries: EntriesData) -> str:
         key: [(sign, printable(label), printable(text)) for sign, label, text in terms]
         for key, terms in entries.terms.items()
     }
-    for content in ({**_interned_lines(entries), "terms": terms, **call}, {"terms": terms, **call}):
+    for content in ({**_lines_and_ranges(entries), "terms": terms, **call}, {"terms": terms, **call}):
         text = _script_json(content)
         if len(text.encode()) <= MAX_ENTRIES_BYTES:
             return text
     return _script_json(call)
 
 
-def _interned_lines(entries: EntriesData) -> dict[str, Any]:
-    """Lines that refer to their texts and days by position."""
-    texts: dict[str, int] = {}
-    days: dict[str, int] = {}
-    lines = []
-    for ledger, day, description, opposing, units in entries.lines:
-        text, names = (texts.setdefault(one, len(texts)) for one in (description, opposing))
-        exact = units if abs(units) < _EXACT_IN_JSON else str(units)
-        lines.append((ledger, days.setdefault(day, len(days)), text, names, exact))
+def _lines_and_ranges(entries: EntriesData) -> dict[str, Any]:
+    """Lines, and the ranges of each figure as one list: sign, first and last number of each."""
     columns = list(dict.fromkeys(column for of_row in entries.figures.values() for column in of_row))
-    return {
-        "scale": entries.scale,
-        "ledgers": _printable(entries.ledgers),
-        "texts": _printable(texts),
-        "dates": list(days),
-        "lines": lines,
-        "columns": columns,
-        "figures": {row: [_flat(of_row.get(one)) for one in columns] for row, of_row in entries.figures.items()},
+    figures = {
+        row: [[number for one in of_row[column] for number in one] if column in of_row else None for column in columns]
+        for row, of_row in entries.figures.items()
     }
-
-
-def _flat(ranges: Iterable[Range] | None) -> list[int] | None:
-    """Ranges as one list: sign, first and last number of each."""
-    return None if ranges is None else [number for one in ranges for number in one]
-
-
-def _printable(texts: Iterable[str]) -> list[str]:
-    return [printable(text) for text in texts]
+    return {"scale": entries.scale, **entries.lines._asdict(), "columns": columns, "figures": figures}
 
 
 def _script_json(content: object) -> str:
@@ -165,13 +142,8 @@ def entries_of(
                 ranges.setdefault(row, {})[column] = lines.ranges(figure)
     except BooksDoNotTieError:
         lines, ranges = None, {}
-    ledgers: dict[str, int] = {}
-    carried = [
-        (ledgers.setdefault(line.ledger_id, len(ledgers)), line.day, line.description, line.opposing, line.units)
-        for line in ([] if lines is None else lines.lines)
-    ]
     terms = {KEY_SEPARATOR.join(split_key(one.key)): terms for one in made if (terms := one.signed_terms())}
-    return EntriesData(scale, [name(one) for one in ledgers], carried, ranges, terms, call)
+    return EntriesData(scale, PageLines.of([] if lines is None else lines.lines, name), ranges, terms, call)
 
 
 class FigureRow(NamedTuple):

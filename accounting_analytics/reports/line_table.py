@@ -10,15 +10,17 @@ import pandas as pd
 
 from accounting_analytics.core.column_conversion import exact_amounts
 from accounting_analytics.core.errors import BooksDoNotTieError
+from accounting_analytics.core.messages import printable
 from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.reports.selections import simplified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from accounting_analytics.reports.figures import Figure
     from accounting_analytics.reports.selections import Selection
 
+_EXACT_IN_JSON = 2**53
 Range = tuple[int, int, int]
 """Sign, first and last number of lines, counted from 0."""
 
@@ -26,20 +28,47 @@ Range = tuple[int, int, int]
 class ShownLine(NamedTuple):
     """A line as people read it.
 
-    `day` is its local day; `is_flow` whether its entry touches cash, and its ledger is not cash; `units` are signed,
-    debits positive; `opposing` names the other ledgers of its entry, and `entry` is the id of that; `tag` is its part
-    of a statement that is split by tags.
+    `day` is its local day; `opposing` names the other ledgers of its entry, and `entry` is the id of that; `units` are
+    signed, debits positive; `tag` is its part of a statement that is split by tags; `is_flow` is whether its entry
+    touches cash, and its ledger is not cash.
     """
 
     ledger_id: str
     day: str
-    is_flow: bool
     description: str
     opposing: str
     units: int
-    id: str
+    id: str = ""
     entry: str = ""
     tag: str = ""
+    is_flow: bool = False
+
+
+class PageLines(NamedTuple):
+    """Lines as a page carries them: ledger, day, description and opposing ledgers by number, and units."""
+
+    ledgers: list[str]
+    texts: list[str]
+    dates: list[str]
+    lines: list[tuple[int | str, ...]]
+
+    @classmethod
+    def of(cls, lines: Iterable[ShownLine], name: Callable[[str], str]) -> PageLines:
+        """Count the ledgers, texts and days of lines in their order; `name` is that of a ledger."""
+        ledgers: dict[str, int] = {}
+        texts: dict[str, int] = {}
+        dates: dict[str, int] = {}
+        numbered = [
+            (
+                ledgers.setdefault(one.ledger_id, len(ledgers)),
+                dates.setdefault(one.day, len(dates)),
+                *(texts.setdefault(text, len(texts)) for text in (one.description, one.opposing)),
+                one.units if abs(one.units) < _EXACT_IN_JSON else str(one.units),
+            )
+            for one in lines
+        ]
+        names = [printable(name(one)) for one in ledgers]
+        return cls(names, [printable(one) for one in texts], list(dates), numbered)
 
 
 class LineTable:
@@ -162,7 +191,7 @@ def _keyed_lines(entries: pd.DataFrame, scale: int) -> Iterator[tuple[tuple[Any,
     for line_id, ledger_id, day, text, opposing, amount in zip(*columns, strict=True):
         units = to_minor_units(amount, scale)
         key = (line_id, ledger_id, abs(units))
-        line = ShownLine(ledger_id, day, True, text, opposing, units, line_id)  # noqa: FBT003 (its field says it)
+        line = ShownLine(ledger_id, day, text, opposing, units, line_id)
         yield (*key, next(seen.setdefault(key, count()))), line
 
 

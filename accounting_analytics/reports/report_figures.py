@@ -241,7 +241,7 @@ class ReportFigures:
         is_known = self.period.time_zone != LOCALTIME
         days = np.datetime_as_string(self.days[order]).tolist() if is_known else [""] * len(order)
         return [
-            ShownLine(ledger_id, day, True, text, opposing, -units, line_id, entry)  # noqa: FBT003 (its field says it)
+            ShownLine(ledger_id, day, text, opposing, -units, line_id, entry, is_flow=True)
             for ledger_id, text, opposing, line_id, entry, day, units in zip(
                 *texts, days, self.units[order], strict=True
             )

@@ -334,7 +334,7 @@ class LineSource:
             strict=True,
         ):
             is_flow, opposing = others(ledger_id, tuple(of_entry[entry]), stated)
-            found.append(ShownLine(ledger_id, day, is_flow, text, opposing, units[line_id], line_id, entry))
+            found.append(ShownLine(ledger_id, day, text, opposing, units[line_id], line_id, entry, is_flow=is_flow))
         return found
 
     def _lines_of(self, part: Selection) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from accounting_analytics.reports.figure_table import (
     TableHead,
     figure_table_html,
 )
+from accounting_analytics.reports.line_table import PageLines, ShownLine
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=document.title='owned'>$5$"
@@ -38,14 +39,19 @@ FROM_FILE = """class Table:
 Table()"""
 
 
+def line(ledger_id, day, text, units, opposing="Operating Account"):
+    """Return a line of a page."""
+    return ShownLine(ledger_id, day, text, opposing, units)
+
+
 def make_table(*, more=0):
     """Return rent and wages of April and May and their change; with `more` lines of wages."""
     lines = [
-        (0, "2026-05-31", "Refund", "Operating Account, Savings", -10_000),
-        (0, "2026-05-01", HOSTILE, "Operating Account", 790_000),
-        (0, "2026-04-01", "Rent of April", "Operating Account", 760_000),
-        (1, "2026-05-15", "Payroll", "Operating Account", HUGE),
-        *((1, "2026-04-15", f"Payroll {number}", "Operating Account", 100) for number in range(more)),
+        line("5010", "2026-05-31", "Refund", -10_000, "Operating Account, Savings"),
+        line("5010", "2026-05-01", HOSTILE, 790_000),
+        line("5010", "2026-04-01", "Rent of April", 760_000),
+        line("5020", "2026-05-15", "Payroll", HUGE),
+        *(line("5020", "2026-04-15", f"Payroll {number}", 100) for number in range(more)),
     ]
     of_rent = {"2026-04": [(-1, 2, 2)], "2026-05": [(-1, 0, 1)], "2026-05 change": [(-1, 0, 1), (1, 2, 2)]}
     of_wages = {"2026-04": [(-1, 4, 3 + more)] if more else [], "2026-05": [(-1, 3, 3)]}
@@ -77,7 +83,7 @@ def make_table(*, more=0):
             FigureRow("Net cash flow", 0, "subtotal", cells["net"]),
         ],
         ("A note.",),
-        EntriesData(2, ("Rent", "Wages"), lines, figures, terms, call),
+        EntriesData(2, PageLines.of(lines, {"5010": "Rent", "5020": "Wages"}.get), figures, terms, call),
     )
 
 

@@ -65,7 +65,7 @@ class RecordedSums:
         self.data = json.loads(gzip.decompress(base64.b64decode(data["pack-data"])))
         self.lines = [
             (ledger, self.data["dates"][date], is_flow, int(units))
-            for ledger, date, is_flow, _, _, units, _ in self.data["lines"]
+            for ledger, date, _, _, units, is_flow, _ in self.data["lines"]
         ]
         self.of_ledger = {}
         for line in self.lines:

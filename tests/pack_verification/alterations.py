@@ -39,12 +39,12 @@ def with_data(change):
 def amount(chance, entries):
     """Alter the amount of an entry."""
     line = chance.choice(entries["lines"])
-    line[5] = int(line[5]) + chance.choice((-100, -1, 1, 90))
+    line[4] = int(line[4]) + chance.choice((-100, -1, 1, 90))
 
 
 def day(chance, entries):
     """Move a line of flows to a day of the other month."""
-    line = chance.choice([line for line in entries["lines"] if line[2]])
+    line = chance.choice([line for line in entries["lines"] if line[5]])
     month = entries["dates"][line[1]][:7]
     others = [number for number, one in enumerate(entries["dates"]) if one and not one.startswith(month)]
     line[1] = chance.choice(others)
@@ -57,7 +57,7 @@ def dropped(chance, entries):
 
 def ledger(chance, entries):
     """Give a line of flows another ledger."""
-    line = chance.choice([line for line in entries["lines"] if line[2]])
+    line = chance.choice([line for line in entries["lines"] if line[5]])
     line[0] = chance.choice([number for number in range(len(entries["ledgers"])) if number != line[0]])
 
 
@@ -66,7 +66,7 @@ def days_of_a_figure(_, data):
 
     def lines_of(part):
         _, is_flow, first, last, ledgers = part
-        chosen = (one for one in data["lines"] if one[0] in ledgers and (one[2] or not is_flow))
+        chosen = (one for one in data["lines"] if one[0] in ledgers and (one[5] or not is_flow))
         return sum(first <= data["dates"][one[1]] < last for one in chosen)
 
     figures = [one for table in data["tables"].values() for one in table["figures"].values() if one[0] == "sum"]

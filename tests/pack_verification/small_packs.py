@@ -62,13 +62,13 @@ def make_books(seed=0, *, names=PLAIN_NAMES, transactions=60, scale=2, largest=1
     dates = ["", *map(str, days)]
     texts = [*names["payees"], "Balance before 2026-04-01", *names["ledgers"]]
     opening = chance.randint(0, largest)
-    lines = [[0, 0, 0, 4, 9, opening, 0], [4, 0, 0, 4, 5, -opening, 0]]
+    lines = [[0, 0, 4, 9, opening, 0, 0], [4, 0, 4, 5, -opening, 0, 0]]
     for entry in range(1, transactions + 1):
         category = chance.choice((1, 2, 3))
         units = chance.randint(0, largest) * (1 if category == 1 else -1)
         date, payee = chance.randint(1, 61), chance.randint(0, 3)
-        lines.append([0, date, 0, payee, 5 + category, units, entry])
-        lines.append([category, date, 1, payee, 5, -units, entry])
+        lines.append([0, date, payee, 5 + category, units, 0, entry])
+        lines.append([category, date, payee, 5, -units, 1, entry])
     return Books(names, list(names["ledgers"]), texts, dates, lines, scale)
 
 
@@ -76,7 +76,7 @@ def total(books, ledgers, first, last):
     """Sum the units of lines."""
     return sum(
         units
-        for ledger, date, _, _, _, units, _ in books.lines
+        for ledger, date, _, _, units, *_ in books.lines
         if ledger in ledgers and first <= books.dates[date] <= last
     )
 
@@ -85,7 +85,7 @@ def lines_of_payee(books, payee, first, last):
     """Numbers of the lines of categories with a payee."""
     return [
         number
-        for number, (ledger, date, is_flow, text, *_) in enumerate(books.lines)
+        for number, (ledger, date, text, _, _, is_flow, _) in enumerate(books.lines)
         if is_flow and ledger in {1, 2, 3} and text == payee and first <= books.dates[date] <= last
     ]
 
@@ -124,7 +124,7 @@ def figures_of(books):
         for row, factor, ledger in (("bank", 1, 0), ("equity", -1, 4))
         for month, (_, last) in MONTHS.items()
     }
-    largest = max(range(len(books.lines)), key=lambda number: abs(books.lines[number][5]))
+    largest = max(range(len(books.lines)), key=lambda number: abs(books.lines[number][4]))
     sentences = {
         **{key: figure for key, figure in balances.items() if key.startswith("bank|")},
         "net|2026-05": ["sum", "Net, May", [[-1, 1, START, END, [1, 2, 3]]]],
@@ -184,12 +184,12 @@ def shown_figures(books):
         found.append(Shown("balances", f"equity|{month}", amount_text(-total(books, {4}, "", last), scale)))
     for number in range(4):
         for month, days in MONTHS.items():
-            units = -sum(books.lines[line][5] for line in lines_of_payee(books, number, *days))
+            units = -sum(books.lines[line][4] for line in lines_of_payee(books, number, *days))
             found.append(Shown("sentences", f"payee{number}|{month}", amount_text(units, scale)))
     moved = balances["2026-05"] - balances["2026-04"]
     magnitude = f"{abs(Decimal(moved).scaleb(-scale)):,.{scale}f}"
     found.append(Shown("sentences", "cash|change", magnitude, ' data-form="magnitude"'))
-    largest = max((line[5] for line in books.lines), key=abs)
+    largest = max((line[4] for line in books.lines), key=abs)
     return [
         *found,
         Shown("sentences", "net|2026-05", amount_text(sums["net"]["2026-05"], scale)),

@@ -169,7 +169,7 @@ def test_other_terms_are_found(pack):
 def test_entries_that_do_not_balance_are_found(tmp_path):
     """A line that no figure sums is altered; its journal entry does not sum to zero."""
     books = make_books(3)
-    books.lines[2][5] += 1
+    books.lines[2][4] += 1
     write_pack(tmp_path / "pack.html", books)
     found = faults(tmp_path / "pack.html")
     assert [one for one in found if one[0] == "journal entry"] == [
@@ -258,12 +258,12 @@ def packed_json(**changed):
         (packed(b'{"ledgers": [NaN]}'), "NaN is not an integer"),
         (packed(b'{"format": 1}'), "missing required field `company`"),
         (packed_json(dates=["2026-02-30"]), "'2026-02-30' is not a day"),
-        (packed_json(ledgers=[], lines=[[0, 0, 0, 0, 0, 1, 0]]), "line 0 refers to a ledger"),
-        (packed_json(lines=[[0, -1, 0, 0, 0, 1, 0]]), "line 0 refers to a date"),
-        (packed_json(lines=[[0, 0, 2, 0, 0, 1, 0]]), "Invalid enum value 2"),
-        (packed_json(lines=[[0, 0, True, 0, 0, 1, 0]]), "got `bool`|Invalid"),
-        (packed_json(lines=[[0, 0, 0, 0, 0, 2**53, 0]]), "an amount"),
-        (packed_json(lines=[[0, 0, 0, 0, 0, "12", 0]]), "not an amount"),
+        (packed_json(ledgers=[], lines=[[0, 0, 0, 0, 1, 0, 0]]), "line 0 refers to a ledger"),
+        (packed_json(lines=[[0, -1, 0, 0, 1, 0, 0]]), "line 0 refers to a date"),
+        (packed_json(lines=[[0, 0, 0, 0, 1, 2, 0]]), "Invalid enum value 2"),
+        (packed_json(lines=[[0, 0, 0, 0, 1, True, 0]]), "got `bool`|Invalid"),
+        (packed_json(lines=[[0, 0, 0, 0, 2**53, 0, 0]]), "an amount"),
+        (packed_json(lines=[[0, 0, 0, 0, "12", 0, 0]]), "not an amount"),
         (packed_json(tables={"a": {"figures": {"b": ["product", "", 1]}, "hidden": []}}), "Invalid value 'product'"),
         (packed_json(scale=99), "their scale is 99"),
     ],

@@ -59,7 +59,7 @@ const readData = async () => {
   const data = readJson(await unpacked(found[0].textContent));
   if (data.format !== 1 || !["cash flow proven", "cash flow not proven"].includes(data.verdict)) refuse("the data are of another format");
   const { ledgers, dates, texts } = data;
-  data.lines = data.lines.map(([ledger, date, isFlow, text, opposing, units, entry]) => {
+  data.lines = data.lines.map(([ledger, date, text, opposing, units, isFlow, entry]) => {
     const isKnown = [ledgers[ledger], dates[date], texts[text], texts[opposing]].every((one) => typeof one === "string");
     if (!isKnown || ![0, 1].includes(isFlow) || !Number.isSafeInteger(entry)) refuse("a line of the data is not one");
     return { ledger, day: dates[date], isFlow, text, opposing, units: unitsOf(units), entry };
