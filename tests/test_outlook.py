@@ -194,6 +194,14 @@ def test_the_range_is_of_the_past_errors_in_proportion_to_what_moved():
     assert not short["low", 1].units
 
 
+def test_weeks_at_rest_do_not_make_a_range_boundless():
+    """Where hardly any cash moved before a payment came, its error counts tenfold at most."""
+    rest = [pay(LAST - week * 7 * DAY, "BANK", "-0.01") for week in range(30, 75)]
+    busy = [pay(LAST - week * 7 * DAY, "CUSTOMER", f"{5000 + 100 * (week % 3)}.00", "Tools") for week in range(30)]
+    last = ahead(books=frames([*rest, *busy])).frame.iloc[-1]
+    assert 0 < last["high"] - last["cash"] <= 10 * 13 * 5200
+
+
 def test_too_short_a_history_has_no_outlook():
     """Below 26 weeks nothing is expected; without a past outlook that came to its end there is no score."""
     with pytest.raises(aa.errors.IncompleteLoadError, match="takes 26 weeks of lines that move cash, and there are 25"):

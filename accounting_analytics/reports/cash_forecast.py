@@ -36,6 +36,8 @@ _MUCH_BETTER = 6, 10
 COVERED_PERCENT = 80
 _AFTER_OUTSIDE, _AFTER_INSIDE = 4, -1
 """What a past balance adds to that percentage: nothing together where 80 of 100 are inside."""
+_MOST_TIMES = 10
+"""How many times a past error counts at most where more cash moves now: books may have been at rest."""
 RECURRING, LAST_YEAR, AVERAGE = "recurring", "last year", "average"
 """What weeks are measured by, or the average alone."""
 SHOWN, NOTHING = "outlook", "no change"
@@ -258,8 +260,9 @@ class Forecasts:
             if was_inside is not None:
                 percent = min(max(percent + (_AFTER_INSIDE if was_inside else _AFTER_OUTSIDE), 0), 100)
             method = self._methods[number]
+            least = -(-forecast.moved // _MOST_TIMES)
             missed = sorted(
-                rounded_quotient(abs(one[method][week]) * forecast.moved, of.moved)
+                rounded_quotient(abs(one[method][week]) * forecast.moved, max(of.moved, least))
                 for one, (of, _) in zip(self._missed[:known], self._forecasts, strict=False)
                 if method in one
             )
