@@ -64,7 +64,8 @@ def test_import(run, tmp_path):
     (tmp_path / "lines.csv").write_text("entry_id,datetime,entry_description,ledger,debit_credit,amount\n" + ROWS)
     command = ("import", "lines.csv", "--database", "books.db", "--no-cash")
     check_error(run(*command, most=300_000), 4, "the disk of the database is full; nothing was changed")
-    assert [path.name for path in tmp_path.iterdir()] == ["lines.csv"]
+    assert {path.name for path in tmp_path.iterdir()} == {"lines.csv", "books.db"}
+    assert run("instances", "list", "--database", "books.db").stderr == "no entries\n"
     assert run(*command).returncode == 0
     assert "3,000 entries" in run("serve", "--check", "--database", "books.db").stderr
 

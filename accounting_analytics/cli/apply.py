@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
@@ -11,8 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 import accounting_analytics as aa
-from accounting_analytics.cli.loading import connect_service, load_queue, refuse_books, require_one_source
-from accounting_analytics.cli.options import Json, QueueLoad, RefusedBooks, RowLimit, Run, Service, ZonedDays
+from accounting_analytics.cli.loading import connect_for_days, connect_service, load_queue, refuse_books
+from accounting_analytics.cli.options import (
+    RECATEGORIZE,
+    Json,
+    QueueLoad,
+    RefusedBooks,
+    RowLimit,
+    Run,
+    Service,
+    ZonedDays,
+    command,
+)
 from accounting_analytics.cli.output import (
     command_line,
     count_names,
@@ -33,7 +42,6 @@ from accounting_analytics.cli.plan import (
     resolve_plan,
     totals_tables,
 )
-from accounting_analytics.cli.sections import RECATEGORIZE, command
 from accounting_analytics.core.errors import (
     AccountingAnalyticsError,
     AmountError,
@@ -44,15 +52,10 @@ from accounting_analytics.core.errors import (
 from accounting_analytics.core.messages import count_of, join_ids, printable
 
 if TYPE_CHECKING:
-    from datetime import date
+    import datetime as dt
     from decimal import Decimal
 
     import pandas as pd
-
-    from accounting_analytics.client import LedgerClient
-    from accounting_analytics.recategorization.effect import Effect
-    from accounting_analytics.recategorization.plan import Plan
-    from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
 RowOfRun = Literal["category", "rule", "item", "ledger"]
 Journal = Annotated[Path, Parameter(help="Journal of the run; written before each change.")]
@@ -101,15 +104,13 @@ def apply(
     """
     from accounting_analytics.recategorization.plan import read_plan_sheet
 
-    books = _books_to_sync(run)
     sheet = read_plan_sheet(plan)
     if not sheet.numbers:
         raise PlanError("the plan has no items")
+    shown: dict[str, Any] = {"by": by, "limit": table.rows, "as_json": as_json}
     with connect_service(run) as (client, zone):
         planned = resolve_plan(client, sheet, zone)
-        ended = run_plan(client, planned, run, journal, zone, allow_irreversible=allow_irreversible)
-        ended.print(by, table.rows, as_json=as_json)
-        _finish(client, ended, books)
+        run_plan(client, planned, run, journal, zone, **shown, allow_irreversible=allow_irreversible)
 
 
 @command(RECATEGORIZE)
@@ -144,16 +145,14 @@ def undo(
     incomplete
         Undo what the journal has, although its run was interrupted or its end is missing.
     """
-    books = _books_to_sync(run)
     with connect_service(run) as (client, zone):
         planned = aa.undo_plan(client, journal_of_run, groups=list(group) or None, incomplete=incomplete)
         for note in planned.notes:
             print_message(note)
         others = {"left_out": [one.transaction_id for one in planned.left_out]}
         if len(planned):
-            ended = run_plan(client, planned, run, journal, zone)
-            ended.print(by, table.rows, as_json=as_json, others=others)
-            _finish(client, ended, books)
+            shown: dict[str, Any] = {"by": by, "limit": table.rows, "as_json": as_json}
+            run_plan(client, planned, run, journal, zone, **shown, others=others)
         else:
             print_message("the journal has no change that can be undone; nothing was sent")
             if as_json:
@@ -229,10 +228,8 @@ def categorize(
     """
     from accounting_analytics.recategorization.plan import NOT_PLANNED, left_by, plan_exact_rules
 
-    most, loaded_rules, books = _parse_limit(max_amount), aa.load_rules(rules), _books_to_sync(run)
-    days.in_zone("UTC")  # refused before anything is started
-    with connect_service(run, days.time_zone) as (client, time_zone):
-        period = days.in_zone(time_zone)
+    most, loaded_rules = _parse_limit(max_amount), aa.load_rules(rules)
+    with connect_for_days(run, days) as (client, period):
         ledgers, queue, _ = load_queue(client, period, QueueLoad())
         made, decided = plan_exact_rules(queue, loaded_rules, ledgers, max_amount=most, instance_id=client.instance_id)
         file = journal or Path(f"categorize-{made.plan_id}.journal")
@@ -247,9 +244,7 @@ def categorize(
             print_table(groups, _GROUPS_LEFT, limit=table.rows, rest="groups; --all prints every group")
         tables = queue_tables(groups, left)
         if len(plan):
-            ended = run_plan(client, plan, run, file, time_zone)
-            ended.print("category", table.rows, as_json=as_json, others=tables)
-            _finish(client, ended, books)
+            run_plan(client, plan, run, file, period.time_zone, limit=table.rows, as_json=as_json, others=tables)
         else:
             print_message("exact rules decide no transaction within the limit; nothing was sent")
             if as_json:
@@ -262,7 +257,7 @@ def categorize(
         )
 
 
-def _groups_with_reasons(transactions: pd.DataFrame, as_of: date) -> pd.DataFrame:
+def _groups_with_reasons(transactions: pd.DataFrame, as_of: dt.date) -> pd.DataFrame:
     """Group the transactions that are left for a person, with the reasons of each group."""
     reasons = transactions["reason"].groupby(transactions["group_id"]).agg(lambda one: ", ".join(dict.fromkeys(one)))
     groups = aa.group_queue(transactions, as_of=as_of)
@@ -282,7 +277,7 @@ def _parse_limit(text: str) -> Decimal:
     return amount
 
 
-def _saved_plan(plan: Plan, journal: Path, *, confirm: bool) -> Plan:
+def _saved_plan(plan: aa.Plan, journal: Path, *, confirm: bool) -> aa.Plan:
     """Plan that is saved beside the journal where a run was started before; otherwise this one, saved if confirmed."""
     file = journal.with_name(f"{journal.name}.csv")
     if file.exists():
@@ -296,91 +291,81 @@ def _saved_plan(plan: Plan, journal: Path, *, confirm: bool) -> Plan:
     return plan
 
 
-@dataclass(frozen=True)
-class EndedRun:
-    """A run of a plan that ended, and the reports of its days before and, if it was confirmed, after.
-
-    `unread` is why there is no report after a confirmed run.
-    """
-
-    plan: Plan
-    run: Run
-    journal: Path
-    time_zone: str
-    outcomes: pd.DataFrame
-    before: CashFlowReport
-    after: CashFlowReport | None = None
-    unread: AccountingAnalyticsError | None = None
-
-    @property
-    def effect(self) -> Effect:
-        """Effect on the report as predicted, and after a confirmed run compared with it."""
-        predicted = self.plan.preview(self.before)
-        return predicted if self.after is None else predicted.check(self.after, self.outcomes)
-
-    def print(self, by: RowOfRun, limit: int | None, *, as_json: bool, others: dict[str, Any] | None = None) -> None:
-        """Print the outcomes, the effect, and with JSON the `others`; then how to confirm the run, or to undo it."""
-        if as_json:
-            print_json({**self._tables(), **(others or {})})
-        else:
-            print_outcomes(self.plan, self.outcomes, by=by, time_zone=self.time_zone, limit=limit)
-            if by == "ledger" or self.after is not None:
-                print(self.effect.explain())
-        if not self.run.confirm:
-            would_change = (self.outcomes["outcome"] == "would_change").any()
-            following = "add --confirm to change the books" if would_change else "--confirm would change nothing"
-            print_message(f"dry run, nothing was sent: {_summarize(self.outcomes)}; {following}")
-        elif not self.run.demo and (self.outcomes["outcome"] == "done").any():
-            _print_undo(self.journal, self.run, incomplete=False)
-
-    def _tables(self) -> dict[str, Any]:
-        """Every table of the run; what differs from the prediction only after a confirmed one."""
-        effect = self.effect
-        tables: dict[str, Any] = {"outcomes": self.outcomes, **totals_tables(self.plan, self.outcomes)}
-        tables |= {"before": self.before.ledgers, "changes": effect.frame}
-        if self.after is not None:
-            tables |= {"after": self.after.ledgers, "differences": effect.differences}
-        return tables
-
-    def require_as_planned(self) -> None:
-        """Fail unless every item is done, and the report changed exactly as planned."""
-        if self.after is not None:
-            self.effect.raise_for_unexpected()
-        require_done(self.outcomes)
-        if self.unread is not None:
-            reason = "every item is done, but the report could not be loaded again, so its change is not compared"
-            raise with_context(self.unread, reason)
-
-
 def run_plan(
-    client: LedgerClient, plan: Plan, run: Run, journal: Path, time_zone: str, *, allow_irreversible: bool = False
-) -> EndedRun:
-    """Run a plan that has items, between two reports of its days."""
+    client: aa.LedgerClient,
+    plan: aa.Plan,
+    run: Run,
+    journal: Path,
+    time_zone: str,
+    *,
+    by: RowOfRun = "category",
+    limit: int | None = None,
+    as_json: bool = False,
+    others: dict[str, Any] | None = None,
+    allow_irreversible: bool = False,
+) -> None:
+    """Run a plan that has items, between two reports of its days, and print what it did, with JSON the `others` too.
+
+    After a confirmed run the local books are synced; it fails unless every item is done, and the report changed exactly
+    as planned.
+    """
     print_cost(plan)
+    books = None if run.books is None else aa.connect(books=run.books)  # what cannot be synced is refused before
     instants = plan.frame["datetime"]
     days = (instants.min() - timedelta(days=1)).date(), (instants.max() + timedelta(days=1)).date()  # in any zone
     before = aa.load_cash_flow_report(client, *days, time_zone=time_zone)
-    try:
-        outcomes = aa.apply_plan(
-            client,
-            plan,
-            journal=journal,
-            confirm=run.confirm,
-            modified_by=run.modified_by,
-            allow_irreversible=allow_irreversible,
-        )
-    except KeyboardInterrupt:
-        if run.confirm and journal.exists() and not run.demo:
-            print_message(f"the journal {journal} records what is done: run the same command again to resume")
-            _print_undo(journal, run, incomplete=True)
-        raise
-    after, unread = None, None
+    outcomes = _apply(client, plan, run, journal, allow_irreversible=allow_irreversible)
+    effect, unread = plan.preview(before), None
+    tables: dict[str, Any] = {
+        "outcomes": outcomes,
+        **totals_tables(plan, outcomes),
+        "before": before.ledgers,
+        "changes": effect.frame,
+    }
     if run.confirm:
         try:
             after = aa.load_cash_flow_report(client, *days, time_zone=time_zone)
         except AccountingAnalyticsError as error:  # the outcomes are known, and must not be lost
             unread = error
-    return EndedRun(plan, run, journal, time_zone, outcomes, before, after, unread)
+        else:
+            effect = effect.check(after, outcomes)
+            tables |= {"changes": effect.frame, "after": after.ledgers, "differences": effect.differences}
+    if as_json:
+        print_json({**tables, **(others or {})})
+    else:
+        print_outcomes(plan, outcomes, by=by, time_zone=time_zone, limit=limit)
+        if by == "ledger" or "after" in tables:
+            print(effect.explain())
+    if not run.confirm:
+        would_change = (outcomes["outcome"] == "would_change").any()
+        following = "add --confirm to change the books" if would_change else "--confirm would change nothing"
+        print_message(f"dry run, nothing was sent: {_summarize(outcomes)}; {following}")
+        return
+    if not run.demo and (outcomes["outcome"] == "done").any():
+        _print_undo(journal, run, incomplete=False)
+    try:
+        _sync(books, client, run)
+    finally:
+        if unread is None:
+            effect.raise_for_unexpected()
+        require_done(outcomes)
+        if unread is not None:
+            reason = "every item is done, but the report could not be loaded again, so its change is not compared"
+            raise with_context(unread, reason)
+
+
+def _apply(
+    client: aa.LedgerClient, plan: aa.Plan, run: Run, journal: Path, *, allow_irreversible: bool
+) -> pd.DataFrame:
+    """Outcomes of a run; if it is interrupted, how to go on is printed."""
+    options: dict[str, Any] = {"confirm": run.confirm, "modified_by": run.modified_by}
+    try:
+        return aa.apply_plan(client, plan, journal=journal, allow_irreversible=allow_irreversible, **options)
+    except KeyboardInterrupt:
+        if run.confirm and journal.exists() and not run.demo:
+            print_message(f"the journal {journal} records what is done: run the same command again to resume")
+            _print_undo(journal, run, incomplete=True)
+        raise
 
 
 def _print_undo(journal: Path, run: Run, *, incomplete: bool) -> None:
@@ -389,30 +374,21 @@ def _print_undo(journal: Path, run: Run, *, incomplete: bool) -> None:
     print_message(f"to take back what this run changed: {following}")
 
 
-def _books_to_sync(run: Run) -> aa.Books | None:
-    """Local books of --books, opened before a run, so that what cannot be synced is refused."""
-    require_one_source(run.books, demo=run.demo)
-    return None if run.books is None else aa.connect(books=run.books)
-
-
-def _finish(client: LedgerClient, ended: EndedRun, books: aa.Books | None) -> None:
-    """Sync the local books after a confirmed run, print what changed, and fail unless all is done as planned."""
-    if not ended.run.confirm:
+def _sync(books: aa.Books | None, client: aa.LedgerClient, run: Run) -> None:
+    """Sync the local books of a run, if there are any, and print what changed."""
+    if books is None:
         return
     try:
-        if books is not None:
-            synced = books.sync(client, end_date=books.period.end_date, months_a_night=0)
-            print_message(f"local books in {ended.run.books} are synced: {synced.summary()}")
-            for alarm in synced.alarms:
-                print_message(f"ALARM: {alarm}")
+        synced = books.sync(client, end_date=books.period.end_date, months_a_night=0)
     except AccountingAnalyticsError as error:
-        again = command_line("sync", books=ended.run.books)
+        again = command_line("sync", books=run.books)
         raise with_context(error, f"the run has ended, but the local books were not synced: {again}") from None
-    finally:
-        ended.require_as_planned()
+    print_message(f"local books in {run.books} are synced: {synced.summary()}")
+    for alarm in synced.alarms:
+        print_message(f"ALARM: {alarm}")
 
 
-def print_outcomes(plan: Plan, outcomes: pd.DataFrame, *, by: str, time_zone: str, limit: int | None) -> None:
+def print_outcomes(plan: aa.Plan, outcomes: pd.DataFrame, *, by: str, time_zone: str, limit: int | None) -> None:
     """Print the count of each outcome; the items, or their sums by new category or rule; and each reason once.
 
     What failed comes first.

@@ -9,16 +9,25 @@ from cyclopts.types import NonNegativeInt, PositiveInt
 
 import accounting_analytics as aa
 from accounting_analytics.cli.loading import connect_service, read_parents
-from accounting_analytics.cli.options import BooksFolder, GivenDays, Json, Parents, RowLimit, Service, ZonedDays
+from accounting_analytics.cli.options import (
+    READ,
+    BooksFolder,
+    GivenDays,
+    Json,
+    Parents,
+    RowLimit,
+    Service,
+    ZonedDays,
+    command,
+    commands,
+)
 from accounting_analytics.cli.output import (
     command_line,
-    print_frame,
     print_json,
     print_message,
     print_result,
     print_table,
 )
-from accounting_analytics.cli.sections import READ, command, commands
 from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadError
 from accounting_analytics.core.messages import count_of
 
@@ -209,7 +218,7 @@ def sql(query: str, /, *, folder: BooksFolder, as_json: Json = False) -> None:
         Query of the tables of an export.
     """
     answer = aa.connect(books=folder).sql(query)
-    print_frame(answer, as_json=as_json)
+    print_table(answer, as_json=as_json)
     if answer.empty:
         print_message("0 rows")
 
@@ -233,5 +242,5 @@ def compact(
     removed = aa.connect(books=folder).compact(keep_days)
     if as_json:
         print_json({"deleted_files": removed})
-        return
-    print(f"{count_of(removed, 'file')} of old versions deleted")
+    else:
+        print(f"{count_of(removed, 'file')} of old versions deleted")

@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 
 import accounting_analytics as aa
+from accounting_analytics import demo_company, exports
 from accounting_analytics.cli.loading import (
     books_start_of,
     configured_zone,
@@ -21,9 +22,10 @@ from accounting_analytics.cli.loading import (
     presentation_of,
     read_parents,
     require_one_source,
-    require_options_of,
 )
 from accounting_analytics.cli.options import (
+    DELIVER,
+    READ,
     AgedLedgers,
     BooksOrService,
     BooksStart,
@@ -33,9 +35,10 @@ from accounting_analytics.cli.options import (
     Output,
     Parents,
     ZonedDays,
+    command,
+    commands,
 )
 from accounting_analytics.cli.output import print_json, print_mapping, print_message, print_result
-from accounting_analytics.cli.sections import DELIVER, READ, command, commands
 from accounting_analytics.core.errors import (
     BooksDoNotTieError,
     BooksError,
@@ -43,16 +46,13 @@ from accounting_analytics.core.errors import (
     InputError,
     NotebookParametersError,
 )
-from accounting_analytics.exports.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from accounting_analytics.client import LedgerClient
-    from accounting_analytics.core.periods import Period
     from accounting_analytics.pack.written_pack import PackFormats
 
-_OUTPUTS = ", ".join(f"{name} ({output})" for name, output in FORMATS.items())
+_OUTPUTS = ", ".join(f"{name} ({output})" for name, output in exports.FORMATS.items())
 
 
 @command(DELIVER)
@@ -85,13 +85,11 @@ def export(
     fiscal_year_start_month
         First month of the fiscal year; the configured one by default.
     """
-    from accounting_analytics.exports import check_output
-
     configured = presentation_of(source)
     if fiscal_year_start_month is None:  # a workbook has no fiscal years
         fiscal_year_start_month = 1 if export_format == "excel" else configured.fiscal_year_start_month
-    check_output(export_format, output, fiscal_year_start_month)  # before the load
-    with connect_source(source, days) as (client, period):
+    exports.check_output(export_format, output, fiscal_year_start_month)  # before the load
+    with connect_source(source, days, load) as (client, period):
         books = _books_to_export(client, period, load)
     manifest = aa.export(
         output,
@@ -108,10 +106,9 @@ def export(
         )
 
 
-def _books_to_export(client: LedgerClient | aa.Books, days: Period, load: Load) -> dict[str, Any]:
+def _books_to_export(client: aa.LedgerClient | aa.Books, days: aa.Period, load: Load) -> dict[str, Any]:
     """Local books with the days to export; or what is loaded from a service, with its report."""
     if isinstance(client, aa.Books):
-        require_options_of(client, load)
         return {"line_entries": client, "period": days}
     loaded = load_books(client, days, load, report_count=1)
     reported = aa.load_cash_flow_report(client, days.start_date, days.end_date, time_zone=days.time_zone)
@@ -130,9 +127,7 @@ def verify_export(folder: Path, /, *, as_json: Json = False) -> None:
     folder
         Folder of an export, or one version of it.
     """
-    from accounting_analytics.exports import verify_export as verify
-
-    verification = verify(folder)
+    verification = exports.verify_export(folder)
     print_result(verification, as_json=as_json)
     if not verification.verified:
         raise BooksError(
@@ -197,7 +192,12 @@ def pack(
 
     _refuse_secrets()
     formats = _choose_formats(source.profile, mail_to, pdf=pdf, mail=mail, excel=excel)
-    text = None if note is None else _read_note(note)
+    text = None
+    if note is not None:
+        try:
+            text = note.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"--note {note} cannot be read: {error}; write a text file in UTF-8") from None
     PageOptions(sections or None, templates, text).check()
     presentation = presentation_of(source)
     days.in_zone("UTC")  # also of local books, all of whose days are no pack
@@ -233,14 +233,6 @@ def pack(
         raise BooksDoNotTieError(f"the cash flow of the pack is not proven: {'; '.join(problems)}")
     if written.pdf_error is not None:
         raise written.pdf_error
-
-
-def _read_note(path: Path) -> str:
-    """Text of a file of --note."""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--note {path} cannot be read: {error}; write a text file in UTF-8") from None
 
 
 def _refuse_secrets() -> None:
@@ -366,7 +358,7 @@ def _zone_of_notebook(notebook: Path, texts: Mapping[str, str], source: BooksOrS
     return stated if isinstance(stated, str) else configured_zone(None, source.profile)
 
 
-def _set_days(texts: dict[str, str], period: Period) -> None:
+def _set_days(texts: dict[str, str], period: aa.Period) -> None:
     """Set the parameters of the days, which may not be given twice."""
     for name, day in (("start_date", period.start_date), ("end_date", period.end_date)):
         if name in texts:
@@ -384,7 +376,7 @@ def _split_parameter(text: str) -> tuple[str, str]:
 @contextmanager
 def _notebook_environment(source: BooksOrService) -> Iterator[dict[str, str]]:
     """Environment variables that connect a notebook to the configured service, the demo company, or local books."""
-    require_one_source(source.books, demo=source.demo)
+    require_one_source(source)
     if source.demo:
         with aa.demo() as company:
             yield company.environment()
@@ -431,9 +423,7 @@ def demo(*, output: Output = Path("demo-output"), lab: bool = False) -> int:
     lab
         Open JupyterLab on the notebooks, connected to the demo company.
     """
-    from accounting_analytics.demo_company import open_lab, run_demo
-
     if lab:
-        return open_lab()
-    run_demo(output, echo=print)
+        return demo_company.open_lab()
+    demo_company.run_demo(output, echo=print)
     return 0

@@ -6,20 +6,20 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import accounting_analytics as aa
+from accounting_analytics import demo_company
 from accounting_analytics.cli.output import print_message, print_note, print_notes, print_result
 from accounting_analytics.core.errors import IncompleteLoadError, InputError, InvalidRequestError, PeriodError
 from accounting_analytics.core.messages import count_of, quote
 from accounting_analytics.core.periods import LOCALTIME, Period, choose_zone, parse_date, zone
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterable, Iterator
-    from datetime import date
     from pathlib import Path
 
     import pandas as pd
 
     from accounting_analytics.cli.options import BooksOrService, QueueLoad, Service, ZonedDays
-    from accounting_analytics.client import LedgerClient
     from accounting_analytics.client.settings import Presentation
     from accounting_analytics.loading.request import Consistency
 
@@ -33,9 +33,10 @@ _NOT_OF_BOOKS = {
 
 
 @contextmanager
-def connect_service(service: Service, time_zone: str | None = None) -> Iterator[tuple[LedgerClient, str]]:
+def connect_service(service: Service, time_zone: str | None = None) -> Iterator[tuple[aa.LedgerClient, str]]:
     """Client of the configured service, or of the demo company, and the zone that days are counted in."""
     choose_zone(time_zone)  # before anything is started
+    require_one_source(service)
     if service.demo:
         with aa.demo() as company:
             yield company.client, choose_zone(time_zone, company.time_zone).name
@@ -47,31 +48,42 @@ def connect_service(service: Service, time_zone: str | None = None) -> Iterator[
 
 
 @contextmanager
-def connect_source(source: BooksOrService, days: ZonedDays) -> Iterator[tuple[LedgerClient | aa.Books, Period]]:
+def connect_for_days(service: Service, days: ZonedDays) -> Iterator[tuple[aa.LedgerClient, Period]]:
+    """Client of the service, and the days in its zone; days that cannot be used are refused before it is connected."""
+    days.in_zone("UTC")
+    with connect_service(service, days.time_zone) as (client, time_zone):
+        yield client, days.in_zone(time_zone)
+
+
+@contextmanager
+def connect_source(
+    source: BooksOrService, days: ZonedDays, load: QueueLoad | None = None
+) -> Iterator[tuple[aa.LedgerClient | aa.Books, Period]]:
     """Local books of --books, or those that are configured in the place of a service, else a client; and the days.
 
-    Without days they are all that local books have.
+    Without days they are all that local books have. Options of a load that have no effect on local books are refused.
     """
     from accounting_analytics.client.settings import load_settings
 
-    require_one_source(source.books, demo=source.demo)
     folder: str | Path | None = source.books
     if folder is None and not source.demo and (settings := load_settings(source.profile)).names_books():
         folder = settings["books"]
-    if folder is None:
-        days.in_zone("UTC")  # refused before anything is started
-        with connect_service(source, days.time_zone) as (client, time_zone):
-            yield client, days.in_zone(time_zone)
+    if folder is None or source.demo:
+        with connect_for_days(source, days) as (client, period):
+            yield client, period
         return
+    for option, hint in _NOT_OF_BOOKS.items():
+        if getattr(load, option, None):
+            raise InputError(f"--{option.replace('_', '-')} has no effect with --books: {hint}")
     books = aa.connect(books=folder)
     for note in books.notes:
         print_note(note)
     yield books, days.in_zone(days.time_zone or books.time_zone) if days.given else books.period
 
 
-def require_one_source(books: Path | None, *, demo: bool) -> None:
+def require_one_source(service: Service) -> None:
     """Refuse --demo beside --books: the demo company's service has books of its own."""
-    if books is not None and demo:
+    if service.demo and getattr(service, "books", None) is not None:
         raise InputError("--demo and --books are both given: leave one of them out")
 
 
@@ -101,15 +113,6 @@ def days_of_command(days: Period, time_zone: str | None) -> dict[str, object]:
     return {"start_date": days.start_date, "end_date": days.end_date, "time_zone": time_zone}
 
 
-def require_options_of(client: LedgerClient | aa.Books, load: QueueLoad) -> None:
-    """Refuse options that cannot have an effect on local books."""
-    if not isinstance(client, aa.Books):
-        return
-    for option, hint in _NOT_OF_BOOKS.items():
-        if getattr(load, option, None):
-            raise InputError(f"--{option.replace('_', '-')} has no effect with --books: {hint}")
-
-
 def read_parents(path: Path | None) -> dict[str, str | None] | None:
     """Parent id by ledger id, None for a root, from a sheet of --parents."""
     from accounting_analytics.core.sheet_reader import Column, read_table
@@ -137,7 +140,7 @@ def read_parents(path: Path | None) -> dict[str, str | None] | None:
     return parents
 
 
-def load_ledgers(client: LedgerClient | aa.Books, days: Period, parents: Path | None = None) -> pd.DataFrame:
+def load_ledgers(client: aa.LedgerClient | aa.Books, days: Period, parents: Path | None = None) -> pd.DataFrame:
     """Chart of accounts, with the parents of a file; which ledgers are known is stated on each result."""
     from accounting_analytics.core.load_metadata import known_ledgers_claim
 
@@ -149,7 +152,7 @@ def load_ledgers(client: LedgerClient | aa.Books, days: Period, parents: Path | 
 
 
 def load_lines(
-    client: LedgerClient | aa.Books,
+    client: aa.LedgerClient | aa.Books,
     ledger_ids: Iterable[str],
     days: Period,
     load: QueueLoad,
@@ -207,11 +210,11 @@ class LedgersAndLines(NamedTuple):
 
 
 def load_books(
-    client: LedgerClient | aa.Books,
+    client: aa.LedgerClient | aa.Books,
     days: Period,
     load: QueueLoad,
     *,
-    first_day: date | None = None,
+    first_day: dt.date | None = None,
     ledger: str | None = None,
     is_cashflow: bool | None = None,
     report_count: int = 0,
@@ -222,10 +225,8 @@ def load_books(
     Without one, `all_history` begins with the first entry of the known ledgers. The lines of the days are those of one
     moment; in the history before, a change shows in the starting balances.
     """
-    from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.core.load_metadata import Discovery
 
-    require_options_of(client, load)
     zone(days.time_zone)  # calculations need a zone with a name: refuse "localtime" before the load
     loaded = Period(min(first_day or days.start_date, days.start_date), days.end_date, days.time_zone)
     ledgers = load_ledgers(client, loaded, getattr(load, "parents", None))
@@ -234,7 +235,7 @@ def load_books(
         loaded = Period(min(discovery.first_day, loaded.start_date), days.end_date, days.time_zone)
     ids = ledgers["id"]
     if ledger is not None:
-        names = LedgerNames.from_frame(ledgers)
+        names = aa.LedgerNames.from_frame(ledgers)
         ids = ids[ids.isin(names.hierarchy.with_descendants(names.find(ledger)))]
     options: dict[str, Any] = {"consistency": days, "is_cashflow": is_cashflow, "report_count": report_count}
     lines = load_lines(client, ids, loaded, load, **options)
@@ -243,13 +244,13 @@ def load_books(
 
 
 def load_statement_books(
-    client: LedgerClient | aa.Books,
+    client: aa.LedgerClient | aa.Books,
     days: Period,
     needed: Period,
     load: QueueLoad,
     *,
     kind: str,
-    books_start: date | None = None,
+    books_start: dt.date | None = None,
     with_balances: bool = True,
 ) -> LedgersAndLines:
     """Load the `needed` days of a statement; cash that is not summed since the books begin is what the service states.
@@ -268,7 +269,10 @@ def load_statement_books(
     if needs_report:
         day = days.start_date
         report = aa.load_cash_flow_report(client, day, day, time_zone=days.time_zone)
-        print_message(_describe_start(client))
+        source = "; --books-start DATE sums it from line entries"
+        if isinstance(client, aa.Books):
+            source = f" of {client.period.start_date}, rolled forward"
+        print_message(f"cash at the start is that of the service's report{source}")
         return loaded._replace(starting_balances=report.starting_balances)
     if kind in {"balance-sheet", "trial-balance"} and books_start is None:
         is_local = isinstance(client, aa.Books)
@@ -280,14 +284,7 @@ def load_statement_books(
     return loaded
 
 
-def _describe_start(client: LedgerClient | aa.Books) -> str:
-    """State where the cash at the start comes from, where lines before are not summed."""
-    if isinstance(client, aa.Books):
-        return f"cash at the start is that of the service's report of {client.period.start_date}, rolled forward"
-    return "cash at the start is that of the service's report; --books-start DATE sums it from line entries"
-
-
-def parse_books_start(text: str, option: str, latest: date) -> date:
+def parse_books_start(text: str, option: str, latest: dt.date) -> dt.date:
     """First day of the books, which are asked for until `latest`."""
     first = parse_date(text, option)
     if first > latest:
@@ -295,27 +292,22 @@ def parse_books_start(text: str, option: str, latest: date) -> date:
     return first
 
 
-def books_start_of(text: str | None, days: Period, client: LedgerClient | aa.Books, *, demo: bool) -> date | None:
+def books_start_of(text: str | None, days: Period, client: aa.LedgerClient | aa.Books, *, demo: bool) -> dt.date | None:
     """First day of the books, at most the last day of the period; by default that of local books or the demo."""
     if text is not None:
         return parse_books_start(text, "--books-start", days.end_date)
     if isinstance(client, aa.Books):
         return client.books_start and min(client.books_start, days.end_date)
-    from accounting_analytics.demo_company import DemoCompany
-
-    return min(DemoCompany.start_date, days.end_date) if demo else None
+    return min(demo_company.DemoCompany.start_date, days.end_date) if demo else None
 
 
 def load_cash_lines(
-    client: LedgerClient | aa.Books, days: Period, load: QueueLoad, *, only: Iterable[str] = ()
+    client: aa.LedgerClient | aa.Books, days: Period, load: QueueLoad, *, only: Iterable[str] = ()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Chart of accounts, and the lines of its required ledgers and those of cash, or named in `only`."""
-    from accounting_analytics.core.ledger_names import LedgerNames
-
-    require_options_of(client, load)
     ledgers = load_ledgers(client, days)
     try:
-        ids = list(dict.fromkeys(map(LedgerNames.from_frame(ledgers).find, only)))
+        ids = list(dict.fromkeys(map(aa.LedgerNames.from_frame(ledgers).find, only)))
     except InputError as error:
         raise InputError(f"--ledger: {error}") from None
     is_chosen = ledgers["id"].isin(ids) if ids else ledgers["report_cash_flow"]
@@ -331,7 +323,7 @@ class LoadedQueue(NamedTuple):
 
 
 def load_queue(
-    client: LedgerClient | aa.Books,
+    client: aa.LedgerClient | aa.Books,
     days: Period,
     load: QueueLoad,
     *,
@@ -349,8 +341,7 @@ def load_queue(
     if isinstance(client, aa.Books):  # which may begin later, and have no days before
         first = min(max(first, client.period.start_date), start)
     try:
-        longer = Period(first, days.end_date, days.time_zone)
-        ledgers, lines = load_cash_lines(client, longer, load, only=only)
+        ledgers, lines = load_cash_lines(client, Period(first, days.end_date, days.time_zone), load, only=only)
     except InvalidRequestError:  # some deployments refuse days before the start of the books
         ledgers, lines = load_cash_lines(client, days, load, only=only)
     dates = local_midnights(lines["datetime"], "UTC" if days.time_zone == LOCALTIME else days.time_zone)

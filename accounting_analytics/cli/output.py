@@ -56,53 +56,45 @@ def print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
             print(f"{name}: {', '.join(value) if isinstance(value, tuple) else value}")
 
 
-def print_frame(
-    frame: pd.DataFrame, columns: Sequence[str] = (), *, as_json: bool, optional: Sequence[str] = ()
-) -> None:
-    """Print a table with the given columns, or JSON with all of them."""
-    if as_json:
-        print_json(frame)
-    else:
-        print_table(frame, {name: name for name in columns or map(str, frame)}, optional=optional)
-
-
 def print_records(records: Sequence[Any], *, as_json: bool, optional: Sequence[str] = ()) -> None:
     """Print dataclasses as a table, without internal keys, and `optional` columns where there is width for them."""
     import pandas as pd
 
     frame = pd.DataFrame([asdict(one) for one in records], dtype=object).drop(columns="pk", errors="ignore")
-    if records or as_json:
-        print_frame(frame, as_json=as_json, optional=optional)
-    else:
+    print_table(frame, as_json=as_json, optional=optional)
+    if not (records or as_json):
         print_message("no entries")
 
 
 def print_table(
     frame: pd.DataFrame,
-    columns: Mapping[str, str],
+    columns: Mapping[str, str] | None = None,
     *,
+    as_json: bool = False,
     limit: int | None = None,
     rest: str = "rows; --all prints every row",
     optional: Sequence[str] = (),
     piped_width: int = _PIPED_WIDTH,
 ) -> None:
-    """Print the first rows of a table under the headings of its `columns`, and how many of the `rest` were left out.
+    """Print the first rows of a table under the headings of its `columns`, or all of it as JSON.
 
-    Numbers are right-aligned, missing values empty, control characters replaced. Where the table is wider than the
-    terminal, headings of ids and then the `optional` ones are left out, in their order, until it fits; then
-    descriptions are cut so that a row is one line.
+    It counts how many of the `rest` were left out. Numbers are right-aligned, missing values empty, control characters
+    replaced. Where the table is wider than the terminal, columns of ids and then the `optional` ones are left out, in
+    their order, until it fits; then descriptions are cut so that a row is one line.
     """
-    from accounting_analytics.core.column_conversion import exact_floats
-
-    if frame.empty:
+    if as_json:
+        print_json(frame)
+    if as_json or frame.empty:
         return
-    present = [name for name in columns if name in frame]
-    shown = exact_floats(frame[present].iloc[:limit].rename(columns=columns))
+    headings = {str(name): str(name) for name in frame} if columns is None else columns
+    present = [name for name in headings if name in frame]
+    shown = frame[present].iloc[:limit].rename(columns=headings)
     ids = [name for name in map(str, shown) if name.endswith("_id") and name not in optional]
     left_out: list[str] = []
     terminal = console(piped_width)
+    unlimited = terminal.options.update(max_width=10_000)
     for name in [*ids, *optional]:
-        if _width(shown, terminal) <= terminal.width:
+        if terminal.measure(_rich_table(shown), options=unlimited).maximum <= terminal.width:
             break
         left_out.append(name)
         shown = shown.drop(columns=name)
@@ -113,29 +105,26 @@ def print_table(
         print(f"{len(shown):,} of {len(frame):,} {rest}")
 
 
-def _width(frame: pd.DataFrame, terminal: Console) -> int:
-    """Width of a table with one line per row."""
-    return terminal.measure(_rich_table(frame), options=terminal.options.update(max_width=10_000)).maximum
-
-
 def _rich_table(frame: pd.DataFrame) -> Table:
+    """Table with one line per row, of which only descriptions may be cut."""
     from rich import box
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
     from accounting_analytics.core.html_tables import PrintedTable
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    columns, rows = PrintedTable.from_frame(frame)
-    for column in columns:
-        may_be_cut = column.heading == _DESCRIPTION
-        table.add_column(
-            column.heading,
-            justify="right" if column.is_numeric else "left",
-            no_wrap=not may_be_cut,
-            min_width=len(column.heading),
+    printed = PrintedTable.from_frame(frame)
+    columns = [
+        Column(
+            one.heading,
+            justify="right" if one.is_numeric else "left",
+            no_wrap=one.heading != _DESCRIPTION,
+            min_width=len(one.heading),
         )
-    for row in rows:
+        for one in printed.columns
+    ]
+    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in printed.rows:
         table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in row))
     return table
 

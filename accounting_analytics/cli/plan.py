@@ -5,13 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 import accounting_analytics as aa
 from accounting_analytics.cli.loading import connect_source, days_of_command, load_cash_lines, load_ledgers, load_queue
-from accounting_analytics.cli.options import BooksOrService, Json, QueueLoad, RowLimit, ZonedDays
+from accounting_analytics.cli.options import (
+    RECATEGORIZE,
+    BooksOrService,
+    Json,
+    QueueLoad,
+    RowLimit,
+    ZonedDays,
+    command,
+    commands,
+)
 from accounting_analytics.cli.output import (
     command_line,
     count_names,
@@ -23,7 +32,6 @@ from accounting_analytics.cli.output import (
     print_table,
     print_transactions,
 )
-from accounting_analytics.cli.sections import RECATEGORIZE, command, commands
 from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.errors import InputError, PlanError
 from accounting_analytics.core.messages import count_of, did_you_mean, quote, shorten
@@ -32,10 +40,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.cli.loading import LoadedQueue
-    from accounting_analytics.client import LedgerClient
-    from accounting_analytics.core.periods import Period
     from accounting_analytics.core.sheet_reader import SheetTable
-    from accounting_analytics.recategorization.plan import Plan
     from accounting_analytics.reports.category_ledgers import Categories
 
 _ACCOUNT_WIDTH, _NAME_WIDTH, _PIPED_WIDTH = 16, 28, 120
@@ -118,12 +123,14 @@ def queue(
 
     if output is not None:
         require_new_file(output)
-    with connect_source(source, days) as (client, period):
+    with connect_source(source, days, load) as (client, period):
         loaded = load_queue(client, period, load, only=ledger, precision=precision)
     transactions, suggestions = loaded.transactions, loaded.suggestions
     groups = aa.group_queue(transactions, as_of=period.end_date)
     if group is not None:
-        _require_group(group, groups)
+        if group not in set(groups["group_id"]):
+            hint = did_you_mean(group, groups["group_id"], most=3) or "queue without --group lists them"
+            raise InputError(f"--group: the queue of these days has no group {quote(group)}; {hint}")
         groups, transactions = (frame[frame["group_id"] == group] for frame in (groups, transactions))
         suggestions = None if suggestions is None else suggestions[suggestions["group_id"] == group]
     print_notes(transactions)
@@ -133,9 +140,8 @@ def queue(
     if load.as_json:
         print_json(queue_tables(groups, transactions, suggestions))
     elif every_one:
-        summary = f"{count_uncategorized(transactions)}, largest first"
-        if len(transactions):
-            summary = f"{summary}: {count_names(transactions['ledger_name'].fillna('(no name)'))}"
+        names = f": {count_names(transactions['ledger_name'].fillna('(no name)'))}" if len(transactions) else ""
+        summary = f"{count_uncategorized(transactions)}, largest first{names}"
         print_transactions(transactions, _TRANSACTIONS, summary=summary, time_zone=period.time_zone, limit=None)
     else:
         _print_groups(groups, count_uncategorized(transactions), table.limit)
@@ -154,13 +160,6 @@ def queue(
             **_source_of_command(source),
         )
         print_message(f"fill in its column category with ids, unique names or paths of ledgers, then: {following}")
-
-
-def _require_group(group: str, groups: pd.DataFrame) -> None:
-    """Refuse a group that the queue does not have, with the nearest ids."""
-    if group not in set(groups["group_id"]):
-        hint = did_you_mean(group, groups["group_id"], most=3) or "queue without --group lists them"
-        raise InputError(f"--group: the queue of these days has no group {quote(group)}; {hint}")
 
 
 def queue_tables(
@@ -211,17 +210,15 @@ def report_file(
     is written.
     """
     loaded_rules = aa.load_rules(file)
-    with connect_source(source, days) as (client, period):
+    with connect_source(source, days, load) as (client, period):
         ledgers, lines = load_cash_lines(client, period, load)
     uncategorized = aa.uncategorized_queue(lines, ledgers)
     report = aa.report_rules(uncategorized, loaded_rules, ledgers, lines)
     print_notes(report)
-    if load.as_json:
-        print_json(report)
-        return
-    deciding = count_of(len(report), "rule decides", "rules decide")
-    print(f"{deciding} {int(report['transaction_count'].sum()):,} of {count_uncategorized(uncategorized)}")
-    print_table(report, _RULES, limit=table.rows)
+    if not load.as_json:
+        deciding = count_of(len(report), "rule decides", "rules decide")
+        print(f"{deciding} {int(report['transaction_count'].sum()):,} of {count_uncategorized(uncategorized)}")
+    print_table(report, _RULES, as_json=load.as_json, limit=table.rows)
 
 
 @rules.command(name="add")
@@ -253,8 +250,9 @@ def append_rule(
     """
     from accounting_analytics.recategorization.rules import add_rule
 
-    with connect_source(source, days) as (client, period):
-        loaded = load_queue(client, period, QueueLoad(checkpoint))
+    load = QueueLoad(checkpoint)
+    with connect_source(source, days, load) as (client, period):
+        loaded = load_queue(client, period, load)
     rule = add_rule(file, loaded.transactions, group, category, loaded.ledgers, day_of_month=day_of_month)
     print(rule, end="")
     options = days_of_command(period, days.time_zone) | _source_of_command(source)
@@ -293,17 +291,13 @@ def propose(
 
     Only uncategorized transactions are loaded, with --precision also those of the year before. Nothing is written.
     """
-    made = _propose(deciding, days, load, source)
-    rows = made.proposals
+    rows, queued, period, _ = _propose(deciding, days, load, source)
     if load.as_json:
         print_json(rows.astype({"confidence": object}))
         return
-    summary = (
-        f"{rows['transaction_id'].nunique():,} of {count_uncategorized(made.queue.transactions)} would get a category"
-    )
-    if len(rows):
-        summary = f"{summary}: {count_names(rows['updated_category_ledger_name'])}"
-    print_items(rows, summary, made.days.time_zone, table.rows)
+    decided, count = rows["transaction_id"].nunique(), count_uncategorized(queued.transactions)
+    names = f": {count_names(rows['updated_category_ledger_name'])}" if len(rows) else ""
+    print_items(rows, f"{decided:,} of {count} would get a category{names}", period.time_zone, table.rows)
 
 
 @command(RECATEGORIZE)
@@ -332,12 +326,12 @@ def plan(
         raise PlanError(
             f"--output {output} is a file of rules or decisions, which the plan would replace; give another name"
         )
-    made = _propose(deciding, days, load, source)
-    planned = aa.plan_recategorization(made.proposals, ledgers=made.queue.ledgers, instance_id=made.instance_id)
+    proposals, queued, period, instance_id = _propose(deciding, days, load, source)
+    planned = aa.plan_recategorization(proposals, ledgers=queued.ledgers, instance_id=instance_id)
     planned.save(output)
     if len(planned):
         print_cost(planned)
-        options = days_of_command(made.days, days.time_zone) | _source_of_command(source)
+        options = days_of_command(period, days.time_zone) | _source_of_command(source)
         following = command_line("preview", output, **options)
         print_message(f"{len(planned):,} items written to {output}; check it, then: {following}")
     else:
@@ -345,23 +339,16 @@ def plan(
     if load.as_json:
         print_json(planned.frame)
     elif table.all_rows:
-        print_items(planned.frame, planned.summary(), made.days.time_zone, None)
+        print_items(planned.frame, planned.summary(), period.time_zone, None)
     else:
         print(planned.summary())
         print_totals(planned.totals("category"), table.limit)
 
 
-class _Proposed(NamedTuple):
-    """Proposals for the queue of some days."""
-
-    proposals: pd.DataFrame
-    queue: LoadedQueue
-    days: Period
-    instance_id: str | None
-
-
-def _propose(deciding: Deciding, days: ZonedDays, load: QueueLoad, source: BooksOrService) -> _Proposed:
-    """Load the queue, and propose; files that cannot be used are refused before the load."""
+def _propose(
+    deciding: Deciding, days: ZonedDays, load: QueueLoad, source: BooksOrService
+) -> tuple[pd.DataFrame, LoadedQueue, aa.Period, str | None]:
+    """Proposals for the queue, the days and the instance of the books; unusable files are refused before the load."""
     from accounting_analytics.recategorization.choices import read_decisions
     from accounting_analytics.recategorization.suggestions import check_precision
 
@@ -375,7 +362,7 @@ def _propose(deciding: Deciding, days: ZonedDays, load: QueueLoad, source: Books
     for file in deciding.decisions:
         read_decisions(file)
     rules = None if deciding.rules is None else aa.load_rules(deciding.rules)
-    with connect_source(source, days) as (client, period):
+    with connect_source(source, days, load) as (client, period):
         loaded = load_queue(client, period, load, precision=deciding.precision)
         proposals = aa.propose(
             loaded.transactions,
@@ -386,7 +373,7 @@ def _propose(deciding: Deciding, days: ZonedDays, load: QueueLoad, source: Books
             transfers=deciding.transfers,
         )
         print_notes(proposals)
-        return _Proposed(proposals, loaded, period, client.instance_id)
+        return proposals, loaded, period, client.instance_id
 
 
 def print_items(rows: pd.DataFrame, summary: str, time_zone: str, limit: int | None) -> None:
@@ -400,7 +387,7 @@ def print_items(rows: pd.DataFrame, summary: str, time_zone: str, limit: int | N
     print_transactions(short, ITEMS, summary=summary, time_zone=time_zone, limit=limit, piped_width=_PIPED_WIDTH)
 
 
-def print_cost(plan: Plan) -> None:
+def print_cost(plan: aa.Plan) -> None:
     """Print how many requests and minutes applying a plan takes."""
     print_message(
         f"at least {count_of(len(plan), 'request')} and {plan.minutes:.1f} minutes to change every item "
@@ -415,7 +402,7 @@ def print_totals(totals: pd.DataFrame, limit: int | None) -> None:
     print_table(totals.assign(**{first: names}), _TOTALS, limit=limit)
 
 
-def totals_tables(plan: Plan, outcomes: pd.DataFrame | None = None) -> dict[str, pd.DataFrame]:
+def totals_tables(plan: aa.Plan, outcomes: pd.DataFrame | None = None) -> dict[str, pd.DataFrame]:
     """Totals of a plan as JSON has them."""
     return {f"by_{by}": plan.totals(by, outcomes) for by in ("category", "rule")}
 
@@ -440,14 +427,13 @@ def preview(
     by
         What a row is: a ledger of the report, as by default, or the items of a new category or a rule.
     """
-    from accounting_analytics.recategorization.plan import instance_of, read_plan_sheet, require_same_instance
+    from accounting_analytics.recategorization.plan import read_plan_sheet
 
     sheet = read_plan_sheet(plan)
     with connect_source(source, days) as (client, period):
-        require_same_instance(instance_of(sheet), client.instance_id)
-        reported = aa.load_cash_flow_report(client, period.start_date, period.end_date, time_zone=period.time_zone)
         ledgers = load_ledgers(client, period)
         planned = resolve_plan(client, sheet, period.time_zone, ledgers=ledgers)
+        reported = aa.load_cash_flow_report(client, period.start_date, period.end_date, time_zone=period.time_zone)
     effect = planned.preview(reported)
     totals = effect.totals(ledgers)
     print_cost(planned)
@@ -467,8 +453,8 @@ def preview(
 
 
 def resolve_plan(
-    client: LedgerClient | aa.Books, sheet: SheetTable, time_zone: str, *, ledgers: pd.DataFrame | None = None
-) -> Plan:
+    client: aa.LedgerClient | aa.Books, sheet: SheetTable, time_zone: str, *, ledgers: pd.DataFrame | None = None
+) -> aa.Plan:
     """Plan of a file; ledgers are discovered only if the books do not confirm each new category with its name.
 
     `ledgers` are those that are discovered already. Local books have a chart of accounts.
@@ -488,10 +474,9 @@ def resolve_plan(
 
 
 def _find_categories(
-    client: LedgerClient, sheet: SheetTable, time_zone: str, ledgers: pd.DataFrame | None
+    client: aa.LedgerClient, sheet: SheetTable, time_zone: str, ledgers: pd.DataFrame | None
 ) -> Categories | None:
     """Discovered ledgers to find new categories in; None where the books confirm the categories as they are written."""
-    from accounting_analytics.core.periods import Period
     from accounting_analytics.recategorization.categories_in_books import find_ledgers
     from accounting_analytics.recategorization.choices import NEW_CATEGORY
     from accounting_analytics.reports.category_ledgers import Categories
@@ -504,7 +489,7 @@ def _find_categories(
         return None
     if ledgers is None:
         print_message("new categories of the plan were edited: discovering the ledgers")
-        ledgers = load_ledgers(client, Period(days[0], days[-1], time_zone))
+        ledgers = load_ledgers(client, aa.Period(days[0], days[-1], time_zone))
     discovered = aa.LedgerNames.from_frame(ledgers)
     # Where the books do not show the name of a ledger, it is as written, unless that is a discovered ledger's.
     others = {

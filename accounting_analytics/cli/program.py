@@ -15,8 +15,8 @@ from cyclopts import CycloptsError, UnusedCliTokensError
 from accounting_analytics.cli import deliver, read, books, plan, apply, service  # noqa: F401
 
 # isort: on
+from accounting_analytics.cli.options import app
 from accounting_analytics.cli.output import print_message, print_note
-from accounting_analytics.cli.sections import app
 from accounting_analytics.core.errors import AccountingAnalyticsError
 
 _FAILED, _BAD_INPUT, _KILLED = 1, 2, 5

@@ -16,7 +16,7 @@ import accounting_analytics as aa
 from accounting_analytics.cli.loading import (
     books_start_of,
     configured_zone,
-    connect_service,
+    connect_for_days,
     connect_source,
     load_books,
     load_ledgers,
@@ -28,6 +28,8 @@ from accounting_analytics.cli.loading import (
     require_loaded,
 )
 from accounting_analytics.cli.options import (
+    DELIVER,
+    READ,
     AgedLedgers,
     BooksOrService,
     BooksStart,
@@ -38,10 +40,11 @@ from accounting_analytics.cli.options import (
     RefusedBooks,
     Service,
     ZonedDays,
+    command,
+    commands,
 )
 from accounting_analytics.cli.output import (
     console,
-    print_frame,
     print_json,
     print_message,
     print_note,
@@ -50,23 +53,23 @@ from accounting_analytics.cli.output import (
     print_statement,
     print_table,
 )
-from accounting_analytics.cli.sections import DELIVER, READ, command, commands
 from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadError, InputError, InvalidRequestError
 from accounting_analytics.core.messages import printable, shorten
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Callable
-    from datetime import date
 
     import pandas as pd
 
     from accounting_analytics.cli.loading import LedgersAndLines
-    from accounting_analytics.core.periods import Period
     from accounting_analytics.core.results import Result
     from accounting_analytics.reconciliation.monthly_reconciliation import MonthlyReconciliation
-    from accounting_analytics.reports.statement import Statement
 
-_LEDGERS = ("sort_code", "name", "type", "sub_type", "report_cash_flow", "id", "parent_id", "found_by")
+_LEDGERS = {
+    name: name for name in ("sort_code", "name", "type", "sub_type", "report_cash_flow", "id", "parent_id", "found_by")
+}
+_FLOWS = {name: name for name in ("name", "net_cash_flow", "total_net_cash_flow", "ledger_id")}
 _REGISTER = {
     "local_date": "date",
     "journal_entry_description": "description",
@@ -111,7 +114,7 @@ def discover(
     with connect_source(source, days) as (client, period):
         ledgers = load_ledgers(client, period, parents)
     optional = ("found_by", "parent_id", "sub_type", "sort_code", "report_cash_flow", "type")
-    print_frame(ledgers, _LEDGERS, as_json=as_json, optional=optional)
+    print_table(ledgers, _LEDGERS, as_json=as_json, optional=optional)
     if not as_json:
         print(known_ledgers_claim(ledgers, len(ledgers)))
 
@@ -139,16 +142,14 @@ def report(
         reported = aa.load_cash_flow_report(client, period.start_date, period.end_date, time_zone=period.time_zone)
         if as_json:
             print(reported.to_json())
-            return
-        if not raw:
+        elif raw:
+            print(reported.summary())
+            print_table(reported.ledgers, _FLOWS)
+            for note in reported.notes:
+                print_note(note)
+        else:
             ledgers = load_ledgers(client, period, parents)
             print_statement(aa.cash_flow_statement(reported, ledgers, **presentation._asdict()), as_json=False)
-            return
-    print(reported.summary())
-    columns = ("name", "net_cash_flow", "total_net_cash_flow", "ledger_id")
-    print_frame(reported.ledgers, columns, as_json=False)
-    for note in reported.notes:
-        print_note(note)
 
 
 @command(READ)
@@ -195,22 +196,24 @@ def statements(
     """
     from accounting_analytics.reports.statement_columns import check_comparisons, days_needed
 
+    is_list, by_tags = statement in {"ageing", "recurring"}, bool(tags) or columns == "tag"
+    refused = {
+        "--compare": compare and (is_list or statement == "trial-balance"),
+        "--depth": depth is not None and (is_list or statement == "trial-balance"),
+        "--output": output is not None and is_list,
+        "--tag and no --columns tag": by_tags and statement not in {"cash-flow", "income"},
+        "--aged-ledger": aged_ledgers and statement != "ageing",
+    }
+    for option in filter(refused.get, refused):
+        raise InputError(f"statements {statement} has no {option}: leave it out; nothing was loaded")
     if output is not None:
         _require_writable(output)
-    if statement == "trial-balance" and (compare or depth is not None):
-        raise InputError("a trial balance has no --compare and no --depth: leave them out; nothing was loaded")
-    by_tags = bool(tags) or columns == "tag"
-    if by_tags and statement not in {"cash-flow", "income"}:
-        raise InputError(f"a {statement} has no --tag and no --columns tag: leave them out; nothing was loaded")
-    if aged_ledgers and statement != "ageing":
-        raise InputError("--aged-ledger is for statements ageing: leave it out; nothing was loaded")
-    if statement in {"ageing", "recurring"}:
-        _refuse_for(statement, compare=compare, depth=depth, output=output)
+    if is_list:
         _print_list(statement, aged_ledgers, days=days, books_start=books_start, load=load, source=source)
         return
     compared = check_comparisons(compare, of_flows=statement not in {"balance-sheet", "trial-balance"})
     presentation = presentation_of(source)
-    with connect_source(source, days) as (client, period):
+    with connect_source(source, days, load) as (client, period):
         start = books_start_of(books_start, period, client, demo=source.demo)
         since = None if statement == "income" else start
         unit = [period] if columns == "tag" else columns
@@ -224,7 +227,7 @@ def statements(
         options |= {"tag_ids": tags, "tag_group": tag_group}
     if statement != "income":
         options |= {"starting_balances": books.starting_balances}
-    makers: dict[str, Callable[..., Statement]] = {
+    makers: dict[str, Callable[..., aa.Statement]] = {
         "cash-flow": aa.cash_flow_statement,
         "income": aa.income_statement,
         "balance-sheet": aa.balance_sheet,
@@ -261,20 +264,13 @@ def _print_list(
 
 def _load_until(
     days: ZonedDays, books_start: str | None, load: Load, source: BooksOrService
-) -> tuple[LedgersAndLines, Period, date | None]:
+) -> tuple[LedgersAndLines, aa.Period, dt.date | None]:
     """Load the lines until a last day, which suffices, from the first entry on; and the first day of the books."""
     if days.end_date is not None and days.period is None:
         days = replace(days, start_date=days.start_date or days.end_date)
-    with connect_source(source, days) as (client, period):
+    with connect_source(source, days, load) as (client, period):
         first = books_start_of(books_start, period, client, demo=source.demo)
         return load_books(client, period, load, first_day=first, all_history=True), period, first
-
-
-def _refuse_for(statement: str, **options: object) -> None:
-    """Refuse options that a list at a day does not have."""
-    for name, value in options.items():
-        if value:
-            raise InputError(f"statements {statement} has no --{name}: leave it out; nothing was loaded")
 
 
 def _require_writable(path: Path) -> None:
@@ -285,7 +281,7 @@ def _require_writable(path: Path) -> None:
         raise InputError(f"--output: the folder {path.absolute().parent} does not exist; nothing was loaded")
 
 
-def _write_statement(statement: Statement, path: Path) -> None:
+def _write_statement(statement: aa.Statement, path: Path) -> None:
     """Write a statement in the format of the file's name."""
     from accounting_analytics.core.atomic_files import write_text
 
@@ -319,12 +315,10 @@ def register(
     ledger
         Account: id, unique name or path.
     """
-    from accounting_analytics.core.ledger_names import LedgerNames
-
-    with connect_source(source, days) as (client, period):
+    with connect_source(source, days, load) as (client, period):
         first = books_start_of(books_start, period, client, demo=source.demo)
         books = load_books(client, period, load, first_day=first, ledger=ledger)
-    ledger_id = LedgerNames.from_frame(books.ledgers).find(ledger)
+    ledger_id = aa.LedgerNames.from_frame(books.ledgers).find(ledger)
     entries = aa.register(books.lines, ledger_id, ledgers=books.ledgers, period=period)
     if load.as_json:
         print_json(entries)
@@ -335,7 +329,7 @@ def register(
 
 
 def _print_register(
-    entries: pd.DataFrame, books: LedgersAndLines, ledger_id: str, days: Period, books_start: date | None
+    entries: pd.DataFrame, books: LedgersAndLines, ledger_id: str, days: aa.Period, books_start: dt.date | None
 ) -> None:
     """Print the entries of a ledger, and what they sum to."""
     from accounting_analytics.core.column_conversion import exact_floats
@@ -380,19 +374,18 @@ def bridge(
     largest
         How many changes to show, 8 by default; the others share one row.
     """
-    from textwrap import fill
-
-    from accounting_analytics.core.periods import Period
     from accounting_analytics.reports.statement_columns import compared_period, shifted
 
     comparison = _COMPARISONS.get(against)
     if comparison is None:
-        Period.parse(against)  # refused before anything is started
-    with connect_source(source, days) as (client, period):
-        other = compared_period(period, comparison) if comparison else Period.parse(against, time_zone=period.time_zone)
+        aa.Period.parse(against)  # refused before anything is started
+    with connect_source(source, days, load) as (client, period):
+        other = (
+            compared_period(period, comparison) if comparison else aa.Period.parse(against, time_zone=period.time_zone)
+        )
         first, last = min(period.start_date, other.start_date), max(period.end_date, other.end_date)
-        both, asked = (Period(one, last, period.time_zone) for one in (first, period.start_date))
-        history = Period(shifted(both, _HISTORY).start_date, last, period.time_zone)
+        both, asked = (aa.Period(one, last, period.time_zone) for one in (first, period.start_date))
+        history = aa.Period(shifted(both, _HISTORY).start_date, last, period.time_zone)
         try:
             books = load_statement_books(client, asked, history, load, kind=statement, with_balances=False)
         except InvalidRequestError:  # some deployments refuse days before the start of the books
@@ -402,13 +395,7 @@ def bridge(
         books.lines, books.ledgers, both.start_date, both.end_date, columns=[other, period], time_zone=period.time_zone
     )
     explained = aa.bridge(*(made.column(one.key) for one in made.columns), largest=largest)
-    if load.as_json:
-        print(explained.to_json())
-    else:
-        width = console().width
-        print("\n\n".join(fill(printable(one), width, break_long_words=False) for one in explained.sentences()))
-        print()
-        print_table(explained.frame, {"label": "change", "cause": "cause", "amount": "amount"})
+    print_result(explained, as_json=load.as_json)
     require_complete(books.lines)
 
 
@@ -483,9 +470,7 @@ def reconcile(
         "they would be compared with themselves; `sync` compares each month with the service's report, and "
         "`books history` shows the result",
     )
-    days.in_zone("UTC")  # refused before anything is started
-    with connect_service(service, days.time_zone) as (client, time_zone):
-        period = days.in_zone(time_zone)
+    with connect_for_days(service, days) as (client, period):
         first = None if since is None else parse_books_start(since, "--since", period.start_date)
         loaded = load_books(client, period, load, first_day=first, report_count=len(period.months()))
         certificate = aa.check_completeness(loaded.lines)
@@ -510,7 +495,7 @@ def reconcile(
             print_note(note)
 
 
-def _require_tied(months: MonthlyReconciliation, days: Period, since: str | None, *, strict: bool) -> None:
+def _require_tied(months: MonthlyReconciliation, days: aa.Period, since: str | None, *, strict: bool) -> None:
     """Fail where a month does not tie; say what was not compared, which fails too if strict."""
     if not months.ties:
         untied = ", ".join(str(month.period) for month in months.untied)
@@ -549,15 +534,13 @@ def doctor(
     output
         Folder to check for space and write access.
     """
-    from accounting_analytics.core.periods import Period
-
     with ExitStack() as stack:
         client, first, last = None, days.start_date, days.end_date
         if service.demo:
             company = stack.enter_context(aa.demo())
             client = company.client
             if not days.given:
-                months = Period(company.start_date, company.end_date).months()
+                months = aa.Period(company.start_date, company.end_date).months()
                 first, last = str(months[-3].start_date), str(company.end_date)
         if days.period is not None:  # only then is the configuration needed before it is checked
             zone = days.time_zone or (client.time_zone if client else None) or configured_zone(None, service.profile)
@@ -585,6 +568,6 @@ def show_config(*, profile: str | None = None, as_json: Json = False) -> None:
     from accounting_analytics.client.settings import load_settings
 
     settings = load_settings(profile)
-    print_frame(settings.frame, as_json=as_json)
+    print_table(settings.frame, as_json=as_json)
     missing = "" if settings.file.exists() else ", which does not exist"
     print_message(f"profile {settings.profile!r} of {settings.file}{missing}")

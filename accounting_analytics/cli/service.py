@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shlex
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -11,32 +12,35 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 from cyclopts.types import ExistingFile, PositiveInt
 
+from accounting_analytics import service
 from accounting_analytics.cli.loading import configured_zone
-from accounting_analytics.cli.options import DatabaseOption, Date, InstanceOption, Json, ZonedDays
+from accounting_analytics.cli.options import (
+    SERVICE,
+    DatabaseOption,
+    Date,
+    InstanceOption,
+    Json,
+    ZonedDays,
+    command,
+    commands,
+)
 from accounting_analytics.cli.output import (
     command_line,
-    print_frame,
     print_json,
     print_mapping,
     print_message,
     print_records,
 )
-from accounting_analytics.cli.sections import SERVICE, command, commands
 from accounting_analytics.core.errors import (
     BooksDoNotTieError,
-    ConfigurationError,
     ImportRefusedError,
     InputError,
-    OperationRefusedError,
-    with_context,
 )
 from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.core.periods import parse_date
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from accounting_analytics.service.imports import ImportSummary
-    from accounting_analytics.service.store import Store
 
 _PROBLEM = ("file", "line", "date", "description", "problem")
 _IN_MESSAGES = ("known", "changed", "missing", "notes")
@@ -84,15 +88,10 @@ def serve(
         return
     if as_json:
         raise InputError("--json requires --check")
-    import logging
-
-    from accounting_analytics.service.app import ServiceOptions, show_access_log
-    from accounting_analytics.service.server import serve as serve_books
-
     logging.raiseExceptions = False  # a log on a full disk loses lines, and gets no traceback when there is space again
     if access_log:
-        show_access_log()
-    options = ServiceOptions(
+        service.show_access_log()
+    options = service.ServiceOptions(
         host=host,
         port=port,
         localtime=localtime,
@@ -100,21 +99,17 @@ def serve(
         requests_per_minute=requests_per_minute,
         public_hosts=public_host,
     )
-    serve_books(database.database, options, echo=print)
+    service.serve(database.database, options, echo=print)
 
 
 def _check_database(database: str, *, as_json: bool) -> None:
     """Check every invariant of a database, and print the findings."""
-    import pandas as pd
-
-    from accounting_analytics.service.check import check_books
-
-    with _open(database) as store:
-        checked, name = check_books(store), store.name
+    with service.Store.open(database, create=False) as store:
+        checked, name = service.check_books(store), store.name
     if as_json:
-        print_json(checked._asdict() | {"findings": [finding._asdict() for finding in checked.findings]})
-    else:
-        print_frame(pd.DataFrame(checked.findings), as_json=False)
+        print_json(asdict(checked))
+    elif checked.findings:
+        print_records(checked.findings, as_json=False)
     counts = (
         f"{checked.entries:,} entries, {checked.lines:,} lines, {checked.ledgers:,} ledgers, "
         f"{checked.changes:,} changes in {count_of(checked.instances, 'instance')}"
@@ -127,21 +122,10 @@ def _check_database(database: str, *, as_json: bool) -> None:
 
 
 @contextmanager
-def _open(database: str) -> Iterator[Store]:
-    """Open the existing database of an embedded service."""
-    from accounting_analytics.service.store import Store
-
-    with Store.open(database, create=False) as store:
-        yield store
-
-
-@contextmanager
-def _instance(given: InstanceOption) -> Iterator[tuple[Store, str]]:
+def _instance(given: InstanceOption) -> Iterator[tuple[service.Store, str]]:
     """Open a database, and choose its instance."""
-    from accounting_analytics.service.instances import choose_instance
-
-    with _open(given.database) as store:
-        yield store, choose_instance(store, given.instance)
+    with service.Store.open(given.database, create=False) as store:
+        yield store, service.choose_instance(store, given.instance)
 
 
 @command(SERVICE)
@@ -153,9 +137,7 @@ def backup(file: Path, /, *, database: DatabaseOption) -> None:
     file
         New file for the backup, readable by you only.
     """
-    from accounting_analytics.service.backup import back_up
-
-    back_up(database.database, file)
+    service.back_up(database.database, file)
     following = command_line("restore", file, database=database.database)
     print_message(f"backed up; to check and restore it: {following}")
 
@@ -169,9 +151,7 @@ def restore(file: ExistingFile, /, *, database: DatabaseOption) -> None:
     file
         File that `backup` has written.
     """
-    from accounting_analytics.service.backup import restore as restore_backup
-
-    restore_backup(file, database.database)
+    service.restore(file, database.database)
     following = command_line("serve", "--check", database=database.database)
     print_message(f"restored; to check its books: {following}")
 
@@ -222,33 +202,25 @@ def import_books(
         Import nothing: print the accounts, entries and sums, or every problem.
     """
     from accounting_analytics.client.settings import load_settings
-    from accounting_analytics.service import imports
-    from accounting_analytics.service.instances import instance_to_fill
-    from accounting_analytics.service.store import Store
 
-    def import_into(store: Store, target: str) -> ImportSummary:
-        return imports.import_books(
-            store,
-            target,
-            file,
-            time_zone=load_settings(time_zone=time_zone)["time_zone"],
-            cash=cash,
-            commodity=commodity,
-            virtual=virtual,
-            use_entry_dates=use_entry_dates,
-            roots=[_root(text) for text in roots],
-            require_cash=not no_cash,
-            dry_run=dry_run,
-        )
-
-    if dry_run:
-        preview = imports.instance_to_preview(database.database, instance, scale=scale)
-        with _problems_printed(as_json=as_json), preview as books:
-            summary = import_into(*books)
-    else:
-        with Store.open(database.database) as store, instance_to_fill(store, instance, scale=scale) as target:
-            summary = import_into(store, target)
-        print_message(f"imported; to serve it: {command_line('serve', database=store.name)}")
+    with service.store_to_fill(database.database, dry_run=dry_run) as store:
+        with _problems_printed(dry_run=dry_run, as_json=as_json):
+            summary = service.import_books(
+                store,
+                instance,
+                file,
+                scale=scale,
+                time_zone=load_settings(time_zone=time_zone)["time_zone"],
+                cash=cash,
+                commodity=commodity,
+                virtual=virtual,
+                use_entry_dates=use_entry_dates,
+                roots=[_root(text) for text in roots],
+                require_cash=not no_cash,
+                dry_run=dry_run,
+            )
+        if not dry_run:
+            print_message(f"imported; to serve it: {command_line('serve', database=store.name)}")
     _print_summary(summary, with_accounts=dry_run, as_json=as_json)
 
 
@@ -261,11 +233,13 @@ def _root(text: str) -> tuple[str, str]:
 
 
 @contextmanager
-def _problems_printed(*, as_json: bool) -> Iterator[None]:
-    """Print every problem of a refused file, before the message that counts them."""
+def _problems_printed(*, dry_run: bool, as_json: bool) -> Iterator[None]:
+    """Print every problem of a file that a dry run refuses, before the message that counts them."""
     try:
         yield
     except ImportRefusedError as error:
+        if not dry_run:
+            raise
         problems = [dict(zip(_PROBLEM, problem, strict=True)) for problem in error.problems]
         if as_json:
             print_json({"problems": problems})
@@ -277,7 +251,7 @@ def _problems_printed(*, as_json: bool) -> Iterator[None]:
         raise ImportRefusedError(f"an import would be refused: {count_of(len(problems), 'problem')}") from error
 
 
-def _print_summary(summary: ImportSummary, *, with_accounts: bool, as_json: bool) -> None:
+def _print_summary(summary: service.ImportSummary, *, with_accounts: bool, as_json: bool) -> None:
     """Print what was, or would be, imported: notes, differences from the books, accounts and counts."""
     for note in summary.notes:
         print_message(note)
@@ -330,30 +304,17 @@ def create_instance(
     token_file
         New file for an access token, readable by you only.
     """
-    from accounting_analytics.core.periods import parse_date
-    from accounting_analytics.service.auth import check_new_file, save_new_token
-    from accounting_analytics.service.instances import NewInstance
-    from accounting_analytics.service.instances import create_instance as create
-    from accounting_analytics.service.store import Store
-
     start = parse_date(entries_start, "--entries-start") if entries_start else None
-    if token_file:
-        check_new_file(token_file)
-    with Store.open(database.database) as store:
-        created = create(store, NewInstance(name, tier, scale, localtime, entries_start=start, id=instance))
-        if token_file:
-            try:
-                save_new_token(store, created, token_file)
-            except (ConfigurationError, OperationRefusedError) as error:
-                context = f"instance {created!r} was created without it, run: tokens issue"
-                raise with_context(error, context) from error.__cause__
+    new = service.NewInstance(name, tier, scale, localtime, entries_start=start, id=instance)
+    with service.Store.open(database.database) as store:
+        created = service.create_instance(store, new, token_file=token_file)
         print_records([row for row in store.instances() if row.id == created], as_json=as_json)
 
 
 @instances.command(name="list")
 def list_instances(*, database: DatabaseOption, as_json: Json = False) -> None:
     """List the instances of a database."""
-    with _open(database.database) as store:
+    with service.Store.open(database.database, create=False) as store:
         print_records(store.instances(), as_json=as_json, optional=["entries_start", "localtime"])
 
 
@@ -370,10 +331,8 @@ def set_tier(*, database: DatabaseOption, instance: str, tier: int) -> None:
     tier
         Subscription tier, 1 to 3.
     """
-    from accounting_analytics.service import instances as existing
-
-    with _open(database.database) as store:
-        existing.set_tier(store, instance, tier)
+    with service.Store.open(database.database, create=False) as store:
+        service.set_tier(store, instance, tier)
     print_message(f"instance {instance} has tier {tier}")
 
 
@@ -383,10 +342,8 @@ ledgers = commands(SERVICE, "ledgers", "Ledgers in a database of the embedded se
 @ledgers.command(name="list")
 def list_ledgers(*, of: InstanceOption, as_json: Json = False) -> None:
     """List the ledgers of an instance with their ids and paths."""
-    from accounting_analytics.service import ledgers as books
-
     with _instance(of) as chosen:
-        listed = books.list_ledgers(*chosen)
+        listed = service.list_ledgers(*chosen)
     optional = ["name", "is_required", "debit_credit", "sub_type", "sort_code", "report_cash_flow", "type"]
     print_records(listed, as_json=as_json, optional=optional)
 
@@ -406,10 +363,8 @@ def rename_ledger(ledger: str, name: str, /, *, of: InstanceOption, modified_by:
     modified_by
         Your name, for the audit log.
     """
-    from accounting_analytics.service import ledgers as books
-
     with _instance(of) as (store, instance):
-        before = books.rename_ledger(store, instance, ledger, name, modified_by=modified_by)
+        before = service.rename_ledger(store, instance, ledger, name, modified_by=modified_by)
     print_message(f"ledger {before.id}: {quote(before.name)} is now {quote(name)}")
 
 
@@ -429,11 +384,8 @@ def issue_token(*, of: InstanceOption, token_file: Path, lifetime: float | None 
     label
         Display name.
     """
-    from accounting_analytics.service.auth import check_new_file, save_new_token
-
-    check_new_file(token_file)
     with _instance(of) as (store, instance):
-        save_new_token(store, instance, token_file, lifetime=lifetime, label=label)
+        service.save_new_token(store, instance, token_file, lifetime=lifetime, label=label)
     setting = f"ACCOUNTING_ANALYTICS_TOKEN_FILE={shlex.quote(str(token_file.absolute()))}"
     print_message(f"the access token is in {token_file}; to use it: export {setting}")
 
@@ -441,10 +393,8 @@ def issue_token(*, of: InstanceOption, token_file: Path, lifetime: float | None 
 @tokens.command(name="list")
 def list_tokens(*, of: InstanceOption, as_json: Json = False) -> None:
     """List access tokens by their keys; the secrets are not stored."""
-    from accounting_analytics.service import auth
-
-    with _open(of.database) as store:
-        print_records(auth.list_tokens(store, of.instance), as_json=as_json, optional=["instance_id", "created_at"])
+    with service.Store.open(of.database, create=False) as store:
+        print_records(service.list_tokens(store, of.instance), as_json=as_json, optional=["instance_id", "created_at"])
 
 
 @tokens.command(name="revoke")
@@ -456,10 +406,8 @@ def revoke_token(key: str, /, *, database: DatabaseOption) -> None:
     key
         Key of the token, as shown by `tokens list`.
     """
-    from accounting_analytics.service import auth
-
-    with _open(database.database) as store:
-        auth.revoke_token(store, key)
+    with service.Store.open(database.database, create=False) as store:
+        service.revoke_token(store, key)
     print_message(f"token {key.partition('.')[0]} is revoked")
 
 
@@ -489,13 +437,18 @@ def list_changes(
     limit
         Largest number of changes, 50 by default; the newest are listed.
     """
-    from accounting_analytics.service import audit_log
-
     zone = configured_zone(days.time_zone)
     first, last = days.optional_dates(zone)
-    wanted = audit_log.ChangeFilter(transaction, modified_by, first, last, zone)
     with _instance(of) as chosen:
-        changes, total = audit_log.list_changes(*chosen, wanted, limit=limit)
+        changes, total = service.list_changes(
+            *chosen,
+            transaction_id=transaction,
+            modified_by=modified_by,
+            start_date=first,
+            end_date=last,
+            time_zone=zone,
+            limit=limit,
+        )
     optional = ["before_ids", "after_ids", "number", "actor", "operation", "transaction_id"]
     print_records(changes, as_json=as_json, optional=optional)
     if total > len(changes):

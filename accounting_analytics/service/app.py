@@ -26,7 +26,7 @@ from starlette.routing import Route
 
 from accounting_analytics.core.errors import ConfigurationError, OperationRefusedError
 from accounting_analytics.core.periods import zone
-from accounting_analytics.service.auth import instance_of_token, token_key
+from accounting_analytics.service.instances import instance_of_token, token_key
 from accounting_analytics.service.interface import Error, Health, Query, ValidationError, encode
 from accounting_analytics.service.openapi import INSTANCE_HEADER, openapi_document
 from accounting_analytics.service.operations import OPERATIONS, Operation
@@ -141,8 +141,7 @@ BODY_DEADLINE = 20
 
 def create_app(store: Store, options: ServiceOptions = _DEFAULTS) -> ASGIApp:
     """ASGI application that serves the books of a store."""
-    limit = options.requests_per_minute
-    service = LedgerService(store, options, None if limit is None else RateLimits(limit))
+    service = LedgerService(store, options)
     app = Starlette(routes=_routes(service), exception_handlers=_ERROR_HANDLERS)
     app.router.redirect_slashes = False
     # a web page that rebinds its own name to this address names another host
@@ -182,10 +181,10 @@ def _routes(service: LedgerService) -> list[Route]:
 class LedgerService:
     """The operations over a store, for requests with a token of one of its instances."""
 
-    def __init__(self, store: Store, options: ServiceOptions, rate_limits: RateLimits | None) -> None:
+    def __init__(self, store: Store, options: ServiceOptions) -> None:
         self._store = store
         self._localtime = options.localtime
-        self._rate_limits = rate_limits
+        self._rate_limits = RateLimits(options.requests_per_minute)
         self._page_token_key = store.page_token_key()
 
     def carry_out(self, operation: Operation, request: Request, instance: Instance, body: bytes = b"") -> Response:
@@ -216,15 +215,15 @@ class LedgerService:
         """Instance of the request's token, which its header must name; 401, 404, 422 or 429 otherwise."""
         instance = self._authenticated(request)
         request.state.instance = instance
-        if self._rate_limits is not None:
-            status = self._rate_limits.acquire(instance.pk)
-            request.state.response_headers.update(status.headers())
-            if not status.allowed:
-                raise OperationRefusedError(
-                    f"more than {status.limit} requests per minute; nothing was changed, retry in {status.reset} s",
-                    status=429,
-                    error_code="too_many_requests",
-                )
+        limits = self._rate_limits.acquire(instance.pk)
+        request.state.response_headers.update(limits)
+        if seconds := limits.get("retry-after"):
+            raise OperationRefusedError(
+                f"more than {limits['x-ratelimit-limit']} requests per minute; nothing was changed, "
+                f"retry in {seconds} s",
+                status=429,
+                error_code="too_many_requests",
+            )
         named = request.headers.getlist(INSTANCE_HEADER)
         if len(named) != 1:
             refuse_value(["header", INSTANCE_HEADER], f"the header {INSTANCE_HEADER} is required, once", "missing")
@@ -331,33 +330,15 @@ _ERROR_HANDLERS: dict[Any, Callable[[Request, Any], Awaitable[Response]]] = {
 _WINDOW = 60.0
 
 
-@dataclass(frozen=True)
-class RateLimitStatus:
-    """Whether a request is within the limit, how many are left, and the seconds, rounded up, until the minute ends."""
-
-    allowed: bool
-    limit: int
-    remaining: int
-    reset: int
-
-    def headers(self) -> dict[str, str]:
-        """Headers of the response."""
-        headers = {
-            "x-ratelimit-limit": str(self.limit),
-            "x-ratelimit-remaining": str(self.remaining),
-            "x-ratelimit-reset": str(self.reset),
-        }
-        return headers if self.allowed else headers | {"retry-after": str(self.reset)}
-
-
 class RateLimits:
     """Counts the requests of every instance by the minute, which begins with its first; safe to use from any thread.
 
-    Refused requests do not count, so a client that waits for ``reset`` seconds is served.
+    Refused requests do not count, so a client that waits until the minute ends is served. Without a limit nothing is
+    counted.
     """
 
-    def __init__(self, requests_per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
-        if requests_per_minute < 1:
+    def __init__(self, requests_per_minute: int | None, clock: Callable[[], float] = time.monotonic) -> None:
+        if requests_per_minute is not None and requests_per_minute < 1:
             raise ConfigurationError(
                 f"requests per minute must be 1 or more, not {requests_per_minute}; omit it for no limit"
             )
@@ -366,8 +347,13 @@ class RateLimits:
         self._lock = threading.Lock()
         self._minutes: dict[int, tuple[float, int]] = {}
 
-    def acquire(self, instance_pk: int) -> RateLimitStatus:
-        """Count a request of an instance, if one is left."""
+    def acquire(self, instance_pk: int) -> dict[str, str]:
+        """Count a request of an instance, if one is left; return the headers of its response.
+
+        There is a ``retry-after`` only if none was left. Seconds until the minute ends are rounded up.
+        """
+        if self._limit is None:
+            return {}
         with self._lock:
             moment = self._clock()
             ends, used = self._minutes.get(instance_pk, (0.0, 0))
@@ -376,7 +362,13 @@ class RateLimits:
             allowed = used < self._limit
             used += allowed
             self._minutes[instance_pk] = (ends, used)
-        return RateLimitStatus(allowed, self._limit, self._limit - used, math.ceil(ends - moment))
+        seconds = str(math.ceil(ends - moment))
+        headers = {
+            "x-ratelimit-limit": str(self._limit),
+            "x-ratelimit-remaining": str(self._limit - used),
+            "x-ratelimit-reset": seconds,
+        }
+        return headers if allowed else headers | {"retry-after": seconds}
 
 
 _HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))

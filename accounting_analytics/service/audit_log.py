@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, Connection, func, insert, select
+from sqlalchemy import Connection, func, insert, select
 
 from accounting_analytics.core.periods import Period
 from accounting_analytics.service import tables
@@ -59,14 +59,14 @@ def record(
     connection.execute(insert(tables.audit), new)
 
 
-def find_changed_rows(connection: Connection, instance: Instance) -> Iterator[str]:
-    """Rows whose number or digest does not follow from themselves and the row above."""
+def find_changed_rows(connection: Connection, instance: Instance) -> Iterator[tuple[str, str]]:
+    """Rows whose number or digest does not follow from themselves and the row above, and what that means."""
     number, previous = 0, b""
     rows = select(*_COLUMNS, _AUDIT.digest).where(_AUDIT.instance_pk == instance.pk).order_by(_AUDIT.number)
     for *values, digest in connection.execute(rows):
         row = AuditRow(*values)
         if row.number != number + 1 or digest != _digest(previous, row):
-            yield f"audit row {row.number}"
+            yield f"audit row {row.number}", "it was changed, or the row above it was changed or removed"
         number, previous = row.number, digest
 
 
@@ -94,44 +94,35 @@ class AuditedChange:
     number: int
 
 
-class ChangeFilter(NamedTuple):
-    """Which changes to list: of a transaction, by a user, from the first to the last day; all if nothing is given."""
-
-    transaction_id: str | None = None
-    modified_by: str | None = None
-    start_date: str | None = None
-    end_date: str | None = None
-    time_zone: str = "UTC"
-
-    def conditions(self) -> Iterator[ColumnElement[bool]]:
-        """Yield the SQL conditions on audit rows."""
-        if self.transaction_id is not None:
-            yield _AUDIT.transaction_id == self.transaction_id
-        if self.modified_by is not None:
-            yield _AUDIT.modified_by == self.modified_by
-        period = Period(self.start_date or dt.date.min, self.end_date or dt.date.max, self.time_zone)
-        yield tables.is_within(period.instants(), _AUDIT.at)
-
-
-class ChangeList(NamedTuple):
-    """The newest changes, newest first, and how many there are in all."""
-
-    changes: list[AuditedChange]
-    total: int
-
-
 def list_changes(
-    store: Store, instance_id: str, chosen: ChangeFilter | None = None, *, limit: int | None = None
-) -> ChangeList:
-    """Newest changes of an instance, at most `limit` of them."""
-    conditions = list((chosen or ChangeFilter()).conditions())
+    store: Store,
+    instance_id: str,
+    *,
+    transaction_id: str | None = None,
+    modified_by: str | None = None,
+    start_date: str | None = None,
+    end_date: str | None = None,
+    time_zone: str = "UTC",
+    limit: int | None = None,
+) -> tuple[list[AuditedChange], int]:
+    """Newest changes of an instance, newest first, at most `limit` of them, and how many there are in all.
+
+    They are those of a transaction, by a user, from the first to the last day; all if nothing is given.
+    """
+    period = Period(start_date or dt.date.min, end_date or dt.date.max, time_zone)
     with store.reading() as connection:
         instance = read_instance(connection, instance_id)
-        query = select(*_COLUMNS).where(_AUDIT.instance_pk == instance.pk, *conditions)
+        query = select(*_COLUMNS).where(
+            _AUDIT.instance_pk == instance.pk, tables.is_within(period.instants(), _AUDIT.at)
+        )
+        if transaction_id is not None:
+            query = query.where(_AUDIT.transaction_id == transaction_id)
+        if modified_by is not None:
+            query = query.where(_AUDIT.modified_by == modified_by)
         total = connection.execute(select(func.count()).select_from(query.subquery())).scalar_one()
         rows = [AuditRow(*row) for row in connection.execute(query.order_by(_AUDIT.number.desc()).limit(limit))]
         names = {ledger.id: ledger.name for ledger in read_ledgers(connection, instance)}
-    return ChangeList([_change(row, names) for row in rows], total)
+    return [_change(row, names) for row in rows], total
 
 
 def _change(row: AuditRow, names: Mapping[str, str]) -> AuditedChange:

@@ -11,11 +11,20 @@ from sqlalchemy.exc import DatabaseError
 
 from accounting_analytics.core.atomic_files import replace_file, sync_folder
 from accounting_analytics.core.errors import ConfigurationError, InputError
-from accounting_analytics.service.connections import SERVER_SCHEMES, beside, connect_file, unusable_file
-from accounting_analytics.service.store import LOCK_SECONDS, has_books
+from accounting_analytics.service.store import (
+    LOCK_SECONDS,
+    SERVER_SCHEMES,
+    beside,
+    connect_file,
+    find_damage,
+    has_books,
+    unusable_file,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from sqlalchemy import Connection
 
 
 def back_up(database: str, target: Path) -> None:
@@ -42,9 +51,8 @@ def restore(backup: Path, database: str) -> None:
                 f"changed: stop its service, or move {path.name} and {left.name} away, and run this again"
             )
     with _books_in(backup) as source:
-        (found,) = source.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
-            problem = found.splitlines()[-1]
+        if damage := find_damage(source, 1, quick=True):
+            problem = damage[0].splitlines()[-1]
             raise InputError(f"{backup} is damaged: {problem}; nothing was changed, give another backup")
         _save_copy(source, path)
 
@@ -60,7 +68,7 @@ def _file(database: str, instead: str) -> Path:
 
 
 @contextmanager
-def _books_in(path: Path) -> Iterator[sqlite3.Connection]:
+def _books_in(path: Path) -> Iterator[Connection]:
     """Give a connection to a file with books of this version; any other one is refused."""
     if not path.exists():
         raise InputError(f"{path} does not exist; nothing was changed, give a file with books")
@@ -69,20 +77,20 @@ def _books_in(path: Path) -> Iterator[sqlite3.Connection]:
         with engine.connect() as connection:
             if not has_books(connection, str(path)):
                 raise InputError(f"{path} is empty; nothing was changed, give a file with books")
-            connection.rollback()
-            yield cast("sqlite3.Connection", connection.connection.driver_connection)
+            yield connection
     except (DatabaseError, sqlite3.DatabaseError) as error:
         raise unusable_file(str(path), getattr(error, "orig", error)) from error
     finally:
         engine.dispose()
 
 
-def _save_copy(source: sqlite3.Connection, target: Path) -> None:
+def _save_copy(source: Connection, target: Path) -> None:
     """Copy the books that a connection sees into one file, which is complete and synced to disk, or does not exist."""
+    books = cast("sqlite3.Connection", source.connection.driver_connection)
 
     def write(file: BinaryIO) -> None:
         with closing(sqlite3.connect(Path(file.name).absolute())) as copy:  # else a name such as file:x is an address
-            source.backup(copy)
+            books.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")  # the copy is one file, with nothing beside it
 
     try:

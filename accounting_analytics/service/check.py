@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from sqlalchemy import (
     BigInteger,
@@ -25,11 +26,10 @@ from sqlalchemy import (
 from accounting_analytics.core.chart_of_accounts import TYPE_OF_SUB_TYPE, SubType
 from accounting_analytics.service import tables
 from accounting_analytics.service.audit_log import find_changed_rows
-from accounting_analytics.service.connections import find_damage, find_dangling_rows
 from accounting_analytics.service.ledgers import REQUIRED_LEDGERS
 from accounting_analytics.service.operations.recategorize_transaction import BY_USER
 from accounting_analytics.service.post_entries import moved_cash_ledger
-from accounting_analytics.service.store import Store, id_batches, read_ledgers
+from accounting_analytics.service.store import Store, find_damage, id_batches, read_ledgers
 from accounting_analytics.service.values import CHANGES, RECATEGORIZE_TRANSACTION, SUMMED_APART, Instance, StoredLedger
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ _TRANSACTIONS = tables.transactions.c
 _AUDIT = tables.audit.c
 
 
-class BrokenInvariant(NamedTuple):
+@dataclass(frozen=True)
+class BrokenInvariant:
     """An invariant in words, the id of the entry, line, ledger or transaction that breaks it, and how.
 
     The instance is empty if the file itself is damaged.
@@ -58,7 +59,8 @@ class BrokenInvariant(NamedTuple):
     problem: str
 
 
-class InvariantCheck(NamedTuple):
+@dataclass(frozen=True)
+class InvariantCheck:
     """Numbers of what was checked, and what is broken; in a damaged file only instances are counted."""
 
     instances: int
@@ -80,12 +82,7 @@ def check_books(store: Store) -> InvariantCheck:
         ]
         if damage:  # the books in a damaged file are unreadable or wrong anyway
             return InvariantCheck(len(instances), 0, 0, 0, 0, 0, damage)
-        findings = [
-            BrokenInvariant("", "rows refer to rows that exist", "", problem)
-            for problem in find_dangling_rows(connection, MAX_FINDINGS)
-        ]
-        for instance in instances:
-            findings += _check_instance(connection, instance)
+        findings = [found for instance in instances for found in _check_instance(connection, instance)]
         return InvariantCheck(
             instances=len(instances),
             ledgers=_count(connection, tables.ledgers),
@@ -126,7 +123,7 @@ def _findings(connection: Connection, instance: Instance) -> dict[str, Iterator[
         "ledgers agree with their type and parents": _inconsistent_ledgers(ledgers),
         "the required ledgers exist": _missing_required(ledgers),
         "every change has an audit row": _audit_gaps(connection, instance),
-        "the audit rows are as they were written": _changed_audit_rows(connection, instance),
+        "the audit rows are as they were written": find_changed_rows(connection, instance),
     }
 
 
@@ -259,11 +256,6 @@ def _audit_gaps(connection: Connection, instance: Instance) -> Iterator[tuple[st
     )
     for transaction_id in sorted(set(connection.execute(by_user).scalars()) ^ changed):
         yield transaction_id, "it was categorized by a user without an audit row, or has an audit row without that"
-
-
-def _changed_audit_rows(connection: Connection, instance: Instance) -> Iterator[tuple[str, str]]:
-    for subject in find_changed_rows(connection, instance):
-        yield subject, "it was changed, or the row above it was changed or removed"
 
 
 def _moved_lines(

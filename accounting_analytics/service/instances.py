@@ -1,33 +1,45 @@
-"""Create instances with their required ledgers, change them, and choose the one that a command works on."""
+"""Instances with their required ledgers and access tokens: created, changed, and the one that a command works on.
+
+A secret is shown once, or written to a private file, when a token is issued; the database stores only its SHA-256. A
+revoked or expired token is refused from the next request on.
+"""
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+import datetime as dt
+import hmac
+import secrets
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, or_, select, update
 
-from accounting_analytics.core.errors import AccountingAnalyticsError, ConfigurationError, InputError
+from accounting_analytics.core.atomic_files import remove_temporary_files, replace_file
+from accounting_analytics.core.errors import ConfigurationError, InputError
 from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.core.periods import LOCALTIME, zone
 from accounting_analytics.service import tables
-from accounting_analytics.service.auth import add_token, issuing
-from accounting_analytics.service.connections import beside
 from accounting_analytics.service.ledgers import REQUIRED_LEDGERS, add_ledgers
-from accounting_analytics.service.store import Store, find_instance, read_instance
-from accounting_analytics.service.values import Instance, check_header_id, check_text, new_id, now
+from accounting_analytics.service.store import Store, beside, find_instance, read_instance, select_instances
+from accounting_analytics.service.values import Instance, check_header_id, check_text, is_valid_id, new_id, now
 
 if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from accounting_analytics.core.chart_of_accounts import RequiredLedger
 
 TIERS = (1, 2, 3)
+_MAX_LIFETIME = 10 * 365 * 86_400
+"""Longest lifetime of a token that expires, in seconds."""
+
+_TOKENS = tables.tokens.c
+_NO_HASH = bytes(sha256().digest_size)
 
 
 class NewInstance(NamedTuple):
@@ -45,71 +57,55 @@ class NewInstance(NamedTuple):
     required_ledger_ids: Mapping[RequiredLedger, str] = MappingProxyType({})
 
 
-class FirstInstance(NamedTuple):
-    """The instance that was created in a new database, and the private file with its access token."""
+def create_instance(store: Store, new: NewInstance | None = None, *, token_file: Path | None = None) -> str:
+    """Create an instance with its four required ledgers, and perhaps a new file with an access token; return its id."""
+    if token_file is None:
+        with store.writing() as connection:
+            return _add_instance(connection, new or NewInstance()).id
+    _check_new_file(token_file)
+    with _issuing(store, token_file) as (connection, issue):
+        instance = _add_instance(connection, new or NewInstance())
+        issue(instance)
+    return instance.id
 
-    instance_id: str
-    token_file: Path
 
+@contextmanager
+def first_instance(store: Store, new: NewInstance) -> Iterator[tuple[Connection, Instance]]:
+    """Give a connection that writes, and the instance that is created with it in a database without any.
 
-def create_instance(store: Store, new: NewInstance | None = None) -> str:
-    """Create an instance with its four required ledgers and return its id."""
-    with store.writing() as connection:
-        return _add_instance(connection, new or NewInstance()).id
-
-
-def create_first_instance(
-    store: Store, *, localtime: str = "UTC", instance_id: str | None = None, scale: int = DEFAULT_SCALE
-) -> FirstInstance | None:
-    """Create an instance and its token file in a database without any instance; None if it has one.
-
-    The token is written to the file and never shown.
+    An access token, which is never shown, is in a private file beside the database; if the block fails, there is
+    neither.
     """
-    if store.instances():
-        return None
     if store.path is None:
         raise ConfigurationError(
             f"the database {store.name} has no instance yet, and no folder beside it for a token file: "
             "create one first with: accounting-analytics instances create --token-file FILE"
         )
-    path = beside(store.path, ".token")
-    with issuing(store, path) as (connection, save):
+    with _issuing(store, beside(store.path, ".token")) as (connection, issue):
         if connection.execute(select(tables.instances.c.pk).limit(1)).first():
-            return None  # another process created it meanwhile
-        instance = _add_instance(connection, NewInstance(scale=scale, localtime=localtime, id=instance_id))
-        save(add_token(connection, instance.pk))
-    return FirstInstance(instance.id, path)
+            raise ConfigurationError(f"another program has just created the first instance of {store.name}; try again")
+        instance = _add_instance(connection, new)
+        issue(instance)
+        yield connection, instance
 
 
-@contextmanager
-def instance_to_fill(store: Store, instance_id: str | None = None, *, scale: int | None = None) -> Iterator[str]:
-    """Give the id of the given instance, of the only one, or of a new one in a database without any.
+def instance_to_fill(
+    store: Store, instance_id: str | None = None, *, scale: int | None = None
+) -> Instance | NewInstance:
+    """Instance with an id, or the only one; of a database without any, a new one to create.
 
-    A `scale` must be that of an instance that exists. If the block fails, a new one is removed with its database and
-    its token file.
+    A `scale` must be that of an instance that exists.
     """
-    digits = DEFAULT_SCALE if scale is None else check_scale(scale)
-    created = create_first_instance(store, instance_id=instance_id, scale=digits)
-    if created is None:
-        yield check_instance_scale(store, choose_instance(store, instance_id), scale)
-        return
-    try:
-        yield created.instance_id
-    except BaseException:  # also when interrupted: no instance stays that the import did not fill
-        with suppress(AccountingAnalyticsError):  # the error of the block is the one to report
-            _remove_unused(store, created)
-        raise
-
-
-def check_instance_scale(store: Store, instance_id: str, scale: int | None) -> str:
-    """Return the id of an instance; refuse a scale that is not its own."""
-    own = store.instance(instance_id).scale
-    if scale not in {None, own}:
+    if not store.instances():
+        digits = DEFAULT_SCALE if scale is None else check_scale(scale)
+        return NewInstance(id=instance_id or new_id("ins"), scale=digits)
+    instance = store.instance(choose_instance(store, instance_id))
+    if scale not in {None, instance.scale}:
         raise ConfigurationError(
-            f"the instance {instance_id} has amounts of {own} fraction digits, not {scale}; a new database can have "
-            "others"
+            f"the instance {instance.id} has amounts of {instance.scale} fraction digits, not {scale}; a new database "
+            "can have others"
         )
-    return instance_id
+    return instance
 
 
 def choose_instance(store: Store, instance_id: str | None = None) -> str:
@@ -131,16 +127,6 @@ def set_tier(store: Store, instance_id: str, tier: int) -> None:
     with store.writing() as connection:
         instance = read_instance(connection, instance_id)
         connection.execute(update(tables.instances).where(tables.instances.c.pk == instance.pk).values(tier=tier))
-
-
-def _remove_unused(store: Store, created: FirstInstance) -> None:
-    """Remove the database of a new instance, unless another program has posted entries meanwhile."""
-    with store.writing() as connection:
-        is_unused = connection.execute(select(tables.journal_entries.c.pk).limit(1)).first() is None
-        if is_unused and store.path is not None:
-            created.token_file.unlink(missing_ok=True)
-            for file in (store.path, beside(store.path, "-wal"), beside(store.path, "-shm")):
-                file.unlink(missing_ok=True)
 
 
 def _check_tier(tier: int) -> int:
@@ -171,3 +157,131 @@ def _add_instance(connection: Connection, new: NewInstance) -> Instance:
     required = [replace(ledger, id=ids.get(kind)) for kind, ledger in REQUIRED_LEDGERS.items()]
     add_ledgers(connection, instance, required, is_required=True)
     return instance
+
+
+@dataclass(frozen=True)
+class AccessToken:
+    """An access token without its secret: the key is the part before the dot; an instant of None means never."""
+
+    key: str
+    instance_id: str
+    label: str
+    created_at: dt.datetime
+    expires_at: dt.datetime | None
+    revoked_at: dt.datetime | None
+
+
+def issue_token(store: Store, instance_id: str, *, lifetime: float | None = None, label: str = "") -> str:
+    """Return a new access token of an instance; without a lifetime in seconds, it never expires."""
+    with store.writing() as connection:
+        return _add_token(connection, read_instance(connection, instance_id), lifetime=lifetime, label=label)
+
+
+def save_new_token(
+    store: Store, instance_id: str, path: Path, *, lifetime: float | None = None, label: str = ""
+) -> None:
+    """Issue an access token into a new private file; it is issued only if it is saved."""
+    _check_new_file(path)
+    with _issuing(store, path, lifetime=lifetime, label=label) as (connection, issue):
+        issue(read_instance(connection, instance_id))
+
+
+def list_tokens(store: Store, instance_id: str | None = None) -> list[AccessToken]:
+    """Access tokens of an instance, or of all, oldest first; includes expired and revoked ones."""
+    query = (
+        select(_TOKENS.key, tables.instances.c.id, _TOKENS.label)
+        .add_columns(_TOKENS.created_at, _TOKENS.expires_at, _TOKENS.revoked_at)
+        .join_from(tables.tokens, tables.instances)
+        .order_by(_TOKENS.created_at)
+    )
+    if instance_id is not None:
+        query = query.where(tables.instances.c.pk == store.instance(instance_id).pk)
+    with store.reading() as connection:
+        return [AccessToken(*row) for row in connection.execute(query)]
+
+
+def revoke_token(store: Store, key: str) -> None:
+    """Revoke an access token by its key (or by the whole token); this cannot be undone."""
+    is_key = _TOKENS.key == token_key(key)
+    with store.writing() as connection:
+        if connection.execute(select(_TOKENS.key).where(is_key)).first() is None:
+            raise InputError(f"there is no access token with the key {token_key(key)!r}")
+        is_valid = _TOKENS.revoked_at.is_(None)
+        connection.execute(update(tables.tokens).where(is_key, is_valid).values(revoked_at=now()))
+
+
+def token_key(token: str) -> str:
+    """Key of an access token, which may be shown: the part before the dot."""
+    return token.partition(".")[0]
+
+
+def instance_of_token(connection: Connection, token: str) -> Instance | None:
+    """Instance of an access token; None if the token is unknown, expired or revoked."""
+    key, _, secret = token.partition(".")
+    if not is_valid_id(key):
+        return None
+    query = (
+        select_instances()
+        .add_columns(_TOKENS.secret_hash)
+        .join(tables.tokens)
+        .where(_TOKENS.key == key, _TOKENS.revoked_at.is_(None))
+        .where(or_(_TOKENS.expires_at.is_(None), _TOKENS.expires_at > now()))
+    )
+    *instance, secret_hash = connection.execute(query).first() or (None, _NO_HASH)
+    # compared in constant time, and also when no row was found
+    return Instance(*instance) if hmac.compare_digest(_hash_secret(secret), secret_hash) else None
+
+
+def _hash_secret(secret: str) -> bytes:
+    """SHA-256 of a secret, the only form that the database stores."""
+    return sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+def _add_token(connection: Connection, instance: Instance, *, lifetime: float | None, label: str) -> str:
+    """Write a new access token in the transaction of `connection`, and return it."""
+    if lifetime is not None and not 0 < lifetime <= _MAX_LIFETIME:
+        raise InputError(
+            f"a lifetime is more than 0 and at most {_MAX_LIFETIME} seconds, not {lifetime}; nothing was issued"
+        )
+    created, key, secret = now(), secrets.token_hex(8), secrets.token_urlsafe(32)
+    row = {
+        "key": key,
+        "instance_pk": instance.pk,
+        "secret_hash": _hash_secret(secret),
+        "label": check_text(label, "the label"),
+        "created_at": created,
+        "expires_at": None if lifetime is None else created + dt.timedelta(seconds=lifetime),
+    }
+    connection.execute(insert(tables.tokens), row)
+    return f"{key}.{secret}"
+
+
+def _check_new_file(path: Path) -> None:
+    """Refuse a file whose folder is missing, or that exists: it may hold the only copy of another secret."""
+    if path.exists():
+        raise ConfigurationError(f"{path} exists already; nothing was issued, give a new file")
+    if not path.absolute().parent.is_dir():
+        raise ConfigurationError(f"there is no folder {path.absolute().parent} for {path.name}; nothing was issued")
+
+
+@contextmanager
+def _issuing(
+    store: Store, path: Path, *, lifetime: float | None = None, label: str = ""
+) -> Iterator[tuple[Connection, Callable[[Instance], None]]]:
+    """Give a connection that writes, and a function that issues a token into a private file: both, or neither."""
+    with ExitStack() as on_error:
+
+        def issue(instance: Instance) -> None:
+            token = _add_token(connection, instance, lifetime=lifetime, label=label)
+            try:
+                remove_temporary_files(path)  # they hold secrets
+                replace_file(path, lambda file: file.write(f"{token}\n".encode()), private=True)
+            except OSError as error:
+                raise ConfigurationError(
+                    f"the secret cannot be written to {path}: {error.strerror}; nothing was issued"
+                ) from error
+            on_error.callback(path.unlink, missing_ok=True)
+
+        with store.writing() as connection:
+            yield connection, issue
+        on_error.pop_all()

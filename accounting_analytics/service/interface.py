@@ -7,7 +7,7 @@ may omit is ``UNSET`` there. Amounts are :func:`number`, never floats.
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
@@ -119,9 +119,6 @@ class Resource(Struct, forbid_unknown_fields=True, gc=False):
     """A JSON object of the interface."""
 
 
-AnyLedger = TypeVar("AnyLedger", bound="NestedLedger")
-
-
 class NestedLedger(Resource, kw_only=True):
     """A ledger inside another object; `created_at` is UTC without zone designator."""
 
@@ -139,9 +136,12 @@ class NestedLedger(Resource, kw_only=True):
     parent: Annotated[NestedLedger | UnsetType | None, Meta(description="Only if expanded; null above a root.")] = UNSET
 
     @classmethod
-    def from_stored(cls, ledger: StoredLedger, parent: NestedLedger | UnsetType | None = UNSET) -> NestedLedger:
+    def from_stored(cls, ledger: StoredLedger, parent: NestedLedger | UnsetType | None = UNSET) -> Self:
         """Ledger as the store has it, with its expanded parent."""
-        return cls(**_common_fields(ledger), created_at=ledger.created_at.replace(tzinfo=None), parent=parent)
+        fields = {name: getattr(ledger, name) for name in cls.__struct_fields__ if name != "parent"}
+        if cls is NestedLedger:
+            fields["created_at"] = ledger.created_at.replace(tzinfo=None)
+        return cls(**fields, parent=parent)
 
 
 class Ledger(NestedLedger, kw_only=True):
@@ -149,17 +149,6 @@ class Ledger(NestedLedger, kw_only=True):
 
     parent_id: str | None
     created_at: Instant
-
-    @classmethod
-    def from_stored(cls, ledger: StoredLedger, parent: NestedLedger | UnsetType | None = UNSET) -> Ledger:
-        """Ledger as the store has it, with its expanded parent."""
-        return cls(**_common_fields(ledger), created_at=ledger.created_at, parent_id=ledger.parent_id, parent=parent)
-
-
-def _common_fields(ledger: StoredLedger) -> dict[str, Any]:
-    """Fields that a ledger has by the same name in the store, nested, and on its own."""
-    different = {"created_at", "parent"}
-    return {name: getattr(ledger, name) for name in NestedLedger.__struct_fields__ if name not in different}
 
 
 class Transaction(Resource, kw_only=True):

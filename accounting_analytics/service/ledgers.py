@@ -156,13 +156,10 @@ def _with_defaults(new: NewLedger) -> dict[str, Any]:
             verb = "are" if len(missing) > 1 else "is"
             message = f"{', '.join(missing)} {verb} required when financial_account_type is not given"
             _refuse(*missing, message=message, kind="missing")
-        return {name: _plain(value) for name, value in given.items()}
-    defaults = DEFAULTS[FinancialAccountType(new.financial_account_type)]._asdict()
-    return {name: _plain(defaults[name] if value is None else value) for name, value in given.items()}
-
-
-def _plain(value: str | bool) -> str | bool:  # noqa: FBT001 (either kind of field)
-    return value if isinstance(value, bool) else str(value)
+    else:
+        defaults = DEFAULTS[FinancialAccountType(new.financial_account_type)]._asdict()
+        given = {name: defaults[name] if value is None else value for name, value in given.items()}
+    return {name: value if isinstance(value, bool) else str(value) for name, value in given.items()}
 
 
 def _find_parent(parent_id: str | None, ledger_type: str, ledgers: Sequence[StoredLedger]) -> StoredLedger | None:

@@ -14,9 +14,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from accounting_analytics.core.errors import BooksDoNotTieError, ConfigurationError
 from accounting_analytics.service.app import ServiceOptions, create_app
-from accounting_analytics.service.connections import beside, find_damage
-from accounting_analytics.service.instances import create_first_instance
-from accounting_analytics.service.store import Store
+from accounting_analytics.service.instances import NewInstance, first_instance
+from accounting_analytics.service.store import Store, beside, find_damage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,28 +75,26 @@ def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Ca
     machines can reach the service.
     """
     with Store.open(database) as store:
-        _refuse_damaged(store)
-        created = None if options.is_remote else create_first_instance(store, localtime=options.localtime or "UTC")
-        if not store.instances():
+        with store.reading() as connection:
+            damage = find_damage(connection, 1, quick=True)
+        if damage:
+            reason = damage[0].splitlines()[-1]
+            raise BooksDoNotTieError(f"{store.name} is damaged: {reason}; it was not served, restore a backup")
+        is_new = not store.instances()
+        if is_new and options.is_remote:
             raise ConfigurationError(
                 f"{store.name} has no instance, and none is created while other machines can reach the service: create "
                 "one first with 'accounting-analytics instances create', or import books into it"
             )
+        if is_new:
+            with first_instance(store, NewInstance(localtime=options.localtime or "UTC")):
+                pass
         app = create_app(store, options)
         with _listen(options) as listener, suppress(KeyboardInterrupt):
-            _announce(store, _url(listener), new=created is not None, echo=echo)
+            _announce(store, _url(listener), new=is_new, echo=echo)
             if options.is_remote:
                 _log.warning(_REMOTE)
             _server(app).run(sockets=[listener])
-
-
-def _refuse_damaged(store: Store) -> None:
-    """Refuse to serve a damaged file."""
-    with store.reading() as connection:
-        damage = find_damage(connection, 1, quick=True)
-    if damage:
-        reason = damage[0].splitlines()[-1]
-        raise BooksDoNotTieError(f"{store.name} is damaged: {reason}; it was not served, restore a backup")
 
 
 def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], object]) -> None:

@@ -1,4 +1,4 @@
-"""The store: read snapshots and write transactions of one database, and the instances and ledgers in it.
+"""The store: read snapshots and write transactions of one database, an SQLite file or one on a PostgreSQL server.
 
 There is one writer at a time, and readers never wait: :meth:`Store.reading` gives a consistent snapshot,
 :meth:`Store.writing` holds the write lock, and what is written in its block is committed completely or not at all.
@@ -6,23 +6,27 @@ There is one writer at a time, and readers never wait: :meth:`Store.reading` giv
 
 from __future__ import annotations
 
+import os
 import secrets
+import sqlite3
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from sqlalchemy import Connection, Engine, Select, insert, inspect, select
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import URL, Connection, Engine, Select, create_engine, event, insert, inspect, make_url, select
+from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as TooManyConnectionsError
 
 from accounting_analytics.core.errors import ConfigurationError, InputError, OperationRefusedError
-from accounting_analytics.service import connections, tables
+from accounting_analytics.service import tables
 from accounting_analytics.service.values import AuditRow, Instance, StoredLedger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
 LOCK_SECONDS = 10.0
 _VERSION_NAME = "schema_version"
@@ -30,6 +34,37 @@ _PAGE_KEY_NAME = "page_token_key"
 _PAGE_KEY_BYTES = 32
 _IDS_PER_QUERY = 500
 _Id = TypeVar("_Id", str, int)
+
+WRITES = "writes"
+"""Execution option of a connection that takes the write lock when it begins."""
+
+_BUSY = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    *("40001", "40P01", "53300", "55P03", "57014", "57P03"),  # of PostgreSQL: conflicts, time-outs, connections
+}
+_FULL = {
+    sqlite3.SQLITE_FULL,
+    # a quota or a limit of the file size; and a full disk when shared memory is created or extended
+    *(sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN),
+    "53100",
+}
+_PRIMARY_CODE = 0xFF
+"""Mask of an extended result code of SQLite; its lowest byte is the primary code."""
+
+_PRIVATE_MODE = 0o600
+_PRAGMAS = (
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -32768",
+)  # no memory map: reading beyond the end of a file that was truncated would kill the process
+
+SERVER_SCHEMES = ("postgresql://", "postgresql+psycopg://", "postgres://")
+_WRITE_LOCK = 0x4C415331
+"""Advisory lock that every writer holds ("LAS1")."""
+
+_STATEMENT_MILLISECONDS = 60_000
 
 
 class Store:
@@ -50,7 +85,7 @@ class Store:
         self._lock_seconds = lock_seconds
         self._writer = threading.Lock()
         self.path = path
-        self.name = str(path) if path else connections.address_without_passwords(engine.url)
+        self.name = str(path) if path else address_without_passwords(engine.url)
 
     @classmethod
     def open(cls, database: str | Path, *, lock_seconds: float = LOCK_SECONDS, create: bool = True) -> Self:
@@ -59,8 +94,8 @@ class Store:
         A writer waits at most `lock_seconds` for another one. Without `create`, an empty database is refused.
         """
         address = str(database)
-        if address.startswith(connections.SERVER_SCHEMES):
-            store = cls(connections.connect_server(address, lock_seconds), lock_seconds)
+        if address.startswith(SERVER_SCHEMES):
+            store = cls(connect_server(address, lock_seconds), lock_seconds)
         elif "://" in address:
             scheme = address.partition("://")[0]
             raise ConfigurationError(
@@ -68,23 +103,17 @@ class Store:
             )
         else:
             path = Path(database)
-            connections.ensure_file(path, create=create)
-            store = cls(connections.connect_file(path, lock_seconds), lock_seconds, path)
-        try:
-            store._ensure_tables(create=create)
-        except DBAPIError as error:
-            store.close()
-            if store.path:
-                raise connections.unusable_file(store.name, error.orig) from error
-            raise connections.unusable_server(store._engine.url, error) from None
-        except OperationRefusedError as error:
-            store.close()
-            if store.path and isinstance(error.__cause__, DBAPIError) and connections.is_full(error.__cause__.orig):
-                raise connections.unusable_file(store.name, error.__cause__.orig) from error
-            raise
-        except BaseException:  # also when interrupted: the database must not stay locked
-            store.close()
-            raise
+            ensure_file(path, create=create)
+            store = cls(connect_file(path, lock_seconds), lock_seconds, path)
+        with ExitStack() as on_error:
+            on_error.callback(store.close)  # also when interrupted: the database must not stay locked
+            try:
+                store._ensure_tables(create=create)
+            except DBAPIError as error:
+                if store.path is None:
+                    raise unusable_server(store._engine.url, error) from None
+                raise unusable_file(store.name, error.orig) from error
+            on_error.pop_all()
         return store
 
     def close(self) -> None:
@@ -111,12 +140,15 @@ class Store:
         503 if another writer held the lock for too long, 507 if the disk is full.
         """
         if not self._writer.acquire(timeout=self._lock_seconds):
-            raise connections.busy()
+            raise busy()
         try:
-            with _refusals(), self._engine.execution_options(**{connections.WRITES: True}).begin() as connection:
+            with _refusals(), self._begin_writing() as connection:
                 yield connection
         finally:
             self._writer.release()
+
+    def _begin_writing(self) -> AbstractContextManager[Connection]:
+        return self._engine.execution_options(**{WRITES: True}).begin()
 
     def page_token_key(self) -> bytes:
         """Return the secret that page tokens of this database are signed with."""
@@ -155,9 +187,9 @@ class Store:
         if is_empty and not create:
             raise InputError(f"{self.name} is empty; create books with: accounting-analytics instances create")
         if self.path:
-            connections.use_write_ahead_log(self._engine, self.name)
+            use_write_ahead_log(self._engine, self.name)
         if is_empty:
-            with self.writing() as connection:
+            with self._begin_writing() as connection:
                 if not has_books(connection, self.name):  # otherwise another process has created them
                     tables.metadata.create_all(connection)
                     values = {
@@ -174,9 +206,9 @@ def _refusals() -> Iterator[None]:
     try:
         yield
     except TooManyConnectionsError as error:
-        raise connections.busy() from error
+        raise busy() from error
     except DBAPIError as error:
-        refused = connections.refusal(error.orig)
+        refused = refusal(error.orig)
         if refused is None:
             raise
         raise refused from error
@@ -245,3 +277,162 @@ def read_ledgers(connection: Connection, instance: Instance) -> list[StoredLedge
 def id_batches(ids: Sequence[_Id]) -> Iterator[Sequence[_Id]]:
     """Ids of one query each: a database limits the parameters of a query."""
     return (ids[start : start + _IDS_PER_QUERY] for start in range(0, len(ids), _IDS_PER_QUERY))
+
+
+def connect_file(path: Path, lock_seconds: float) -> Engine:
+    """Connect to a file that exists; a writer waits so long for another one."""
+    url = URL.create("sqlite+pysqlite", database=path.absolute().as_uri(), query={"mode": "rw", "uri": "true"})
+    engine = create_engine(url, hide_parameters=True, pool_size=16, max_overflow=48, pool_timeout=60)
+    event.listen(engine, "connect", partial(_configure_file, lock_seconds))
+    event.listen(engine, "begin", _begin_in_file)
+    return engine
+
+
+def ensure_file(path: Path, *, create: bool) -> None:
+    """Refuse a file that cannot be read and written; a missing one is created, and only its owner can read it.
+
+    An existing one is not opened: the locks that this program has on it would be lost when it is closed.
+    """
+    if not create and not (path.exists() and path.stat().st_size):
+        problem = "is empty; create books with" if path.exists() else "does not exist; create it with"
+        raise InputError(f"the database {path} {problem}: accounting-analytics instances create")
+    if path.is_file() and os.access(path, os.R_OK | os.W_OK):
+        folder = path.absolute().parent
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise ConfigurationError(
+                f"database {path} cannot be opened: files beside it cannot be created in {folder}: permission denied"
+            )
+        return
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE_MODE))
+    except OSError as error:
+        raise ConfigurationError(f"database {path} cannot be opened: {error.strerror}") from error
+
+
+def use_write_ahead_log(engine: Engine, name: str) -> None:
+    """Set the journal mode, which is stored in the file and cannot change within a transaction."""
+    raw = engine.raw_connection()
+    try:
+        raw.cursor().execute("PRAGMA journal_mode = WAL")
+    except sqlite3.Error as error:
+        raise unusable_file(name, error) from error
+    finally:
+        raw.close()
+
+
+def beside(database: Path, suffix: str) -> Path:
+    """File beside a database: ``.token`` of its first instance, ``-wal`` and ``-shm`` of SQLite while it is open."""
+    return database.with_name(f"{database.name}{suffix}")
+
+
+def unusable_file(name: str, error: BaseException | None) -> InputError:
+    """Error about a file that SQLite cannot use, because its disk is full, it is damaged, or not a database."""
+    if is_full(error):
+        return ConfigurationError(
+            f"database {name} cannot be opened, because its disk is full: {error}; nothing was changed, make space on "
+            "that disk and try again"
+        )
+    return InputError(
+        f"{name} cannot be used as a database of the service: {error}; nothing was changed, give another file, or "
+        "replace this one by a backup of it (accounting-analytics restore)"
+    )
+
+
+def find_damage(connection: Connection, limit: int, *, quick: bool = False) -> list[str]:
+    """Problems that SQLite finds in its file; a quick check leaves out that indexes have the rows of tables.
+
+    A server checks its own files.
+    """
+    if connection.dialect.name != "sqlite":
+        return []
+    try:
+        rows = connection.exec_driver_sql(f"PRAGMA {'quick' if quick else 'integrity'}_check({limit})").scalars().all()
+    except DatabaseError as error:
+        return [str(error.orig)]
+    return [row for row in rows if row != "ok"]
+
+
+def _configure_file(lock_seconds: float, connection: sqlite3.Connection, _: object) -> None:
+    # transactions begin in _begin, never implicitly in the driver
+    connection.isolation_level = None
+    for pragma in (f"PRAGMA busy_timeout = {int(lock_seconds * 1000)}", *_PRAGMAS):
+        connection.execute(pragma)
+
+
+def _begin_in_file(connection: Connection) -> None:
+    """Begin: a reader sees one snapshot from its first statement on, a writer takes the write lock immediately."""
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get(WRITES) else "BEGIN")
+
+
+def connect_server(address: str, lock_seconds: float) -> Engine:
+    """Connect to a server; a writer waits so long for another one."""
+    try:
+        url = make_url(address).set(drivername="postgresql+psycopg")
+    except (ArgumentError, ValueError):
+        raise ConfigurationError(
+            "the address of a PostgreSQL database is written postgresql://user@host:port/name"
+        ) from None
+    try:
+        engine = create_engine(
+            url, hide_parameters=True, pool_size=8, max_overflow=24, pool_timeout=60, pool_pre_ping=True
+        )
+    except (ImportError, NoSuchModuleError) as error:
+        raise ConfigurationError(
+            "PostgreSQL needs its driver: pip install 'accounting-analytics[postgresql]'"
+        ) from error
+    event.listen(engine, "begin", partial(_begin_on_server, lock_seconds))
+    return engine
+
+
+def address_without_passwords(url: URL) -> str:
+    """Address without passwords, of which the query of an address may have one too."""
+    return url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
+
+
+def unusable_server(url: URL, error: DBAPIError) -> ConfigurationError:
+    """Error about a server that cannot be used, with the first line of its reason, without passwords."""
+    reason = str(error.orig).strip().splitlines()[0]
+    for secret in {url.password, url.query.get("password")} - {None}:
+        reason = reason.replace(str(secret), "***")
+    return ConfigurationError(f"the database {address_without_passwords(url)} cannot be used: {reason}")
+
+
+def _begin_on_server(lock_seconds: float, connection: Connection) -> None:
+    """Begin: a reader sees one snapshot, a writer takes the write lock before it reads anything."""
+    if connection.get_execution_options().get(WRITES):
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(lock_seconds * 1000)}")
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})")
+    else:
+        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    connection.exec_driver_sql(f"SET LOCAL statement_timeout = {_STATEMENT_MILLISECONDS}")
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Whether a driver says that the disk is full, or a file cannot grow."""
+    return not _FULL.isdisjoint(_codes(error))
+
+
+def refusal(error: BaseException | None) -> OperationRefusedError | None:
+    """Refusal of an operation for an error of the driver: busy or full; None for any other error."""
+    if is_full(error):
+        return OperationRefusedError(
+            "the disk of the database is full; nothing was changed, try again when there is space on it",
+            status=507,
+            error_code="insufficient_storage",
+        )
+    return None if _BUSY.isdisjoint(_codes(error)) else busy()
+
+
+def busy() -> OperationRefusedError:
+    """Return the refusal while others hold a lock for too long, or there are too many connections."""
+    return OperationRefusedError(
+        "the books are busy; nothing was changed, try again in a moment",
+        status=503,
+        error_code="busy",
+        headers={"retry-after": "1"},
+    )
+
+
+def _codes(error: BaseException | None) -> set[int | str | None]:
+    code = getattr(error, "sqlite_errorcode", 0)
+    return {code, code & _PRIMARY_CODE, getattr(error, "sqlstate", None)}

@@ -25,9 +25,8 @@ import accounting_analytics as aa
 from accounting_analytics.recategorization.queue import categorized_transactions
 from accounting_analytics.recategorization.suggestions import lower_bound
 from accounting_analytics.reports.merchants import merchants
-from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.imports import import_books
-from accounting_analytics.service.instances import create_instance
+from accounting_analytics.service.instances import create_instance, issue_token
 from accounting_analytics.service.server import running
 from accounting_analytics.service.store import Store
 

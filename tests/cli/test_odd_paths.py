@@ -122,13 +122,6 @@ def test_databases_and_backups(run, tmp_path, name):
         assert "1 entries, 2 lines" in checked.stderr, checked.stderr
 
 
-def test_a_database_that_sqlite_would_forget(run, assert_refused, tmp_path):
-    """The name of SQLite for books in memory is refused, and no file has it."""
-    finished = run("instances", "create", "--database", ":memory:")
-    assert_refused(finished, 2, "would forget the books", "nothing was written")
-    assert not (tmp_path / ":memory:").exists()
-
-
 def test_packs(client, tmp_path):
     """A pack in such a folder is verified from its file alone."""
     saved = tmp_path / "".join(NAMES) / "pack.html"

@@ -20,8 +20,7 @@ import httpx
 import psycopg
 import pytest
 
-from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.instances import NewInstance, create_instance
+from accounting_analytics.service.instances import NewInstance, create_instance, issue_token
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction, post_entries
 from accounting_analytics.service.server import running

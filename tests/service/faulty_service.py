@@ -22,7 +22,7 @@ from starlette.requests import Request
 from accounting_analytics.core.errors import InputError, OperationRefusedError
 from accounting_analytics.service.app import ServiceOptions, create_app, error_response, json_response, unauthorized
 from accounting_analytics.service.interface import Error, ListLineEntriesQuery
-from accounting_analytics.service.operations.list_line_entries import Cursor, page_tokens
+from accounting_analytics.service.operations.list_line_entries import Cursor, PageTokens
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, post_entries
 from accounting_analytics.service.requests import parse_query
 from accounting_analytics.service.server import RunningService
@@ -241,7 +241,7 @@ class FaultyService:
     async def _change_page(self, faults, scope, response):
         instance, ledger_id = scope["state"]["instance"], scope["path_params"]["ledger_id"]
         query = parse_query(ListLineEntriesQuery, Request(scope).query_params.multi_items())
-        tokens = page_tokens(self._page_token_key, instance, ledger_id, query)
+        tokens = PageTokens(self._page_token_key, instance, ledger_id, query)
         for fault in faults:
             if fault.name == "late_entry":
                 number = next(self._late_entries)

@@ -6,9 +6,8 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import accounting_analytics as aa
-from accounting_analytics.service.auth import issue_token
 from accounting_analytics.service.imports import import_books
-from accounting_analytics.service.instances import REQUIRED_LEDGERS, NewInstance, create_instance
+from accounting_analytics.service.instances import REQUIRED_LEDGERS, NewInstance, create_instance, issue_token
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction, post_entries
 from accounting_analytics.service.server import running

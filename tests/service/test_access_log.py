@@ -14,8 +14,7 @@ import pytest
 
 from accounting_analytics.core.errors import ConfigurationError
 from accounting_analytics.service.app import ServiceOptions, create_app
-from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.instances import create_instance
+from accounting_analytics.service.instances import create_instance, issue_token
 from accounting_analytics.service.post_entries import NewTransaction
 from accounting_analytics.service.server import RunningService, running
 from accounting_analytics.service.store import Store

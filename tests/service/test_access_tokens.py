@@ -5,7 +5,7 @@ import time
 import pytest
 
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.service.auth import issue_token, list_tokens, revoke_token
+from accounting_analytics.service.instances import issue_token, list_tokens, revoke_token
 
 
 def test_an_expired_token_is_refused(books):

@@ -7,8 +7,7 @@ import re
 import httpx
 
 from accounting_analytics.service.app import MAX_BODY, ServiceOptions
-from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.instances import create_instance
+from accounting_analytics.service.instances import create_instance, issue_token
 from accounting_analytics.service.server import running
 from accounting_analytics.service.store import Store
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from faulty_service import FAULTS, STATUSES, running_with_faults
 
-from accounting_analytics.service.auth import issue_token
+from accounting_analytics.service.instances import issue_token
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTransaction, post_entries
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}

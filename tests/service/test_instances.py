@@ -3,12 +3,24 @@
 import datetime as dt
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
-from accounting_analytics.core.errors import AmountError, InputError, PeriodError, PostingRefusedError
-from accounting_analytics.service.auth import instance_of_token
-from accounting_analytics.service.instances import NewInstance, create_first_instance, create_instance, set_tier
+from accounting_analytics.core.errors import (
+    AmountError,
+    ConfigurationError,
+    InputError,
+    PeriodError,
+    PostingRefusedError,
+)
+from accounting_analytics.service.instances import (
+    NewInstance,
+    create_instance,
+    first_instance,
+    instance_of_token,
+    set_tier,
+)
 from accounting_analytics.service.store import Store
 
 
@@ -44,17 +56,18 @@ def test_bad_instances_are_refused(store):
 
 
 def test_first_instance_writes_a_private_token_file(path):
-    """A new database gets an instance and a private token file, in the place of an old one; another gets neither."""
+    """A new database gets an instance and a private token file, in the place of an old one; a failed block neither."""
     old = path.with_name("books.db.token")
     old.write_text("old")
     old.chmod(0o644)
     with Store.open(path) as store:
-        created = create_first_instance(store, localtime="Europe/Paris")
-        assert created.token_file == old
+        with pytest.raises(ZeroDivisionError), first_instance(store, NewInstance()):
+            _ = 1 / 0
+        assert (store.instances(), old.exists()) == ([], False)
+        with first_instance(store, NewInstance(localtime="Europe/Paris")) as (_, created):
+            pass
         assert stat.S_IMODE(old.stat().st_mode) == 0o600
-        assert old.read_text() != "old"
-        assert [(one.id, one.localtime) for one in store.instances()] == [(created.instance_id, "Europe/Paris")]
-        assert create_first_instance(store) is None
+        assert [(one.id, one.localtime) for one in store.instances()] == [(created.id, "Europe/Paris")]
     assert sorted(file.name for file in path.parent.iterdir()) == ["books.db", "books.db.token"]
 
 
@@ -74,13 +87,17 @@ def test_first_day_of_the_books(make_books):
 
 def test_concurrent_first_instances(path):
     """Of many first instances in parallel only one is created, and the token file belongs to it."""
+
+    def create(store):
+        with suppress(ConfigurationError), first_instance(store, NewInstance()) as (_, instance):
+            return instance.id
+
     with Store.open(path) as store, ThreadPoolExecutor(8) as pool:
-        created = [one for one in pool.map(lambda _: create_first_instance(store), range(8)) if one is not None]
-        assert [one.id for one in store.instances()] == [one.instance_id for one in created]
-        (only,) = created
+        (only,) = filter(None, pool.map(create, [store] * 8))
+        assert [one.id for one in store.instances()] == [only]
         with store.reading() as connection:
-            instance = instance_of_token(connection, only.token_file.read_text().strip())
-        assert instance.id == only.instance_id
+            instance = instance_of_token(connection, path.with_name("books.db.token").read_text().strip())
+        assert instance.id == only
 
 
 def test_the_tier_changes_with_the_next_request(books):

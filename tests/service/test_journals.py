@@ -16,7 +16,7 @@ from accounting_analytics.core.errors import ConfigurationError, ImportRefusedEr
 from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.service.imports import read_books
 from accounting_analytics.service.imports.file_books import ImportOptions
-from accounting_analytics.service.instances import instance_to_fill
+from accounting_analytics.service.instances import create_instance, instance_to_fill
 from accounting_analytics.service.store import Store
 
 DATA = Path(__file__).parents[2] / "data"
@@ -181,10 +181,10 @@ def test_more_digits(read, tmp_path):
         read(text)
     assert sums(read(text, scale=5), scale=5) == {"assets:a": Decimal("0.12345"), "equity:x": Decimal("-0.12345")}
     with Store.open(tmp_path / "books.db") as store:
-        with instance_to_fill(store, scale=5) as instance:
-            assert store.instance(instance).scale == 5
-        with pytest.raises(ConfigurationError, match="5 fraction digits, not 3"), instance_to_fill(store, scale=3):
-            pass
+        create_instance(store, instance_to_fill(store, scale=5))
+        assert [one.scale for one in store.instances()] == [5]
+        with pytest.raises(ConfigurationError, match="5 fraction digits, not 3"):
+            instance_to_fill(store, scale=3)
 
 
 @hledger

@@ -4,7 +4,7 @@ import psycopg
 import pytest
 
 from accounting_analytics.core.errors import ConfigurationError, InputError
-from accounting_analytics.service.instances import create_first_instance, create_instance
+from accounting_analytics.service.instances import NewInstance, create_instance, first_instance
 from accounting_analytics.service.post_entries import NewTag
 from accounting_analytics.service.server import running
 from accounting_analytics.service.store import Store
@@ -60,8 +60,8 @@ def test_messages_about_a_database_have_no_password(postgresql):
 def test_no_first_instance_without_a_folder(postgresql):
     """A database without a folder beside it gets no first instance, because it has no file for the token."""
     with Store.open(postgresql.new()) as store:
-        with pytest.raises(ConfigurationError, match="instances create"):
-            create_first_instance(store)
+        with pytest.raises(ConfigurationError, match="instances create"), first_instance(store, NewInstance()):
+            pass
         assert store.instances() == []
 
 

@@ -21,8 +21,7 @@ from long_cases import also_long
 
 from accounting_analytics.core.errors import BooksDoNotTieError, ConfigurationError, InputError, PeriodError
 from accounting_analytics.service.app import ServiceOptions
-from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.instances import create_instance
+from accounting_analytics.service.instances import create_instance, issue_token
 from accounting_analytics.service.server import running, serve
 from accounting_analytics.service.store import Store
 

@@ -17,8 +17,7 @@ from sqlalchemy.exc import IntegrityError
 
 from accounting_analytics.core.errors import ConfigurationError, InputError, OperationRefusedError, PostingRefusedError
 from accounting_analytics.service import tables
-from accounting_analytics.service.auth import issue_token
-from accounting_analytics.service.instances import NewInstance, create_instance
+from accounting_analytics.service.instances import NewInstance, create_instance, issue_token
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, post_entries
 from accounting_analytics.service.store import Store

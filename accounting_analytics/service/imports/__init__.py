@@ -6,17 +6,15 @@ import gc
 import hashlib
 import shlex
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import pandas as pd
-
 from accounting_analytics.core.errors import PostingRefusedError
 from accounting_analytics.core.messages import join_ids
-from accounting_analytics.core.money import DEFAULT_SCALE, format_amount, from_minor_units
+from accounting_analytics.core.money import format_amount, from_minor_units
 from accounting_analytics.core.periods import local_date, zone
 from accounting_analytics.service.imports.accounts import AccountMapping, AnyLedger, likely_cash, map_accounts
 from accounting_analytics.service.imports.file_books import FileBooks, ImportErrors, ImportOptions
@@ -28,7 +26,7 @@ from accounting_analytics.service.imports.journals import (
 )
 from accounting_analytics.service.imports.known_entries import SERIES, compare_with_books
 from accounting_analytics.service.imports.line_table import read_line_table
-from accounting_analytics.service.instances import NewInstance, check_instance_scale, choose_instance, create_instance
+from accounting_analytics.service.instances import NewInstance, first_instance, instance_to_fill
 from accounting_analytics.service.ledgers import NewLedger, add_ledgers, names_of_ledgers
 from accounting_analytics.service.post_entries import NewJournalEntry, PostedJournal
 from accounting_analytics.service.store import Store, read_ledgers
@@ -36,6 +34,10 @@ from accounting_analytics.service.values import IMPORT_BOOKS, instance_suffix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from accounting_analytics.service.values import Instance
 
 
 _MAX_NAMED = 4
@@ -84,12 +86,6 @@ class ImportSummary:
     notes: tuple[str, ...] = ()
     accounts: tuple[ImportedAccount, ...] = ()
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The summary as a table of one row, without the accounts."""
-        row = {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in self.to_row().items()}
-        return pd.DataFrame([row])
-
     def to_row(self) -> dict[str, Any]:
         """Every field but the accounts."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "accounts"}
@@ -110,9 +106,10 @@ def _without_garbage_collection() -> Iterator[None]:
 @_without_garbage_collection()
 def import_books(
     store: Store,
-    instance_id: str,
+    instance_id: str | None,
     path: str | Path,
     *,
+    scale: int | None = None,
     time_zone: str | None = None,
     cash: Sequence[str] = (),
     commodity: str | None = None,
@@ -133,10 +130,13 @@ def import_books(
     ----------
     store : Store
         The database.
-    instance_id : str
-        Instance to import into.
+    instance_id : str or None
+        Instance to import into; None is the only one. A database without an instance gets one with this id, and an
+        access token in a private file beside it.
     path : str or Path
         The file.
+    scale : int, optional
+        Fraction digits of a new instance, 2 by default; those of one that exists.
     time_zone : str, optional
         Zone of bare dates (that local day at noon) and of times without an offset; UTC if omitted, which is noted where
         it was needed.
@@ -168,11 +168,11 @@ def import_books(
     ImportRefusedError
         The file is malformed or does not balance; the message names file, line and problem.
     """
-    file, instance = Path(path), store.instance(instance_id)
+    file, target = Path(path), instance_to_fill(store, instance_id, scale=scale)
     options = ImportOptions(
         time_zone=time_zone or "UTC",
-        scale=instance.scale,
-        id_suffix=instance_suffix(instance.id),
+        scale=target.scale,
+        id_suffix=instance_suffix(str(target.id)),
         commodity=commodity,
         virtual=virtual,
         use_entry_dates=use_entry_dates,
@@ -180,7 +180,7 @@ def import_books(
     )
     source = {"file": file.name, "sha256": _digest(file)}
     books, local = read_books(file, options), zone(options.time_zone)
-    with store.writing() as connection:
+    with suppress(_DryRun), _writing(store, target) as (connection, instance):
         ledgers = read_ledgers(connection, instance)
         names = names_of_ledgers(ledgers)
         paths = {ledger.id: names.path(ledger.id) for ledger in ledgers}
@@ -194,20 +194,17 @@ def import_books(
         all_ledgers: list[AnyLedger] = [*new_ledgers, *ledgers]
         if require_cash and not any(ledger.report_cash_flow for ledger in all_ledgers):
             _refuse_without_cash(books)
-        with connection.begin_nested() as posting:
-            series = {} if known.series is None else {SERIES: known.series}
-            stored = {ledger.id: ledger for ledger in add_ledgers(connection, instance, new_ledgers)}
-            of_accounts = {
-                account: stored[ledger.id] for account, ledger in mapping.ledgers.items() if ledger.id in stored
-            }
-            try:
-                journal = PostedJournal(connection, instance, of_accounts)
-                journal.post(new.values(), operation=IMPORT_BOOKS, source=source | series)
-            except PostingRefusedError as error:
-                index = error.entry_index
-                books.errors.fail(str(error), "" if index is None else books.locations[list(new)[index]])
-            if dry_run:
-                posting.rollback()
+        series = {} if known.series is None else {SERIES: known.series}
+        stored = {ledger.id: ledger for ledger in add_ledgers(connection, instance, new_ledgers)}
+        of_accounts = {account: stored[ledger.id] for account, ledger in mapping.ledgers.items() if ledger.id in stored}
+        try:
+            journal = PostedJournal(connection, instance, of_accounts)
+            journal.post(new.values(), operation=IMPORT_BOOKS, source=source | series)
+        except PostingRefusedError as error:
+            index = error.entry_index
+            books.errors.fail(str(error), "" if index is None else books.locations[list(new)[index]])
+        if dry_run:
+            raise _DryRun
     if time_zone is None and (number := books.instants.local_count):
         books.notes.append(
             f"{number} dates or times without a zone were read as those of UTC: --time-zone gives another"
@@ -215,7 +212,7 @@ def import_books(
     instants = [entry.datetime for entry in books.entries.values()]
     return ImportSummary(
         file=file.name,
-        instance_id=instance.id,
+        instance_id=str(target.id),
         entries=len(new),
         lines=sum(len(entry.lines) for entry in new.values()),
         ledgers=len(new_ledgers),
@@ -247,20 +244,27 @@ def read_books(path: Path, options: ImportOptions = ImportOptions()) -> FileBook
 
 
 @contextmanager
-def instance_to_preview(
-    database: str, instance_id: str | None = None, *, scale: int | None = None
-) -> Iterator[tuple[Store, str]]:
-    """Give a store and the instance that an import would fill; a temporary one where it would create it."""
-    if "://" in database or Path(database).exists():
-        with Store.open(database) as store:
-            if store.instances():
-                yield store, check_instance_scale(store, choose_instance(store, instance_id), scale)
-                return
-    with TemporaryDirectory() as folder, Store.open(Path(folder) / "books.db") as store:
-        yield (
-            store,
-            create_instance(store, NewInstance(id=instance_id, scale=DEFAULT_SCALE if scale is None else scale)),
-        )
+def store_to_fill(database: str, *, dry_run: bool) -> Iterator[Store]:
+    """Open the database of an import, created if it does not exist; a dry run has a temporary one in its place."""
+    with TemporaryDirectory() as folder:
+        is_missing = "://" not in database and not Path(database).exists()
+        with Store.open(Path(folder) / "books.db" if dry_run and is_missing else database) as store:
+            yield store
+
+
+@contextmanager
+def _writing(store: Store, target: Instance | NewInstance) -> Iterator[tuple[Connection, Instance]]:
+    """Give a connection that writes, and the instance, which is created if it is new."""
+    if isinstance(target, NewInstance):
+        with first_instance(store, target) as created:
+            yield created
+    else:
+        with store.writing() as connection:
+            yield connection, target
+
+
+class _DryRun(Exception):  # noqa: N818 (not an error)
+    """Rolls back what an import has written."""
 
 
 def _check_transactions(books: FileBooks, mapping: AccountMapping) -> None:

@@ -1,22 +1,34 @@
-"""Journals of other programs, as the installed programs read them: hledger, and bean-check with bean-query."""
+"""Journals of other programs, as the installed programs read them: hledger, and bean-check with bean-query.
+
+Their entries are converted at their prices to one commodity, rounded, and balanced.
+"""
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import re
+import shlex
+from collections import Counter, defaultdict
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from accounting_analytics.core.errors import AmountError
 from accounting_analytics.core.installed_programs import find_program, run_program
-from accounting_analytics.core.messages import printable, shorten
-from accounting_analytics.core.money import EXACT
-from accounting_analytics.service.imports.postings import JournalEntry, PricedPosting, add_journal
+from accounting_analytics.core.ledger_names import PATH_SEPARATOR
+from accounting_analytics.core.messages import join_ids, printable, shorten
+from accounting_analytics.core.money import EXACT, MAX_SCALE, format_amount, from_minor_units, parse_amount
+from accounting_analytics.service.imports.accounts import TYPE_OF_ROOT
+from accounting_analytics.service.post_entries import NewLine, NewTransaction
+from accounting_analytics.service.values import to_units
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from accounting_analytics.service.imports.file_books import FileBooks, ImportErrors
 
 HLEDGER_SUFFIXES = frozenset({".journal", ".j", ".hledger", ".ledger", ".dat"})
@@ -42,6 +54,50 @@ _QUERY = (
 )
 """Numbers as text have all their digits; as numbers they would be rounded for display."""
 _BEANCOUNT_PROBLEM = re.compile(r"(.+?):(\d+):\s+(.*)")
+ROUNDING = "equity:rounding"
+"""Account of what remains when converted amounts are rounded."""
+VIRTUAL = "equity:virtual"
+"""Account that balances unbalanced virtual postings."""
+_MAX_NAMED = 5
+
+
+class PricedPosting(NamedTuple):
+    """A posting: its quantity of a commodity, and what that is at its price or cost."""
+
+    location: str
+    account: str
+    quantity: Decimal
+    commodity: str
+    value: Decimal
+    value_commodity: str
+    is_virtual: bool = False
+    is_balanced: bool = True
+    comment: str = ""
+    is_reviewed: bool = False
+    date: str = ""
+    """Day of its own, which the journal states beside the day of the entry."""
+
+    @property
+    def is_converted(self) -> bool:
+        """Whether it has a price or cost."""
+        return self.commodity != self.value_commodity
+
+
+class JournalEntry(NamedTuple):
+    """An entry of a journal: its place, day and text, and its postings."""
+
+    location: str
+    date: str
+    description: str
+    postings: list[PricedPosting]
+
+    def days(self) -> list[str]:
+        """Days of its postings, its own where they state none."""
+        return sorted({posting.date or self.date for posting in self.postings if posting.value} or {self.date})
+
+    def __str__(self) -> str:
+        """Day and text, as a note names it."""
+        return f"{self.date} {self.description!r}"
 
 
 def read_hledger_journal(path: Path, books: FileBooks) -> None:
@@ -57,7 +113,7 @@ def read_hledger_journal(path: Path, books: FileBooks) -> None:
         errors.fail("it has no transactions")
     types = _types(_run_hledger([program, "accounts", "-f", file, "--types"], path, errors))
     books.notes += _notes(transactions)
-    add_journal(books, entries, types)
+    _add_journal(books, entries, types)
 
 
 def _run_hledger(command: list[str], path: Path, errors: ImportErrors) -> str:
@@ -148,7 +204,7 @@ def read_beancount(path: Path, books: FileBooks) -> None:
         entries.setdefault(row["id"], new).postings.append(_beancount_posting(row, location))
     if not entries:
         errors.fail("it has no transactions")
-    add_journal(books, list(entries.values()), {})
+    _add_journal(books, list(entries.values()), {})
 
 
 def _beancount_posting(row: dict[str, str], location: str) -> PricedPosting:
@@ -179,3 +235,236 @@ def _run_beancount(name: str, options: list[str], path: Path, errors: ImportErro
         errors.raise_if_any()
         errors.fail(f"{name} failed: {shorten(finished.stderr.strip(), limit=400)}")
     return finished.stdout
+
+
+def _add_journal(books: FileBooks, entries: Sequence[JournalEntry], types: Mapping[str, str]) -> None:
+    """Add the lines of a journal in one commodity; `types` are the roots of accounts whose types it declares."""
+    identified = _in_commodity(_without_virtual(_identified(entries), books), books)
+    zeros = [entry for entry in identified.values() if len(entry.postings) == 1 and not entry.postings[0].value]
+    if zeros:
+        books.notes.append(f"{len(zeros)} entries of a single posting of zero were left out: {_first(zeros)}")
+    kept = {entry_id: entry for entry_id, entry in identified.items() if entry.postings and entry not in zeros}
+    _check_days(kept, books)
+    _add_lines(kept, books, types)
+
+
+def _identified(entries: Iterable[JournalEntry]) -> dict[str, JournalEntry]:
+    """Entries by a digest of their postings as the journal has them, with a number if entries are equal."""
+    counts: Counter[str] = Counter()
+    ids = {}
+    for entry in entries:
+        texts = [_posting_text(entry, posting) for posting in entry.postings]
+        digest = hashlib.sha256("\x1e".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+        counts[digest] += 1
+        ids[f"hl_{digest}" + (f"_{counts[digest]}" if counts[digest] > 1 else "")] = entry
+    return ids
+
+
+def _posting_text(entry: JournalEntry, posting: PricedPosting) -> str:
+    """Text of a posting in the digest of its entry; 1.50 and 1.5 are the same."""
+    quantity = f"{posting.quantity.normalize():f}"
+    return f"{entry.date}\x1f{entry.description}\x1f{posting.account}\x1f{quantity}\x1f{posting.commodity}"
+
+
+def _without_virtual(entries: dict[str, JournalEntry], books: FileBooks) -> dict[str, JournalEntry]:
+    """Entries without virtual postings, or with them as other postings, the unbalanced ones with a counterpart."""
+    postings = [posting for entry in entries.values() for posting in entry.postings]
+    count = sum(posting.is_virtual for posting in postings)
+    if count and not books.options.virtual:
+        if count == len(postings):
+            books.errors.fail(
+                f"all {count} postings are virtual, to accounts in (parentheses) or [brackets], which are outside "
+                "double entry; --virtual imports them"
+            )
+        books.notes.append(
+            f"{count} virtual postings, to accounts in (parentheses) or [brackets], were left out; --virtual "
+            "imports them"
+        )
+        return {
+            entry_id: entry._replace(postings=[posting for posting in entry.postings if not posting.is_virtual])
+            for entry_id, entry in entries.items()
+        }
+    if single := sum(not posting.is_balanced for posting in postings):
+        books.notes.append(f"{single} virtual postings in (parentheses) were balanced with {VIRTUAL}")
+    return {
+        entry_id: entry._replace(postings=[*entry.postings, *_counterparts(entry)])
+        for entry_id, entry in entries.items()
+    }
+
+
+def _counterparts(entry: JournalEntry) -> list[PricedPosting]:
+    """Balance the unbalanced virtual postings of an entry with a posting for each commodity and day."""
+    sums: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
+    for posting in entry.postings:
+        if not posting.is_balanced:
+            key = posting.value_commodity, posting.date
+            sums[key] = EXACT.add(sums[key], posting.value)
+    return [
+        PricedPosting(entry.location, VIRTUAL, EXACT.minus(total), commodity, EXACT.minus(total), commodity, date=day)
+        for (commodity, day), total in sums.items()
+    ]
+
+
+def _in_commodity(entries: dict[str, JournalEntry], books: FileBooks) -> dict[str, JournalEntry]:
+    """Entries in the selected commodity, or in the only one; a zero belongs to any."""
+    commodity = books.options.commodity
+    postings = [posting for entry in entries.values() for posting in entry.postings]
+    counts = Counter(posting.value_commodity for posting in postings if posting.value_commodity or posting.value)
+    named = _counted(counts)
+    if commodity is None and len(counts) > 1:
+        first = shlex.quote(counts.most_common()[0][0])
+        books.errors.fail(
+            f"it has postings in several commodities, at their prices: {named}; select one (--commodity {first})"
+        )
+    if commodity is not None and commodity not in counts:
+        books.errors.fail(f"it has no amounts in commodity {commodity!r}; it has, at their prices, {named}")
+    if len(counts) < 2:  # noqa: PLR2004 (nothing is left out)
+        return entries
+    kept, whole = {}, []
+    for entry_id, entry in entries.items():
+        postings_kept = [one for one in entry.postings if one.value_commodity == commodity or not one.value]
+        if postings_kept == entry.postings or any(one.value for one in postings_kept):
+            kept[entry_id] = entry._replace(postings=postings_kept)
+        else:
+            whole.append(entry)
+    others = Counter(one.value_commodity for one in postings if one.value_commodity != commodity and one.value)
+    accounts = {posting.account for posting in postings if posting.value}
+    accounts -= {posting.account for entry in kept.values() for posting in entry.postings}
+    books.notes.append(
+        f"{others.total()} postings in other commodities were left out: {_counted(others)}"
+        + (f"; among them {len(whole)} complete entries: {_first(whole)}" if whole else "")
+        + (f"; of these accounts nothing is imported: {join_ids(accounts)}" if accounts else "")
+    )
+    return kept
+
+
+def _counted(commodities: Counter[str]) -> str:
+    return ", ".join(f"{name or '(no commodity)'} ({count})" for name, count in commodities.most_common())
+
+
+def _check_days(entries: Mapping[str, JournalEntry], books: FileBooks) -> None:
+    """Refuse postings of several days, or note them; and note entries on another day than the journal states."""
+    several = {entry_id: entry for entry_id, entry in entries.items() if len(entry.days()) > 1}
+    moved = [entry for entry in entries.values() if len(entry.days()) == 1 and entry.days() != [entry.date]]
+    if moved:
+        books.notes.append(
+            f"{len(moved)} entries are on the day that all their postings have, which is not the day of the "
+            f"entry: {_first(moved)}"
+        )
+    if several and books.options.use_entry_dates:
+        books.notes.append(
+            f"{len(several)} entries, whose postings have several days, are on the day of the entry "
+            f"(--use-entry-dates): {_first(list(several.values()))}"
+        )
+        return
+    for entry_id, entry in several.items():
+        books.add_unread(
+            entry.location,
+            f"the postings of this entry have several days ({join_ids(entry.days())}), and an entry has one day here: "
+            "write an entry for each day, through an account such as assets:in transit, or import such entries on the "
+            "day of the entry (--use-entry-dates)",
+            entry_id,
+            date=entry.date,
+            description=entry.description,
+        )
+
+
+def _add_lines(entries: Mapping[str, JournalEntry], books: FileBooks, types: Mapping[str, str]) -> None:
+    """Add the lines of entries, rounded to the scale; what remains of an entry with prices is a line of its own."""
+    changes: defaultdict[str, Decimal] = defaultdict(Decimal)
+    remainders = []
+    for entry_id, entry in entries.items():
+        days = entry.days()
+        day = days[0] if len(days) == 1 else entry.date
+        has_prices = any(posting.is_converted for posting in entry.postings)
+        balance = 0
+        for posting in entry.postings:
+            try:
+                units = _rounded(posting, changes, books) if has_prices else _exact(posting, books)
+                line = _line(posting, units, entry, books, types)
+                books.add(posting.location, entry_id, day, entry.description, line)
+            except (AmountError, ValueError) as error:
+                books.add_unread(posting.location, str(error), entry_id, date=entry.date, description=entry.description)
+            else:
+                balance += units
+        if balance and has_prices and abs(balance) <= _tolerance(entry, books.options.scale):
+            remainders.append(-balance)
+            books.add(entry.location, entry_id, day, entry.description, NewLine(ROUNDING, -balance))
+    _note_rounding(changes, remainders, books)
+
+
+def _line(
+    posting: PricedPosting, units: int, entry: JournalEntry, books: FileBooks, types: Mapping[str, str]
+) -> NewLine:
+    status = "reviewed" if posting.is_reviewed else "unreviewed"
+    transaction = NewTransaction(entry.description, review_status=status)
+    account = _path(posting.account, books.options.roots, types)
+    return NewLine(account, units, posting.comment, transaction)
+
+
+def _rounded(posting: PricedPosting, changes: defaultdict[str, Decimal], books: FileBooks) -> int:
+    """Minor units of a posting, rounded; what that changes is added to its account."""
+    rounded = EXACT.quantize(posting.value, _quantum(books.options.scale))
+    changes[posting.account] = EXACT.add(changes[posting.account], EXACT.subtract(rounded, posting.value))
+    return to_units(rounded, books.options.scale)
+
+
+def _exact(posting: PricedPosting, books: FileBooks) -> int:
+    """Minor units of a posting, of which no digit may be lost."""
+    scale = books.options.scale
+    parsed = parse_amount(posting.value, MAX_SCALE)
+    amount = EXACT.quantize(parsed.amount, _quantum(scale))
+    if amount != parsed.amount or parsed.rounding_noise_removed:
+        digits = -int(posting.value.normalize().as_tuple().exponent)
+        raise AmountError(
+            f"{posting.value:f} {posting.commodity} has {digits} fraction digits, and the books have "
+            f"{scale}: import into a new database with --scale {digits}"
+        )
+    return to_units(amount, scale)
+
+
+def _quantum(scale: int) -> Decimal:
+    return Decimal(1).scaleb(-scale)
+
+
+def _tolerance(entry: JournalEntry, scale: int) -> int:
+    """How many units an entry with prices may be from balance: one of its coarsest amount for each posting."""
+    exponents = [int(one.value.as_tuple().exponent) for one in entry.postings if one.value and not one.is_converted]
+    return int(10 ** max(scale + max(exponents, default=-scale), 0)) * len(entry.postings)
+
+
+def _note_rounding(changes: Mapping[str, Decimal], remainders: Sequence[int], books: FileBooks) -> None:
+    """Note how much rounding changed accounts, and what remained of entries."""
+    scale = books.options.scale
+    changed = sorted(((abs(change), account) for account, change in changes.items() if change), reverse=True)
+    if changed:
+        named = ", ".join(f"{account} by {format_amount(change.normalize())}" for change, account in changed[:3])
+        books.notes.append(
+            f"amounts at prices were rounded to {scale} digits, which changes {len(changed)} accounts, most {named}; "
+            "--scale gives a new database more digits"
+        )
+    if remainders:
+        shown = [
+            format_amount(from_minor_units(units, scale)) for units in (sum(remainders), max(map(abs, remainders)))
+        ]
+        books.notes.append(
+            f"what remained of {len(remainders)} entries after rounding is on {ROUNDING}: "
+            f"{shown[0]} in all, at most {shown[1]} in one"
+        )
+
+
+def _path(account: str, roots: Iterable[tuple[str, str]], types: Mapping[str, str]) -> str:
+    """Path of an account below a root that has a type."""
+    for old, new in roots:
+        if account == old or account.startswith(f"{old}{PATH_SEPARATOR}"):
+            return f"{new}{account[len(old) :]}"
+    root = account.partition(PATH_SEPARATOR)[0].casefold()
+    if root in TYPE_OF_ROOT or account == VIRTUAL:
+        return account
+    declared = types.get(account) or dict(roots).get("*")
+    return f"{declared}{PATH_SEPARATOR}{account}" if declared else account
+
+
+def _first(entries: Sequence[JournalEntry]) -> str:
+    more = len(entries) - _MAX_NAMED
+    return ", ".join(map(str, entries[:_MAX_NAMED])) + (f" and {more} more" if more > 0 else "")

@@ -44,7 +44,7 @@ _ORDER = (_LINES.datetime, _LINES.id)
 def list_line_entries(call: Call, ledger_id: str, query: ListLineEntriesQuery) -> LineEntryPage:
     """Page of line entries in (datetime, id) order."""
     connection, instance = call.connection, call.instance
-    tokens = page_tokens(call.page_token_key, instance, ledger_id, query)
+    tokens = PageTokens(call.page_token_key, instance, ledger_id, query)
     cursor = tokens.read(query.page_token) if query.page_token is not None else None
     period = requested_period(instance, query)
     ledger = find_ledger(connection, instance, ledger_id)
@@ -83,8 +83,10 @@ class Cursor(NamedTuple):
 class PageTokens:
     """Writes and reads the page tokens of one query: its instance, ledger and every parameter except the token."""
 
-    def __init__(self, key: bytes, query: Sequence[str]) -> None:
-        bound = "".join(f"{len(part)}:{part}" for part in ("page-token", *query))
+    def __init__(self, key: bytes, instance: Instance, ledger_id: str, query: ListLineEntriesQuery) -> None:
+        sorted_query = replace(query, page_token=None, expand=sorted(query.expand), tag_ids=sorted(query.tag_ids))
+        parameters = [f"{name}={value}" for name, value in asdict(sorted_query).items()]
+        bound = "".join(f"{len(part)}:{part}" for part in ("page-token", instance.id, ledger_id, *parameters))
         self._serializer = URLSafeSerializer(key, salt=bound.encode(), signer_kwargs=_SIGNING)
 
     def write(self, cursor: Cursor) -> str:
@@ -101,12 +103,6 @@ class PageTokens:
         if self.write(cursor) != token:  # base64 ignores characters that do not belong to it
             raise _invalid_token()
         return cursor
-
-
-def page_tokens(key: bytes, instance: Instance, ledger_id: str, query: ListLineEntriesQuery) -> PageTokens:
-    """Page tokens of one query; they are bound to every parameter except the token."""
-    parameters = asdict(replace(query, page_token=None, expand=sorted(query.expand), tag_ids=sorted(query.tag_ids)))
-    return PageTokens(key, [instance.id, ledger_id, *(f"{name}={value}" for name, value in parameters.items())])
 
 
 def _invalid_token() -> OperationRefusedError:

@@ -59,21 +59,13 @@ def retrieve_cash_flow_report(call: Call, query: CashFlowReportQuery) -> CashFlo
     )
 
 
-class _Flow:
-    """Net cash flow of one category ledger in units, and its lines."""
-
-    def __init__(self) -> None:
-        self.net = 0
-        self.lines: list[CashFlowLine] = []
-
-
 def _flows(
     connection: Connection,
     instance: Instance,
     ledgers: list[StoredLedger],
     conditions: Sequence[ColumnElement[bool]],
-) -> dict[int, _Flow]:
-    """Lines outside of cash ledgers of journal entries that touch one, by the key of their ledger."""
+) -> dict[int, list[tuple[int, CashFlowLine]]]:
+    """Lines outside of cash ledgers of journal entries that touch one, with their units, by the key of their ledger."""
     cash_names = {ledger.pk: ledger.name for ledger in ledgers if ledger.report_cash_flow}
     others = _ledger_keys(instance, report_cash_flow=False)
     query = (
@@ -83,11 +75,9 @@ def _flows(
         .where(_LINES.ledger_pk.in_(others), _ENTRIES.cash_ledger_pk.is_not(None), *conditions)
         .order_by(_LINES.ledger_pk, _LINES.datetime, _LINES.id)
     )
-    flows: defaultdict[int, _Flow] = defaultdict(_Flow)
+    flows: defaultdict[int, list[tuple[int, CashFlowLine]]] = defaultdict(list)
     rows = connection.execute(query, execution_options={"yield_per": 2000})
     for key, line_id, units, moment, cash_key, entry_id, description in rows:
-        flow = flows[key]
-        flow.net -= units
         line = CashFlowLine(
             line_id=line_id,
             amount=number(-units, instance.scale),
@@ -96,7 +86,7 @@ def _flows(
             journal_entry_id=entry_id,
             journal_entry_description=description,
         )
-        flow.lines.append(line)
+        flows[key].append((-units, line))
     return flows
 
 
@@ -113,21 +103,22 @@ def _ledger_keys(instance: Instance, *, report_cash_flow: bool) -> Any:  # noqa:
     return select(ledgers.pk).where(ledgers.instance_pk == instance.pk, ledgers.report_cash_flow.is_(report_cash_flow))
 
 
-def _flow_ledgers(ledgers: list[StoredLedger], flows: Mapping[int, _Flow], scale: int) -> list[CashFlowLedger]:
+def _flow_ledgers(
+    ledgers: list[StoredLedger], flows: Mapping[int, list[tuple[int, CashFlowLine]]], scale: int
+) -> list[CashFlowLedger]:
     """Ledgers that have lines, and their ancestors, in display order."""
-    totals = _totals(ledgers, {key: flow.net for key, flow in flows.items()})
-    without_lines = _Flow()
+    net = {key: sum(units for units, _ in lines) for key, lines in flows.items()}
+    totals = _totals(ledgers, net)
     return [
         CashFlowLedger(
             ledger_id=ledger.id,
             name=ledger.name,
-            net_cash_flow=number(flow.net, scale),
+            net_cash_flow=number(net.get(ledger.pk, 0), scale),
             total_net_cash_flow=number(totals[ledger.pk], scale),
-            lines=flow.lines,
+            lines=[line for _, line in flows.get(ledger.pk, ())],
         )
         for ledger in ledgers
         if ledger.pk in totals
-        for flow in [flows.get(ledger.pk, without_lines)]
     ]
 
 

@@ -68,7 +68,7 @@ def test_statements_by_tags(run, demo_company, books):
     assert totals == {key: row["2026-05"] for key, row in amounts(json.loads(whole.to_json())).items()}
     refused = run("statements", "balance-sheet", *MAY, "--tag", "tag_1", **demo_company.environment())
     assert refused.returncode == 2
-    assert "a balance-sheet has no --tag" in refused.stderr
+    assert "statements balance-sheet has no --tag" in refused.stderr
 
 
 def test_the_text_of_a_statement(run, demo_company):
@@ -140,7 +140,7 @@ def test_files(run, tmp_path, demo_books):
         (("cashflow", *MAY), 'Invalid value "cashflow" for STATEMENT. Choose from: "cash-flow", "income"'),
         (("income", *MAY, "--compare", "last"), "'last' is unknown; choose from total, average, prior"),
         (("balance-sheet", *MAY, "--compare", "total"), "balances have no total"),
-        (("trial-balance", *MAY, "--depth", "2"), "a trial balance has no --compare and no --depth"),
+        (("trial-balance", *MAY, "--depth", "2"), "statements trial-balance has no --depth"),
         (("income", *MAY, "--output", "s.pdf"), "--output s.pdf must end in .xlsx, .csv or .html; nothing was loaded"),
         (("income", *MAY, "--output", "no/s.csv"), "does not exist; nothing was loaded"),
         (("cash-flow", *MAY, "--books-start", "2026-06-01"), "--books-start 2026-06-01 is after 2026-05-31"),

@@ -15,6 +15,7 @@ QUARTER = ("--start-date", "2025-01-01", "--end-date", "2025-03-31")
 MARCH = ("--period", "2025-03")
 RULES = PROJECT / "data/rules.toml"
 AGE = "Local books, version 0, as of "
+NO_BOOKS = "none has no local books yet; this writes them: accounting-analytics sync --books none"
 SYNC = ("sync", "--books", "local", *QUARTER)
 
 
@@ -153,16 +154,13 @@ def test_refused_with_books(run, assert_refused, demo_company, demo_books, case)
     assert_refused(run(*command, "--books", demo_books, **demo_company.environment()), 2, text)
 
 
-def test_a_folder_without_books(run, assert_refused, demo_company, tmp_path):
-    """Reading and applying need books that were synced; nothing is created, and the message has the command."""
-    text = "none has no local books yet; this writes them: accounting-analytics sync --books none"
-    assert_refused(run("report", *MARCH, "--books", "none"), 2, text)
-    finished = run("apply", "plan.csv", "--journal", "j", "--books", "none", **demo_company.environment())
-    assert_refused(finished, 2, text)
+def test_a_folder_without_books(run, assert_refused, tmp_path):
+    """Reading needs books that were synced; nothing is created, and the message has the command."""
+    assert_refused(run("report", *MARCH, "--books", "none"), 2, NO_BOOKS)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_sync_and_changes(run, company, tmp_path):
+def test_sync_and_changes(run, assert_refused, company, *, tmp_path):
     """A run syncs its books; a change elsewhere is found by the next sync, which raises the alarm of a closed month."""
     environment = company.environment()
     first = run(*SYNC, **environment)
@@ -175,6 +173,8 @@ def test_sync_and_changes(run, company, tmp_path):
     previewed = run("preview", "plan.csv", *MARCH, "--books", "local")
     assert previewed.returncode == 0, previewed.stderr
     count = len(aa.Plan.load(tmp_path / "plan.csv"))
+    refused = run("apply", "plan.csv", "--journal", "j", "--books", "none", "--confirm", **environment)
+    assert_refused(refused, 2, NO_BOOKS)
     dry = run("apply", "plan.csv", "--journal", "j", "--books", "local", **environment)
     assert "synced" not in dry.stderr
     applied = run("apply", "plan.csv", "--journal", "j", "--books", "local", "--confirm", **environment)
