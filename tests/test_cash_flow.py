@@ -170,7 +170,7 @@ BOOKS = [
 
 
 @FORMS
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", TWO_ENGINES)
 def test_a_month_calculated_by_hand(engine, as_decimals, tmp_path):
     """The figures of a small month on every engine: flows, totals, balances, order and names."""
     lines = on_engine(line_frame(BOOKS, as_decimals=as_decimals), engine, tmp_path)
@@ -246,13 +246,12 @@ def large_books(large, unit):
     ]
 
 
-@FORMS
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("scale", [2, *also_long(0, 10)])
-def test_large_amounts_stay_exact(engine, scale, as_decimals, tmp_path):
+def test_large_amounts_stay_exact(engine, scale, tmp_path):
     """Amounts near the end of float64's range add up to the last digit on every engine, at every scale."""
     unit, large = Decimal(1).scaleb(-scale), Decimal(10**14 + 7).scaleb(-scale)
-    lines = line_frame(large_books(large, unit), scale, as_decimals=as_decimals)
+    lines = line_frame(large_books(large, unit), scale)
     frames = on_engine(lines, engine, tmp_path), on_engine(ledger_frame(CHART), engine, tmp_path)
     report = aa.recompute_cash_flow(*frames, "2025-01-01", "2025-01-31", scale=scale).checked()
     assert report.scale == scale
@@ -1076,13 +1075,12 @@ def test_random_books_against_a_naive_report(rng):
     assert_as_naive(random_books(rng), "pandas", None)
 
 
-@FORMS
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("seed", [0, 1, *also_long(*range(2, 8))])
-def test_engines_agree(engine, seed, as_decimals, tmp_path):
+@pytest.mark.parametrize("seed", [0, 1, *also_long(*range(2, 16))])
+def test_engines_agree(engine, seed, tmp_path):
     """Every engine gives the naive report's figures on the same books, from floats and from decimals."""
-    books = random_books(random.Random(seed))  # noqa: S311 (reproducible books, no secret)
-    assert_as_naive(books, engine, tmp_path, as_decimals=as_decimals)
+    books = random_books(random.Random(seed // 2))  # noqa: S311 (reproducible books, no secret)
+    assert_as_naive(books, engine, tmp_path, as_decimals=seed % 2 == 1)
 
 
 def test_random_books_are_not_trivial():

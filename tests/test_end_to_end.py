@@ -135,17 +135,3 @@ def test_a_scheduled_run(loaded, notebook_of_the_company, tmp_path):
     """A run leaves a page with the figures of the report."""
     finished = aa.run_notebook(notebook_of_the_company, tmp_path / "runs")
     assert f"ties: True cash: {loaded[2].exact().ending_cash_balance}" in finished.html.read_text(encoding="utf-8")
-
-
-@pytest.mark.browser
-def test_a_notebook_in_jupyterlab(browser, lab, loaded, notebook_of_the_company):
-    """The same cell, run by a person in JupyterLab, prints the same."""
-    path = notebook_of_the_company
-    cell = "document.querySelector('.jp-CodeCell')"
-    browser.open(lab(path))
-    browser.wait_until(f"{cell} && !document.querySelector('#jupyterlab-splash')")
-    browser.wait_until("document.querySelector('#jp-main-statusbar').innerText.includes('(ipykernel) | Idle')")
-    browser.wait_until(f"({cell}.querySelector('.cm-content')?.focus(), {cell}.querySelector('.cm-focused'))")
-    browser.press("Shift+Enter")
-    browser.wait_until(f"{cell}.innerText.includes('ties: ')")
-    assert f"ties: True cash: {loaded[2].exact().ending_cash_balance}" in browser.evaluate(f"{cell}.innerText")

@@ -19,11 +19,13 @@ from accounting_analytics.pack.pack_columns import PackPeriods
 from accounting_analytics.pack.pack_page import SECTIONS
 from accounting_analytics.reports.ageing import AGED
 
+NOTE = "**Rent** rose; [more](https://example.com) <b>soon</b>\n\n- 1,234.56 on hold"
+
 
 @pytest.fixture(scope="session")
 def rolled_forward_pack(demo_company):
-    """Return the pack of May 2026, whose cash is that of the service's report, rolled forward."""
-    return aa.monthly_pack(demo_company.client, "2026-05", progress=False)
+    """Return the pack of May 2026 with a note, whose cash is that of the service's report, rolled forward."""
+    return aa.monthly_pack(demo_company.client, "2026-05", note=NOTE, progress=False)
 
 
 @pytest.fixture(scope="session")
@@ -150,10 +152,9 @@ def test_the_next_weeks(demo_pack):
     assert "Cash expected at the end of each of the next 13 weeks" in demo_pack.html
 
 
-def test_contents_and_the_note_of_the_owner(demo_company, tmp_path):
+def test_contents_and_the_note_of_the_owner(rolled_forward_pack, demo_company, tmp_path):
     """Page one has the note, whose links stay text, and a list of the sections; the page still loads nothing."""
-    note = "**Rent** rose; [more](https://example.com) <b>soon</b>\n\n- 1,234.56 on hold"
-    pack = aa.monthly_pack(demo_company.client, "2026-05", note=note, progress=False)
+    pack = rolled_forward_pack
     assert '<p class="label">Note of the owner</p>' in pack.html
     months = [row.label for row in pack.content.tables["flows"].table.rows]
     assert pack.content.pictures["flows"].text == f"Cash in and out by month, {months[0]} to {months[-1]}"

@@ -30,8 +30,8 @@ ENTRY_STYLES = """[...new Set([...document.querySelectorAll('table.lines tbody t
 
 @pytest.fixture(scope="module")
 def loaded(demo_company):
-    """Return the books of the pack of May 2026."""
-    periods = PackPeriods.around(aa.Period.parse("2026-05", time_zone=demo_company.time_zone), 1)
+    """Return the books of the pack of February 2025, before which there is little to load."""
+    periods = PackPeriods.around(aa.Period.parse("2025-02", time_zone=demo_company.time_zone), 1)
     return periods, load_books(demo_company.client, periods, demo_company.start_date, progress=False)
 
 
@@ -119,7 +119,7 @@ def test_what_is_in_the_books_runs_nothing(browser, opened, loaded):
     opened(pack)
     assert browser.evaluate("document.title") == pack.title
     assert browser.evaluate("document.querySelectorAll('img').length") == 0
-    (unfolded,) = press(browser, "income", "led_rent|2026-05")
+    (unfolded,) = press(browser, "income", "led_rent|2025-02")
     assert PAYLOAD in unfolded
     assert browser.evaluate("document.title") != "owned"
     assert browser.evaluate(FOREIGN) == []

@@ -17,9 +17,15 @@ def path(demo_pack, tmp_path_factory):
     return path
 
 
-def test_sheets(path):
+@pytest.fixture(scope="module")
+def workbook(path):
+    """Return the workbook, read."""
+    return openpyxl.load_workbook(path)
+
+
+def test_sheets(workbook):
     """Page one comes first, entries last."""
-    assert openpyxl.load_workbook(path).sheetnames == [
+    assert workbook.sheetnames == [
         *("Summary", "Income statement", "Cash flow statement", "Balance sheet", "Cash bridge", "Cash accounts"),
         *("Cash by day", "Cash in and out", "Top customers", "Top payees", "Recurring payments"),
         *("Due next", "Next weeks", "Past outlooks", "By age", "Not categorized", "Reconciliation", "Appendix"),
@@ -50,9 +56,9 @@ def test_rows_and_amounts_are_those_of_the_page(path, demo_pack):
 
 
 @pytest.mark.long
-def test_page_one_is_there(path, demo_pack):
+def test_page_one_is_there(path, workbook, demo_pack):
     """Verdict, sentences, fingerprint, and each picture with its alternative text."""
-    sheet = openpyxl.load_workbook(path)["Summary"]
+    sheet = workbook["Summary"]
     texts = {cell.value for row in sheet.iter_rows() for cell in row if isinstance(cell.value, str)}
     assert {"Cash flow proven", *demo_pack.reasons, *demo_pack.sentences} <= texts
     assert f"Fingerprint of the page: {demo_pack.fingerprint}" in texts
@@ -63,9 +69,8 @@ def test_page_one_is_there(path, demo_pack):
     assert all(picture.text in drawing for picture in demo_pack.content.pictures.values())
 
 
-def test_figures_are_linked_to_their_entries(path):
+def test_figures_are_linked_to_their_entries(workbook):
     """The link of the rent leads to its entry, on the sheet of the entries of its statement."""
-    workbook = openpyxl.load_workbook(path)
     rows = {row[0].value: row for row in workbook["Income statement"].iter_rows()}
     name, _, cells = rows["Rent"][1].hyperlink.location.rpartition("!")
     assert name == "'Entries, income statement'"

@@ -15,13 +15,6 @@ PERIODS = [
 needs_browser = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 
 
-@pytest.fixture(scope="module")
-def demo_page(demo_company):
-    """Return the page of the pack of May 2026 of the demo company, and its fingerprint."""
-    made = aa.monthly_pack(demo_company.client, "2026-05", company="Harbor Lane", currency="USD", progress=False)
-    return made.html, made.fingerprint
-
-
 @pytest.mark.soak
 @pytest.mark.browser
 @needs_browser
@@ -56,9 +49,9 @@ IN_EVERY_RUN = {"amount", "verdict", "other script", "percentage", "whole of a p
     "name",
     [one if one in IN_EVERY_RUN else pytest.param(one, marks=pytest.mark.long) for one in ALTERATIONS],
 )
-def test_every_alteration_is_found(demo_page, check_in_browser, soak_count, tmp_path, name):
+def test_every_alteration_is_found(demo_pack, check_in_browser, soak_count, tmp_path, name):
     """Both checks find each with the fingerprint, and without it they find the same."""
-    text, fingerprint = demo_page
+    text, fingerprint = demo_pack.html, demo_pack.fingerprint
     path = tmp_path / "pack.html"
     for seed in range(soak_count(20, fewer=1)):
         altered = alter(name, seed, text)
