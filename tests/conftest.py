@@ -51,7 +51,7 @@ hypothesis.settings.register_profile("random", deadline=None, max_examples=500)
 # the same examples in every run; a failure is the example as it was found, because shrinking may take minutes
 FOUND_NOT_SHRUNK = (hypothesis.Phase.explicit, hypothesis.Phase.generate, hypothesis.Phase.target)
 hypothesis.settings.register_profile(
-    "repeatable", deadline=None, max_examples=20, derandomize=True, phases=FOUND_NOT_SHRUNK
+    "repeatable", deadline=None, max_examples=12, derandomize=True, phases=FOUND_NOT_SHRUNK
 )
 hypothesis.settings.load_profile("repeatable" if SOAK == 1 else "random")
 
@@ -67,7 +67,7 @@ def missing_programs():
 def pytest_configure():
     """Refuse to start without the optional programs where everything is required."""
     # for tests whose examples are slow, such as whole books; all else is as in the profile of the run
-    hypothesis.settings.register_profile("slow", max_examples=6 if SOAK == 1 else 250)
+    hypothesis.settings.register_profile("slow", max_examples=4 if SOAK == 1 else 250)
     missing = missing_programs()
     if REQUIRE_ALL and missing:
         needs = ", ".join(f"{program} ({install})" for program, install in missing.values())

@@ -10,6 +10,7 @@ import pytest
 from long_cases import also_long
 
 PROJECT = Path(__file__).parent.parent
+LONGEST_MESSAGES = 1_000
 DAYS = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
 PROGRAM = """
 import resource, sys
@@ -31,8 +32,9 @@ def run(tmp_path, fork_server):
 
     def run(*arguments, most=None, stdout=subprocess.PIPE, **environment):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("ACCOUNTING_ANALYTICS_")}
-        if most is None and stdout is subprocess.PIPE:
-            fork_server.start(PROGRAM, "", *arguments, folder=tmp_path, environment=clean | environment)
+        has_room_for_messages = most is None or most > LONGEST_MESSAGES
+        if has_room_for_messages and stdout is subprocess.PIPE:
+            fork_server.start(PROGRAM, most or "", *arguments, folder=tmp_path, environment=clean | environment)
             return fork_server.wait()
         return subprocess.run(  # noqa: S603 (our own program)
             [sys.executable, "-c", PROGRAM, str(most or ""), *map(str, arguments)],

@@ -103,7 +103,7 @@ def test_cash_dips_and_recovers(lines):
     assert ending["led_loan"] < 0
 
 
-def test_the_company_is_served(demo_company):
+def test_the_company_is_served(demo_company, fork_server, tmp_path):
     """Its client, and one connected by its environment, reach the same books; its repr hides the token."""
     assert isinstance(demo_company, DemoCompany)
     report = demo_company.client.retrieve_cash_flow_report(demo_company.start_date, demo_company.end_date)
@@ -111,9 +111,9 @@ def test_the_company_is_served(demo_company):
     assert demo_company.token not in repr(demo_company)
     environment = os.environ | demo_company.environment()
     code = "import accounting_analytics as aa; print(aa.connect().instance_id, aa.connect())"
-    arguments = [sys.executable, "-c", code]
-    other = subprocess.run(arguments, capture_output=True, text=True, check=True, env=environment)  # noqa: S603 (ours)
-    assert other.stdout.startswith(demo_company.instance_id)
+    fork_server.start(code, folder=tmp_path, environment=environment)
+    other = fork_server.wait()
+    assert other.stdout.startswith(demo_company.instance_id), other.stderr
     assert demo_company.token not in other.stdout
 
 

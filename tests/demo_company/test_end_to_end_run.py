@@ -2,20 +2,23 @@
 
 import json
 import re
+from contextlib import nullcontext
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.demo_company import run_demo
+from accounting_analytics.demo_company import end_to_end_run, run_demo
 
 
 @pytest.fixture(scope="module")
-def demo_run(tmp_path_factory):
-    """Run the loop once; return its folder and what it printed."""
+def demo_run(demo_company, tmp_path_factory):
+    """Run the loop once, on a demo company that is served already; return its folder and what it printed."""
     folder, messages = tmp_path_factory.mktemp("demo") / "new" / "folder", []
-    run_demo(folder, echo=messages.append)
+    with mock.patch.object(end_to_end_run, "demo", return_value=nullcontext(demo_company)):
+        run_demo(folder, echo=messages.append)
     return folder, "\n".join(messages)
 
 

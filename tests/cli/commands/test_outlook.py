@@ -8,14 +8,14 @@ import accounting_analytics as aa
 def test_an_outlook_is_that_of_python(run, demo_company, tmp_path):
     """The JSON is that of the function, of all lines until the last day; the text has the sentences and the weeks."""
     start = str(demo_company.start_date)
-    (tmp_path / "known.csv").write_text("date,amount,note\n2026-06-10,-2500,new grinder\n")
+    (tmp_path / "known.csv").write_text("date,amount,note\n2025-11-10,-2500,new grinder\n")
     asked = ("--known", "known.csv", "--limit", "60000", "--weeks", "8")
-    arguments = ("outlook", "--end-date", "2026-05-31", "--books-start", start, *asked)
+    arguments = ("outlook", "--end-date", "2025-10-31", "--books-start", start, *asked)
     finished = run(*arguments, "--json", **demo_company.environment())
     assert finished.returncode == 0, finished.stderr
-    ledgers = aa.discover_ledgers(demo_company.client, start, "2026-05-31")
-    lines = aa.load_line_entries(demo_company.client, ledgers["id"], start, "2026-05-31")
-    expected = aa.outlook(lines, ledgers, "2026-05-31", 8, tmp_path / "known.csv", limit=60_000, books_start=start)
+    ledgers = aa.discover_ledgers(demo_company.client, start, "2025-10-31")
+    lines = aa.load_line_entries(demo_company.client, ledgers["id"], start, "2025-10-31")
+    expected = aa.outlook(lines, ledgers, "2025-10-31", 8, tmp_path / "known.csv", limit=60_000, books_start=start)
     assert {**json.loads(finished.stdout), "notes": None} == {**json.loads(expected.to_json()), "notes": None}
     text = " ".join(run(*arguments, **demo_company.environment()).stdout.split())
     assert all(" ".join(one.split()) in text for one in (expected.summary(), *expected.sentences()))
