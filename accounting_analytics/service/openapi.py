@@ -57,17 +57,13 @@ def openapi_document() -> bytes:
                 "description": "Double-entry ledgers: line entries, categories and the cash flow report.",
             },
             "security": [{"bearer": []}],
-            "paths": _paths(),
+            "paths": {operation.path: {operation.method.lower(): _operation(operation)} for operation in OPERATIONS},
             "components": {
                 "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
                 "schemas": msgspec.json.schema_components(_BODIES, ref_template=f"{_SCHEMAS}{{name}}")[1],
             },
         }
     )
-
-
-def _paths() -> dict[str, Any]:
-    return {operation.path: {operation.method.lower(): _operation(operation)} for operation in OPERATIONS}
 
 
 def _operation(operation: Operation) -> dict[str, Any]:

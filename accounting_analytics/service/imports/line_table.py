@@ -18,7 +18,7 @@ from __future__ import annotations
 import csv
 from functools import lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -42,22 +42,17 @@ OPTIONAL_COLUMNS = ("description", *TRANSACTION_COLUMNS, "tags")
 _TEXT_COLUMNS = {*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS} - {"datetime", "amount", "personal"}
 _DEBIT, _CREDIT = DebitCredit.DEBIT.value, DebitCredit.CREDIT.value
 _PARQUET_MAGIC = b"PAR1"
-
-
-class _Table(NamedTuple):
-    """Column names of a file, and its rows as (location, values in the order of the columns); no value is None."""
-
-    columns: tuple[str, ...]
-    rows: Iterator[tuple[str, Sequence[Any]]]
+_Rows: TypeAlias = "Iterator[tuple[str, Sequence[Any]]]"
+"""Rows of a file as (location, values in the order of the columns); no value is None."""
 
 
 def read_line_table(path: Path, books: FileBooks) -> None:
     """Read the rows of a line table; what is wrong with a row is an error, too many or too few fields too."""
     errors = books.errors
-    table = _parquet_table(path, errors) if _is_parquet(path) else _csv_table(path, errors)
-    _check_columns(table.columns, errors)
-    reader, width = _RowReader(table.columns, books), len(table.columns)
-    for location, row in table.rows:
+    columns, rows = _parquet_table(path, errors) if _is_parquet(path) else _csv_table(path, errors)
+    _check_columns(columns, errors)
+    reader, width = _RowReader(columns, books), len(columns)
+    for location, row in rows:
         if len(row) == width:
             reader.read(location, row)
         else:
@@ -175,16 +170,16 @@ def _is_parquet(path: Path) -> bool:
         return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
 
 
-def _csv_table(path: Path, errors: ImportErrors) -> _Table:
-    """Rows of a comma-separated UTF-8 file."""
+def _csv_table(path: Path, errors: ImportErrors) -> tuple[tuple[str, ...], _Rows]:
+    """Columns of a comma-separated UTF-8 file, and its rows."""
     rows = _read_csv(path, errors)
     header = next(rows, None)
     if header is None:
         errors.fail("it is empty")
-    return _Table(tuple(name.strip() for name in header[1]), rows)
+    return tuple(name.strip() for name in header[1]), rows
 
 
-def _read_csv(path: Path, errors: ImportErrors) -> Iterator[tuple[str, Sequence[Any]]]:
+def _read_csv(path: Path, errors: ImportErrors) -> _Rows:
     """Rows with the line they start on; a quoted field may span several lines."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -200,15 +195,15 @@ def _read_csv(path: Path, errors: ImportErrors) -> Iterator[tuple[str, Sequence[
         errors.fail(f"it is not valid CSV ({error})", f"line {reader.line_num}")
 
 
-def _parquet_table(path: Path, errors: ImportErrors) -> _Table:
-    """Rows of a Parquet file, whose columns of text are text; a value that is missing is empty text."""
+def _parquet_table(path: Path, errors: ImportErrors) -> tuple[tuple[str, ...], _Rows]:
+    """Columns of a Parquet file, of which those of text are text, and its rows; a missing value is empty text."""
     try:
         table = pq.read_table(path)
         columns = {name: _parquet_column(name, table[name], errors) for name in table.column_names}
     except (OSError, KeyError, pa.ArrowException) as error:
         errors.fail(f"it cannot be read as Parquet ({str(error).splitlines()[0]})")
     numbered = enumerate(zip(*columns.values(), strict=True), start=1)
-    return _Table(tuple(table.column_names), ((f"row {number}", values) for number, values in numbered))
+    return tuple(table.column_names), ((f"row {number}", values) for number, values in numbered)
 
 
 def _parquet_column(name: str, column: pa.ChunkedArray, errors: ImportErrors) -> Iterator[Any]:

@@ -49,9 +49,9 @@ def retrieve_cash_flow_report(call: Call, query: CashFlowReportQuery) -> CashFlo
     ledgers = read_ledgers(connection, instance)
     starting = _balances(connection, instance, period.instants_before())
     ending = _balances(connection, instance, Period(dt.date.min, period.end_date, period.time_zone).instants())
-    flows = _flows(connection, instance, ledgers, conditions)
+    net, lines = _flows(connection, instance, ledgers, conditions)
     return CashFlowReport(
-        cash_flow_ledgers=_flow_ledgers(ledgers, flows, instance.scale),
+        cash_flow_ledgers=_flow_ledgers(ledgers, net, lines, instance.scale),
         starting_balances=_ledger_balances(ledgers, starting, instance.scale),
         ending_balances=_ledger_balances(ledgers, ending, instance.scale),
         starting_cash_balance=number(sum(starting.values()), instance.scale),
@@ -64,8 +64,8 @@ def _flows(
     instance: Instance,
     ledgers: list[StoredLedger],
     conditions: Sequence[ColumnElement[bool]],
-) -> dict[int, list[tuple[int, CashFlowLine]]]:
-    """Lines outside of cash ledgers of journal entries that touch one, with their units, by the key of their ledger."""
+) -> tuple[dict[int, int], dict[int, list[CashFlowLine]]]:
+    """Net flows and lines outside of cash ledgers, of journal entries that touch one, by the key of their ledger."""
     cash_names = {ledger.pk: ledger.name for ledger in ledgers if ledger.report_cash_flow}
     others = _ledger_keys(instance, report_cash_flow=False)
     query = (
@@ -75,7 +75,8 @@ def _flows(
         .where(_LINES.ledger_pk.in_(others), _ENTRIES.cash_ledger_pk.is_not(None), *conditions)
         .order_by(_LINES.ledger_pk, _LINES.datetime, _LINES.id)
     )
-    flows: defaultdict[int, list[tuple[int, CashFlowLine]]] = defaultdict(list)
+    net: defaultdict[int, int] = defaultdict(int)
+    lines: defaultdict[int, list[CashFlowLine]] = defaultdict(list)
     rows = connection.execute(query, execution_options={"yield_per": 2000})
     for key, line_id, units, moment, cash_key, entry_id, description in rows:
         line = CashFlowLine(
@@ -86,8 +87,9 @@ def _flows(
             journal_entry_id=entry_id,
             journal_entry_description=description,
         )
-        flows[key].append((-units, line))
-    return flows
+        net[key] -= units
+        lines[key].append(line)
+    return net, lines
 
 
 def _balances(connection: Connection, instance: Instance, instants: Sequence[Interval]) -> dict[int, int]:
@@ -104,10 +106,9 @@ def _ledger_keys(instance: Instance, *, report_cash_flow: bool) -> Any:  # noqa:
 
 
 def _flow_ledgers(
-    ledgers: list[StoredLedger], flows: Mapping[int, list[tuple[int, CashFlowLine]]], scale: int
+    ledgers: list[StoredLedger], net: Mapping[int, int], lines: Mapping[int, list[CashFlowLine]], scale: int
 ) -> list[CashFlowLedger]:
     """Ledgers that have lines, and their ancestors, in display order."""
-    net = {key: sum(units for units, _ in lines) for key, lines in flows.items()}
     totals = _totals(ledgers, net)
     return [
         CashFlowLedger(
@@ -115,7 +116,7 @@ def _flow_ledgers(
             name=ledger.name,
             net_cash_flow=number(net.get(ledger.pk, 0), scale),
             total_net_cash_flow=number(totals[ledger.pk], scale),
-            lines=[line for _, line in flows.get(ledger.pk, ())],
+            lines=lines.get(ledger.pk, []),
         )
         for ledger in ledgers
         if ledger.pk in totals
