@@ -248,12 +248,13 @@ def append_rule(
     checkpoint
         Folder for loaded windows: the same command resumes an interrupted load.
     """
+    from accounting_analytics.recategorization.changes import OpenQueue
     from accounting_analytics.recategorization.rules import add_rule
 
     load = QueueLoad(checkpoint)
     with connect_source(source, days, load) as (client, period):
         loaded = load_queue(client, period, load)
-    rule = add_rule(file, loaded.transactions, group, category, loaded.ledgers, day_of_month=day_of_month)
+    rule = add_rule(file, OpenQueue(loaded.transactions, loaded.ledgers), group, category, day_of_month=day_of_month)
     print(rule, end="")
     options = days_of_command(period, days.time_zone) | _source_of_command(source)
     print_message(f"appended to {file}; try it: {command_line('rules', 'test', file, **options)}")
@@ -381,7 +382,7 @@ def print_items(rows: pd.DataFrame, summary: str, time_zone: str, limit: int | N
 
     Rows fit a page of text in a pipe too: what does not fit is in JSON.
     """
-    from accounting_analytics.recategorization.choices import BY_HAND
+    from accounting_analytics.recategorization.changes import BY_HAND
 
     short = rows.assign(rule=rows["rule"].mask(rows["rule"].str.startswith(BY_HAND), BY_HAND))
     print_transactions(short, ITEMS, summary=summary, time_zone=time_zone, limit=limit, piped_width=_PIPED_WIDTH)
@@ -478,7 +479,7 @@ def _find_categories(
 ) -> Categories | None:
     """Discovered ledgers to find new categories in; None where the books confirm the categories as they are written."""
     from accounting_analytics.recategorization.categories_in_books import find_ledgers
-    from accounting_analytics.recategorization.choices import NEW_CATEGORY
+    from accounting_analytics.recategorization.changes import NEW_CATEGORY
     from accounting_analytics.reports.category_ledgers import Categories
 
     columns = sheet.columns

@@ -23,7 +23,7 @@ def require_type(value: object, kind: type | tuple[type, ...], name: str, hint: 
 
 def to_texts(value: str | Iterable[str] | None) -> tuple[str, ...]:
     """Texts of an argument that is one text or several; empty for None."""
-    return (value,) if isinstance(value, str) else tuple(value or ())
+    return (value,) if isinstance(value, str) else tuple(() if value is None else value)
 
 
 def to_path(value: str | Path, name: str) -> Path:

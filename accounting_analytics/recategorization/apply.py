@@ -45,15 +45,12 @@ from accounting_analytics.recategorization.categories_in_books import (
 from accounting_analytics.recategorization.changes import (
     IN_BOOKS,
     OUTCOMES,
-    FoundOutcome,
     Outcome,
     Response,
     Shown,
     changes_by_entry,
     compare_with_books,
-    describe_categories,
     joining_changes,
-    no_transaction,
     outcomes_frame,
 )
 from accounting_analytics.recategorization.plan import Plan, require_same_instance
@@ -135,36 +132,37 @@ class _State:
 
     def show(self, categories: Mapping[tuple[str, str], frozenset[str]], read_at: dt.datetime) -> None:
         """Set what the categories of transactions, as they were read, show of the change."""
-        now = categories.get(self.change.transaction)
+        now = categories.get((self.change.ledger_id, self.change.transaction_id))
         self.shown = compare_with_books(self.change, now, self.planned, self.journal.has_done)
         self.categories, self.read_at = now or frozenset(), read_at
 
-    def outcome(self) -> FoundOutcome:
-        """Outcome by the table; a refusal does not show that an earlier request is not carried out."""
+    def outcome(self) -> tuple[Outcome, str]:
+        """Outcome by the table, and why; a refusal does not show that an earlier request is not carried out."""
         is_lost = self.is_sent_again and self.response != Response.CONFIRMED
         outcome = OUTCOMES[Response.LOST if is_lost else self.response][self.shown]
         if outcome == Outcome.WOULD_CHANGE:
             if self.forbidden:
-                return FoundOutcome(Outcome.REFUSED, self.forbidden)
-            return FoundOutcome(Outcome.NOT_DONE, self.failure) if self.failure else FoundOutcome(outcome)
+                return Outcome.REFUSED, self.forbidden
+            return (Outcome.NOT_DONE, self.failure) if self.failure else (outcome, "")
         is_there = self.change.category_ledger_id in self.categories
         was_done = self.response == Response.CONFIRMED_EARLIER
-        reason = self._reason()
         may_change = self.journal.may_change(self.change, self.read_at, lost_only=was_done)
         if outcome in _NOT_IN_BOOKS and is_there and may_change:
-            return FoundOutcome(Outcome.UNKNOWN, f"{_MAY_STILL_CHANGE}: {reason}")
-        return FoundOutcome(outcome, reason)
+            return Outcome.UNKNOWN, f"{_MAY_STILL_CHANGE}: {self._reason()}"
+        return outcome, self._reason()
 
     def _reason(self) -> str:
         """State the response and what the books show, unless that is the new category."""
+        change, was_sent = self.change, self.response in _OF_THIS_RUN
         shown = {
             Shown.NEW: "",
             Shown.PREVIOUS: _LEFT_ALONE.get(self.response, _UNCHANGED),
-            Shown.ANOTHER: describe_categories(self.categories),
+            Shown.ANOTHER: f"its categories are now {', '.join(sorted(self.categories)) or 'none'}",
             Shown.UNCLEAR: _UNCLEAR,
-            Shown.ABSENT: no_transaction(self.change),
+            Shown.ABSENT: f"ledger {change.ledger_id} has no transaction {change.transaction_id} on "
+            f"{change.datetime.date()} (UTC)",
             Shown.UNREAD: f"not read back: {self.unread}"
-            if self.response in _OF_THIS_RUN
+            if was_sent
             else f"not sent: {self.unread}; its category was not read",
         }[self.shown]
         again = _SENT_AGAIN if self.is_sent_again else ""
@@ -248,7 +246,7 @@ def apply_plan(
         _read(client, states)
         return outcomes_frame({state.change: state.outcome() for state in states})
     names = find_ledgers(client, [item.category_ledger_id for item in items], days_of(items)).names
-    found: dict[Change, FoundOutcome] = {}
+    found: dict[Change, tuple[Outcome, str]] = {}
     stopped = ""
     with (
         open_journal(journal, plan.plan_id, instance_id=client.instance_id, base_url=client.base_url) as opened,
@@ -268,7 +266,7 @@ def apply_plan(
         opened.append(
             "end",
             sent=len(found) - len(not_sent),
-            not_sent=sum(found[change].outcome in IN_BOOKS for change in not_sent),
+            not_sent=sum(found[change][0] in IN_BOOKS for change in not_sent),
             outcomes=Counter(outcome for outcome, _ in found.values()),
         )
     return outcomes_frame(found, items)
@@ -307,18 +305,18 @@ def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None 
     """
     _require_client_and_plan(client, plan, "local books do not show what the service has now: connect to it")
     read_at, categories = dt.datetime.now(dt.UTC), read_categories(client, plan.items)
-    attempts, unchanged = Journal(), FoundOutcome(Outcome.UNKNOWN, _WITHOUT_JOURNAL)
+    attempts, unchanged = Journal(), (Outcome.UNKNOWN, _WITHOUT_JOURNAL)
     if journal is not None:  # read after the books, so that it has the attempts that they may show
         missing = "pass the journal that the plan was applied with, or none"
         attempts = read_journal(journal, plan_id=plan.plan_id, instance_id=client.instance_id, missing=missing)
-        unchanged = FoundOutcome(Outcome.NOT_DONE, _UNCHANGED)
+        unchanged = Outcome.NOT_DONE, _UNCHANGED
     planned, found = changes_by_entry(plan.items), {}
     for item in plan.items:
         state = _State(item, attempts, planned[item.journal_entry_id], attempts.response(item))
         state.show(categories, read_at)
         outcome, reason = state.outcome()
-        verified = {Outcome.ALREADY_DONE: FoundOutcome(Outcome.DONE, reason), Outcome.WOULD_CHANGE: unchanged}
-        found[item] = verified.get(outcome, FoundOutcome(outcome, reason))
+        verified = {Outcome.ALREADY_DONE: (Outcome.DONE, reason), Outcome.WOULD_CHANGE: unchanged}
+        found[item] = verified.get(outcome, (outcome, reason))
     return outcomes_frame(found)
 
 
@@ -438,13 +436,14 @@ def _send(client: LedgerClient, names: Mapping[str, str], modified_by: str | Non
         raise error
 
 
-def _record_outcomes(journal: Journal, states: Sequence[_State]) -> dict[Change, FoundOutcome]:
+def _record_outcomes(journal: Journal, states: Sequence[_State]) -> dict[Change, tuple[Outcome, str]]:
     """Return the outcomes of a batch, and record those of changes that were sent."""
     found = {state.change: state.outcome() for state in states}
     for state in states:
         was_found = state.response == Response.LOST_EARLIER and state.shown == Shown.NEW
         if was_found or state.response in _OF_THIS_RUN:
-            journal.append("outcome", state.change, **found[state.change]._asdict())
+            outcome, reason = found[state.change]
+            journal.append("outcome", state.change, outcome=outcome, reason=reason)
     return found
 
 

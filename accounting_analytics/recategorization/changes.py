@@ -1,27 +1,36 @@
-"""Changes of a plan: what contradicts each other, what the books show of each, and the outcome that follows."""
+"""Changes of categories: the one form of what is decided, from a row of the queue to its outcome and its undo."""
 
 from __future__ import annotations
 
-import datetime as dt  # noqa: TC003 (msgspec reads the annotations)
+import datetime as dt  # noqa: TC003 (read with the annotations of Change)
 from collections import Counter, defaultdict
 from decimal import Decimal  # noqa: TC003
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import msgspec
 import pandas as pd
 
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.column_conversion import split_list
-from accounting_analytics.core.errors import InputError
-from accounting_analytics.core.messages import printable, shorten
+from accounting_analytics.core.errors import InputError, PlanError
+from accounting_analytics.core.load_metadata import attach_notes
+from accounting_analytics.core.messages import did_you_mean, printable, quote, shorten
 from accounting_analytics.core.money import format_amount
-from accounting_analytics.core.schemas import Outcomes, PlanItems
+from accounting_analytics.core.schemas import Ledgers, Outcomes, PlanItems, Proposals
+from accounting_analytics.recategorization.queue import exact_queue
+from accounting_analytics.reports.category_ledgers import Categories, find_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 
+NEW_CATEGORY = ("updated_category_ledger_id", "updated_category_ledger_name")
+"""The two columns of a new category."""
+BY_HAND = "decided by hand"
+"""The column ``rule`` of a transaction that was decided by its id; a group's id follows where that was decided."""
+_DECIDED = dict.fromkeys((*NEW_CATEGORY, "rule", "reason"), "str") | {"confidence": "float64"}
+"""What is decided of a row, with dtypes."""
 IDENTITY = ("transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id")
 """Fields that identify a change."""
 _MAX_NAMED = 3
@@ -29,10 +38,12 @@ _PAYEE_WIDTH = 30
 
 
 class Change(NamedTuple):
-    """A change of one category of a transaction: a row of a plan and of its file, and a line of a journal.
+    """A change of one category of a transaction: what a rule, a person or the history decides, and a plan is a list of.
 
-    The fields are the columns of :class:`~accounting_analytics.schemas.PlanItems`. `opposing_ledger_ids` are all
-    categories of the transaction before; the name of the category that is replaced is empty where it is not known.
+    The fields are the columns of :class:`~accounting_analytics.schemas.PlanItems`, of a plan file and of a journal.
+    `updated_category_ledger_id` is empty where nothing is decided. `rule` says why: the rule, or who decided.
+    `opposing_ledger_ids` are all categories of the transaction before; the name of the category that is replaced is
+    empty where it is not known. A suggestion has the share of such ones that were right in the past, and its reason.
     """
 
     transaction_id: str
@@ -49,21 +60,25 @@ class Change(NamedTuple):
     group_id: str
     opposing_ledger_ids: str
     category_ledger_name: str = ""
+    confidence: float | None = None
+    reason: str | None = None
 
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Self:
-        """Change of a line of a journal, where instants and amounts are text."""
-        return msgspec.convert([fields[name] for name in cls._fields], cls)
+    def decided(
+        self, category: str, chart: Categories, rule: str, *, confidence: float | None = None, reason: str | None = None
+    ) -> Self:
+        """Return the change with a new category of a chart of accounts."""
+        return self._replace(
+            updated_category_ledger_id=category,
+            updated_category_ledger_name=chart.names.name(category),
+            rule=rule,
+            confidence=confidence,
+            reason=reason,
+        )
 
     @property
     def identity(self) -> tuple[str, ...]:
         """What identifies it."""
         return tuple(getattr(self, name) for name in IDENTITY)
-
-    @property
-    def transaction(self) -> tuple[str, str]:
-        """Account and transaction."""
-        return self.ledger_id, self.transaction_id
 
     @property
     def category_line(self) -> tuple[str, str]:
@@ -74,6 +89,106 @@ class Change(NamedTuple):
     def previous_categories(self) -> set[str]:
         """All categories of the transaction before."""
         return {self.category_ledger_id} | (split_list(self.opposing_ledger_ids) or set())
+
+
+class OpenQueue:
+    """A queue to decide: a change without a new category of each row, found by the ids of groups and transactions.
+
+    Rows are numbered as in `rows`, whose amounts are exact; `chart` has the categories that they can get.
+    """
+
+    def __init__(self, queue: pd.DataFrame, ledgers: pd.DataFrame) -> None:
+        require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
+        require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+        self.queue, self.exact = queue, exact_queue(queue)
+        self.ledgers = Ledgers.checked(ledgers)
+        self.rows = self.exact.frame.reset_index(drop=True)
+        self.chart = Categories(self.ledgers, set(self.rows["category_ledger_id"]))
+        self.changes = changes_of_frame(self.rows.assign(**dict.fromkeys((*NEW_CATEGORY, "rule"), "")))
+        self.groups, self._transactions = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+        for row, change in enumerate(self.changes):
+            self.groups[change.group_id].append(row)
+            self._transactions[change.transaction_id].append(row)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.groups or key in self._transactions
+
+    def find(self, key: str) -> list[int]:
+        """Rows of a group or a transaction."""
+        if key not in self:
+            hint = did_you_mean(key, [*self.groups, *self._transactions], most=3)
+            raise InputError(
+                f"{quote(key)} is neither a group nor a transaction of the queue; "
+                f"{hint or 'group_queue(queue) lists the groups'}"
+            )
+        return self._transactions.get(key) or self.groups[key]
+
+    def find_free(self, key: str) -> list[int]:
+        """Rows of a group or a transaction that any category can be chosen for; splits are refused."""
+        found = self.find(key)
+        if any(self.is_split(row) for row in found):
+            raise InputError(
+                f"{quote(key)} is split: it has several categories, and the interface cannot divide them anew; it can "
+                "move the uncategorized part as a whole: client.recategorize_transaction(..., category_ledger_id=...)"
+            )
+        return found
+
+    def is_split(self, row: int) -> bool:
+        """Whether the transaction of a row has several categories."""
+        return bool(self.rows["kind"][row] == "split")
+
+    def by_hand(self, key: str) -> str:
+        """Text of the column ``rule`` of what a person decided for a transaction, or for a group, whose id it has."""
+        return BY_HAND if key in self._transactions else f"{BY_HAND}: {key}"
+
+    def proposals(self, chosen: Mapping[int, Change], notes: Iterable[str], *sources: pd.DataFrame) -> pd.DataFrame:
+        """Tabulate the decided rows as proposals, with notes, also about doubtful categories.
+
+        `sources` are frames besides the queue that the proposals were made of.
+        """
+        decided = self.rows.loc[sorted(chosen)]
+        new = {name: [getattr(chosen[row], name) for row in decided.index] for name in _DECIDED}
+        decided = decided.assign(**{name: pd.Series(new[name], decided.index, dtype=_DECIDED[name]) for name in new})
+        columns = [name for name in Proposals.dtypes() if name in decided]
+        table = decided[columns].reset_index(drop=True)
+        proposals = Proposals.from_exact(table, self.exact.scale, as_decimals=self.exact.as_decimals)
+        doubts = *self.chart.parent_notes(new[NEW_CATEGORY[0]]), *self.chart.direction_notes(decided)
+        attach_notes(proposals, [*notes, *doubts], self.queue, *sources)
+        return proposals
+
+    def read_proposals(self, proposals: pd.DataFrame) -> tuple[dict[int, Change], list[str]]:
+        """Read the changes of a table of proposals by their rows, and ids of transactions that the queue lacks."""
+        rows = {(one.transaction_id, one.category_ledger_id): row for row, one in enumerate(self.changes)}
+        chosen: dict[int, Change] = {}
+        absent: list[str] = []
+        for one in resolve_proposals(proposals, self.chart).to_dict("records"):
+            row = rows.get((one["transaction_id"], one["category_ledger_id"]))
+            if row is None:
+                absent.append(one["transaction_id"])
+            else:
+                category = self.chart.find_category(one[NEW_CATEGORY[0]])
+                why = {name: one[name] for name in ("confidence", "reason")}
+                chosen[row] = self.changes[row].decided(category, self.chart, one["rule"], **why)
+        return chosen, absent
+
+
+def resolve_proposals(proposals: pd.DataFrame, chart: Categories) -> pd.DataFrame:
+    """Check proposals, and find the id and the name of each new category, of which a person may have edited one."""
+    texts = {name: proposals[name].fillna("").astype("str") for name in NEW_CATEGORY if name in proposals}
+    known = [name for name in Proposals.dtypes() if name in proposals]
+    rows = Proposals.checked(proposals[known].assign(**texts))
+    columns = (rows[name].tolist() for name in ("transaction_id", *NEW_CATEGORY))
+    found = [
+        find_named(
+            partial(chart.find_edited, ledger_id),
+            name,
+            f"row {label} of the proposals (transaction {transaction_id})",
+            PlanError,
+        )
+        for label, transaction_id, ledger_id, name in zip(proposals.index.tolist(), *columns, strict=True)
+    ]
+    ids = pd.Series(found, rows.index, dtype="str")
+    return rows.assign(**dict(zip(NEW_CATEGORY, (ids, ids.map(chart.names.name).astype("str")), strict=True)))
 
 
 def changes_of_frame(frame: pd.DataFrame) -> tuple[Change, ...]:
@@ -142,13 +257,6 @@ OUTCOMES = {
     response: dict(zip(Shown, map(Outcome, outcomes.split()), strict=True)) for response, outcomes in _TABLE.items()
 }
 """Outcome by the response and by what the books show; ``.github/ARCHITECTURE.md`` has the same table."""
-
-
-class FoundOutcome(NamedTuple):
-    """Outcome of a change, and the reason."""
-
-    outcome: Outcome
-    reason: str = ""
 
 
 def find_conflicts(changes: Sequence[Change]) -> Iterator[str]:
@@ -245,17 +353,6 @@ def compare_with_books(
     return Shown.NEW if is_new else Shown.UNCLEAR
 
 
-def no_transaction(change: Change) -> str:
-    """Reason for a transaction that is not in the books."""
-    day = change.datetime.date()
-    return f"ledger {change.ledger_id} has no transaction {change.transaction_id} on {day} (UTC)"
-
-
-def describe_categories(categories: Iterable[str]) -> str:
-    """Reason for a transaction with unexpected categories."""
-    return f"its categories are now {', '.join(sorted(categories)) or 'none'}"
-
-
 def name_changes(changes: Sequence[Change]) -> str:
     """Name the first few changes by payee, day and amount, with the transaction to find them by."""
     texts = [
@@ -267,10 +364,10 @@ def name_changes(changes: Sequence[Change]) -> str:
     return "; ".join(texts) + (f"; and {more:,} more" if more > 0 else "")
 
 
-def outcomes_frame(found: Mapping[Change, FoundOutcome], order: Iterable[Change] | None = None) -> pd.DataFrame:
-    """Outcomes as a table, in the order of the plan."""
+def outcomes_frame(found: Mapping[Change, tuple[Outcome, str]], order: Iterable[Change] | None = None) -> pd.DataFrame:
+    """Outcomes and reasons of changes as a table, in the order of the plan."""
     rows = [(*change.identity, *found[change]) for change in (found if order is None else order)]
-    return Outcomes.require_valid(pd.DataFrame(rows, columns=[*IDENTITY, *FoundOutcome._fields], dtype="str"))
+    return Outcomes.require_valid(pd.DataFrame(rows, columns=[*IDENTITY, "outcome", "reason"], dtype="str"))
 
 
 def require_outcomes_of(plan: Iterable[Change], outcomes: pd.DataFrame) -> list[Outcome]:

@@ -9,17 +9,15 @@ its group. All other columns are for the reader.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from math import floor
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from accounting_analytics.core.arguments import require_type, to_path
 from accounting_analytics.core.column_conversion import local_midnights, total
-from accounting_analytics.core.errors import InputError, PlanError, RulesError
-from accounting_analytics.core.load_metadata import attach_notes
+from accounting_analytics.core.errors import InputError, RulesError
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount
 from accounting_analytics.core.periods import LOCALTIME
@@ -27,24 +25,21 @@ from accounting_analytics.core.schemas import Ledgers, Proposals, QueueGroups
 from accounting_analytics.core.sheet_reader import Column, SheetProblems, read_table
 from accounting_analytics.core.sheet_writer import write_table
 from accounting_analytics.core.workbook import is_workbook, require_xlsxwriter
-from accounting_analytics.recategorization.queue import KEY, TRANSFER_DAYS, Decidable, exact_queue, group_queue
+from accounting_analytics.recategorization.changes import OpenQueue
+from accounting_analytics.recategorization.queue import TRANSFER_DAYS, exact_queue, group_queue
 from accounting_analytics.recategorization.rules import Rules
 from accounting_analytics.reports.category_ledgers import Categories, find_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from accounting_analytics.core.column_conversion import ExactFrame
+    from accounting_analytics.recategorization.changes import Change
 
     Decisions = Mapping[str, str] | str | Path
 
-BY_HAND = "decided by hand"
-"""The column ``rule`` of a transaction that was decided by its id; a group's id follows where that was decided."""
 LIKELY_TRANSFER = "likely transfer"
 """The column ``rule`` of a likely transfer between own accounts."""
 CATEGORY, GROUP, TRANSACTION = "category", "group_id", "transaction_id"
-NEW_CATEGORY = ("updated_category_ledger_id", "updated_category_ledger_name")
-"""The two columns of a new category."""
 _DECISIONS = (Mapping, str, Path)
 _DECISIONS_HINT = "pass {group_id or transaction_id: category}, or the path of a file with decisions"
 _COLUMNS = (Column(CATEGORY), *(Column(name, may_be_empty=True, may_be_absent=True) for name in (GROUP, TRANSACTION)))
@@ -73,27 +68,6 @@ _TRANSACTION_COLUMNS = [
     TRANSACTION,
 ]
 _MAX_LISTED = 5
-
-
-class Choice(NamedTuple):
-    """A category for a transaction, by the id of its ledger, and why.
-
-    `why` is what the column ``rule`` says: the rule that matched, or who decided. `reason` is what a suggestion is
-    based on, and `confidence` the share of such suggestions that were right in the past.
-    """
-
-    category: str
-    why: str
-    reason: str | None = None
-    confidence: float | None = None
-
-
-class Decision(NamedTuple):
-    """A category that a person wrote for a group or a transaction, and in which row of a file."""
-
-    key: str
-    category: str
-    row: int | None = None
 
 
 def propose(
@@ -146,28 +120,26 @@ def propose(
 
         proposals = propose(queue, load_rules("rules.toml"), ledgers, decisions="decisions.xlsx")
     """
-    require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
     if rules is not None or (decisions is None and suggestions is None and not transfers):
         require_type(rules, Rules, "rules", "load_rules(path) reads them")
-    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     if suggestions is not None:
         require_type(suggestions, pd.DataFrame, "suggestions", "suggest(queue, history, ledgers) returns them")
-    exact = exact_queue(queue)
-    rows, notes = exact.frame, list(exact.notes)
-    chart = Categories(Ledgers.checked(ledgers), set(rows["category_ledger_id"]))
-    chosen = {} if rules is None else _choose_by_rules(rows, rules, chart, notes)
+    asked = OpenQueue(queue, ledgers)
+    notes = list(asked.exact.notes)
+    chosen = {} if rules is None else _choose_by_rules(asked, rules, notes)
     replaced = 0
-    for one in _listed(decisions):
-        decided = _choose_by_hand(rows, one, chart, notes)
+    given: Any = decisions if isinstance(decisions, list | tuple) else [] if decisions is None else [decisions]
+    for one in given:
+        decided = _choose_by_hand(asked, one, notes)
         replaced += len(decided.keys() & chosen.keys())
         chosen |= decided
     if replaced:
         notes.append(f"{count_of(replaced, 'proposal was', 'proposals were')} replaced by later ones.")
     if suggestions is not None:
-        chosen = _choose_suggested(rows, suggestions, chart, notes, chosen)
+        chosen = _choose_suggested(asked, suggestions, notes, chosen)
     if transfers:
-        chosen |= _choose_transfers(rows[~rows.index.isin(list(chosen))], chart, notes)
-    return proposals_of(rows, chosen, chart, exact, notes=notes, sources=[queue])
+        chosen |= _choose_transfers(asked, notes, chosen)
+    return asked.proposals(chosen, notes)
 
 
 def decide(queue: pd.DataFrame, decisions: Decisions, ledgers: pd.DataFrame) -> pd.DataFrame:
@@ -211,62 +183,29 @@ def decide(queue: pd.DataFrame, decisions: Decisions, ledgers: pd.DataFrame) -> 
     return propose(queue, None, ledgers, decisions=decisions)
 
 
-def _listed(decisions: Decisions | Sequence[Decisions] | None) -> list[Decisions]:
-    if decisions is None:
-        return []
-    return list(decisions) if isinstance(decisions, list | tuple) else [decisions]  # type: ignore[list-item]
-
-
-def proposals_of(
-    rows: pd.DataFrame,
-    chosen: Mapping[int, Choice],
-    chart: Categories,
-    exact: ExactFrame,
-    *,
-    notes: Iterable[str],
-    sources: Sequence[pd.DataFrame],
-) -> pd.DataFrame:
-    """Tabulate the rows of a queue that have a choice as proposals, with notes, also about doubtful categories.
-
-    `sources` are the frames that the proposals were made of.
-    """
-    order = sorted(chosen)
-    choices = [chosen[row] for row in order]
-    decided = rows.loc[order]
-    ids = pd.Series([one.category for one in choices], decided.index, dtype="str")
-    decided = decided.assign(
-        updated_category_ledger_id=ids,
-        updated_category_ledger_name=ids.map(chart.names.name).astype("str"),
-        rule=pd.Series([one.why for one in choices], decided.index, dtype="str"),
-        confidence=pd.Series([one.confidence for one in choices], decided.index, dtype="float64"),
-        reason=pd.Series([one.reason for one in choices], decided.index, dtype="str"),
-    )
-    columns = [name for name in Proposals.dtypes() if name in decided]
-    proposals = Proposals.from_exact(
-        decided[columns].reset_index(drop=True), exact.scale, as_decimals=exact.as_decimals
-    )
-    attach_notes(proposals, [*notes, *chart.parent_notes(ids), *chart.direction_notes(decided)], *sources)
-    return proposals
-
-
-def _left_note(rows: pd.DataFrame, chosen: Mapping[int, Choice], why: str) -> list[str]:
+def _left_note(asked: OpenQueue, chosen: Mapping[int, Change], why: str) -> list[str]:
     """Count the transactions without a category; a transaction may have two rows."""
-    transactions = rows[TRANSACTION]
+    transactions = asked.rows[TRANSACTION]
     left = transactions.drop(index=list(chosen)).nunique()
     return [f"{left:,} of {count_of(transactions.nunique(), 'transaction')} {why}."] if left else []
 
 
-def _choose_by_rules(rows: pd.DataFrame, rules: Rules, chart: Categories, notes: list[str]) -> dict[int, Choice]:
+def _choose_by_rules(asked: OpenQueue, rules: Rules, notes: list[str]) -> dict[int, Change]:
     """Find the category of each row that a rule matches; an unknown category is refused where its rule decides."""
-    matches = rules.match(rows, chart).deciding.tolist()
+    chart = asked.chart
+    matches = rules.match(asked.rows, chart).deciding.tolist()
     deciding = set(matches)
     categories = {
         rule.name: find_named(chart.find_category, rule.category, f"rule {rule.name!r}", RulesError)
         for rule in rules
         if rule.name in deciding or rule.category in chart.names
     }
-    chosen = {row: Choice(categories[name], name) for row, name in enumerate(matches) if name is not None}
-    notes += [*_left_note(rows, chosen, "matched no rule"), *_rule_notes(rules, deciding, chart)]
+    chosen = {
+        row: asked.changes[row].decided(categories[name], chart, name)
+        for row, name in enumerate(matches)
+        if name is not None
+    }
+    notes += [*_left_note(asked, chosen, "matched no rule"), *_rule_notes(rules, deciding, chart)]
     return chosen
 
 
@@ -283,58 +222,57 @@ def _rule_notes(rules: Rules, deciding: set[str | None], chart: Categories) -> I
         yield f"{len(unused)} of {count_of(len(rules), 'rule')} decided no transaction: {', '.join(unused)}."
 
 
-def read_decisions(decisions: Decisions) -> list[Decision]:
-    """Read what a person decided from a mapping or a file: in a file the groups, then the transactions."""
+def read_decisions(decisions: Decisions) -> dict[str, tuple[str, int | None]]:
+    """Read the category that a person wrote for each group, and then transaction, and its row in a file."""
     require_type(decisions, _DECISIONS, "decisions", _DECISIONS_HINT)
     if isinstance(decisions, Mapping):
-        return [Decision(key, category) for key, category in decisions.items()]
+        return {key: (category, None) for key, category in decisions.items()}
     file = to_path(decisions, "decisions")
     table = read_table(file, _COLUMNS, what="a file of decisions", deciding=CATEGORY)
-    found: dict[tuple[bool, str], Decision] = {}
+    groups: dict[str, tuple[str, int | None]] = {}
+    transactions: dict[str, tuple[str, int | None]] = {}
     for number, row in table.rows():
-        is_transaction = bool(row[TRANSACTION])
-        one = Decision(row[TRANSACTION] or row[GROUP], row[CATEGORY].strip(), number)
-        first = found.setdefault((is_transaction, one.key), one)
-        if not one.key.strip():
+        key, category = row[TRANSACTION] or row[GROUP], row[CATEGORY].strip()
+        first, first_row = (transactions if row[TRANSACTION] else groups).setdefault(key, (category, number))
+        if not key.strip():
             table.problems.add(f"it has a category, but neither {GROUP} nor {TRANSACTION}", number)
-        elif first.category != one.category:
+        elif first != category:
             reason = (
-                f"{quote(one.key)} has the category {quote(one.category)} here, but {quote(first.category)} in row "
-                f"{first.row}; keep one of them"
+                f"{quote(key)} has the category {quote(category)} here, but {quote(first)} in row {first_row}; keep "
+                "one of them"
             )
             table.problems.add(reason, number)
     table.problems.refuse()
-    if not found:
+    if not table.numbers:
         raise InputError(
             f"{file} has no decision: the column {CATEGORY} is empty; write the id, unique name or path of a ledger "
             "there, and save the file"
         )
-    return [found[key] for key in sorted(found, key=lambda key: key[0])]
+    return groups | transactions
 
 
-def _choose_by_hand(rows: pd.DataFrame, decisions: Decisions, chart: Categories, notes: list[str]) -> dict[int, Choice]:
+def _choose_by_hand(asked: OpenQueue, decisions: Decisions, notes: list[str]) -> dict[int, Change]:
     """Find the category of each decided row; a later decision replaces an earlier one.
 
     Decisions of a file may be about transactions that are not in the queue any more.
     """
-    every, decidable = read_decisions(decisions), Decidable(rows)
-    chosen: dict[int, Choice] = {}
+    every, chart = read_decisions(decisions), asked.chart
+    chosen: dict[int, Change] = {}
     absent = []
     problems = SheetProblems("the decisions" if isinstance(decisions, Mapping) else decisions)
-    for key, text, number in every:
-        if number is not None and key not in decidable:
+    for key, (text, number) in every.items():
+        if number is not None and key not in asked:
             absent.append(f"{quote(key)} (row {number})")
             continue
         try:
-            found = decidable.find_free(key)
+            found = asked.find_free(key)
             category = find_named(chart.find_category, text, f"decision {quote(key)}")
         except InputError as error:
             problems.add(str(error), *([] if number is None else [number]))
             continue
-        why = BY_HAND if key in decidable.transactions else f"{BY_HAND}: {key}"
-        chosen |= dict.fromkeys(found, Choice(category, why))
+        chosen |= {row: asked.changes[row].decided(category, chart, asked.by_hand(key)) for row in found}
     problems.refuse()
-    notes += _left_note(rows, chosen, "not decided by hand")
+    notes += _left_note(asked, chosen, "not decided by hand")
     if absent:
         more = f" and {len(absent) - _MAX_LISTED:,} more" if len(absent) > _MAX_LISTED else ""
         notes.append(
@@ -345,47 +283,11 @@ def _choose_by_hand(rows: pd.DataFrame, decisions: Decisions, chart: Categories,
     return chosen
 
 
-def proposed_choices(
-    rows: pd.DataFrame, proposals: pd.DataFrame, chart: Categories
-) -> tuple[dict[int, Choice], list[str]]:
-    """Read a table of proposals: the choice of each row of a queue, and ids of transactions that it does not have."""
-    places = {key: row for row, key in enumerate(zip(*(rows[name] for name in KEY), strict=True))}
-    chosen: dict[int, Choice] = {}
-    absent: list[str] = []
-    for one in resolve_proposals(proposals, chart).to_dict("records"):
-        row = places.get(tuple(one[name] for name in KEY))
-        if row is None:
-            absent.append(one[TRANSACTION])
-        else:
-            category = chart.find_category(one["updated_category_ledger_id"])
-            chosen[row] = Choice(category, one["rule"], one["reason"], one["confidence"])
-    return chosen, absent
-
-
-def resolve_proposals(proposals: pd.DataFrame, chart: Categories) -> pd.DataFrame:
-    """Check proposals, and find the id and the name of each new category, of which a person may have edited one."""
-    texts = {name: proposals[name].fillna("").astype("str") for name in NEW_CATEGORY if name in proposals}
-    known = [name for name in Proposals.dtypes() if name in proposals]
-    rows = Proposals.checked(proposals[known].assign(**texts))
-    columns = (rows[name].tolist() for name in (TRANSACTION, *NEW_CATEGORY))
-    found = [
-        find_named(
-            partial(chart.find_edited, ledger_id),
-            name,
-            f"row {label} of the proposals (transaction {transaction_id})",
-            PlanError,
-        )
-        for label, transaction_id, ledger_id, name in zip(proposals.index.tolist(), *columns, strict=True)
-    ]
-    ids = pd.Series(found, rows.index, dtype="str")
-    return rows.assign(**dict(zip(NEW_CATEGORY, (ids, ids.map(chart.names.name).astype("str")), strict=True)))
-
-
 def _choose_suggested(
-    rows: pd.DataFrame, suggestions: pd.DataFrame, chart: Categories, notes: list[str], chosen: dict[int, Choice]
-) -> dict[int, Choice]:
+    asked: OpenQueue, suggestions: pd.DataFrame, notes: list[str], chosen: dict[int, Change]
+) -> dict[int, Change]:
     """Add the suggested category of each row that is not decided; suggestions for other rows are counted."""
-    found, absent = proposed_choices(rows, suggestions, chart)
+    found, absent = asked.read_proposals(suggestions)
     if more := len(found.keys() - chosen.keys()):
         suggested = count_of(more, "proposal is a suggestion", "proposals are suggestions")
         notes.append(f"{suggested}: check before applying.")
@@ -396,8 +298,9 @@ def _choose_suggested(
     return found | chosen
 
 
-def _choose_transfers(left: pd.DataFrame, chart: Categories, notes: list[str]) -> dict[int, Choice]:
+def _choose_transfers(asked: OpenQueue, notes: list[str], chosen: Mapping[int, Change]) -> dict[int, Change]:
     """Give likely transfers between own accounts, among the rows that are left, their required ledger."""
+    left, chart = asked.rows.drop(index=list(chosen)), asked.chart
     likely = left[left["kind"] == "transfer"]
     if likely.empty:
         return {}
@@ -408,10 +311,12 @@ def _choose_transfers(left: pd.DataFrame, chart: Categories, notes: list[str]) -
         return {}
     name = quote(chart.names.name(chart.transfers))
     notes.append(f"{what}; they are proposed for {name}, apart from rules and suggestions.")
-    others = likely["counterpart_ledger_id"].map(chart.names.name)
-    reasons = [f"equal and opposite amount on {other} within {TRANSFER_DAYS} days" for other in others]
-    choices = [Choice(chart.transfers, LIKELY_TRANSFER, reason) for reason in reasons]
-    return dict(zip(likely.index, choices, strict=True))
+    reason = f"equal and opposite amount on {{}} within {TRANSFER_DAYS} days"
+    others = map(chart.names.name, likely["counterpart_ledger_id"])
+    return {
+        row: asked.changes[row].decided(chart.transfers, chart, LIKELY_TRANSFER, reason=reason.format(other))
+        for row, other in zip(likely.index.tolist(), others, strict=True)
+    }
 
 
 def require_writable(path: Path) -> None:

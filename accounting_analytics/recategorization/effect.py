@@ -67,18 +67,18 @@ class Effect(Result):
     ----------
     plan : tuple of Change
         The changes of the plan.
+    made : tuple of Change
+        Those that are expected to be in the books after the run.
     before : CashFlowReport
         The report before the run; untagged.
     after : CashFlowReport, optional
         The report after the run.
-    made : tuple of Change, optional
-        Those that are in the books after the run; by default all are expected to be.
     """
 
     plan: tuple[Change, ...]
+    made: tuple[Change, ...]
     before: CashFlowReport
     after: CashFlowReport | None = None
-    made: tuple[Change, ...] | None = None
 
     def check(self, after: CashFlowReport, outcomes: pd.DataFrame | None = None) -> Effect:
         """Compare the report after a run with the predicted one.
@@ -122,16 +122,12 @@ class Effect(Result):
         """The period of the reports."""
         return self.before.period
 
-    @property
+    @cached_property
     def frame(self) -> pd.DataFrame:
         """:class:`~accounting_analytics.schemas.LedgerChanges`: the ledgers that change, before and as predicted.
 
         Once checked it has what each is after the run, and ledgers that changed otherwise.
         """
-        return self._changes
-
-    @cached_property
-    def _changes(self) -> pd.DataFrame:
         before, after = self._before.flows, self._after and self._after.flows
         listed = {one for one, units in self._moved.items() if units}
         if after is not None:
@@ -247,7 +243,7 @@ class Effect(Result):
 
     def _items_in_books(self, end: str) -> str:
         """Say how many items are in the books, if some are not."""
-        made = len(self._made)
+        made = len(self.made)
         return f"{made:,} of {count_of(len(self.plan), 'item')} in the books{end}" if made < len(self.plan) else ""
 
     def summary(self) -> str:
@@ -330,7 +326,7 @@ class Effect(Result):
     @cached_property
     def _moved_lines(self) -> pd.DataFrame:
         """Lines that the plan moves, each with the ledger that it moves it to."""
-        updated = updated_lines(self._made)
+        updated = updated_lines(self.made)
         lines = self._before.entries_of(*{ledger_id for _, ledger_id in updated})
         targets = [updated.get(key) for key in zip(lines["journal_entry_id"], lines["ledger_id"], strict=True)]
         return lines.assign(updated_ledger_id=pd.Series(targets, dtype="str")).dropna(subset="updated_ledger_id")
@@ -343,15 +339,10 @@ class Effect(Result):
     def _after(self) -> _Figures | None:
         return None if self.after is None else _Figures.of(self.after)
 
-    @property
-    def _made(self) -> tuple[Change, ...]:
-        """The changes that are predicted."""
-        return self.plan if self.made is None else self.made
-
     @cached_property
     def _moved(self) -> Counter[str]:
         """Change of the net cash flow of each ledger that the plan moves lines from or to."""
-        updated = updated_lines(self._made)
+        updated = updated_lines(self.made)
         lines = self._before.lines.items()
         return net_moves((line[1], updated[line], units) for line, units in lines if line in updated)
 

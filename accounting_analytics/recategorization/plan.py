@@ -23,12 +23,14 @@ from accounting_analytics.core.sheet_writer import write_table
 from accounting_analytics.loading.estimate import DOCUMENTED_RATE
 from accounting_analytics.recategorization.changes import (
     EXPECTED_OUTCOMES,
+    NEW_CATEGORY,
     changes_of_frame,
     find_conflicts,
     joining_changes,
     require_outcomes_of,
+    resolve_proposals,
 )
-from accounting_analytics.recategorization.choices import NEW_CATEGORY, propose, resolve_proposals
+from accounting_analytics.recategorization.choices import propose
 from accounting_analytics.recategorization.effect import Effect
 from accounting_analytics.recategorization.queue import KEY, exact_queue
 from accounting_analytics.reports.cash_flow_report import require_report
@@ -241,7 +243,7 @@ class Plan(Result):
             raise InputError(
                 "a report filtered by tags does not contain all lines; preview the plan on the untagged report"
             )
-        return Effect(self.items, before)
+        return Effect(self.items, self.items, before)
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a file that a spreadsheet can edit, completely or not at all.

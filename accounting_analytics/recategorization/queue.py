@@ -36,10 +36,10 @@ from accounting_analytics.core.column_conversion import (
     negated,
     split_lists,
 )
-from accounting_analytics.core.errors import FrameError, InputError
+from accounting_analytics.core.errors import FrameError
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.load_metadata import attach_notes, read_load_metadata
-from accounting_analytics.core.messages import count_of, did_you_mean, join_ids, quote
+from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.core.periods import LOCALTIME, parse_date
 from accounting_analytics.core.schemas import Ledgers, Queue, QueueGroups
@@ -49,7 +49,7 @@ from accounting_analytics.reports.local_books import ledgers_of, lines_of
 from accounting_analytics.reports.merchants import merchants
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
     from decimal import Decimal
 
     from accounting_analytics.core.column_conversion import ExactFrame
@@ -148,6 +148,7 @@ def uncategorized_queue(
 
 def exact_queue(queue: pd.DataFrame) -> ExactFrame:
     """Check a queue and make its amounts exact; a row that it has twice would be counted twice, and is refused."""
+    require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
     exact = Queue.exact(queue)
     ids = exact.frame["transaction_id"]
     repeated = ids[exact.frame.duplicated(KEY)].drop_duplicates()
@@ -331,7 +332,10 @@ def _pairs(paid: list[Any], received: list[Any]) -> Iterator[tuple[Any, Any]]:
 def _group_ids(grouped: pd.DataFrame) -> pd.Series[Any]:
     """Ids such as ``blue-bottle-coffee-3f2a91``: the merchant, and a digest of what makes the group."""
     keys = grouped[_KEY_OF_GROUP].astype(object).where(grouped[_KEY_OF_GROUP].notna(), "")
-    digests = {key: _digest(key) for key in dict.fromkeys(keys.itertuples(index=False, name=None))}
+    digests = {
+        key: hashlib.sha256("\0".join(key).encode()).hexdigest()[:32]
+        for key in dict.fromkeys(keys.itertuples(index=False, name=None))
+    }
     short = {key: f"{_slug(*key[:2])}-{digest[:_DIGEST]}".lstrip("-") for key, digest in digests.items()}
     counts = pd.Series(list(short.values()), dtype="str").value_counts()
     ids = {key: one if counts[one] == 1 else f"{one}{digests[key][_DIGEST:]}" for key, one in short.items()}
@@ -341,10 +345,6 @@ def _group_ids(grouped: pd.DataFrame) -> pd.Series[Any]:
 def _slug(kind: str, merchant: str) -> str:
     text = merchant if kind == "merchant" else f"{kind} {merchant}"
     return re.sub(r"[\W_]+", "-", text.casefold()).strip("-")[:_MAX_SLUG].rstrip("-")
-
-
-def _digest(key: Sequence[str]) -> str:
-    return hashlib.sha256("\0".join(key).encode()).hexdigest()[:32]
 
 
 def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.DataFrame:
@@ -374,9 +374,8 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
     FrameError
         `queue` is not a valid queue, or has a transaction more than once.
     """
-    require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
     exact = exact_queue(queue)
-    groups = _with_shares(_sums(exact.frame), exact.scale)
+    groups = _sums(exact.frame)
     newest = exact.frame["datetime"].dt.normalize().max()
     day = newest if as_of is None else pd.Timestamp(parse_date(as_of, "as_of"), tz="UTC")
     for age, instant in (("age_days", "first_datetime"), ("newest_age_days", "last_datetime")):
@@ -442,39 +441,3 @@ def _notes_of_groups(groups: pd.DataFrame) -> Iterator[str]:
         )
     if "split" in counts:
         yield f"{count_of(counts['split'], 'split transaction')}, listed apart and not decided by group."
-
-
-class Decidable:
-    """Row numbers of each group and each transaction of a queue."""
-
-    def __init__(self, grouped: pd.DataFrame) -> None:
-        self.groups, self.transactions = _rows_by_id(grouped["group_id"]), _rows_by_id(grouped["transaction_id"])
-        self._split = {row for row, kind in enumerate(grouped["kind"]) if kind == "split"}
-
-    def __contains__(self, key: str) -> bool:
-        return key in self.groups or key in self.transactions
-
-    def find(self, key: str) -> list[int]:
-        """Rows of a group or a transaction."""
-        if key not in self:
-            known = [*self.groups, *self.transactions]
-            hint = did_you_mean(key, known, most=3) or "group_queue(queue) lists the groups"
-            raise InputError(f"{quote(key)} is neither a group nor a transaction of the queue; {hint}")
-        return self.transactions.get(key) or self.groups[key]
-
-    def find_free(self, key: str) -> list[int]:
-        """Rows of a group or a transaction that any category can be chosen for; splits are refused."""
-        found = self.find(key)
-        if self._split.intersection(found):
-            raise InputError(
-                f"{quote(key)} is split: it has several categories, and the interface cannot divide them anew; it can "
-                "move the uncategorized part as a whole: client.recategorize_transaction(..., category_ledger_id=...)"
-            )
-        return found
-
-
-def _rows_by_id(ids: Iterable[str]) -> dict[str, list[int]]:
-    rows: dict[str, list[int]] = defaultdict(list)
-    for row, one in enumerate(ids):
-        rows[one].append(row)
-    return dict(rows)

@@ -12,10 +12,9 @@ from array import array
 from collections import deque
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import anywidget
-import msgspec
 import pandas as pd
 import traitlets
 
@@ -28,7 +27,7 @@ from accounting_analytics.core.messages import count_of, printable
 from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.core.progress import BATCH_VARIABLE
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.recategorization.review_record import SKIPPED, ReviewRecord
+from accounting_analytics.recategorization.review_record import ReviewRecord
 from accounting_analytics.recategorization.suggestions import suggest
 from accounting_analytics.reports.figure_table import (
     EntriesData,
@@ -44,8 +43,10 @@ from accounting_analytics.reports.line_table import PageLines, ShownLine
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from accounting_analytics.recategorization.changes import Change
     from accounting_analytics.reports.local_books import LocalBooks
 
+_OPEN, _SKIPPED = -1, -2  # in place of the number of a category
 _AMOUNT = "amount"
 _HEADS = ("Transactions", "Amount", "Category")
 _MAX_ROWS = 50
@@ -95,12 +96,12 @@ class Review(ReviewRecord, Result):
 
     def _described_category(self, rows: Sequence[int]) -> str:
         """Describe what is chosen for the rows of a group, or else proposed."""
-        chosen, name = {self.chosen.get(row) for row in rows}, self.chart.names.name
-        if chosen == {None}:
-            proposed = {self.proposed[row].category for row in rows if row in self.proposed}
-            return f"proposed: {' or '.join(sorted(map(name, proposed)))}" if proposed else ""
-        names = sorted(name(one) for one in chosen if one)
-        return ", ".join([*names, *(text for one, text in ((SKIPPED, "skipped"), (None, "open")) if one in chosen)])
+        chosen = {self.chosen[row].updated_category_ledger_name or "skipped" for row in rows if row in self.chosen}
+        if chosen:
+            names = [*sorted(chosen - {"skipped"}), *(chosen & {"skipped"})]
+            return ", ".join(names if self.chosen.keys() >= {*rows} else [*names, "open"])
+        proposed = {self.proposed[row].updated_category_ledger_name for row in rows if row in self.proposed}
+        return f"proposed: {' or '.join(sorted(proposed))}" if proposed else ""
 
     def _parts(self) -> list[ResultPart]:
         table = self.frame
@@ -168,18 +169,6 @@ class Review(ReviewRecord, Result):
             _display({"text/plain": repr(self), "text/html": self._repr_html_()})
 
 
-class Action(msgspec.Struct, frozen=True):
-    """What a browser asks for: an action on groups and transactions by their ids.
-
-    `request` is a number that the answer repeats.
-    """
-
-    action: Literal["assign", "accept", "skip", "clear", "undo", "redo", "rule"]
-    request: int = 0
-    ids: list[str] = []
-    category: str = ""
-
-
 class ReviewWidget(anywidget.AnyWidget):
     """Grid of a review in JupyterLab. All views, and a page that is loaded again, show the record of the kernel."""
 
@@ -190,12 +179,11 @@ class ReviewWidget(anywidget.AnyWidget):
 
     def __init__(self, review: Review) -> None:
         self._review = review
-        self._numbers = {one: number for number, one in enumerate(review.chart.possible())} | {SKIPPED: -2}
+        self._numbers = {one: number for number, one in enumerate(review.chart.possible())} | {"": _SKIPPED}
         self._tables: deque[Any] = deque(maxlen=_MAX_TABLES)
         self._planned_update: asyncio.TimerHandle | None = None
         self._esm, self._css = "\n".join(map(_file, _SCRIPTS)), _file("review_grid.css")
-        proposed = self._in_numbers({row: one.category for row, one in review.proposed.items()})
-        columns = _columns_of(review, proposed.tolist())
+        columns = _columns_of(review, self._in_numbers(review.proposed).tolist())
         super().__init__(_columns=columns, _chosen=self._in_numbers(review.chosen).tobytes(), _state=_state_of(review))
         review.listeners.append(self._show_change)
         self.on_msg(self._receive)
@@ -210,10 +198,12 @@ class ReviewWidget(anywidget.AnyWidget):
         html = f'{_ONE_OF_BOTH}<div class="{TABLE_OF_GRID} {NOT_TYPESET}">{self._review._repr_html_()}</div>'
         return {"text/plain": self._review.summary(), "text/html": html}
 
-    def _in_numbers(self, categories: dict[int, str]) -> array[int]:
-        """Return the number of the category of each row; -1 where it has none, -2 where it is skipped."""
-        rows = range(len(self._review.units))
-        return array("i", [self._numbers[categories[row]] if row in categories else -1 for row in rows])
+    def _in_numbers(self, changes: dict[int, Change]) -> array[int]:
+        """Return the number of the new category of each row; -1 where it has none, -2 where it is skipped."""
+        numbers = array("i", [_OPEN]) * len(self._review.units)
+        for row, change in changes.items():
+            numbers[row] = self._numbers[change.updated_category_ledger_id]
+        return numbers
 
     def _show_change(self) -> None:
         """Send every view what is chosen, and soon update the tables of the notebook, once for many decisions."""
@@ -229,26 +219,26 @@ class ReviewWidget(anywidget.AnyWidget):
         for shown in self._tables:
             shown.update(content, raw=True)
 
-    def _receive(self, _: object, content: object, __: object) -> None:
+    def _receive(self, _: object, content: Any, __: object) -> None:  # noqa: ANN401 (what the script sends)
         """Do what a browser asks for; an error of the package is the answer to it."""
-        action = msgspec.convert(content, Action)
         try:
-            text, is_error = self._act(action), False
+            text, is_error = self._act(**content), False
         except AccountingAnalyticsError as error:
             text, is_error = str(error), True
-        self.send({"request": action.request, "text": printable(text, " "), "error": is_error})
+        self.send({"request": content["request"], "text": printable(text, " "), "error": is_error})
 
-    def _act(self, action: Action) -> str:
-        review, ids = self._review, action.ids
-        if action.action in {"undo", "redo"}:
-            return review.undo() if action.action == "undo" else review.redo()
+    def _act(self, action: str, ids: Sequence[str] = (), category: str = "", request: int = 0) -> str:  # noqa: ARG002
+        """Do an action on groups and transactions; `request` is a number that the answer repeats."""
+        review = self._review
+        if action in {"undo", "redo"}:
+            return review.undo() if action == "undo" else review.redo()
         if not ids:
             raise InputError("no row is ticked")
-        if action.action == "rule":
+        if action == "rule":
             return review.make_rule(ids[0])
-        if action.action == "assign":
-            return review.assign(ids, action.category)
-        return {"accept": review.accept, "skip": review.skip, "clear": review.clear}[action.action](ids)
+        if action == "assign":
+            return review.assign(ids, category)
+        return {"accept": review.accept, "skip": review.skip, "clear": review.clear}[action](ids)
 
 
 def _columns_of(review: Review, proposed: list[int]) -> dict[str, Any]:

@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from accounting_analytics.core.arguments import to_path
+from accounting_analytics.core.arguments import to_path, to_texts
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
-from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.core.sheet_reader import Column, Kind, read_table
 from accounting_analytics.core.sheet_writer import write_table
-from accounting_analytics.recategorization.changes import net_moves
-from accounting_analytics.recategorization.choices import BY_HAND, CATEGORY, Choice, proposals_of, proposed_choices
+from accounting_analytics.recategorization.changes import BY_HAND, Change, OpenQueue, net_moves
+from accounting_analytics.recategorization.choices import CATEGORY
 from accounting_analytics.recategorization.plan import plan_recategorization
-from accounting_analytics.recategorization.queue import KEY, Decidable, by_size, exact_queue, group_queue, local_days
+from accounting_analytics.recategorization.queue import KEY, by_size, group_queue, local_days
 from accounting_analytics.recategorization.rules import add_rule
-from accounting_analytics.reports.category_ledgers import Categories
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -27,10 +25,8 @@ if TYPE_CHECKING:
 
     from accounting_analytics.recategorization.plan import Plan
 
-    Chosen = dict[int, str]
+    Chosen = dict[int, Change]
 
-SKIPPED = ""
-"""In place of the id of a category: a row stays as it is."""
 _SAVED = (CATEGORY, "merchant", "description", "uncategorized_amount", *KEY)
 """Columns of a file of saved decisions; the category is the id of its ledger."""
 _COLUMNS = (Column(CATEGORY, Kind.ID, may_be_empty=True), *(Column(name, Kind.ID) for name in KEY))
@@ -45,10 +41,10 @@ class ReviewRecord:
         The queue in the order of its groups, with exact amounts; `units` are its amounts in whole minor units.
     groups : dict of str to list of int
         Numbers of the rows of each group.
-    proposed : dict of int to Choice
+    proposed : dict of int to Change
         What is proposed for rows, by their numbers.
-    chosen : dict of int to str
-        Id of the category of each decided row, or ``SKIPPED``.
+    chosen : dict of int to Change
+        What is chosen for each decided row; a change without a new category leaves it as it is.
     done, undone : list
         Labels of decisions and what was chosen before them: what :meth:`undo` takes back, and :meth:`redo` makes again.
     notes : tuple of str
@@ -65,17 +61,14 @@ class ReviewRecord:
         rules_file: Path,
         remarks: Iterable[str] = (),
     ) -> None:
-        self._queue, self._exact, self._rules_file = queue, exact_queue(queue), rules_file
-        self._ledgers = Ledgers.checked(ledgers)
-        self.rows = _in_order_of_groups(self._exact.frame, group_queue(queue))
-        self.scale = self._exact.scale
-        self.units = [to_minor_units(one, self.scale) for one in self.rows["uncategorized_amount"]]
-        self._decidable = Decidable(self.rows)
-        self.groups = self._decidable.groups
-        self.chart = Categories(self._ledgers, set(self.rows["category_ledger_id"]))
-        self.proposed, notes = dict[int, Choice](), list(self._exact.notes)
+        self._queue = OpenQueue(_in_order_of_groups(queue), ledgers)
+        self._rules_file = rules_file
+        self.rows, self.groups, self.chart = self._queue.rows, self._queue.groups, self._queue.chart
+        self.scale = self._queue.exact.scale
+        self.units = [to_minor_units(one.uncategorized_amount, self.scale) for one in self._queue.changes]
+        self.proposed, notes = dict[int, Change](), list(self._queue.exact.notes)
         for frame in proposals:
-            found, absent = proposed_choices(self.rows, frame, self.chart)
+            found, absent = self._queue.read_proposals(frame)
             self.proposed = found | self.proposed
             if absent:
                 notes.append(
@@ -90,8 +83,7 @@ class ReviewRecord:
     @property
     def decisions(self) -> pd.DataFrame:
         """The decided transactions as :class:`~accounting_analytics.schemas.Proposals`; skipped ones are left out."""
-        choices = {row: Choice(one, self._why(row)) for row, one in self.chosen.items() if one != SKIPPED}
-        return proposals_of(self.rows, choices, self.chart, self._exact, notes=self.notes, sources=[self._queue])
+        return self._queue.proposals(self._decided(), self.notes)
 
     def plan(self, *, instance_id: str | None = None) -> Plan:
         """Plan the decided transactions, as :func:`plan_recategorization`; what is only proposed is not planned.
@@ -101,7 +93,7 @@ class ReviewRecord:
         instance_id : str, optional
             Service instance of the books (``client.instance_id``); the plan is then refused for any other instance.
         """
-        return plan_recategorization(self.decisions, ledgers=self._ledgers, instance_id=instance_id)
+        return plan_recategorization(self.decisions, ledgers=self._queue.ledgers, instance_id=instance_id)
 
     def save(self, path: str | Path) -> None:
         """Write all decisions to a file of decisions, CSV or ``.xlsx``, so that another kernel can load them.
@@ -114,7 +106,8 @@ class ReviewRecord:
             The file cannot be written.
         """
         rows = self.rows.loc[sorted(self.chosen)]
-        decided = rows.assign(**{CATEGORY: [self.chosen[row] for row in rows.index]})[list(_SAVED)]
+        categories = [self.chosen[row].updated_category_ledger_id for row in rows.index]
+        decided = rows.assign(**{CATEGORY: categories})[list(_SAVED)]
         write_table(decided, to_path(path, "path"), name="decisions", ids=_SAVED, editable=(CATEGORY,))
 
     def load(self, path: str | Path) -> str:
@@ -128,13 +121,14 @@ class ReviewRecord:
         file = to_path(path, "path")
         table = read_table(file, _COLUMNS, what="a file of decisions that review.save(path) wrote")
         table.problems.refuse()
-        saved = list(zip(*(table.columns[name] for name in (*KEY, CATEGORY)), strict=True))
-        places = {self._key(row): row for row in range(len(self.units))}
-        known = {places[key, old]: one for key, old, one in saved if (key, old) in places}
-        possible = {*self.chart.possible(), SKIPPED}
-        usable = {row: one for row, one in known.items() if one in possible and self._may_have(row, one)}
-        sentences = [f"{len(usable):,} of {count_of(len(saved), 'decision')} of {file} staged."]
-        if absent := len(saved) - len(known):
+        places = {(one.transaction_id, one.category_ledger_id): row for row, one in enumerate(self._queue.changes)}
+        keys = zip(*(table.columns[name] for name in KEY), strict=True)
+        known = {places[key]: one for key, one in zip(keys, table.columns[CATEGORY], strict=True) if key in places}
+        possible = {*self.chart.possible(), ""}
+        usable = {row: self._change(row, one) for row, one in known.items() if one in possible}
+        usable = {row: one for row, one in usable.items() if self._may_be_chosen(row, one)}
+        sentences = [f"{len(usable):,} of {count_of(len(table.numbers), 'decision')} of {file} staged."]
+        if absent := len(table.numbers) - len(known):
             sentences.append(f"{absent:,} are of transactions that are not in the queue any more.")
         if refused := len(known) - len(usable):
             sentences.append(f"{refused:,} name a category that cannot be chosen for their transaction.")
@@ -152,31 +146,32 @@ class ReviewRecord:
             An id is not in the queue, or only those of splits are given, or the category is unknown, ambiguous, cash or
             uncategorized.
         """
-        ledger_id, rows = self.chart.find_category(category), self._rows(ids)
-        free = [row for row in rows if self.rows["kind"][row] != "split"]
-        if rows and not free:
-            self._decidable.find_free(self.rows["transaction_id"][rows[0]])
-        name, split_count = self.chart.names.name(ledger_id), len(rows) - len(free)
+        ledger_id, keys = self.chart.find_category(category), to_texts(ids)
+        rules = {row: self._queue.by_hand(key) for key in keys for row in self._queue.find(key)}
+        free = {row: self._change(row, ledger_id, rule) for row, rule in rules.items() if not self._queue.is_split(row)}
+        if rules and not free:
+            self._queue.find_free(self._queue.changes[min(rules)].transaction_id)
+        name, split_count = self.chart.names.name(ledger_id), len(rules) - len(free)
         stay = count_of(split_count, "split transaction stays as it is", "split transactions stay as they are")
         kept = f" {stay}." if split_count else ""
-        if not self._choose(dict.fromkeys(free, ledger_id), f"{name} for {count_of(len(free), 'transaction')}"):
+        if not self._choose(free, f"{name} for {count_of(len(free), 'transaction')}"):
             return f"Nothing changed.{kept}"
-        doubtful = self.rows.iloc[free].assign(updated_category_ledger_id=ledger_id)
+        doubtful = self.rows.iloc[list(free)].assign(updated_category_ledger_id=ledger_id)
         doubts = [*self.chart.direction_notes(doubtful), *self.chart.parent_notes([ledger_id])]
         return " ".join([f"{self._described(free)} set to {name}.{kept}", *doubts])
 
     def accept(self, ids: str | Iterable[str] | None = None) -> str:
         """Accept what is proposed for groups or transactions, of all by default; say what changed."""
-        rows = range(len(self.units)) if ids is None else self._rows(ids)
-        accepted = {row: self.proposed[row].category for row in rows if row in self.proposed and row not in self.chosen}
+        rows = self.proposed if ids is None else self._rows(ids)
+        accepted = {row: self.proposed[row] for row in rows if row in self.proposed and row not in self.chosen}
         if not self._choose(accepted, count_of(len(accepted), "accepted proposal")):
             return "Nothing changed: there are no open proposals among these."
         return f"{self._described(accepted)} accepted."
 
     def skip(self, ids: str | Iterable[str]) -> str:
         """Leave groups or transactions uncategorized, whatever is proposed for them; say what changed."""
-        rows = self._rows(ids)
-        count = self._choose(dict.fromkeys(rows, SKIPPED), count_of(len(rows), "skipped transaction"))
+        skipped = {row: self._queue.changes[row] for row in self._rows(ids)}
+        count = self._choose(skipped, count_of(len(skipped), "skipped transaction"))
         return f"{count_of(count, 'transaction')} skipped: no plan changes them." if count else "Nothing changed."
 
     def clear(self, ids: str | Iterable[str]) -> str:
@@ -204,15 +199,16 @@ class ReviewRecord:
             The file has a rule of the same name, or is not valid.
         """
         row = self._rows(group_or_transaction_id)[0]
-        category = self.chosen.get(row, SKIPPED)
-        if category == SKIPPED:
+        decided = self._decided().get(row)
+        if decided is None:
             raise InputError("a rule needs a category: set one or accept the proposal first")
-        rule = add_rule(self._rules_file, self._queue, self.rows["transaction_id"][row], category, self._ledgers)
+        category = decided.updated_category_ledger_id
+        rule = add_rule(self._rules_file, self._queue, decided.transaction_id, category)
         return f"Added to {self._rules_file}: {' '.join(rule.split())}"
 
     def cleared(self) -> tuple[str, str]:
         """Say how many transactions, and how much money, are decided."""
-        decided = [row for row, one in self.chosen.items() if one != SKIPPED]
+        decided = self._decided()
         units, every = (sum(abs(self.units[row]) for row in rows) for rows in (decided, range(len(self.units))))
         percent = 100 * units // every if every else 100
         rows = f"{len(decided):,} of {count_of(len(self.units), 'transaction')}"
@@ -220,10 +216,12 @@ class ReviewRecord:
 
     def effect(self) -> dict[str, tuple[int, int]]:
         """Predict the change of each ledger in whole minor units, and how many transactions move; the largest first."""
-        old = self.rows["category_ledger_id"].tolist()
-        decided = [(old[row], new, self.units[row]) for row, new in self.chosen.items() if new != SKIPPED]
-        counts = Counter(one for before, after, _ in decided for one in (before, after))
-        moved = sorted(net_moves(decided).items(), key=lambda one: (-abs(one[1]), one[0]))
+        moves = [
+            (one.category_ledger_id, one.updated_category_ledger_id, self.units[row])
+            for row, one in self._decided().items()
+        ]
+        counts = Counter(one for *ledger_ids, _ in moves for one in ledger_ids)
+        moved = sorted(net_moves(moves).items(), key=lambda one: (-abs(one[1]), one[0]))
         return {ledger_id: (units, counts[ledger_id]) for ledger_id, units in moved}
 
     def amount(self, units: int) -> str:
@@ -237,40 +235,39 @@ class ReviewRecord:
 
     def reason(self, row: int) -> str:
         """Why the category of a row is proposed, with the confidence of a suggestion; empty if there is none."""
-        choice = self.proposed.get(row)
-        if choice is None:
+        proposed = self.proposed.get(row)
+        if proposed is None:
             return ""
-        reason = choice.why if pd.isna(choice.reason) else str(choice.reason)
-        if choice.confidence is None or pd.isna(choice.confidence):
+        reason = proposed.rule if pd.isna(proposed.reason) else str(proposed.reason)
+        if proposed.confidence is None or pd.isna(proposed.confidence):
             return reason
-        return f"{reason} ({int(1000 * choice.confidence) / 10:g} %)"  # rounded down: 100 % is certain
+        return f"{reason} ({int(1000 * proposed.confidence) / 10:g} %)"  # rounded down: 100 % is certain
 
     def sum(self, rows: Iterable[int]) -> int:
         """Exact sum of rows in whole minor units."""
         return sum(self.units[row] for row in rows)
 
-    def _key(self, row: int) -> tuple[str, str]:
-        """Values that no other row has."""
-        return self.rows[KEY[0]][row], self.rows[KEY[1]][row]
-
     def _rows(self, ids: str | Iterable[str]) -> list[int]:
         """Find the rows of groups and transactions by their ids, each once."""
-        return sorted({row for one in ([ids] if isinstance(ids, str) else ids) for row in self._decidable.find(one)})
+        return sorted({row for one in to_texts(ids) for row in self._queue.find(one)})
 
-    def _may_have(self, row: int, category: str) -> bool:
-        """Whether a row may have a category: a split only the one that is proposed."""
-        is_split = self.rows["kind"][row] == "split" and category != SKIPPED
-        return not is_split or (row in self.proposed and self.proposed[row].category == category)
+    def _decided(self) -> Chosen:
+        """Return what changes the books: all that is chosen, but for what is skipped."""
+        return {row: one for row, one in self.chosen.items() if one.updated_category_ledger_id}
 
-    def _why(self, row: int) -> str:
-        """Text of the column ``rule`` of a decided row: the rule that was accepted, or who decided."""
-        if row in self.proposed and self.proposed[row].category == self.chosen[row]:
-            return self.proposed[row].why
-        group_id = self.rows["group_id"][row]
-        is_whole = {self.chosen.get(one) for one in self.groups[group_id]} == {self.chosen[row]}
-        return f"{BY_HAND}: {group_id}" if is_whole else BY_HAND
+    def _change(self, row: int, category: str, rule: str = BY_HAND) -> Change:
+        """Return the change of a row to a category, or none to skip it: what is proposed, if that is the same."""
+        proposed, change = self.proposed.get(row), self._queue.changes[row]
+        if proposed is not None and proposed.updated_category_ledger_id == category:
+            return proposed
+        return change.decided(category, self.chart, rule) if category else change
 
-    def _choose(self, choices: Mapping[int, str | None], label: str) -> int:
+    def _may_be_chosen(self, row: int, change: Change) -> bool:
+        """Whether a row may have a category: a split only the one that is proposed, or none."""
+        is_skipped = not change.updated_category_ledger_id
+        return is_skipped or not self._queue.is_split(row) or change == self.proposed.get(row)
+
+    def _choose(self, choices: Mapping[int, Change | None], label: str) -> int:
         """Choose categories for rows as one decision, None to make them open again; return how many rows change."""
         count = sum(self.chosen.get(row) != one for row, one in choices.items())
         if count:
@@ -296,11 +293,11 @@ class ReviewRecord:
         return f"{count_of(len(listed), 'transaction')}, {self.amount(self.sum(listed))},"
 
 
-def _in_order_of_groups(rows: pd.DataFrame, groups: pd.DataFrame) -> pd.DataFrame:
-    """Sort rows by the places of their groups, and those of a group by their money."""
-    places = {group_id: place for place, group_id in enumerate(groups["group_id"])}
+def _in_order_of_groups(queue: pd.DataFrame) -> pd.DataFrame:
+    """Sort a queue by the places of the groups of its rows, and those of a group by their money."""
+    places = {group_id: place for place, group_id in enumerate(group_queue(queue)["group_id"])}
     order = ["place", "uncategorized_amount", "datetime", *KEY]
-    ordered = rows.assign(place=rows["group_id"].map(places)).sort_values(
+    ordered = queue.assign(place=queue["group_id"].map(places)).sort_values(
         order, ascending=[True, False, True, True, True], key=by_size, ignore_index=True
     )
     return ordered.drop(columns="place")

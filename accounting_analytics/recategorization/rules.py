@@ -59,14 +59,10 @@ from accounting_analytics.core.errors import AmountError, InputError, RulesError
 from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.messages import count_of, fit_terminal, printable, quote
 from accounting_analytics.core.money import MAX_SCALE, parse_amount
-from accounting_analytics.core.schemas import Ledgers, RuleReports
-from accounting_analytics.recategorization.queue import (
-    NO_DESCRIPTION,
-    Decidable,
-    categorized_transactions,
-    exact_queue,
-)
-from accounting_analytics.reports.category_ledgers import Categories, find_named
+from accounting_analytics.core.schemas import RuleReports
+from accounting_analytics.recategorization.changes import OpenQueue
+from accounting_analytics.recategorization.queue import NO_DESCRIPTION, categorized_transactions
+from accounting_analytics.reports.category_ledgers import find_named
 from accounting_analytics.reports.local_books import lines_of
 from accounting_analytics.reports.merchants import merchants
 
@@ -77,6 +73,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from accounting_analytics.core.ledger_names import LedgerNames
+    from accounting_analytics.reports.category_ledgers import Categories
     from accounting_analytics.reports.local_books import LocalBooks
 
 _RULE_HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
@@ -374,14 +371,11 @@ def report_rules(
     RulesError
         The account of a rule is unknown, ambiguous or does not report cash flow.
     """
-    require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
+    asked, lines = OpenQueue(queue, ledgers), lines_of(line_entries)
     require_type(rules, Rules, "rules", "load_rules(path) reads them")
-    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
-    exact, ledgers = exact_queue(queue), Ledgers.checked(ledgers)
-    chart = Categories(ledgers, set(exact.frame["category_ledger_id"]))
-    lines = lines_of(line_entries)
-    known = exact.frame[:0] if lines is None else categorized_transactions(lines, ledgers)
-    compared = [(rows, rules.match(rows, chart)) for rows in (exact.frame, known)]
+    exact, chart = asked.exact, asked.chart
+    known = asked.rows[:0] if lines is None else categorized_transactions(lines, asked.ledgers)
+    compared = [(rows, rules.match(rows, chart)) for rows in (asked.rows, known)]
     rows = [_report(rule, compared, chart) for rule in rules]
     columns = {name: [row[name] for row in rows] for name in RuleReports.dtypes()}
     report = RuleReports.from_columns(columns, exact.scale, as_decimals=exact.as_decimals)
@@ -442,24 +436,14 @@ def _notes(rows: list[dict[str, Any]], rules: Rules, chart: Categories) -> Itera
         yield from (f"Rule {names[rule.name]}: {doubt}" for doubt in doubts)
 
 
-def add_rule(
-    path: str | Path,
-    queue: pd.DataFrame,
-    key: str,
-    category: str,
-    ledgers: pd.DataFrame,
-    *,
-    day_of_month: str | None = None,
-) -> str:
+def add_rule(path: str | Path, asked: OpenQueue, key: str, category: str, *, day_of_month: str | None = None) -> str:
     """Append a rule for the merchant, direction and account of a group or a transaction to a rules file.
 
     The file keeps its text, comments included, and is created if missing. The rule is the last of the file, so
     transactions that an earlier rule matches are still decided by that.
     """
     file = to_path(path, "path")
-    rows = exact_queue(queue).frame
-    chart = Categories(Ledgers.checked(ledgers), set(rows["category_ledger_id"]))
-    row = rows.iloc[Decidable(rows).find_free(key)[0]]
+    chart, row = asked.chart, asked.rows.iloc[asked.find_free(key)[0]]
     if row["merchant"] == NO_DESCRIPTION:
         raise InputError(f"{quote(key)} has no description, so no rule can match it; decide it by hand")
     account, direction, merchant = (str(row[name]) for name in ("ledger_id", "direction", "merchant"))

@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
+import msgspec
 from filelock import FileLock, Timeout
 
 from accounting_analytics.client import LedgerClient
@@ -96,12 +97,12 @@ class Journal:
 
     def append(self, event: str, change: Change | None = None, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
         """Append an event to the file of the run, and sync it to disk."""
-        names = Change._fields if event == "intent" else IDENTITY
-        of_change = {} if change is None else {name: getattr(change, name) for name in names}
+        names = () if change is None else Change._fields if event == "intent" else IDENTITY
+        of_change = {name: value for name in names if (value := getattr(change, name)) is not None}
         content = {"event": event, "at": dt.datetime.now(dt.UTC).isoformat(), **of_change, **fields}
         content["hash"] = hash_event(content, self.events[-1]["hash"] if self.events else "")
         self.add(content)
-        remaining = memoryview(_to_json(content).encode() + b"\n")
+        remaining = memoryview(json.dumps(content, default=str).encode() + b"\n")
         try:
             while remaining:
                 remaining = remaining[self.file.write(remaining) :]
@@ -128,17 +129,16 @@ class Journal:
         sent = self._sent.get(change.identity, ())
         return any(response in counting and read_at - time < _SETTLING_TIME for time, response in sent)
 
-    def may_still_change(self, change: Change, now: dt.datetime) -> bool:
-        """Whether a request whose response was lost may still be carried out, also if another one made the change."""
-        sent = self._sent[change.identity]
-        lost = [time for time, response in sent if response == Response.LOST]
-        is_open = len(sent) > 1 or not self.has_done(change)
-        return is_open and any(now - time < _SETTLING_TIME for time in lost)
+    def may_change_again(self, change: Change, now: dt.datetime) -> bool:
+        """Whether a request whose response was lost may still be carried out; the only one that is done may not."""
+        is_open = len(self._sent[change.identity]) > 1 or not self.has_done(change)
+        return is_open and self.may_change(change, now, lost_only=True)
 
     def sent_changes(self) -> list[Change]:
         """Return the changes as they were first sent, without those that the service refused each time."""
-        intents = [Change.from_json(event) for event in self.events if event["event"] == "intent"]
-        return [change for change in {one.identity: one for one in intents}.values() if change in self]
+        intents = [[event.get(name) for name in Change._fields] for event in self.events if event["event"] == "intent"]
+        changes = msgspec.convert(intents, list[Change])
+        return [change for change in {one.identity: one for one in changes}.values() if change in self]
 
     def require_end(self, *, incomplete: bool) -> str:
         """Say what the journal may lack; refuse one without its end, unless that is expected."""
@@ -224,12 +224,8 @@ def _parse(content: bytes, file: Path) -> Journal:
 
 def hash_event(event: Mapping[str, Any], previous: str) -> str:
     """Hash of an event and of the one before it."""
-    content = _to_json({name: value for name, value in event.items() if name != "hash"})
+    content = json.dumps({name: value for name, value in event.items() if name != "hash"}, default=str)
     return hashlib.sha256(f"{previous}{content}".encode()).hexdigest()[:_HASH_LENGTH]
-
-
-def _to_json(event: Mapping[str, Any]) -> str:
-    return json.dumps(event, default=str)
 
 
 @contextmanager
@@ -299,7 +295,7 @@ def undo_plan(
     changes = sent if groups is None else _changes_of(sent, to_texts(groups))
     of_entry, now = changes_by_entry(sent), dt.datetime.now(dt.UTC)
     joined = [change for change in changes if _joins(change, of_entry[change.journal_entry_id])]
-    unknown = [change for change in changes if change not in joined and of_run.may_still_change(change, now)]
+    unknown = [change for change in changes if change not in joined and of_run.may_change_again(change, now)]
     for found, why in ((joined, _JOINED), (unknown, _MAY_STILL_CHANGE)):
         if found:
             notes.append(

@@ -21,14 +21,12 @@ from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import exact_sum, format_amount
 from accounting_analytics.core.schemas import BacktestMonths, Ledgers
-from accounting_analytics.recategorization.choices import Choice, proposals_of
+from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.queue import (
     NO_DESCRIPTION,
     categorized_transactions,
-    exact_queue,
     local_days,
 )
-from accounting_analytics.reports.category_ledgers import Categories
 from accounting_analytics.reports.local_books import ledgers_of, lines_of
 
 if TYPE_CHECKING:
@@ -104,30 +102,27 @@ def suggest(
         suggestions = suggest(queue, history, ledgers, precision=0.98)
         proposals = propose(queue, rules, ledgers, suggestions=suggestions)
     """
-    require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
-    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     check_precision(precision)
-    exact, ledgers = exact_queue(queue), Ledgers.checked(ledgers)
-    chart = Categories(ledgers, set(exact.frame["category_ledger_id"]))
-    rows = exact.frame
-    lines = lines_of(history)
-    past = _read_past(lines, ledgers, without={*rows["transaction_id"], *unchecked})
+    open_queue, lines = OpenQueue(queue, ledgers), lines_of(history)
+    rows, chart = open_queue.rows, open_queue.chart
+    past = _read_past(lines, open_queue.ledgers, without={*rows["transaction_id"], *unchecked})
     tried = _tried(past)
     threshold = _choose_threshold(tried[tried["month"] > tried["month"].max() - MONTHS], precision)
     asked = rows[rows["kind"] == "merchant"].assign(month=_AFTER_ALL)
     known = _histories(asked.astype({"month": past["month"].dtype}), past)
     found = known[known["past_count"] >= threshold.past_count]
     chosen = {
-        row: Choice(
+        row: open_queue.changes[row].decided(
             history["category_ledger_id"],
+            chart,
             SUGGESTED,
-            _reason(history, chart.names.name(history["category_ledger_id"])),
-            threshold.right_shares[history["past_count"]],
+            confidence=threshold.right_shares[history["past_count"]],
+            reason=_reason(history, chart.names.name(history["category_ledger_id"])),
         )
         for row, history in zip(found.index, found.to_dict("records"), strict=True)
     }
-    notes = [*exact.notes, threshold.sentence, *_notes(known, len(found), is_silent=threshold.past_count > LATEST)]
-    return proposals_of(rows, chosen, chart, exact, notes=notes, sources=[queue, lines])
+    notes = [threshold.sentence, *_notes(known, len(found), is_silent=threshold.past_count > LATEST)]
+    return open_queue.proposals(chosen, [*open_queue.exact.notes, *notes], lines)
 
 
 def check_precision(precision: float) -> None:

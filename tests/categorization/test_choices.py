@@ -11,12 +11,8 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.sheet_cells import unguard
-from accounting_analytics.recategorization.choices import (
-    BY_HAND,
-    TRANSACTION,
-    read_decisions,
-    write_decision_file,
-)
+from accounting_analytics.recategorization.changes import BY_HAND
+from accounting_analytics.recategorization.choices import TRANSACTION, read_decisions, write_decision_file
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +106,7 @@ def test_filled_in_groups_are_decided(books, queue, file, write, saved):
     assert categories(decided) == {
         "txn-0-0": "meals", "txn-1-0": "meals", "txn-2-0": "cogs", "txn-5-0": "transfers",
     }  # fmt: skip
-    assert set(decided["rule"]) == {f"{BY_HAND}: {one.key}" for one in read_decisions(file)}
+    assert set(decided["rule"]) == {f"{BY_HAND}: {key}" for key in read_decisions(file)}
 
 
 @pytest.mark.parametrize("options", [{}, {"by": TRANSACTION}])
@@ -153,7 +149,7 @@ def test_transactions_have_precedence_over_their_group(books, queue, file, tmp_p
     group = cells_of(groups)[0]["group_id"]
     with file.open("a", newline="") as opened:
         csv.DictWriter(opened, cells_of(file)[0]).writerow({"category": "Meals", "group_id": group})
-    assert [one[:2] for one in read_decisions(file)] == [(group, "Meals"), ("txn-0-0", "Sales")]
+    assert [(key, text) for key, (text, _) in read_decisions(file).items()] == [(group, "Meals"), ("txn-0-0", "Sales")]
     assert categories(aa.decide(queue, file, books.ledgers)) == {"txn-0-0": "sales", "txn-1-0": "meals"}
 
 

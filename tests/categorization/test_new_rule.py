@@ -4,6 +4,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError, RulesError
+from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.rules import add_rule
 
 EXISTING = "# my rules\n\n[[rule]]\nname = 'tea'  # green\ncontains = 'tea'\ncategory = 'Sales'\n\n\n"
@@ -35,7 +36,7 @@ def test_rule_is_appended(books, queue, tmp_path, newline):
     file = tmp_path / "rules.toml"
     file.write_bytes(EXISTING.replace("\n", newline).encode())
     group = aa.group_queue(queue)["group_id"][0]
-    assert add_rule(file, queue, group, "meals", books.ledgers) == ADDED
+    assert add_rule(file, OpenQueue(queue, books.ledgers), group, "meals") == ADDED
     assert file.read_bytes().decode() == (EXISTING.rstrip("\n") + "\n\n" + ADDED).replace("\n", newline)
     proposed = aa.propose(queue[queue["transaction_id"] != "txn-3-0"], aa.load_rules(file), books.ledgers)
     decided = aa.decide(queue, {group: "meals"}, books.ledgers)
@@ -47,33 +48,33 @@ def test_rule_of_some_days(books, queue, tmp_path):
     """The days are part of the rule and of its name; days that cannot be leave the file unchanged."""
     file = tmp_path / "rules.toml"
     group = aa.group_queue(queue)["group_id"][0]
-    rule = add_rule(file, queue, group, "meals", books.ledgers, day_of_month="1-5, 15")
+    rule = add_rule(file, OpenQueue(queue, books.ledgers), group, "meals", day_of_month="1-5, 15")
     days = 'day_of_month = "1-5, 15"\n'
     assert rule == ADDED.replace('Card"\nmerchant', 'Card, day 1-5, 15"\nmerchant') + days
     with pytest.raises(RulesError, match="day_of_month: must be days from 1 to 31"):
-        add_rule(file, queue, group, "meals", books.ledgers, day_of_month="32")
+        add_rule(file, OpenQueue(queue, books.ledgers), group, "meals", day_of_month="32")
     assert file.read_text() == rule
 
 
 def test_rule_of_a_transaction_in_a_new_file(books, queue, tmp_path):
     """A transaction gives the rule of its group, and a missing file is created."""
     file = tmp_path / "rules.toml"
-    add_rule(file, queue, "txn-0-0", "Expenses:Meals", books.ledgers)
+    add_rule(file, OpenQueue(queue, books.ledgers), "txn-0-0", "Expenses:Meals")
     assert file.read_text() == ADDED
 
 
 def test_refused_rules_change_nothing(books, queue, tmp_path):
     """A second rule of the same name, an unknown group, a split, and an invalid file leave the file as it is."""
     file = tmp_path / "rules.toml"
-    add_rule(file, queue, "txn-0-0", "Meals", books.ledgers)
+    add_rule(file, OpenQueue(queue, books.ledgers), "txn-0-0", "Meals")
     with pytest.raises(RulesError, match="has two rules named"):
-        add_rule(file, queue, "txn-1-0", "Sales", books.ledgers)
+        add_rule(file, OpenQueue(queue, books.ledgers), "txn-1-0", "Sales")
     with pytest.raises(InputError, match="neither a group nor a transaction"):
-        add_rule(file, queue, "pizza", "Sales", books.ledgers)
+        add_rule(file, OpenQueue(queue, books.ledgers), "pizza", "Sales")
     with pytest.raises(InputError, match="is split"):
-        add_rule(file, queue, "txn-3-0", "Sales", books.ledgers)
+        add_rule(file, OpenQueue(queue, books.ledgers), "txn-3-0", "Sales")
     assert file.read_text() == ADDED
     file.write_text("[[rule]]")
     with pytest.raises(RulesError, match="rule 1 at line 1: name is missing"):
-        add_rule(file, queue, "txn-2-0", "Sales", books.ledgers)
+        add_rule(file, OpenQueue(queue, books.ledgers), "txn-2-0", "Sales")
     assert file.read_text() == "[[rule]]"
