@@ -76,8 +76,8 @@ def pytest_configure():
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Skip tests whose program is missing; those on Spark come first, so that one worker has them all."""
-    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+    """Skip tests whose program is missing; first come those on Spark, all of one worker, and those in JupyterLab."""
+    items.sort(key=lambda item: (item.get_closest_marker("spark") is None, "lab" not in item.fixturenames))
     for marker, (program, install) in missing_programs().items():
         for item in items:
             if item.get_closest_marker(marker):
