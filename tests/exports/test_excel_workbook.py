@@ -13,6 +13,14 @@ from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import writers as excel_workbook
 
 
+@pytest.fixture(scope="module")
+def workbook(frames, tmp_path_factory):
+    """Return the workbook of the books as they are, read."""
+    path = tmp_path_factory.mktemp("workbook") / "books.xlsx"
+    aa.export(path, format="excel", **frames, company="Oak", currency="USD")
+    return openpyxl.load_workbook(path)
+
+
 @pytest.fixture
 def sheets(frames, tmp_path):
     """Return a function that exports books, changed as asked, and reads the sheets."""
@@ -27,10 +35,10 @@ def sheets(frames, tmp_path):
     return sheets
 
 
-def test_cells_have_types(sheets, frames):
+def test_cells_have_types(workbook, frames):
     """Amounts are numbers with a format, times are local without a zone, the header is frozen, columns have widths."""
     lines = frames["line_entries"].sort_values(["datetime", "id"])
-    sheet = sheets()["lines"]
+    sheet = workbook["lines"]
     header, *rows, total = sheet.iter_rows()
     column = {cell.value: number for number, cell in enumerate(header)}
     assert [row[column["signed_amount"]].value for row in rows] == lines["signed_amount"].tolist()
@@ -42,9 +50,9 @@ def test_cells_have_types(sheets, frames):
     assert sheet.column_dimensions["B"].width > 20
 
 
-def test_report_totals(sheets, frames):
+def test_report_totals(workbook, frames):
     """The report has title, days and currency, the cash flow of each category below its parent, and what it sums to."""
-    report, sheet = frames["report"], sheets()["report"]
+    report, sheet = frames["report"], workbook["report"]
     assert [cell.value for cell in sheet["A"][:3]] == [
         "Oak", "Cash flow", "2025-01-01 to 2025-03-31 (America/New_York), USD",
     ]  # fmt: skip
