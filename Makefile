@@ -15,7 +15,7 @@ demo: $(VENV)/demo-ready
 	$(BIN)/accounting-analytics demo --output $(OUTPUT)
 
 test: $(VENV)/ready
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10
 
 soak: $(VENV)/ready
 	ACCOUNTING_ANALYTICS_SOAK=10 $(BIN)/python -m pytest -m 'soak or long or hypothesis' -n 2 --dist worksteal --timeout 7200 --durations 0
