@@ -274,11 +274,10 @@ def _choose_by_hand(asked: OpenQueue, decisions: Decisions, notes: list[str]) ->
     problems.refuse()
     notes += _left_note(asked, chosen, "not decided by hand")
     if absent:
-        more = f" and {len(absent) - _MAX_LISTED:,} more" if len(absent) > _MAX_LISTED else ""
         notes.append(
             f"{len(absent)} of {count_of(len(every), 'decision')} of {decisions} found no transaction of "
             "the queue, because theirs were categorized in the meantime, are of other days or accounts, or became "
-            f"likely transfers or splits: {', '.join(absent[:_MAX_LISTED])}{more}."
+            f"likely transfers or splits: {join_ids(absent, limit=_MAX_LISTED)}."
         )
     return chosen
 

@@ -308,10 +308,6 @@ def _match_days(rows: pd.DataFrame, days: list[int]) -> Any:  # noqa: ANN401 (on
     return rows["local_date"].dt.day.isin(days)
 
 
-def _match_tag(rows: pd.DataFrame, tag: str) -> Any:  # noqa: ANN401 (one boolean per row)
-    return [tag in (split_list(text) or ()) for text in rows["tag_ids"]]
-
-
 def _single_spaced(text: str) -> str:
     return " ".join(text.split())
 
@@ -327,7 +323,7 @@ CONDITIONS: dict[str, Condition] = {
     "max_amount": Condition(_parse_bound, lambda rows, bound: rows["size"] <= bound),
     "ledger": Condition(_parse_text, lambda rows, ledger_id: rows["ledger_id"] == ledger_id),
     "day_of_month": Condition(_parse_days, _match_days),
-    "tag": Condition(_parse_text, _match_tag),
+    "tag": Condition(_parse_text, lambda rows, tag: [tag in (split_list(text) or ()) for text in rows["tag_ids"]]),
 }
 """Every condition that a rule may state, by its key in the file."""
 _PARSERS: dict[str, Callable[[object], Any]] = {

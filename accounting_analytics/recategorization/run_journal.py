@@ -40,6 +40,7 @@ from accounting_analytics.recategorization.changes import (
     Change,
     Response,
     changes_by_entry,
+    joining_changes,
     name_changes,
     to_frame,
 )
@@ -294,7 +295,7 @@ def undo_plan(
     sent = of_run.sent_changes()
     changes = sent if groups is None else _changes_of(sent, to_texts(groups))
     of_entry, now = changes_by_entry(sent), dt.datetime.now(dt.UTC)
-    joined = [change for change in changes if _joins(change, of_entry[change.journal_entry_id])]
+    joined = [change for change in joining_changes(sent) if change in changes]
     unknown = [change for change in changes if change not in joined and of_run.may_change_again(change, now)]
     for found, why in ((joined, _JOINED), (unknown, _MAY_STILL_CHANGE)):
         if found:
@@ -318,15 +319,6 @@ def _changes_of(changes: Sequence[Change], wanted: Sequence[str]) -> list[Change
             hint = did_you_mean(text, known) or f"it has {counted}; without groups the plan lists them"
             raise PlanError(f"the journal has no change of group or transaction {quote(text)}; {hint}")
     return [change for change in changes if change.group_id in wanted or change.transaction_id in wanted]
-
-
-def _joins(change: Change, sent: Sequence[Change]) -> bool:
-    """Whether the new category of a change was or became that of another part of the split too."""
-    return change.updated_category_ledger_id in change.previous_categories or any(
-        one.updated_category_ledger_id == change.updated_category_ledger_id
-        and one.category_ledger_id != change.category_ledger_id
-        for one in sent
-    )
 
 
 def _inverse(change: Change, sent: Sequence[Change]) -> Change:

@@ -142,13 +142,9 @@ def _read_past(lines: Any, ledgers: pd.DataFrame, *, without: Iterable[str] = ()
         raise FrameError("history has no opposing_ledger_ids; load it with expand=('opposing_ledger_ids', ...)")
     rows = categorized_transactions(lines, ledgers)
     is_known = rows["category_ledger_id"].isin(ledgers["id"]) & ~rows["transaction_id"].isin(set(without))
-    return _with_days(rows[is_known]).sort_values(["day", "transaction_id"]).reset_index(drop=True)
-
-
-def _with_days(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of a queue with their day, which is local where that is known, and the first of its month."""
-    days = local_days(rows)
-    return rows.assign(day=days, month=days.dt.to_period("M").dt.to_timestamp())
+    past, days = rows[is_known], local_days(rows[is_known])
+    past = past.assign(day=days, month=days.dt.to_period("M").dt.to_timestamp())
+    return past.sort_values(["day", "transaction_id"], ignore_index=True)
 
 
 def _histories(asked: pd.DataFrame, past: pd.DataFrame) -> pd.DataFrame:
