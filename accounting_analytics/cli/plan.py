@@ -119,6 +119,7 @@ def queue(
     output
         New file to decide by hand, .xlsx for Excel or .csv: the groups, or with --all the transactions.
     """
+    from accounting_analytics.recategorization.changes import OpenQueue
     from accounting_analytics.recategorization.choices import GROUP, TRANSACTION, require_new_file, write_decision_file
 
     if output is not None:
@@ -147,9 +148,8 @@ def queue(
         _print_groups(groups, count_uncategorized(transactions), table.limit)
     if output is not None:
         by, kind = (TRANSACTION, "transaction") if every_one else (GROUP, "group")
-        count = write_decision_file(
-            transactions, loaded.ledgers, output, time_zone=period.time_zone, by=by, suggestions=suggestions
-        )
+        asked = OpenQueue(transactions, loaded.ledgers)
+        count = write_decision_file(asked, output, time_zone=period.time_zone, by=by, suggestions=suggestions)
         print_message(f"{count_of(count, kind)} written to {output}, without split ones")
         following = command_line(
             "plan",

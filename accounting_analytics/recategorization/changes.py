@@ -94,7 +94,8 @@ class Change(NamedTuple):
 class OpenQueue:
     """A queue to decide: a change without a new category of each row, found by the ids of groups and transactions.
 
-    Rows are numbered as in `rows`, whose amounts are exact; `chart` has the categories that they can get.
+    Rows are numbered as in `rows`, whose amounts are exact, and found by transaction and category in `places`; `chart`
+    has the categories that they can get.
     """
 
     def __init__(self, queue: pd.DataFrame, ledgers: pd.DataFrame) -> None:
@@ -105,6 +106,7 @@ class OpenQueue:
         self.rows = self.exact.frame.reset_index(drop=True)
         self.chart = Categories(self.ledgers, set(self.rows["category_ledger_id"]))
         self.changes = changes_of_frame(self.rows.assign(**dict.fromkeys((*NEW_CATEGORY, "rule"), "")))
+        self.places = {(one.transaction_id, one.category_ledger_id): row for row, one in enumerate(self.changes)}
         self.groups, self._transactions = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
         for row, change in enumerate(self.changes):
             self.groups[change.group_id].append(row)
@@ -158,11 +160,10 @@ class OpenQueue:
 
     def read_proposals(self, proposals: pd.DataFrame) -> tuple[dict[int, Change], list[str]]:
         """Read the changes of a table of proposals by their rows, and ids of transactions that the queue lacks."""
-        rows = {(one.transaction_id, one.category_ledger_id): row for row, one in enumerate(self.changes)}
         chosen: dict[int, Change] = {}
         absent: list[str] = []
         for one in resolve_proposals(proposals, self.chart).to_dict("records"):
-            row = rows.get((one["transaction_id"], one["category_ledger_id"]))
+            row = self.places.get((one["transaction_id"], one["category_ledger_id"]))
             if row is None:
                 absent.append(one["transaction_id"])
             else:

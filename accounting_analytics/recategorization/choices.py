@@ -21,12 +21,12 @@ from accounting_analytics.core.errors import InputError, RulesError
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount
 from accounting_analytics.core.periods import LOCALTIME
-from accounting_analytics.core.schemas import Ledgers, Proposals, QueueGroups
+from accounting_analytics.core.schemas import Proposals, QueueGroups
 from accounting_analytics.core.sheet_reader import Column, SheetProblems, read_table
 from accounting_analytics.core.sheet_writer import write_table
 from accounting_analytics.core.workbook import is_workbook, require_xlsxwriter
 from accounting_analytics.recategorization.changes import OpenQueue
-from accounting_analytics.recategorization.queue import TRANSFER_DAYS, exact_queue, group_queue
+from accounting_analytics.recategorization.queue import TRANSFER_DAYS, group_queue
 from accounting_analytics.recategorization.rules import Rules
 from accounting_analytics.reports.category_ledgers import Categories, find_named
 
@@ -338,8 +338,7 @@ def require_new_file(path: Path) -> None:
 
 
 def write_decision_file(
-    queue: pd.DataFrame,
-    ledgers: pd.DataFrame,
+    asked: OpenQueue,
     path: Path,
     *,
     time_zone: str,
@@ -349,24 +348,23 @@ def write_decision_file(
     """Write the groups of a queue, or its transactions, with an empty category each; return how many.
 
     Split transactions are left out, because they cannot be decided. `by` is the column whose ids are decided,
-    ``group_id`` or ``transaction_id``. A workbook offers the paths of those `ledgers` that can be categories. Beside
+    ``group_id`` or ``transaction_id``. A workbook offers the paths of the ledgers that can be categories. Beside
     the category is what is suggested, where it is one: its path, for how many transactions, and the lowest confidence.
     """
     require_new_file(path)
-    chart = Categories(Ledgers.checked(ledgers), set(queue["category_ledger_id"]))
     if by == GROUP:
-        rows = QueueGroups.exact(group_queue(queue)).frame
+        rows = QueueGroups.exact(group_queue(asked.queue)).frame
         dates, columns = {"first_date": "first_datetime", "last_date": "last_datetime"}, _GROUP_COLUMNS
     else:
-        rows, dates, columns = exact_queue(queue).frame, {"date": "datetime"}, _TRANSACTION_COLUMNS
+        rows, dates, columns = asked.rows, {"date": "datetime"}, _TRANSACTION_COLUMNS
     zone = "UTC" if time_zone == LOCALTIME else time_zone  # that of the service is not known here
     rows = rows.assign(**{name: local_midnights(rows[instant], zone).dt.date for name, instant in dates.items()})
     if suggestions is not None:
-        rows = rows.join(_suggested(suggestions, chart, by), on=by)
+        rows = rows.join(_suggested(suggestions, asked.chart, by), on=by)
         columns = ["suggestion", *(["suggested_count"] if by == GROUP else []), "confidence", *columns, "reason"]
     decidable = rows.loc[rows["kind"] != "split"].assign(**{CATEGORY: ""})[[CATEGORY, *columns]]
     ids = [name for name in (GROUP, TRANSACTION) if name in columns]
-    write_table(decidable, path, name="decisions", ids=ids, editable=(CATEGORY,), choices=chart.paths())
+    write_table(decidable, path, name="decisions", ids=ids, editable=(CATEGORY,), choices=asked.chart.paths())
     return len(decidable)
 
 

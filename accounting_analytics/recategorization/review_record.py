@@ -121,7 +121,7 @@ class ReviewRecord:
         file = to_path(path, "path")
         table = read_table(file, _COLUMNS, what="a file of decisions that review.save(path) wrote")
         table.problems.refuse()
-        places = {(one.transaction_id, one.category_ledger_id): row for row, one in enumerate(self._queue.changes)}
+        places = self._queue.places
         keys = zip(*(table.columns[name] for name in KEY), strict=True)
         known = {places[key]: one for key, one in zip(keys, table.columns[CATEGORY], strict=True) if key in places}
         possible = {*self.chart.possible(), ""}

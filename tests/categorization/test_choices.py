@@ -11,7 +11,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.sheet_cells import unguard
-from accounting_analytics.recategorization.changes import BY_HAND
+from accounting_analytics.recategorization.changes import BY_HAND, OpenQueue
 from accounting_analytics.recategorization.choices import TRANSACTION, read_decisions, write_decision_file
 
 
@@ -43,7 +43,7 @@ def write(books):
     """Return a function that writes the groups of a queue, or its transactions."""
 
     def write(queue, file, time_zone="UTC", **options):
-        return write_decision_file(queue, books.ledgers, file, time_zone=time_zone, **options)
+        return write_decision_file(OpenQueue(queue, books.ledgers), file, time_zone=time_zone, **options)
 
     return write
 

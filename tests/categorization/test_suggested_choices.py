@@ -6,6 +6,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.schemas import Proposals
+from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.choices import TRANSACTION, write_decision_file
 from accounting_analytics.recategorization.suggestions import SUGGESTED
 
@@ -127,8 +128,8 @@ def test_transfers_without_their_ledger(queue, rules, books):
 def test_sheets_show_suggestions_beside_an_empty_category(queue, suggestions, books, tmp_path):
     """Groups and transactions have path, confidence and reason of what is suggested, and nothing is decided by that."""
     options = {"time_zone": "UTC", "suggestions": suggestions}
-    write_decision_file(queue, books.ledgers, tmp_path / "groups.csv", **options)
-    write_decision_file(queue, books.ledgers, tmp_path / "rows.csv", by=TRANSACTION, **options)
+    write_decision_file(OpenQueue(queue, books.ledgers), tmp_path / "groups.csv", **options)
+    write_decision_file(OpenQueue(queue, books.ledgers), tmp_path / "rows.csv", by=TRANSACTION, **options)
     groups, rows = (pd.read_csv(tmp_path / name, dtype=str) for name in ("groups.csv", "rows.csv"))
     assert list(groups)[:4] == ["category", "suggestion", "suggested_count", "confidence"]
     assert list(rows)[:3] == ["category", "suggestion", "confidence"]

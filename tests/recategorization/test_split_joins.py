@@ -86,7 +86,6 @@ def test_what_the_books_show(build, split, *, is_known, other):
 @pytest.mark.parametrize(
     ("opposing", "new", "now", "done", "shown"),
     [
-        ("o", {"o": "m"}, "or", "", "another category"),  # split since
         ("or", {"o": "m"}, "o", "", "another category"),  # the other part was moved into the one that is replaced
         ("or", {"o": "r"}, "r", "", "new category"),
         ("ort", {"o": "r"}, "rt", "", "unclear parts"),
