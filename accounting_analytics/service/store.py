@@ -22,7 +22,7 @@ from sqlalchemy.exc import TimeoutError as TooManyConnectionsError
 
 from accounting_analytics.core.errors import ConfigurationError, InputError, OperationRefusedError
 from accounting_analytics.service import tables
-from accounting_analytics.service.values import AuditRow, Instance, StoredLedger
+from accounting_analytics.service.values import Instance, StoredLedger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -170,15 +170,6 @@ class Store:
         """Ledgers of an instance by (sort_code, id)."""
         with self.reading() as connection:
             return read_ledgers(connection, read_instance(connection, instance_id))
-
-    def audit(self, instance_id: str) -> list[AuditRow]:
-        """Audit rows of an instance, oldest first."""
-        audit = tables.audit
-        with self.reading() as connection:
-            instance = read_instance(connection, instance_id)
-            query = select(*(audit.c[field.name] for field in fields(AuditRow)))
-            query = query.where(audit.c.instance_pk == instance.pk).order_by(audit.c.number)
-            return [AuditRow(*row) for row in connection.execute(query)]
 
     def _ensure_tables(self, *, create: bool) -> None:
         """Create the tables in an empty database; a database with the tables is only read."""

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
+from dataclasses import fields
 from decimal import Decimal
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -19,13 +20,15 @@ from pathlib import Path
 import httpx
 import psycopg
 import pytest
+from sqlalchemy import select
 
+from accounting_analytics.service import tables
 from accounting_analytics.service.instances import NewInstance, create_instance, issue_token
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction, post_entries
 from accounting_analytics.service.server import running
-from accounting_analytics.service.store import Store
-from accounting_analytics.service.values import CHANGES, to_units
+from accounting_analytics.service.store import Store, read_instance
+from accounting_analytics.service.values import CHANGES, AuditRow, to_units
 
 ON_THE_WEB = {"test_access_log", "test_app", "test_attacks", "test_interface_requests", "test_openapi"}
 FULL_EXPANSION = "ledger,transaction,journal_entry,opposing_ledger_ids"
@@ -124,7 +127,15 @@ class Books:
 
     def audit(self):
         """Return the rows of changed categories and names, without those of what was created and posted."""
-        return [row for row in self.store.audit(self.instance_id) if row.operation in CHANGES]
+        return [row for row in self.audit_rows() if row.operation in CHANGES]
+
+    def audit_rows(self):
+        """Return all rows of the audit log, oldest first."""
+        columns = tables.audit.c
+        query = select(*(columns[field.name] for field in fields(AuditRow))).order_by(columns.number)
+        with self.store.reading() as connection:
+            instance = read_instance(connection, self.instance_id)
+            return [AuditRow(*row) for row in connection.execute(query.where(columns.instance_pk == instance.pk))]
 
 
 def exact(response):

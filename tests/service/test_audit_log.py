@@ -119,13 +119,13 @@ def own(database, make_own_books, tmp_path):
 def test_rows_can_only_be_added(own):
     """Both databases refuse to change or delete an audit row; what is refused in the books leaves no number out."""
     assert check_books(own.store).findings == []
-    rows = own.store.audit("books")
+    rows = own.audit_rows()
     assert [row.number for row in rows] == list(range(1, 1 + 3 + 2 + 3 + 1 + 2 + 1))
     statements = ["UPDATE audit SET modified_by = 'Eve' WHERE number = 7", "DELETE FROM audit WHERE number = 7"]
     for statement in [*statements, *(["TRUNCATE audit"] if own.store.path is None else [])]:
         with pytest.raises(IntegrityError, match="can only be added"), own.store.writing() as connection:
             connection.exec_driver_sql(statement)
-    assert own.store.audit("books") == rows
+    assert own.audit_rows() == rows
     own.recategorize("bank", "T1", "bank", status=422)
     with pytest.raises(PostingRefusedError):
         own.post("2025-03-01T12:00:00Z", ("bank", -1), ("rent", 1), entry_id="E1")
@@ -148,10 +148,10 @@ def test_rows_name_who_acted(own, monkeypatch):
     assert changes[0].after_names == "Tax"
     sha256 = hashlib.sha256(ROWS.encode()).hexdigest()
     assert (changes[1].after_names, changes[1].after_ids) == ("more.csv|1 entries", sha256)
-    before = own.store.audit("books")[-1].at
+    before = own.audit_rows()[-1].at
     monkeypatch.setattr(audit_log, "now", lambda: dt.datetime(1970, 1, 1, tzinfo=dt.UTC))
     rename_ledger(own.store, "books", "rent", "Flat")
-    assert own.store.audit("books")[-1].at == before
+    assert own.audit_rows()[-1].at == before
     assert check_books(own.store).findings == []
 
 

@@ -129,7 +129,7 @@ def test_missing_permissions_are_named(tmp_path):
 
 def test_an_unknown_instance_is_named(store):
     """The message has the id of an unknown instance."""
-    for call in (Store.ledgers, Store.audit, issue_token):
+    for call in (Store.ledgers, issue_token):
         with pytest.raises(InputError, match="no instance 'nothing'"):
             call(store, "nothing")
 

@@ -274,6 +274,7 @@ main()
 """
 
 
+@pytest.mark.long
 def test_a_full_disk(fork_server, settings, tmp_path, old):
     """A page that does not fit is not written, and leaves no part of itself."""
     fork_server.start(FULL_DISK, "pack", *JANUARY, folder=tmp_path, environment=os.environ | settings)
