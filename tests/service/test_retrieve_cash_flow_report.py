@@ -7,11 +7,6 @@ import pytest
 from long_cases import also_long
 
 
-def flows(report):
-    """Net cash flow by ledger name."""
-    return {ledger["name"]: ledger["net_cash_flow"] for ledger in report["cash_flow_ledgers"]}
-
-
 def check_identity(report):
     """Check that the flows explain the change of the balance exactly, and that lines add up to their ledger."""
     net = sum(ledger["net_cash_flow"] for ledger in report["cash_flow_ledgers"])
@@ -20,27 +15,6 @@ def check_identity(report):
         assert ledger["net_cash_flow"] == sum(line["amount"] for line in ledger["lines"])
     for when in ("starting", "ending"):
         assert report[f"{when}_cash_balance"] == sum(at["cash_balance"] for at in report[f"{when}_balances"])
-
-
-def test_empty_books(books):
-    """Books without cash ledgers or lines have an empty report with zero balances."""
-    assert books.report() == {
-        "cash_flow_ledgers": [], "starting_balances": [], "ending_balances": [],
-        "starting_cash_balance": 0, "ending_cash_balance": 0,
-    }  # fmt: skip
-
-
-def test_signs(books):
-    """Into cash is positive, out of cash negative; a card that reports cash flow is cash with a negative balance."""
-    bank, card = books.bank(), books.bank("Card", financial_account_type="credit_card")
-    sales, food = books.category("Sales", "revenue", debit_credit="credit"), books.category("Food")
-    books.post("2025-03-01T12:00:00Z", (bank, 100), (sales, -100))
-    books.post("2025-03-02T12:00:00Z", (card, -30), (food, 30))
-    books.post("2025-03-03T12:00:00Z", (card, 20), (bank, -20))
-    report = books.report()
-    assert flows(report) == {"Sales": 100, "Food": -30}
-    assert {at["ledger_name"]: at["cash_balance"] for at in report["ending_balances"]} == {"Bank": 80, "Card": -10}
-    check_identity(report)
 
 
 def test_fields(books):
