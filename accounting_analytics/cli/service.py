@@ -203,6 +203,7 @@ def import_books(
     """
     from accounting_analytics.client.settings import load_settings
 
+    zone, beginnings = load_settings(time_zone=time_zone)["time_zone"], [_root(text) for text in roots]
     with service.store_to_fill(database.database, dry_run=dry_run) as store:
         with _problems_printed(dry_run=dry_run, as_json=as_json):
             summary = service.import_books(
@@ -210,12 +211,12 @@ def import_books(
                 instance,
                 file,
                 scale=scale,
-                time_zone=load_settings(time_zone=time_zone)["time_zone"],
+                time_zone=zone,
                 cash=cash,
                 commodity=commodity,
                 virtual=virtual,
                 use_entry_dates=use_entry_dates,
-                roots=[_root(text) for text in roots],
+                roots=beginnings,
                 require_cash=not no_cash,
                 dry_run=dry_run,
             )
