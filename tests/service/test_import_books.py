@@ -64,6 +64,7 @@ def test_a_line_table_becomes_ledgers_and_entries(store, books):
     cash = ["assets:bank:*", "LIABILITIES:Card"]
     summary = import_books(store, books, DATA / "sample_lines.csv", cash=cash, time_zone="America/New_York")
     assert (summary.entries, summary.lines) == (8, 19)
+    assert summary.frame.loc[0, "entries"] == 8
     assert summary.cash == ("assets:bank:checking", "assets:bank:savings", "liabilities:card")
     ledgers = paths(store, books)
     assert len(ledgers) == 4 + summary.ledgers

@@ -12,6 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import pandas as pd
+
 from accounting_analytics.core.errors import PostingRefusedError
 from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.money import format_amount, from_minor_units
@@ -85,6 +87,12 @@ class ImportSummary:
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     accounts: tuple[ImportedAccount, ...] = ()
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The summary as a table of one row, without the accounts."""
+        row = {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in self.to_row().items()}
+        return pd.DataFrame([row])
 
     def to_row(self) -> dict[str, Any]:
         """Every field but the accounts."""
