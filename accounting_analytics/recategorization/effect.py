@@ -122,7 +122,7 @@ class Effect(Result):
         """The period of the reports."""
         return self.before.period
 
-    @cached_property
+    @property
     def frame(self) -> pd.DataFrame:
         """:class:`~accounting_analytics.schemas.LedgerChanges`: the ledgers that change, before and as predicted.
 

@@ -35,7 +35,7 @@ def unfolded(table):
             units = sum(
                 sign * line[-1]
                 for sign, first, last in data.figures[name][column]
-                for line in data.lines[first : last + 1]
+                for line in data.lines.lines[first : last + 1]
             )
             yield cell.text, Decimal(units).scaleb(-data.scale)
 
