@@ -396,6 +396,9 @@ def bridge(
     )
     explained = aa.bridge(*(made.column(one.key) for one in made.columns), largest=largest)
     print_result(explained, as_json=load.as_json)
+    if not load.as_json:
+        print()
+        print_table(explained.frame, {"label": "change", "cause": "cause", "amount": "amount"})
     require_complete(books.lines)
 
 

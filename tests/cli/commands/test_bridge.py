@@ -29,6 +29,15 @@ def test_bridges_are_those_of_python(run, demo_company, against, before, kind):
     assert " ".join(text.split()).startswith(" ".join(" ".join(expected.sentences()).split()))
 
 
+def test_every_step_is_listed(run, demo_books):
+    """Below the sentences, which name a few, is a table of as many changes as are asked for."""
+    arguments = ("bridge", "--period", "2025-03", "--books", demo_books, "--largest", "200")
+    steps = json.loads(run(*arguments, "--json").stdout)["steps"]
+    assert len(steps) > 8
+    printed = run(*arguments).stdout.split("change", 1)[1]
+    assert all(step["label"][:20] in printed for step in steps)
+
+
 def test_bridge_of_local_books(run, demo_books):
     """Local books are bridged offline; a period that they do not have is refused."""
     finished = run("bridge", "--period", "2025-03", "--books", demo_books)
