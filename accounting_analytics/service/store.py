@@ -110,6 +110,8 @@ class Store:
             try:
                 store._ensure_tables(create=create)
             except DBAPIError as error:
+                if is_busy(error.orig):
+                    raise busy() from error
                 if store.path is None:
                     raise unusable_server(store._engine.url, error) from None
                 raise unusable_file(store.name, error.orig) from error
@@ -403,6 +405,11 @@ def is_full(error: BaseException | None) -> bool:
     return not _FULL.isdisjoint(_codes(error))
 
 
+def is_busy(error: BaseException | None) -> bool:
+    """Whether a driver says that others hold a lock for too long, or that there are too many connections."""
+    return not _BUSY.isdisjoint(_codes(error))
+
+
 def refusal(error: BaseException | None) -> OperationRefusedError | None:
     """Refusal of an operation for an error of the driver: busy or full; None for any other error."""
     if is_full(error):
@@ -411,7 +418,7 @@ def refusal(error: BaseException | None) -> OperationRefusedError | None:
             status=507,
             error_code="insufficient_storage",
         )
-    return None if _BUSY.isdisjoint(_codes(error)) else busy()
+    return busy() if is_busy(error) else None
 
 
 def busy() -> OperationRefusedError:

@@ -196,6 +196,15 @@ def test_a_writer_that_waits_too_long_is_refused(tmp_path, request, kind):
         assert len(other.instances()) == 2
 
 
+def test_a_new_database_that_another_program_locks_is_busy(path):
+    """It is not called unusable, and no backup is advised in its place."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(OperationRefusedError, match="the books are busy"), Store.open(path, lock_seconds=0.1):
+            pass
+
+
 def test_too_many_connections_are_busy(path):
     """A reader that gets no connection in time is refused like one that waits for a lock."""
     Store.open(path).close()
