@@ -428,10 +428,11 @@ def preview(
     by
         What a row is: a ledger of the report, as by default, or the items of a new category or a rule.
     """
-    from accounting_analytics.recategorization.plan import read_plan_sheet
+    from accounting_analytics.recategorization.plan import instance_of, read_plan_sheet, require_same_instance
 
     sheet = read_plan_sheet(plan)
     with connect_source(source, days) as (client, period):
+        require_same_instance(instance_of(sheet), client.instance_id)  # before the ledgers are discovered
         ledgers = load_ledgers(client, period)
         planned = resolve_plan(client, sheet, period.time_zone, ledgers=ledgers)
         reported = aa.load_cash_flow_report(client, period.start_date, period.end_date, time_zone=period.time_zone)
