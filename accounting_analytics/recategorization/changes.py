@@ -1,4 +1,4 @@
-"""Changes of categories: the one form of what is decided, from a row of the queue to its outcome and its undo."""
+"""Changes of categories: what is decided of rows of a queue, tables of it for people, and what became of it."""
 
 from __future__ import annotations
 

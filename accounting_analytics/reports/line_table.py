@@ -54,7 +54,7 @@ class PageLines(NamedTuple):
 
     @classmethod
     def of(cls, lines: Iterable[ShownLine], name: Callable[[str], str]) -> PageLines:
-        """Count the ledgers, texts and days of lines in their order; `name` is that of a ledger."""
+        """Give numbers to the ledgers, days and texts of lines in their order; `name` is that of a ledger."""
         ledgers: dict[str, int] = {}
         texts: dict[str, int] = {}
         dates: dict[str, int] = {}
