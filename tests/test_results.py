@@ -95,7 +95,7 @@ NOT_RESULTS = {
     "Review",
     "Rules",
     "str",
-}  # Books: tests/books; a review changes: tests/review_grid
+}  # Books: tests/books; a review changes: tests/recategorization/grid
 SECRET = "canary-secret-value"
 MANY, FEW = 40, 6
 NAME = "Professional services, <b>legal</b> and accounting, outside the country"

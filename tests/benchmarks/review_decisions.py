@@ -24,7 +24,7 @@ from pathlib import Path
 import accounting_analytics as aa
 
 FOLDER = Path(__file__).parent
-sys.path[:0] = [str(FOLDER.parent / name) for name in ("browser", "review_grid")]
+sys.path[:0] = [str(FOLDER.parent / name) for name in ("browser", "recategorization/grid")]
 from chromium_and_jupyterlab import Browser  # noqa: E402 (of the tests)
 from grid_page import GRID, GridPage  # noqa: E402
 

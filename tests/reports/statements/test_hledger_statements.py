@@ -24,7 +24,7 @@ import accounting_analytics as aa
 
 pytestmark = pytest.mark.hledger
 
-SAMPLE = Path(__file__).parents[2] / "data" / "sample.journal"
+SAMPLE = Path(__file__).parents[3] / "data" / "sample.journal"
 KINDS = {
     "assets": ("asset", "current_assets"),
     "liabilities": ("liability", "current_liabilities"),

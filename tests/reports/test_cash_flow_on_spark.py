@@ -22,7 +22,7 @@ pytestmark = pytest.mark.spark
 def books(tmp_path_factory):
     """Return the paths of books with decimals and with floats, and the chart of accounts."""
     folder = tmp_path_factory.mktemp("books")
-    benchmark = runpy.run_path(str(Path(__file__).parent / "benchmarks" / "recompute.py"))
+    benchmark = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "recompute.py"))
     benchmark["write_books"](folder, LINES)
     decimals = pq.read_table(folder / "lines.parquet")
     floats = pa.array(to_floats(decimals["signed_amount"]))

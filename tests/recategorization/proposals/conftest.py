@@ -193,7 +193,7 @@ def statement_texts():
     return make_statement_texts
 
 
-BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import pytest
 
 import accounting_analytics as aa
 
-BENCHMARKS = Path(__file__).parent / "benchmarks"
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 PLANTED = SimpleNamespace(**runpy.run_path(str(BENCHMARKS / "planted_rhythms.py")))
 LAST = dt.date(2026, 6, 30)
 

@@ -14,7 +14,7 @@ import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError, RulesError
 from accounting_analytics.core.schemas import Proposals
 
-RULES = Path(__file__).parents[2] / "data" / "rules.toml"
+RULES = Path(__file__).parents[3] / "data" / "rules.toml"
 
 
 def decided(review):

@@ -14,7 +14,7 @@ import pytest
 
 import accounting_analytics as aa
 
-PLANTED = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent / "benchmarks" / "planted_rhythms.py")))
+PLANTED = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "planted_rhythms.py")))
 COMPANY = PLANTED.FRAMES["COMPANY"]
 LAST = dt.date(2026, 6, 30)
 DAY = dt.timedelta(days=1)

@@ -16,7 +16,7 @@ from accounting_analytics.core.schemas import Queue
 from accounting_analytics.recategorization import rules
 from accounting_analytics.reports.merchants import merchants
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 RULE = "[[rule]]\nname = 'a'\ncategory = 'Meals'\n"
 
 
