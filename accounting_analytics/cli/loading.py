@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import accounting_analytics as aa
 from accounting_analytics import demo_company
 from accounting_analytics.cli.output import print_message, print_note, print_notes, print_result
-from accounting_analytics.core.errors import IncompleteLoadError, InputError, InvalidRequestError, PeriodError
+from accounting_analytics.core.errors import (
+    EmptyPeriodError,
+    IncompleteLoadError,
+    InputError,
+    InvalidRequestError,
+    PeriodError,
+)
 from accounting_analytics.core.messages import count_of, quote
 from accounting_analytics.core.periods import LOCALTIME, Period, choose_zone, parse_date, zone
 
@@ -186,11 +192,15 @@ def load_lines(
         raise
 
 
-def require_complete(lines: pd.DataFrame) -> None:
-    """Fail, after the result was printed, where lines are missing."""
+def require_complete(lines: pd.DataFrame, days: Period | None = None) -> None:
+    """Fail, after the result was printed, where lines are missing, or there are none in its days."""
+    from accounting_analytics.reports.dated_lines import has_lines
+
     certificate = aa.check_completeness(lines)
     if not certificate.complete:
         raise IncompleteLoadError(certificate.summary())
+    if days is not None and not has_lines(lines, days):
+        raise EmptyPeriodError(f"nothing was counted, no line entry is of {days}: is it the right period?")
 
 
 def require_loaded(lines: pd.DataFrame, days: Period) -> None:
@@ -231,6 +241,8 @@ def load_books(
     loaded = Period(min(first_day or days.start_date, days.start_date), days.end_date, days.time_zone)
     ledgers = load_ledgers(client, loaded, getattr(load, "parents", None))
     discovery = Discovery.stated(ledgers)
+    if discovery:
+        discovery.refuse_earlier(days)
     if all_history and first_day is None and discovery and discovery.first_day:
         loaded = Period(min(discovery.first_day, loaded.start_date), days.end_date, days.time_zone)
     ids = ledgers["id"]

@@ -53,7 +53,13 @@ from accounting_analytics.cli.output import (
     print_statement,
     print_table,
 )
-from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadError, InputError, InvalidRequestError
+from accounting_analytics.core.errors import (
+    BooksDoNotTieError,
+    EmptyPeriodError,
+    IncompleteLoadError,
+    InputError,
+    InvalidRequestError,
+)
 from accounting_analytics.core.messages import printable, shorten
 
 if TYPE_CHECKING:
@@ -238,7 +244,7 @@ def statements(
     if output is not None:
         _write_statement(made, output)
         print_message(f"written to {output}")
-    require_complete(books.lines)
+    require_complete(books.lines, None if statement == "balance-sheet" else period)
 
 
 def _print_list(
@@ -399,7 +405,7 @@ def bridge(
     if not load.as_json:
         print()
         print_table(explained.frame, {"label": "change", "cause": "cause", "amount": "amount"})
-    require_complete(books.lines)
+    require_complete(books.lines, both)
 
 
 @command(READ)
@@ -458,8 +464,8 @@ def reconcile(
 ) -> None:
     """Recompute each month's report and explain differences.
 
-    The report is recomputed from line entries; exit code 3 if a month does not tie. Totals need the parents of
-    ledgers: give those that the service does not show with --parents.
+    The report is recomputed from line entries; exit code 3 if a month does not tie, or no cash moved in all days.
+    Totals need the parents of ledgers: give those that the service does not show with --parents.
 
     Parameters
     ----------
@@ -499,7 +505,7 @@ def reconcile(
 
 
 def _require_tied(months: MonthlyReconciliation, days: aa.Period, since: str | None, *, strict: bool) -> None:
-    """Fail where a month does not tie; say what was not compared, which fails too if strict."""
+    """Fail where a month does not tie or no cash moved; say what was not compared, which fails too if strict."""
     if not months.ties:
         untied = ", ".join(str(month.period) for month in months.untied)
         hint = ""
@@ -507,17 +513,13 @@ def _require_tied(months: MonthlyReconciliation, days: aa.Period, since: str | N
             hint = f"; the books begin before --since {since}: give their first day, or leave --since out"
         count = f"{len(months.untied)} of {len(months.reconciliations)} months"
         raise BooksDoNotTieError(f"the books do not tie in {count}: {untied}{hint}")
-    limits = []
-    if months.line_entries.empty:
-        limits.append(
-            f"there are no line entries in {days}, so nothing was compared but zeros: is it the right period?"
-        )
+    if not months.moved_cash:
+        raise EmptyPeriodError(f"no line entry moved cash in {days}: is it the right period?")
     if not months.compared_everything:
-        limits.append(f"{months.summary()} Give the parents of ledgers with --parents FILE")
-    if limits and strict:
-        raise BooksDoNotTieError("; ".join(limits))
-    for message in limits:
-        print_message(message)
+        limit = f"{months.summary()} Give the parents of ledgers with --parents FILE"
+        if strict:
+            raise BooksDoNotTieError(limit)
+        print_message(limit)
 
 
 @command(READ)

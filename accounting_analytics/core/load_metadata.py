@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pyarrow as pa
 
+from accounting_analytics.core.errors import EmptyPeriodError
 from accounting_analytics.core.messages import count_of, quote
 from accounting_analytics.core.periods import DayZone, Period, choose_zone, day_label
 
@@ -220,6 +221,14 @@ class Discovery(NamedTuple):
         first, accepted = self.first_day, self.accepted
         days = [accepted.start_date.isoformat(), accepted.end_date.isoformat(), accepted.time_zone]
         ledgers.attrs["discovery"] = {"ledgers": self.ledgers, "first_day": first and str(first), "accepted": days}
+
+    def refuse_earlier(self, days: Period) -> None:
+        """Refuse days that are all before the first entry of the books."""
+        if self.first_day and days.time_zone == self.accepted.time_zone and days.end_date < self.first_day:
+            raise EmptyPeriodError(
+                f"the first entry of the books is of {self.first_day}, so there is none in {days}: choose days from "
+                "then on"
+            )
 
     def claim(self) -> str:
         """State which ledgers are known."""

@@ -148,6 +148,9 @@ def _load(
     ledgers = discover_ledgers(client, *both, time_zone=days.time_zone, parents=parents, progress=progress)
     if ledgers.empty:
         raise EmptyPeriodError(f"the service has no ledgers with lines until {days.end_date} yet")
+    discovery = Discovery.stated(ledgers)
+    if discovery:
+        discovery.refuse_earlier(this)
     lines = load_line_entries(
         client, ledgers["id"], *both, time_zone=days.time_zone, consistency=asked, progress=progress
     )
@@ -155,7 +158,6 @@ def _load(
     if books_start is None:
         first = load_cash_flow_report(client, days.start_date, days.start_date, time_zone=days.time_zone)
         starting = first.starting_balances
-    discovery = Discovery.stated(ledgers)
     first_day = books_start or (discovery and discovery.first_day)
     compared = {
         key: _compare(client, period, (lines, ledgers), days, starting)._replace(label=label)

@@ -17,12 +17,12 @@ from accounting_analytics.pack.pack_columns import PackPeriods, read_period
 from accounting_analytics.pack.pack_content import make_content
 from accounting_analytics.pack.pack_page import check_sections, page_environment, render_page
 from accounting_analytics.pack.pack_result import MonthlyPack
+from accounting_analytics.reports.dated_lines import has_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    import pandas as pd
     from jinja2 import Environment
 
     from accounting_analytics.books.versions import When
@@ -121,8 +121,11 @@ def monthly_pack(
     periods = PackPeriods.around(this, presentation.fiscal_year_start_month)
     start = None if books_start is None else parse_date(books_start, "books_start")
     books = load_books(source, periods, start, since=since, parents=parents, progress=progress)
-    if not allow_empty and not _has_lines(books.lines, this):
-        raise EmptyPeriodError(f"there are no line entries from {this}; check the period, or allow an empty one")
+    if not allow_empty and not has_lines(books.lines, this):
+        raise EmptyPeriodError(
+            f"there are no line entries from {this}: check the period, or accept an empty one with --allow-empty "
+            "(allow_empty=True)"
+        )
     return pack_of_books(books, periods, presentation, options)
 
 
@@ -176,9 +179,3 @@ def _zone(source: LedgerClient | PackBooks, period: Period | str, time_zone: Zon
     require_type(source, LedgerClient, "source", "connect() returns one, and Books.open(folder) local books")
     of_period = period.time_zone if isinstance(period, Period) else None
     return choose_zone(time_zone or of_period, source.time_zone).name
-
-
-def _has_lines(lines: pd.DataFrame, period: Period) -> bool:
-    """Whether a line is of one of some days."""
-    instants = [(lines["datetime"] >= one.start) & (lines["datetime"] < one.end) for one in period.instants()]
-    return any(one.any() for one in instants)

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 _ANCHORED = (
     "Starting balances are those of the first month's report, rolled forward by the line entries; after a month that "
-    "does not tie they are taken from the next report. Their agreement proves nothing: pass books_start, the first day "
-    "of the books, to sum them from history."
+    "does not tie they are taken from the next report. Their agreement proves nothing: pass books_start (--since), the "
+    "first day of the books, to sum them from history."
 )
 _SUMMED = (
     "Starting balances are summed from the line entries since {books_start}; that is correct only if the books do not "
@@ -89,6 +89,11 @@ class MonthlyReconciliation(Result):
         return tuple(month for month in self.reconciliations if not month.ties)
 
     @property
+    def moved_cash(self) -> bool:
+        """Whether a line entry moved cash in any month; without one, only balances and zeros were compared."""
+        return any(not report.lines.empty for report in self.recomputed)
+
+    @property
     def partial(self) -> bool:
         """Whether a month was recomputed from an incomplete load."""
         return any(month.partial for month in self.reconciliations)
@@ -110,7 +115,11 @@ class MonthlyReconciliation(Result):
         prefix = "PARTIAL: " if self.partial else ""
         comparisons = chain.from_iterable(month.comparisons for month in self.reconciliations)
         inferred = any(month.hierarchy_inferred for month in self.reconciliations)
-        limits = [*describe_not_compared(comparisons), *(["hierarchy inferred"] if inferred else [])]
+        limits = [
+            *([] if self.moved_cash else ["no line entry moved cash, so no flow was compared"]),
+            *describe_not_compared(comparisons),
+            *(["hierarchy inferred"] if inferred else []),
+        ]
         return f"{prefix}{self.period}: {'; '.join([self._verdict(), *limits])}."
 
     def _verdict(self) -> str:

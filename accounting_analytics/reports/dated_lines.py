@@ -97,6 +97,12 @@ class DatedLines(NamedTuple):
         return shown.assign(signed_amount=amounts, figure_amount=amounts)
 
 
+def has_lines(lines: pd.DataFrame, period: Period) -> bool:
+    """Whether a line is of one of some days."""
+    instants = [(lines["datetime"] >= one.start) & (lines["datetime"] < one.end) for one in period.instants()]
+    return any(one.any() for one in instants)
+
+
 def entries_among(lines: pd.DataFrame, is_chosen: pd.Series[bool]) -> pd.DataFrame:
     """Chosen rows of listed lines, with the columns of line entries and ``figure_amount``."""
     columns = [*(name for name in LineEntries.dtypes() if name in lines), "figure_amount"]

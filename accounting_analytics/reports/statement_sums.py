@@ -127,7 +127,7 @@ class SpanRules(NamedTuple):
     def why_unknown(self, span: Span) -> str:
         """Why nothing is known of some days, whatever is loaded; empty where something is."""
         is_before = span.first is None and span.last == dt.date.min
-        return f"there are no entries before {self.beginning.day}" if self.beginning and is_before else ""
+        return f"the books begin on {self.beginning.day}" if self.beginning and is_before else ""
 
     def is_within_year(self, period: Period) -> bool:
         """Whether sums begin within the fiscal year of a column, so that what is added to them may be of that year."""

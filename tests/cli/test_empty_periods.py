@@ -1,0 +1,60 @@
+"""Periods that the books have no entries in: every command says so, with exit code 3."""
+
+import pytest
+
+import accounting_analytics as aa
+
+COMMANDS = {
+    "reconcile": (),
+    "statements": ("income",),
+    "bridge": (),
+    "register": ("Rent",),
+    "pack": ("--output", "packs"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_before_the_first_entry(run, demo_company, assert_refused, command):
+    """Days before the books begin are refused with the day of the first entry, and no figure is shown."""
+    finished = run(command, *COMMANDS[command], "--period", "2024-05", **demo_company.environment())
+    assert_refused(finished, 3, "the first entry of the books is of 2025-01-01", "choose days from then on")
+
+
+@pytest.mark.parametrize("option", [(), ("--demo",)])
+def test_before_the_first_day_of_the_books(run, demo_company, assert_refused, option):
+    """Where the first day of the books is known, no statement names another day as their beginning."""
+    environment = {} if option else demo_company.environment()
+    finished = run("statements", "cash-flow", "--period", "2024-05", *option, **environment)
+    assert_refused(finished, 3, "the first entry of the books is of 2025-01-01")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (("statements", "income"), "no line entry is of 2028-01-01 to 2028-01-31"),
+        (("statements", "cash-flow"), "no line entry is of 2028-01-01 to 2028-01-31"),
+        (("bridge",), "no line entry is of 2027-12-01 to 2028-01-31"),
+        (("reconcile",), "no line entry moved cash in 2028-01-01 to 2028-01-31"),
+    ],
+)
+def test_after_the_last_entry(run, demo_company, command, message):
+    """Zeros are printed, and the error asks whether the period is right; a balance sheet has its balances."""
+    finished = run(*command, "--period", "2028-01", **demo_company.environment())
+    assert finished.returncode == 3
+    assert message in finished.stderr
+    assert "is it the right period?" in finished.stderr
+
+
+def test_balances_after_the_last_entry(run):
+    """A balance sheet of a later month has the balances of the last entry."""
+    finished = run("statements", "balance-sheet", "--demo", "--period", "2028-01")
+    assert finished.returncode == 0, finished.stderr
+    assert "278,817.59" in finished.stdout
+
+
+def test_months_without_cash_are_not_said_to_tie_alone(demo_company):
+    """The summary of months in which no cash moved says that no flow was compared."""
+    months = aa.reconcile_months(demo_company.client, "2028-01-01", "2028-01-31", progress=False)
+    assert months.ties
+    assert not months.moved_cash
+    assert "no line entry moved cash, so no flow was compared" in months.summary()
