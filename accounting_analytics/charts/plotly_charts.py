@@ -11,6 +11,7 @@ import itertools
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import plotly.graph_objects as go
 import plotly.io
 
@@ -86,6 +87,19 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
         if self._chart is None or self._chart.find is None:
             raise LookupError("the marks of this figure are not amounts of the books, so they have no figures")
         return self._chart.find(f"{key}{KEY_SEPARATOR}{column}" if column else key)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Amounts of the marks, a row each by its label, a column per series; without columns if they are no amounts.
+
+        They are float64, or Decimals where the lines have them; NaN or None where an amount is not known.
+        """
+        if self._chart is None or self._chart.table is None:
+            return pd.DataFrame()
+        table = self._chart.table()
+        amounts = [[one.figure.amount if one.figure else None for one in row.cells] for row in table.rows]
+        heads = [head.text for head in table.heads]
+        return pd.DataFrame(amounts, [row.label for row in table.rows], heads)
 
     def table_html(self) -> str:
         """Write the table of the marks as HTML, folded; empty for a chart whose marks are no amounts of the books."""

@@ -14,6 +14,7 @@ from accounting_analytics.core.errors import (
     InputError,
     InvalidRequestError,
     PeriodError,
+    with_context,
 )
 from accounting_analytics.core.messages import count_of, quote
 from accounting_analytics.core.periods import LOCALTIME, Period, choose_zone, parse_date, zone
@@ -248,7 +249,11 @@ def load_books(
     ids = ledgers["id"]
     if ledger is not None:
         names = aa.LedgerNames.from_frame(ledgers)
-        ids = ids[ids.isin(names.hierarchy.with_descendants(names.find(ledger)))]
+        try:
+            found = names.find(ledger)
+        except InputError as error:
+            raise with_context(error, "payees are in `statements recurring` and `pack --section payees`") from None
+        ids = ids[ids.isin(names.hierarchy.with_descendants(found))]
     options: dict[str, Any] = {"consistency": days, "is_cashflow": is_cashflow, "report_count": report_count}
     lines = load_lines(client, ids, loaded, load, **options)
     print_notes(lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +20,6 @@ from accounting_analytics.reconciliation.monthly_reconciliation import reconcile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-_DAY = dt.timedelta(days=1)
 
 
 def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> None:
@@ -43,7 +40,7 @@ def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> No
         if not months.ties:
             raise BooksDoNotTieError(months.explain())
         echo(f"Reconciled: {months.summary()}")
-        report = load_cash_flow_report(client, days[0] + _DAY, days[1])  # the first day has the opening balances
+        report = load_cash_flow_report(client, *days)
         exported = export_parquet(folder / "parquet", line_entries=line_entries, ledgers=ledgers, report=report)
         tables = ", ".join(f"{table} {rows:,} rows" for table, rows in exported.tables.items())
         echo(f"Exported:   {exported.folder} ({tables})")

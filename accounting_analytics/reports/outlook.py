@@ -372,9 +372,11 @@ class Outlook(Result):
         return [made, *self._quality_sentences()]
 
     def _quality_sentences(self) -> Iterator[str]:
+        if self.score and self.score.balance[NOTHING] < self.score.balance[SHOWN]:
+            yield f"For the balance of week {self.weeks}, no change from today was the better guess."
         if self.score and self.has_range:
             percent = rounded_quotient(100 * self.score.covered, self.score.ranges)
-            yield f"{percent} % of {self.score.ranges:,} past balances were in their range."
+            yield f"{percent} % of {self.score.ranges:,} past balances were in their range, which is meant for 80 %."
         if self.method == AVERAGE:
             yield "Recurring payments did not make past weeks any better, so the plain average is shown."
 
@@ -445,7 +447,8 @@ class Outlook(Result):
             f"- {day:%d %b}  {format_amount(exact_amount(amount, self.scale)):>14}  {payee} ({rhythm})"
             for day, payee, _, amount, rhythm in due.itertuples(index=False)
         ]
-        yield ResultPart(["Due next:", *texts] if texts else [], due, rest="payments; .payments has all")
+        of_all = "" if len(texts) == len(self.payments) else f", {len(texts)} of {len(self.payments)} payments"
+        yield ResultPart([f"Due next{of_all}:", *texts] if texts else [], due, rest="payments; .payments has all")
 
     def _content(self) -> Mapping[str, Any]:
         return {

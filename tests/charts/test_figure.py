@@ -114,6 +114,18 @@ def test_figures_of_tables_unfold_to_what_they_show(chart, make_report, lines):
     assert picture.mark(key) == make_report([*lines, *many], start="10.00")[key]
 
 
+@pytest.mark.parametrize("chart", CHARTS)
+def test_the_frame_has_what_the_table_shows(chart, make_report, lines):
+    """Rows and columns of the frame are those of the table of marks, with its amounts."""
+    picture = chart(make_report(lines, start="10.00"))
+    table, frame = picture.chart.table(), picture.frame
+    assert list(frame.index) == [row.label for row in table.rows]
+    assert list(frame.columns) == [head.text for head in table.heads]
+    for row, amounts in zip(table.rows, frame.itertuples(index=False), strict=True):
+        for cell, amount in zip(row.cells, amounts, strict=True):
+            assert cell.figure is None or amount_of(cell.text) == Decimal(repr(amount))
+
+
 def test_long_names_are_short_and_different():
     """Names lose their middle, and names that become equal, or are equal, end in a number."""
     names = [f"{'a' * 140}{number}{'b' * 140}" for number in range(3)]

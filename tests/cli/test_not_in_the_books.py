@@ -1,4 +1,4 @@
-"""Periods that the books have no entries in: every command says so, with exit code 3."""
+"""What is not in the books: every command says so."""
 
 import pytest
 
@@ -58,3 +58,9 @@ def test_months_without_cash_are_not_said_to_tie_alone(demo_company):
     assert months.ties
     assert not months.moved_cash
     assert "no line entry moved cash, so no flow was compared" in months.summary()
+
+
+def test_a_payee_is_no_ledger(run, demo_company, assert_refused):
+    """A register of a payee is refused with the commands that have payees."""
+    finished = run("register", "ROYAL GREEN IMPORTERS", "--period", "2026-05", **demo_company.environment())
+    assert_refused(finished, 2, "no discovered ledger matches", "payees are in `statements recurring`")
