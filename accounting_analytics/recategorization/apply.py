@@ -240,28 +240,27 @@ def apply_plan(
     require_no_cash(client, items)
     forbidden = {} if allow_irreversible else dict.fromkeys(joining_changes(items), _JOINS)
     forbidden |= unusable_categories(client, items)
-    planned = changes_by_entry(items)
     if not confirm or not items:
-        states = _states_before(items, earlier, planned, forbidden)
+        states = _states_before(items, earlier, forbidden)
         _read(client, states)
         return outcomes_frame({state.change: state.outcome() for state in states})
     names = find_ledgers(client, [item.category_ledger_id for item in items], days_of(items)).names
-    found: dict[Change, tuple[Outcome, str]] = {}
     stopped = ""
     with (
         open_journal(journal, plan.plan_id, instance_id=client.instance_id, base_url=client.base_url) as opened,
         progress_bar(progress, total=len(items), desc="recategorize", unit=" items") as bar,
     ):
         send = partial(_send, client, names, modified_by)
-        for batch in _batches(items):
-            states = _states_before(batch, opened, planned, forbidden)
+        states = _states_before(items, opened, forbidden)
+        for batch in _batches(states):
             try:
-                stopped = _apply_batch(client, states, send, stopped)
+                stopped = _apply_batch(client, batch, send, stopped)
             except _STOPPING as error:
                 reason = f"the run stopped. The journal {opened.path} records what is done"
                 raise with_context(error, f"{reason}: run again with the same journal") from None
-            found |= _record_outcomes(opened, states)
+            _record_outcomes(opened, batch)
             bar.update(len(batch))
+        found = {state.change: state.outcome() for state in states}
         not_sent = [change for change in found if change not in opened]
         opened.append(
             "end",
@@ -269,7 +268,7 @@ def apply_plan(
             not_sent=sum(found[change][0] in IN_BOOKS for change in not_sent),
             outcomes=Counter(outcome for outcome, _ in found.values()),
         )
-    return outcomes_frame(found, items)
+    return outcomes_frame(found)
 
 
 def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None = None) -> pd.DataFrame:
@@ -331,14 +330,10 @@ def _require_client_and_plan(client: object, plan: object, why_no_books: str) ->
         require_same_instance(plan.instance_id, client.instance_id)
 
 
-def _states_before(
-    changes: Sequence[Change],
-    journal: Journal,
-    planned: Mapping[str, Sequence[Change]],
-    forbidden: Mapping[Change, str],
-) -> list[_State]:
-    """States of changes before a run, by what earlier runs with its journal did."""
+def _states_before(changes: Sequence[Change], journal: Journal, forbidden: Mapping[Change, str]) -> list[_State]:
+    """States of the changes of a plan before a run, by what earlier runs with its journal did."""
     of_earlier_runs = {Response.CONFIRMED: Response.CONFIRMED_EARLIER, Response.LOST: Response.LOST_EARLIER}
+    planned = changes_by_entry(changes)
     responses = (of_earlier_runs.get(one, one) for one in map(journal.response, changes))
     return [
         _State(change, journal, planned[change.journal_entry_id], response, forbidden.get(change, ""))
@@ -436,20 +431,18 @@ def _send(client: LedgerClient, names: Mapping[str, str], modified_by: str | Non
         raise error
 
 
-def _record_outcomes(journal: Journal, states: Sequence[_State]) -> dict[Change, tuple[Outcome, str]]:
-    """Return the outcomes of a batch, and record those of changes that were sent."""
-    found = {state.change: state.outcome() for state in states}
+def _record_outcomes(journal: Journal, states: Sequence[_State]) -> None:
+    """Record the outcomes of changes that were sent, also by an earlier run whose change is found now."""
     for state in states:
         was_found = state.response == Response.LOST_EARLIER and state.shown == Shown.NEW
         if was_found or state.response in _OF_THIS_RUN:
-            outcome, reason = found[state.change]
+            outcome, reason = state.outcome()
             journal.append("outcome", state.change, outcome=outcome, reason=reason)
-    return found
 
 
-def _batches(items: Sequence[Change]) -> Iterator[list[Change]]:
-    """Split the items into batches, ordered by account and day so that few listings read a batch."""
-    ordered = sorted(items, key=lambda item: (item.ledger_id, item.datetime, item.transaction_id))
+def _batches(states: Sequence[_State]) -> Iterator[list[_State]]:
+    """Split changes into batches, ordered by account and day so that few listings read a batch."""
+    ordered = sorted(states, key=lambda one: (one.change.ledger_id, one.change.datetime, one.change.transaction_id))
     for start in range(0, len(ordered), _BATCH_SIZE):
         yield ordered[start : start + _BATCH_SIZE]
 

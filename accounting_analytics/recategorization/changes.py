@@ -16,7 +16,7 @@ from accounting_analytics.core.column_conversion import split_list
 from accounting_analytics.core.errors import InputError, PlanError
 from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.messages import did_you_mean, printable, quote, shorten
-from accounting_analytics.core.money import format_amount
+from accounting_analytics.core.money import fits_float, format_amount
 from accounting_analytics.core.schemas import Ledgers, Outcomes, PlanItems, Proposals
 from accounting_analytics.recategorization.queue import exact_queue
 from accounting_analytics.reports.category_ledgers import Categories, find_named
@@ -198,9 +198,11 @@ def changes_of_frame(frame: pd.DataFrame) -> tuple[Change, ...]:
     return tuple(Change(*row) for row in zip(*columns, strict=True))
 
 
-def to_frame(changes: Sequence[Change], scale: int, *, as_decimals: bool) -> pd.DataFrame:
-    """Return changes as :class:`~accounting_analytics.schemas.PlanItems`."""
+def to_frame(changes: Sequence[Change], scale: int, *, as_decimals: bool = False) -> pd.DataFrame:
+    """Return changes as :class:`~accounting_analytics.schemas.PlanItems`, in decimals if an amount needs them."""
     columns = {name: [getattr(change, name) for change in changes] for name in PlanItems.dtypes()}
+    amounts = (amount for name in PlanItems.amount_columns() for amount in columns[name])
+    as_decimals = as_decimals or not all(fits_float(amount, scale) for amount in amounts)
     return PlanItems.from_columns(columns, scale, as_decimals=as_decimals)
 
 
@@ -365,9 +367,9 @@ def name_changes(changes: Sequence[Change]) -> str:
     return "; ".join(texts) + (f"; and {more:,} more" if more > 0 else "")
 
 
-def outcomes_frame(found: Mapping[Change, tuple[Outcome, str]], order: Iterable[Change] | None = None) -> pd.DataFrame:
-    """Outcomes and reasons of changes as a table, in the order of the plan."""
-    rows = [(*change.identity, *found[change]) for change in (found if order is None else order)]
+def outcomes_frame(found: Mapping[Change, tuple[Outcome, str]]) -> pd.DataFrame:
+    """Outcomes and reasons of the changes of a plan, in its order, as a table."""
+    rows = [(*change.identity, *of_change) for change, of_change in found.items()]
     return Outcomes.require_valid(pd.DataFrame(rows, columns=[*IDENTITY, "outcome", "reason"], dtype="str"))
 
 

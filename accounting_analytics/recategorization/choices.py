@@ -126,7 +126,7 @@ def propose(
         require_type(suggestions, pd.DataFrame, "suggestions", "suggest(queue, history, ledgers) returns them")
     asked = OpenQueue(queue, ledgers)
     notes = list(asked.exact.notes)
-    chosen = {} if rules is None else _choose_by_rules(asked, rules, notes)
+    chosen = {} if rules is None else choose_by_rules(asked, rules, notes)
     replaced = 0
     given: Any = decisions if isinstance(decisions, list | tuple) else [] if decisions is None else [decisions]
     for one in given:
@@ -190,7 +190,7 @@ def _left_note(asked: OpenQueue, chosen: Mapping[int, Change], why: str) -> list
     return [f"{left:,} of {count_of(transactions.nunique(), 'transaction')} {why}."] if left else []
 
 
-def _choose_by_rules(asked: OpenQueue, rules: Rules, notes: list[str]) -> dict[int, Change]:
+def choose_by_rules(asked: OpenQueue, rules: Rules, notes: list[str]) -> dict[int, Change]:
     """Find the category of each row that a rule matches; an unknown category is refused where its rule decides."""
     chart = asked.chart
     matches = rules.match(asked.rows, chart).deciding.tolist()

@@ -7,15 +7,13 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 import pandas as pd
 
 from accounting_analytics.core.arguments import require_type, to_path
-from accounting_analytics.core.column_conversion import total
 from accounting_analytics.core.errors import InputError, PlanError, RulesError
 from accounting_analytics.core.load_metadata import books_notes
 from accounting_analytics.core.messages import count_of
-from accounting_analytics.core.money import DEFAULT_SCALE, fits_float, format_amount, fraction_digits
+from accounting_analytics.core.money import DEFAULT_SCALE, format_amount, fraction_digits, sum_by_key
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import Ledgers, PlanItems, PlanTotals
 from accounting_analytics.core.sheet_reader import Column, Kind, SheetTable, Value, read_table
@@ -24,15 +22,18 @@ from accounting_analytics.loading.estimate import DOCUMENTED_RATE
 from accounting_analytics.recategorization.changes import (
     EXPECTED_OUTCOMES,
     NEW_CATEGORY,
+    Change,
+    OpenQueue,
     changes_of_frame,
     find_conflicts,
     joining_changes,
     require_outcomes_of,
     resolve_proposals,
+    to_frame,
 )
-from accounting_analytics.recategorization.choices import propose
+from accounting_analytics.recategorization.choices import choose_by_rules
 from accounting_analytics.recategorization.effect import Effect
-from accounting_analytics.recategorization.queue import KEY, exact_queue
+from accounting_analytics.recategorization.queue import KEY
 from accounting_analytics.reports.cash_flow_report import require_report
 from accounting_analytics.reports.category_ledgers import Categories
 
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from pathlib import Path
 
-    from accounting_analytics.recategorization.changes import Change
     from accounting_analytics.recategorization.rules import Rules
     from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
@@ -52,8 +52,9 @@ _IDS = ("transaction_id", "ledger_id", "journal_entry_id", "category_ledger_id",
 _MAY_BE_EMPTY = frozenset({"description", *NEW_CATEGORY, *_OPTIONAL_IDS})
 _KINDS = dict.fromkeys(_IDS, Kind.ID) | dict.fromkeys(_AMOUNTS, Kind.AMOUNT) | {"datetime": Kind.INSTANT}
 _TOTALS_BY = {"rule": ["rule"], "category": [*NEW_CATEGORY]}
-_READABLE = ["description", "transaction_amount", "updated_category_ledger_name"]
-_SHOWN = ["datetime", *_READABLE, "rule", "transaction_id"]
+_SHOWN = [
+    "datetime", "description", "transaction_amount", "updated_category_ledger_name", "rule", "transaction_id"
+]  # fmt: skip
 _MAX_ROWS = 20
 NO_RULE = "no rule"
 NOT_EXACT = "rule not exact"
@@ -132,22 +133,26 @@ class Plan(Result):
         left_out: tuple[Change, ...] = (),
     ) -> None:
         exact = PlanItems.exact(frame)
-        self._frame = exact.frame.reset_index(drop=True)
+        self.items = changes_of_frame(exact.frame)
         self._scale, self._as_decimals = exact.scale, exact.as_decimals
         self.instance_id = instance_id
         self.notes = tuple(notes)
         self.left_out = left_out
-        self.items = changes_of_frame(self._frame)
         for reason in find_conflicts(self.items):
             raise PlanError(reason)
 
     def __len__(self) -> int:
-        return len(self._frame)
+        return len(self.items)
 
     @property
     def frame(self) -> pd.DataFrame:
         """The items as a table (a copy)."""
-        return PlanItems.from_exact(self._frame.copy(), self._scale, as_decimals=self._as_decimals)
+        return to_frame(self.items, self._scale, as_decimals=self._as_decimals)
+
+    @property
+    def _exact(self) -> pd.DataFrame:
+        """The items as a table whose amounts are exact."""
+        return to_frame(self.items, self._scale, as_decimals=True)
 
     def summary(self, outcomes: pd.DataFrame | None = None) -> str:
         """One line: the id of the plan, the number of its items, and how many have each outcome.
@@ -191,20 +196,14 @@ class Plan(Result):
         """
         if by not in list(_TOTALS_BY):  # a list cannot be a key
             raise InputError(f"by must be one of {', '.join(map(repr, _TOTALS_BY))}, not {by!r}")
-        keys = list(_TOTALS_BY[by])
-        rows = self._frame
+        names, keys = _TOTALS_BY[by], [tuple(getattr(one, name) for name in _TOTALS_BY[by]) for one in self.items]
         if outcomes is not None:
-            keys.append("outcome")
-            rows = rows.assign(outcome=require_outcomes_of(self.items, outcomes))
-        groups = [
-            (list(map(str, key)), len(group), total(group["uncategorized_amount"]))
-            for key, group in rows.groupby(keys, sort=False)
-        ]
-        groups.sort(key=lambda group: (group[0][-1] in EXPECTED_OUTCOMES, -group[2].copy_abs(), group[0]))
-        columns: dict[str, list[Any]] = {
-            name: [key[number] for key, _, _ in groups] for number, name in enumerate(keys)
-        }
-        columns |= {"item_count": [count for _, count, _ in groups], "amount": [amount for *_, amount in groups]}
+            found = require_outcomes_of(self.items, outcomes)
+            names, keys = [*names, "outcome"], [(*key, one) for key, one in zip(keys, found, strict=True)]
+        sums = sum_by_key(zip(keys, (one.uncategorized_amount for one in self.items), strict=True))
+        rows = [(*key, count, sums[key]) for key, count in Counter(keys).items()]
+        rows.sort(key=lambda row: (row[-3] in EXPECTED_OUTCOMES, -row[-1].copy_abs(), row))
+        columns = {name: [row[place] for row in rows] for place, name in enumerate([*names, "item_count", "amount"])}
         return PlanTotals.from_columns(columns, self._scale, as_decimals=self._as_decimals)
 
     @property
@@ -259,7 +258,7 @@ class Plan(Result):
         PlanError
             The file cannot be written, or a workbook cannot hold the plan.
         """
-        file, rows = to_path(path, "path"), self._frame.assign(**{_INSTANCE: self.instance_id or ""})
+        file, rows = to_path(path, "path"), self._exact.assign(**{_INSTANCE: self.instance_id or ""})
         try:
             write_table(rows, file, name="plan", ids=(*_IDS, NEW_CATEGORY[0]), editable=NEW_CATEGORY)
         except InputError as error:
@@ -300,33 +299,36 @@ class Plan(Result):
     @classmethod
     def from_sheet(cls, sheet: SheetTable, chart: Categories | None) -> Self:
         """Plan of a file that was read, with the new categories that a chart of accounts has, or that are written."""
-        found: list[tuple[str, str]] = []
+        items = []
         for number, row in sheet.rows():
+            cells: dict[str, Any] = {name: row[name] for name in PlanItems.dtypes()}
             try:
-                found.append(_new_category(row, chart))
+                items.append(Change(**cells | dict(zip(NEW_CATEGORY, _new_category(row, chart), strict=True))))
             except InputError as error:
                 sheet.problems.add(str(error), number)
         sheet.problems.refuse(PlanError, effect="nothing was sent")
-        resolved = {name: [one[place] for one in found] for place, name in enumerate(NEW_CATEGORY)}
-        notes = () if chart is None else tuple(chart.parent_notes(resolved[NEW_CATEGORY[0]]))
+        digits = {fraction_digits(getattr(one, name)) for one in items for name in _AMOUNTS}
+        # a spreadsheet shows 144.00 as 144: fewer digits than usual are certain only if all amounts have as many
+        scale = max(digits) if len(digits) == 1 else max(DEFAULT_SCALE, *digits, 0)
+        notes = [] if chart is None else [*chart.parent_notes(one.updated_category_ledger_id for one in items)]
         if sheet.hidden:
-            notes = (f"{count_of(sheet.hidden, 'hidden row')} of the plan file taken into the plan.", *notes)
-        return cls(_to_frame({**sheet.columns, **resolved}), instance_id=instance_of(sheet), notes=notes)
+            notes.insert(0, f"{count_of(sheet.hidden, 'hidden row')} of the plan file taken into the plan.")
+        return cls(to_frame(items, scale), instance_id=instance_of(sheet), notes=notes)
 
     def _parts(self) -> list[ResultPart]:
         """Show each item, and in HTML also its time, its rule and the id to find it by."""
         lines = [
-            f"- {description}: {format_amount(amount)} to {name}"
-            for description, amount, name in self._frame[_READABLE].itertuples(index=False, name=None)
+            f"- {one.description}: {format_amount(one.transaction_amount)} to {one.updated_category_ledger_name}"
+            for one in self.items
         ]
-        return [ResultPart(lines, self._frame[_SHOWN], _MAX_ROWS, "items; .frame has all")]
+        return [ResultPart(lines, self._exact[_SHOWN], _MAX_ROWS, "items; .frame has all")]
 
     def _content(self) -> dict[str, Any]:
         return {
             "plan_id": self.plan_id,
             "instance_id": self.instance_id,
             "notes": self.notes,
-            "items": self._frame,
+            "items": self._exact,
             "left_out": [one.transaction_id for one in self.left_out],
         }
 
@@ -360,6 +362,13 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
     return Plan(rows, instance_id=instance_id, notes=books_notes(proposals))
 
 
+def plan_changes(asked: OpenQueue, chosen: Mapping[int, Change], instance_id: str | None) -> Plan:
+    """Plan what was decided of the rows of a queue, in their order."""
+    changes = [chosen[row] for row in sorted(chosen)]
+    items = to_frame(changes, asked.exact.scale, as_decimals=asked.exact.as_decimals)
+    return Plan(items, instance_id=instance_id, notes=books_notes(asked.queue))
+
+
 def plan_exact_rules(
     queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame, *, max_amount: Decimal, instance_id: str | None = None
 ) -> tuple[Plan, pd.DataFrame]:
@@ -369,41 +378,44 @@ def plan_exact_rules(
     ``rule`` that decides each transaction, the ``reason`` why it is left for a person, null where the plan has it, and
     the notes of the proposals.
     """
-    exact_rules = {rule.name for rule in rules if rule.exact}
-    if not exact_rules:
+    are_exact = {rule.name: rule.exact for rule in rules}
+    if not any(are_exact.values()):
         raise RulesError(
             f"no rule of {rules.source} is marked `exact = true`; mark those that may be applied without a person"
         )
-    proposals = propose(queue, rules, ledgers)
-    exact = exact_queue(queue).frame.merge(proposals[[*KEY, "rule"]], on=KEY, how="left")
-    amounts = zip(exact["transaction_amount"], exact["uncategorized_amount"], strict=True)
-    why = {
-        NO_RULE: exact["rule"].isna(),
-        NOT_EXACT: ~exact["rule"].isin(exact_rules),
-        SHARED: ~exact["uncategorized_is_certain"],
-        ABOVE_LIMIT: [max(amount.copy_abs(), part.copy_abs()) > max_amount for amount, part in amounts],
+    asked = OpenQueue(queue, ledgers)
+    notes = list(asked.exact.notes)
+    chosen = choose_by_rules(asked, rules, notes)
+    is_certain = asked.rows["uncategorized_is_certain"].tolist()
+    reasons = dict.fromkeys(range(len(queue)), NO_RULE) | {
+        row: _why_left(one, max_amount, is_exact=are_exact[one.rule], is_certain=is_certain[row])
+        for row, one in chosen.items()
     }
-    found = np.select(list(map(np.asarray, why.values())), list(why), "")
-    reasons = pd.Series(found, exact.index, dtype="str").mask(found == "")
-    keys = pd.MultiIndex.from_frame(exact[KEY])
-
-    def plan_rest() -> Plan:
-        is_planned = pd.MultiIndex.from_frame(proposals[KEY]).isin(keys[reasons.isna()])
-        return plan_recategorization(proposals[is_planned], ledgers=ledgers, instance_id=instance_id)
-
-    plan = plan_rest()
-    if joining := joining_changes(plan.items):
-        reasons[keys.isin([(one.transaction_id, one.category_ledger_id) for one in joining])] = JOINS_SPLIT
-        plan = plan_rest()
-    left = queue.assign(rule=exact["rule"].to_numpy(), reason=reasons.to_numpy())
-    left.attrs = queue.attrs | {"notes": proposals.attrs["notes"]}
+    joining = joining_changes(one for row, one in chosen.items() if not reasons[row])
+    reasons |= {asked.places[one.transaction_id, one.category_ledger_id]: JOINS_SPLIT for one in joining}
+    plan = plan_changes(asked, {row: one for row, one in chosen.items() if not reasons[row]}, instance_id)
+    rule_of = [chosen[row].rule if row in chosen else None for row in reasons]
+    left = queue.assign(
+        rule=pd.array(rule_of, "str"), reason=pd.array([reason or None for reason in reasons.values()], "str")
+    )
+    left.attrs = queue.attrs | {"notes": asked.proposals(chosen, notes).attrs["notes"]}
     return plan, left
+
+
+def _why_left(change: Change, max_amount: Decimal, *, is_exact: bool, is_certain: bool) -> str:
+    """Say why a change that a rule decides is left for a person; empty where it is not."""
+    if not is_exact:
+        return NOT_EXACT
+    if not is_certain:
+        return SHARED
+    largest = max(change.transaction_amount.copy_abs(), change.uncategorized_amount.copy_abs())
+    return ABOVE_LIMIT if largest > max_amount else ""
 
 
 def left_by(plan: Plan, queue: pd.DataFrame) -> pd.DataFrame:
     """Rows of a queue with rules and reasons that a plan, the one of exact rules or one that is resumed, leaves."""
-    planned = pd.MultiIndex.from_frame(plan.frame[KEY])
-    left = queue[~pd.MultiIndex.from_frame(queue[KEY]).isin(planned)]
+    planned = {(one.transaction_id, one.category_ledger_id) for one in plan.items}
+    left = queue[[key not in planned for key in zip(*(queue[name] for name in KEY), strict=True)]]
     return left.assign(reason=left["reason"].fillna(NOT_PLANNED)).reset_index(drop=True)
 
 
@@ -411,16 +423,3 @@ def require_same_instance(planned: str | None, instance_id: str) -> None:
     """Refuse an instance that is not the one a plan was made for, if the plan states one."""
     if planned not in {None, instance_id}:
         raise PlanError(f"the plan is for instance {planned!r}, not {instance_id!r}; nothing was sent")
-
-
-def _to_frame(columns: Mapping[str, list[Value]]) -> pd.DataFrame:
-    """Plan items as a table; amounts are decimals if one has too many digits for float64."""
-    amounts = [amount for name in _AMOUNTS for amount in columns[name]]
-    digits = {fraction_digits(amount) for amount in amounts}
-    # a spreadsheet shows 144.00 as 144: fewer digits than usual are certain only if all amounts have as many
-    scale = max(digits) if len(digits) == 1 else max(DEFAULT_SCALE, *digits, 0)
-    return PlanItems.from_columns(
-        {name: columns[name] for name in PlanItems.dtypes()},
-        scale,
-        as_decimals=any(not fits_float(amount, scale) for amount in amounts),
-    )

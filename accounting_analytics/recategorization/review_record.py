@@ -15,7 +15,7 @@ from accounting_analytics.core.sheet_reader import Column, Kind, read_table
 from accounting_analytics.core.sheet_writer import write_table
 from accounting_analytics.recategorization.changes import BY_HAND, Change, OpenQueue, net_moves
 from accounting_analytics.recategorization.choices import CATEGORY
-from accounting_analytics.recategorization.plan import plan_recategorization
+from accounting_analytics.recategorization.plan import plan_changes
 from accounting_analytics.recategorization.queue import KEY, by_size, group_queue, local_days
 from accounting_analytics.recategorization.rules import add_rule
 
@@ -93,7 +93,7 @@ class ReviewRecord:
         instance_id : str, optional
             Service instance of the books (``client.instance_id``); the plan is then refused for any other instance.
         """
-        return plan_recategorization(self.decisions, ledgers=self._queue.ledgers, instance_id=instance_id)
+        return plan_changes(self._queue, self._decided(), instance_id)
 
     def save(self, path: str | Path) -> None:
         """Write all decisions to a file of decisions, CSV or ``.xlsx``, so that another kernel can load them.

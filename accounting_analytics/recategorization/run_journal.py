@@ -33,7 +33,6 @@ from accounting_analytics.core.atomic_files import sync_folder
 from accounting_analytics.core.column_conversion import LIST_SEPARATOR
 from accounting_analytics.core.errors import PlanError
 from accounting_analytics.core.messages import count_of, did_you_mean, quote
-from accounting_analytics.core.money import fits_float
 from accounting_analytics.recategorization.changes import (
     IDENTITY,
     IN_BOOKS,
@@ -304,8 +303,7 @@ def undo_plan(
             )
     left_out = dict.fromkeys([*joined, *unknown])
     undone = [_inverse(change, of_entry[change.journal_entry_id]) for change in changes if change not in left_out]
-    has_large = any(not fits_float(one.transaction_amount, client.scale) for one in undone)
-    items = to_frame(undone, client.scale, as_decimals=client.amounts == "decimal" or has_large)
+    items = to_frame(undone, client.scale, as_decimals=client.amounts == "decimal")
     return Plan(items, instance_id=client.instance_id, left_out=tuple(left_out), notes=notes)
 
 
