@@ -134,19 +134,16 @@ class Effect(Result):
             listed |= {one for one in before.keys() | after.keys() if before[one] != after[one]}
         return self._table(listed, self._names, before, self._moved, after)
 
-    @property
+    @cached_property
     def differences(self) -> pd.DataFrame | None:
         """:class:`~accounting_analytics.schemas.ReportDifferences`: the figures that are not as predicted, and why.
 
         Balances come first; None until the effect is checked.
         """
-        return None if self._after is None else self._differences
-
-    @cached_property
-    def _differences(self) -> pd.DataFrame:
-        predicted = Counter(self._before.amounts)
+        if self._after is None:
+            return None
+        after, predicted = self._after.amounts, Counter(self._before.amounts)
         predicted.update({(_FLOW, one): units for one, units in self._moved.items()})
-        after = predicted if self._after is None else self._after.amounts
         differing = [key for key in {**predicted, **after} if after[key] != predicted[key]]
         rows: list[tuple[Any, ...]] = []
         for what, one in sorted(differing, key=lambda key: list(_TITLES).index(key[0])):
@@ -164,7 +161,12 @@ class Effect(Result):
     @property
     def as_predicted(self) -> bool | None:
         """Whether every figure is exactly as predicted; None until it is checked."""
-        return None if self._after is None else self._differences.empty
+        return None if self.differences is None else not self._reasons
+
+    @property
+    def _reasons(self) -> list[str]:
+        """Why each figure is not as predicted."""
+        return [] if self.differences is None else self.differences["reason"].tolist()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -232,14 +234,13 @@ class Effect(Result):
             A balance changed, or a ledger changed by another amount than predicted; the message has the first, and
             ``differences`` all.
         """
-        reasons = self._differences["reason"].tolist()
-        if not reasons:
-            return
+        reasons = self._reasons
         more = f" (and {len(reasons) - _MAX_REASONS:,} more)" if len(reasons) > _MAX_REASONS else ""
-        raise BooksDoNotTieError(
-            f"{self._items_in_books(', but ')}the report of {self.period} did not change as planned: "
-            f"{'; '.join(reasons[:_MAX_REASONS])}{more}. {_WHAT_TO_DO}"
-        )
+        if reasons:
+            raise BooksDoNotTieError(
+                f"{self._items_in_books(', but ')}the report of {self.period} did not change as planned: "
+                f"{'; '.join(reasons[:_MAX_REASONS])}{more}. {_WHAT_TO_DO}"
+            )
 
     def _items_in_books(self, end: str) -> str:
         """Say how many items are in the books, if some are not."""
@@ -252,7 +253,7 @@ class Effect(Result):
         if self._after is None:
             return f"{title}: {count_of(len(self.frame), 'ledger changes', 'ledgers change')}."
         changed = int((self.frame["before"] != self.frame["after"]).sum())
-        verdict = f"{count_of(len(self._differences), 'figure differs', 'figures differ')} from the prediction"
+        verdict = f"{count_of(len(self._reasons), 'figure differs', 'figures differ')} from the prediction"
         if self.as_predicted:
             verdict = "every figure is as predicted, to the last digit"
         return f"{title}: {self._items_in_books('; ')}{count_of(changed, 'ledger')} changed; {verdict}."
@@ -266,9 +267,8 @@ class Effect(Result):
             for row in exact.to_dict("records")
         ]
         yield ResultPart(lines, html=self._html)
-        reasons = self._differences["reason"]
-        table = pd.DataFrame({"not as predicted": reasons})
-        yield ResultPart([f"- {reason}" for reason in reasons], table, rest="figures; .differences has all")
+        table = pd.DataFrame({"not as predicted": self._reasons})
+        yield ResultPart([f"- {reason}" for reason in self._reasons], table, rest="figures; .differences has all")
 
     def _content(self) -> dict[str, Any]:
         return asdict(self.period) | {
