@@ -13,9 +13,11 @@ import pytest
 from posted_books import UNCATEGORIZED_OUTFLOW, Part, PostedBooks
 
 import accounting_analytics as aa
-from accounting_analytics.core.schemas import PlanItems
+from accounting_analytics.core.schemas import Ledgers, PlanItems
 
 PERIOD = ("2025-03-01", "2025-03-31")
+KEYS = ["transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id"]
+YEAR = ("2025-03-01", "2025-12-31")
 NOON = dt.datetime(2025, 3, 10, 12, tzinfo=dt.UTC)
 SPENDING = [
     ("SQ *BLUE BTTL 0423 SF CA", "4.50"),
@@ -131,6 +133,20 @@ def books(tmp_path):
             ledgers = aa.discover_ledgers(client, *PERIOD)
             return ledgers, aa.load_line_entries(client, ledgers["id"], *PERIOD)
 
+        def move(transaction_id, category, updated):
+            """Change a category as another user."""
+            client.recategorize_transaction(
+                "led_bank", transaction_id, updated_category_ledger_id=updated, category_ledger_id=category,
+                modified_by="another user",
+            )  # fmt: skip
+
+        def snapshot():
+            """Return every line entry with its categories, and the report, as text."""
+            ledgers = aa.discover_ledgers(client, *YEAR)
+            lines = aa.load_line_entries(client, ledgers["id"], *YEAR)
+            report = aa.load_cash_flow_report(client, *YEAR)
+            return [frame.to_csv() for frame in (lines, report.ledgers, report.lines)]
+
         def audit():
             """Return the audit rows of every category that was changed."""
             rows = service.execute("SELECT * FROM audit WHERE operation = 'recategorize_transaction'")
@@ -145,6 +161,8 @@ def books(tmp_path):
                 load=load,
                 post=partial(service.post, access.instance_id),
                 audit=audit,
+                move=move,
+                snapshot=snapshot,
                 report=lambda: aa.load_cash_flow_report(client, *PERIOD),
                 database=database,
                 instance=access.instance_id,
@@ -214,11 +232,19 @@ def items_plan(instance_id, *items, as_decimals=False):
     return aa.Plan(PlanItems.from_columns(columns, as_decimals=as_decimals), instance_id=instance_id)
 
 
+def ledgers_of(ids, **cells):
+    """Return a chart of accounts; columns that are not given are null, names are ids, and none reports cash flow."""
+    columns = dict.fromkeys(Ledgers.without_rows(), [None] * len(ids))
+    numbers = [f"{number:03}" for number in range(len(ids))]
+    known = {"id": ids, "name": ids, "report_cash_flow": [False] * len(ids), "sort_code": numbers}
+    return Ledgers.from_columns(columns | known | cells)
+
+
 def rewrite(journal, change):
     """Replace the events of a journal by what a function returns for each, None for none, as a run had written them."""
     last, lines = "", []
-    for line in journal.read_text().splitlines():
-        event = change({name: value for name, value in json.loads(line).items() if name != "hash"})
+    for one in events(journal):
+        event = change({name: value for name, value in one.items() if name != "hash"})
         if event is not None:
             last = hashlib.sha256(f"{last}{json.dumps(event)}".encode()).hexdigest()[:16]
             lines.append(f"{json.dumps(event | {'hash': last})}\n")
@@ -235,13 +261,26 @@ def outcomes(frame):
     return dict(zip(frame["transaction_id"], frame["outcome"], strict=True))
 
 
+def found_outcomes(plan, *found):
+    """Return a table of these outcomes of a plan."""
+    return plan.frame[KEYS].assign(outcome=list(found), reason="")
+
+
+def events(journal):
+    """Return the events of a journal."""
+    return [json.loads(line) for line in journal.read_text().splitlines()]
+
+
 @pytest.fixture(scope="session")
 def build():
     """Return the builders that tests share."""
     return SimpleNamespace(
         item=item,
         plan=items_plan,
+        ledgers=ledgers_of,
         outcomes=outcomes,
+        found=found_outcomes,
+        events=events,
         rewrite=rewrite,
         a_minute_ago=a_minute_ago,
         Faulty=Faulty,

@@ -6,12 +6,13 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.core.schemas import Ledgers, Proposals, Queue
+from accounting_analytics.core.schemas import Proposals, Queue
 from accounting_analytics.recategorization.queue import with_groups
 from accounting_analytics.reports.merchants import merchants
 
+COLUMNS = ("name", "type", "debit_credit", "report_cash_flow", "is_required", "parent_id")
 LEDGERS = [
-    # id, name, type, side, cash, required, parent
+    # id, and these
     ("bank", "Bank", "asset", "debit", True, False, None),
     ("card", "Card", "liability", "credit", True, False, None),
     ("in", "Inflow to sort", "asset", "credit", False, True, None),
@@ -36,28 +37,6 @@ TRANSACTIONS = [
     ("received", "card", 21, "500.00", "PAYMENT THANK YOU", "in", "500.00"),
 ]
 PROPOSED = {"uber-1": "travel", "uber-2": "travel", "uber-3": "travel", "client": "sales", "split": "meals"}
-
-
-def make_ledgers():
-    """Return the chart of accounts."""
-    columns = zip(*LEDGERS, strict=True)
-    ids, names, types, sides, cash, required, parents = columns
-    return Ledgers.from_columns(
-        {
-            "id": ids,
-            "name": names,
-            "type": types,
-            "sub_type": [SUB_TYPES.get(one, "operating_expenses") for one in ids],
-            "debit_credit": sides,
-            "financial_account_type": ["bank_account" if one else None for one in cash],
-            "report_cash_flow": cash,
-            "is_required": required,
-            "editable": [True] * len(ids),
-            "parent_id": parents,
-            "sort_code": [f"{number:03}" for number in range(len(ids))],
-            "created_at": [None] * len(ids),
-        }
-    )
 
 
 def make_queue(transactions=TRANSACTIONS, *, as_decimals=False):
@@ -99,9 +78,9 @@ def make_proposals(queue, categories=PROPOSED, rule="a rule"):
 
 
 @pytest.fixture
-def ledgers():
+def ledgers(books):
     """Return the chart of accounts."""
-    return make_ledgers()
+    return books["ledgers"]()
 
 
 @pytest.fixture
@@ -124,6 +103,10 @@ def groups(queue):
 
 
 @pytest.fixture(scope="session")
-def books():
-    """Return the builders of queues and proposals."""
-    return {"queue": make_queue, "proposals": make_proposals, "ledgers": make_ledgers}
+def books(build):
+    """Return the builders of queues, proposals and the chart of accounts."""
+    ids, *cells = zip(*LEDGERS, strict=True)
+    columns = dict(zip(COLUMNS, cells, strict=True)) | {
+        "sub_type": [SUB_TYPES.get(one, "operating_expenses") for one in ids]
+    }
+    return {"queue": make_queue, "proposals": make_proposals, "ledgers": lambda: build.ledgers(ids, **columns)}

@@ -157,14 +157,6 @@ def test_buttons_of_a_row(page, review, tmp_path):
     assert "UBER TRIP" in (tmp_path / "rules.toml").read_text(encoding="utf-8")
 
 
-def test_splits_are_shown_and_not_edited(page, review):
-    """A split names its categories; a category that is typed leaves it as it is."""
-    page.click(".row", "COSTCO", part=".merchant .first")
-    page.type("travel")
-    assert page.press("Enter").startswith("'split' is split")
-    assert decided(review) == {}
-
-
 def test_a_page_that_is_loaded_again_loses_nothing(page, review):
     """Decisions, ticks, search and unfolded groups are those of the page before."""
     page.click(".row", "UBER TRIP", part="[data-action=accept]")

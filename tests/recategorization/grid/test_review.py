@@ -1,6 +1,8 @@
-"""The record of a review: what is accepted, changed, skipped, undone, saved and planned."""
+"""The record of a review: what is accepted, changed, skipped, undone, saved and planned; and its table."""
 
+import datetime as dt
 import json
+import re
 from collections import defaultdict
 from decimal import Decimal
 from pathlib import Path
@@ -129,22 +131,6 @@ def test_refused_calls_change_nothing(review, call, message):
         call(review)
     assert review.decisions.empty
     assert review.undo() == "There is nothing to undo."
-
-
-def test_every_decision_is_undone_and_done_again(review):
-    """Undo takes back one decision after the other, redo makes them again, and a new one ends that."""
-    review.accept()
-    review.assign(["uber-1", "uber-2"], "meals")
-    states = [categories(review)]
-    assert review.undo() == "Undone: Meals for 2 transactions."
-    assert categories(review)["uber-1"] == "travel"
-    assert review.redo() == "Done again: Meals for 2 transactions."
-    assert [categories(review)] == states
-    review.undo()
-    review.undo()
-    assert categories(review) == {}
-    review.skip("deli-1")
-    assert review.redo() == "There is nothing to redo."
 
 
 class Naive:
@@ -344,3 +330,40 @@ def test_an_empty_queue(queue, ledgers):
     assert review.accept().startswith("Nothing changed")
     assert len(review.plan()) == 0
     assert json.loads(review.to_json()) == {"notes": [], "decisions": []}
+
+
+HOSTILE = "</script><img src=x onerror=document.title='owned'>"
+PRESSED = "document.querySelector('td[data-key=\"{group}|amount\"] > button')"
+UNFOLDED = "[...document.querySelectorAll('tr.entries')].map(row => row.innerText.split(/[\\t\\n]+/))"
+
+
+def test_the_transactions_of_a_group_sum_to_its_amount(queue, ledgers):
+    """Every group has its transactions with their days, and their units sum to what the queue has."""
+    review = aa.review(queue, ledgers)
+    data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', review._repr_html_())[1])
+    grouped = aa.group_queue(queue)
+    assert set(data["figures"]) == set(grouped["group_id"])
+    for group_id, amount, count in grouped[["group_id", "amount", "transaction_count"]].itertuples(index=False):
+        ((factor, first, last),) = data["figures"][group_id]
+        lines = data["lines"][first : last + 1]
+        assert (len(lines), factor * sum(line[-1] for line in lines)) == (count, round(100 * amount))
+        days = queue.loc[queue["group_id"] == group_id, "datetime"].dt.date.map(dt.date.isoformat)
+        assert {data["dates"][line[1]] for line in lines} == set(days)
+
+
+@pytest.mark.browser
+def test_a_press_unfolds_a_group(browser, queue, ledgers, groups, tmp_path):
+    """In a page without a kernel a press on an amount lists the transactions of the group; markup in them is text."""
+    hostile = queue.replace({"description": {"CORNER DELI": f"CORNER DELI {HOSTILE}"}})
+    review, page = aa.review(hostile, ledgers), tmp_path / "review.html"
+    page.write_text(f"<!doctype html><meta charset=utf-8>{review._repr_html_()}", encoding="utf-8")
+    browser.open(page.as_uri())
+    (group_id,) = (one for one in groups.values() if one.startswith("corner-deli"))
+    button = PRESSED.format(group=group_id)
+    browser.wait_until(button)
+    browser.click(button)
+    ((title, *cells),) = browser.evaluate(UNFOLDED)
+    assert title.startswith("CORNER DELI")
+    assert cells[-2:] == ["2 entries", "(25.00)"]
+    assert [one for one in cells if HOSTILE in one] == [f"CORNER DELI {HOSTILE}"] * 2
+    assert browser.evaluate("document.title") != "owned"

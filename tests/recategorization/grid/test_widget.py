@@ -80,7 +80,8 @@ def test_actions_of_a_page_are_those_of_the_review(page, review, groups):
     assert chosen == {"deli-1": "meals", "deli-2": "meals", "uber-1": "travel", "uber-2": "meals", "uber-3": "travel"}
     assert page.state["undo"] == "1 skipped transaction"
     assert page.ask("undo") == ("Undone: 1 skipped transaction.", False)
-    page.ask("redo")
+    assert page.ask("redo") == ("Done again: 1 skipped transaction.", False)
+    assert page.ask("redo") == ("There is nothing to redo.", False)
     page.ask("clear", ids=[deli])
     review.assign(groups["CORNER DELI"], "travel")
     travel = page.category("Travel")

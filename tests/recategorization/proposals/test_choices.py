@@ -170,17 +170,6 @@ def test_decisions_of_another_day(books, lines, queue, file, write):
     assert unchanged.attrs["notes"] == ("4 of 6 transactions not decided by hand.",)
 
 
-def test_a_decided_transaction_becomes_a_transfer(books, lines, queue, file, write):
-    """Once its other side is booked, a transaction is a likely transfer, and the decision of its merchant is noted."""
-    monday = aa.uncategorized_queue(lines[lines["journal_entry_id"] != "entry-6"], books.ledgers)
-    write(monday, file)
-    fill_in(file, {"TRANSFER": "Meals"})
-    assert categories(aa.decide(monday, file, books.ledgers)) == {"txn-5-0": "meals"}
-    tuesday = aa.decide(queue, file, books.ledgers)
-    assert tuesday.empty
-    assert "became likely transfers or splits: 'transfer-" in tuesday.attrs["notes"][1]
-
-
 def test_every_unusable_row_is_named(books, queue, file, write):
     """All problems of a file are in one message, each with its row and the nearest name."""
     write(queue, file)

@@ -80,20 +80,10 @@ def test_every_unusable_decision_is_named(books, queue):
     assert str(caught.value).endswith("\nand 2 more")
 
 
-def test_split_group_is_refused(books, queue, groups):
-    """A group of split transactions is refused like a split transaction."""
-    with pytest.raises(InputError, match="is split"):
-        aa.decide(queue, {groups["ULINE"]: "Meals"}, books.ledgers)
-    with pytest.raises(InputError, match="decisions is of type list"):
-        aa.decide(queue, [groups["ULINE"]], books.ledgers)
-
-
-def test_decisions_replace_rules(books, queue, groups, tmp_path):
+def test_decisions_replace_rules(books, queue, groups, read_rules):
     """Where rules and decisions differ the later wins, and every row keeps its reason."""
-    file = tmp_path / "rules.toml"
-    file.write_text("[[rule]]\nname = 'all'\nregex = 'BOTTLE|STAPLES'\ncategory = 'Sales'\n")
-    rules, decisions = aa.load_rules(file), {groups["STAPLES"]: "Cost of Goods"}
-    combined = aa.propose(queue, rules, books.ledgers, decisions=decisions)
+    rules = read_rules("[[rule]]\nname = 'all'\nregex = 'BOTTLE|STAPLES'\ncategory = 'Sales'\n")
+    combined = aa.propose(queue, rules, books.ledgers, decisions={groups["STAPLES"]: "Cost of Goods"})
     assert list(reasons(combined).items()) == [
         ("txn-1-0", ("sales", "all")),
         ("txn-0-0", ("sales", "all")),
@@ -129,6 +119,8 @@ def test_something_must_decide(books, queue):
         aa.propose(queue, None, books.ledgers, decisions=[5])
     with pytest.raises(InputError, match="decisions is of type int"):
         aa.propose(queue, None, books.ledgers, decisions=5)
+    with pytest.raises(InputError, match="decisions is of type list"):
+        aa.decide(queue, ["txn-0-0"], books.ledgers)
     with pytest.raises(InputError, match=r"decisions 'a\\x00b' contains a NUL character"):
         aa.decide(queue, "a\0b", books.ledgers)
 

@@ -154,17 +154,14 @@ def test_transactions_are_counted_not_rows(books):
     assert groups.attrs["notes"] == ("1 split transaction, listed apart and not decided by group.",)
 
 
-def test_withheld_amounts_are_no_payment(books, tmp_path):
+def test_withheld_amounts_are_no_payment(books, read_rules):
     """Of wages with tax withheld the payee was paid the cash; what is uncategorized are the whole wages."""
     lines = books.lines([("bank", "-750.00"), ("loan", "-250.00"), ("out", "1000.00")], descriptions={0: "PAYROLL"})
     queue = aa.uncategorized_queue(lines[lines["id"] != "line-0-1"], books.ledgers)
     assert shown(queue, "transaction_amount", "uncategorized_amount") == [(Decimal("-750.00"), Decimal("-1000.00"))]
     (group,) = aa.group_queue(queue).itertuples()
     assert (group.merchant, group.amount) == ("PAYROLL", Decimal("-1000.00"))
-    (tmp_path / "rules.toml").write_text(
-        "[[rule]]\nname = 'payroll'\ncontains = 'PAYROLL'\nmax_amount = 750\ncategory = 'Meals'\n"
-    )
-    rules = aa.load_rules(tmp_path / "rules.toml")
+    rules = read_rules("[[rule]]\nname = 'payroll'\ncontains = 'PAYROLL'\nmax_amount = 750\ncategory = 'Meals'\n")
     assert shown(aa.propose(queue, rules, books.ledgers), "rule", "transaction_amount") == [
         ("payroll", Decimal("-750.00"))
     ]

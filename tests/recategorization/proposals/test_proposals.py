@@ -22,15 +22,9 @@ def queue(books):
 
 
 @pytest.fixture
-def proposed(books, queue, tmp_path):
+def proposed(books, queue, read_rules):
     """Return a function that makes proposals from rules given as TOML text."""
-
-    def run(text, ledgers=books.ledgers):
-        file = tmp_path / "rules.toml"
-        file.write_text(text, encoding="utf-8")
-        return aa.propose(queue, aa.load_rules(file), ledgers)
-
-    return run
+    return lambda text: aa.propose(queue, read_rules(text), books.ledgers)
 
 
 def rule(name, **keys):
@@ -97,13 +91,11 @@ def test_unusable_category_is_refused(proposed, category, message):
     assert message in str(caught.value)
 
 
-def test_uncategorized_ledger_outside_the_queue_is_refused(books, queue, tmp_path):
+def test_uncategorized_ledger_outside_the_queue_is_refused(books, queue, read_rules):
     """An uncategorized ledger is refused as a category even if no transaction of the queue opposes it."""
     outflows = queue[queue["direction"] == "outflow"].reset_index(drop=True)
-    file = tmp_path / "rules.toml"
-    file.write_text(rule("all", contains="CHECK", category="in"), encoding="utf-8")
     with pytest.raises(RulesError, match="uncategorized"):
-        aa.propose(outflows, aa.load_rules(file), books.ledgers)
+        aa.propose(outflows, read_rules(rule("all", contains="CHECK", category="in")), books.ledgers)
 
 
 @pytest.mark.parametrize(
@@ -139,24 +131,20 @@ def test_unknown_category_is_refused_only_if_its_rule_matches(proposed):
     ("bound", "count"),
     [("1234567890123456789012345678.00", 0), ("1234567890123456789012345678.01", 1)],
 )
-def test_bounds_are_exact_and_inclusive(books, tmp_path, bound, count):
+def test_bounds_are_exact_and_inclusive(books, read_rules, bound, count):
     """Bounds compare every digit, beyond the precision of a float or of the default Decimal context (28 digits)."""
     lines = books.lines([("bank", "-1234567890123456789012345678.01"), ("out", "1234567890123456789012345678.01")])
     large = aa.uncategorized_queue(lines, books.ledgers)
-    file = tmp_path / "rules.toml"
-    file.write_text(rule("all", regex=".", category="Meals", max_amount=bound), encoding="utf-8")
-    assert len(aa.propose(large, aa.load_rules(file), books.ledgers)) == count
+    rules = read_rules(rule("all", regex=".", category="Meals", max_amount=bound))
+    assert len(aa.propose(large, rules, books.ledgers)) == count
 
 
-def test_a_transaction_with_two_uncategorized_parts_counts_once(books, tmp_path):
+def test_a_transaction_with_two_uncategorized_parts_counts_once(books, read_rules):
     """It has two rows in the queue; notes and reports count transactions, and sum their amounts once."""
     lines = books.lines([("bank", "-100.00"), ("out", "60.00"), ("in", "40.00")], [("bank", "-1.00"), ("out", "1.00")])
     queue = aa.uncategorized_queue(lines, books.ledgers)
     assert len(queue) == 3
-    file = tmp_path / "rules.toml"
-    file.write_text(rule("none", contains="nothing like it", category="meals"))
-    notes = aa.propose(queue, aa.load_rules(file), books.ledgers).attrs["notes"]
-    assert notes[0] == "2 of 2 transactions matched no rule."
-    file.write_text(rule("all", regex=".*", category="meals"))
-    report = aa.report_rules(queue, aa.load_rules(file), books.ledgers)
+    none = read_rules(rule("none", contains="nothing like it", category="meals"))
+    assert aa.propose(queue, none, books.ledgers).attrs["notes"][0] == "2 of 2 transactions matched no rule."
+    report = aa.report_rules(queue, read_rules(rule("all", regex=".*", category="meals")), books.ledgers)
     assert (report["transaction_count"].tolist(), report["amount"].tolist()) == ([2], [-101.0])

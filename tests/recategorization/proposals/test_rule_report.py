@@ -30,14 +30,11 @@ def lines(books):
 
 
 @pytest.fixture
-def report(books, lines, tmp_path):
+def report(books, lines, read_rules):
     """Return a function that reports rules given as TOML text."""
 
     def run(text, *, line_entries=lines):
-        file = tmp_path / "rules.toml"
-        file.write_text(text, encoding="utf-8")
-        queue = aa.uncategorized_queue(lines, books.ledgers)
-        rules = aa.load_rules(file)
+        queue, rules = aa.uncategorized_queue(lines, books.ledgers), read_rules(text)
         reported = aa.report_rules(queue, rules, books.ledgers, line_entries)
         assert reported["transaction_count"].sum() == len(aa.propose(queue, rules, books.ledgers))
         return RuleReports.checked(reported)

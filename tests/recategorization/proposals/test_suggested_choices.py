@@ -10,8 +10,6 @@ from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.choices import TRANSACTION, write_decision_file
 from accounting_analytics.recategorization.suggestions import SUGGESTED
 
-RULE = "[[rule]]\nname = 'coffee'\ncontains = 'COFFEE'\ncategory = 'Meals'\n"
-
 
 @pytest.fixture
 def queue(books):
@@ -29,11 +27,9 @@ def queue(books):
 
 
 @pytest.fixture
-def rules(tmp_path):
+def rules(read_rules):
     """Return one rule."""
-    file = tmp_path / "rules.toml"
-    file.write_text(RULE, encoding="utf-8")
-    return aa.load_rules(file)
+    return read_rules("[[rule]]\nname = 'coffee'\ncontains = 'COFFEE'\ncategory = 'Meals'\n")
 
 
 @pytest.fixture
@@ -71,17 +67,6 @@ def test_suggestions_fill_what_is_left(queue, rules, suggestions, books):
     assert rows.loc["PARTS", "confidence"] == suggestions.set_index("description").loc["PARTS", "confidence"]
     assert rows.loc["PARTS", "reason"] == "2 of 2 past transactions"
     assert "1 proposal is a suggestion: check before applying." in aa.notes(proposals)
-
-
-def test_suggestions_alone(queue, suggestions, books):
-    """Neither rules nor decisions are needed; a part of the suggestions proposes that part."""
-    assert set(by_text(aa.propose(queue, None, books.ledgers, suggestions=suggestions))) == {
-        "COFFEE",
-        "HOSTING",
-        "PARTS",
-    }
-    sure = suggestions[suggestions["confidence"] > 0.975]
-    assert len(aa.propose(queue, None, books.ledgers, suggestions=sure)) == 2
 
 
 def test_suggestions_for_another_queue_are_counted(queue, suggestions, books):
