@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from posted_books import Part
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import AuthenticationError, InputError, PlanError, ServiceError
-from accounting_analytics.recategorization.changes import OUTCOMES
+from accounting_analytics.recategorization.changes import OUTCOMES, compare_with_books
 
 PAGE = Path(__file__).parents[2] / ".github" / "ARCHITECTURE.md"
 
@@ -21,18 +23,6 @@ def test_table_of_outcomes():
     start = lines.index(head)
     shown = [[cell.strip("`") for cell in line] for line in lines[start + 2 : start + 2 + len(OUTCOMES)]]
     assert shown == [[response, *row.values()] for response, row in OUTCOMES.items()]
-
-
-def test_dry_run_sends_nothing(books, build, plan, tmp_path):
-    """Without confirm no PUT is sent, no journal is written and no line is changed."""
-    transport = build.Faulty()
-    with books.connected(transport) as client:
-        frame = aa.apply_plan(client, plan, journal=tmp_path / "journal")
-    assert set(frame["outcome"]) == {"would_change"}
-    assert frame["transaction_id"].tolist() == plan.frame["transaction_id"].tolist()
-    assert transport.puts == 0
-    assert not (tmp_path / "journal").exists()
-    assert books.audit() == []
 
 
 def test_dry_run_considers_the_journal(books, plan, tmp_path):
@@ -68,13 +58,17 @@ def test_an_unusable_journal_is_refused_before_a_request(books, build, plan, tmp
 
 
 def test_confirmed_run_applies_every_item_once(books, plan, tmp_path):
-    """Each item is done with one change, the audit log names the user, and verify_plan agrees."""
-    frame = aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True, modified_by="Zoë")
+    """Each item is done with one change, whatever its day in the zone of the client, and verify_plan agrees.
+
+    The audit log names the user.
+    """
+    with books.connected(time_zone="Pacific/Kiritimati") as client:
+        frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True, modified_by="Zoë")
+        assert set(aa.verify_plan(client, plan)["outcome"]) == {"done"}
     assert set(frame["outcome"]) == {"done"}
     assert frame["transaction_id"].tolist() == plan.frame["transaction_id"].tolist()
     assert [row["modified_by"] for row in books.audit()] == ["Zoë"] * len(plan)
     assert sorted(row["transaction_id"] for row in books.audit()) == sorted(plan.frame["transaction_id"])
-    assert set(aa.verify_plan(books.client, plan)["outcome"]) == {"done"}
 
 
 def test_verifying_an_unchanged_item(books, build, many, tmp_path):
@@ -93,14 +87,6 @@ def test_verifying_an_unchanged_item(books, build, many, tmp_path):
     assert set(aa.verify_plan(books.client, plan, journal=journal)["outcome"]) == {"not_done"}
     with pytest.raises(PlanError, match="belongs to another plan"):
         aa.verify_plan(books.client, aa.Plan(plan.frame[:1]), journal=journal)
-
-
-def test_zone_of_the_client_does_not_matter(books, plan, tmp_path):
-    """Items are found by their instant, also where it is on another day in the zone of the client."""
-    with books.connected(time_zone="Pacific/Kiritimati") as client:
-        frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
-        assert set(frame["outcome"]) == {"done"}
-        assert set(aa.verify_plan(client, plan)["outcome"]) == {"done"}
 
 
 def test_transactions_that_share_a_line(books, build, tmp_path):
@@ -293,3 +279,85 @@ def test_only_the_days_of_the_plan_are_read(books, build, tmp_path):
         frame = aa.apply_plan(client, plan, journal=tmp_path / "journal")
     assert set(frame["outcome"]) == {"would_change"}
     assert listings == [("2025-03-10", "2025-03-12"), ("2025-04-19", "2025-04-20"), ("2025-06-08", "2025-06-08")]
+
+
+@pytest.fixture
+def joining(books, build):
+    """Return a plan that joins the parts of a split, and changes another transaction."""
+    opposing = [books.outflow, books.rent]
+    return build.plan(
+        books.instance,
+        build.item("txn_split", books.bank, books.outflow, books.rent, opposing=opposing),
+        build.item("txn_1", books.bank, books.outflow, books.rent, 1),
+    )
+
+
+@pytest.mark.parametrize("confirm", [False, True])
+def test_a_join_is_refused_and_the_rest_is_done(books, build, joining, tmp_path, confirm):
+    """The item is refused with the reason, in a dry run too, and nothing is sent for it."""
+    frame = aa.apply_plan(books.client, joining, journal=tmp_path / "journal", confirm=confirm)
+    assert build.outcomes(frame) == {"txn_split": "refused", "txn_1": "done" if confirm else "would_change"}
+    assert "cannot be undone; choose another new category, or allow it" in frame["reason"].iloc[0]
+    assert {row["transaction_id"] for row in books.audit()} == ({"txn_1"} if confirm else set())
+
+
+def test_two_parts_with_one_new_category(books, build, tmp_path):
+    """Two items that give two parts of a split one new category are both refused, and the preview names them."""
+    opposing = [books.outflow, books.rent]
+    both = build.plan(
+        books.instance,
+        *(build.item("txn_split", books.bank, one, books.meals, opposing=opposing, entry="one") for one in opposing),
+    )
+    note = both.preview(books.report()).notes[-1]
+    assert "2 of 2 items would join a part of a split" in note
+    assert "cannot be undone: described on 2025-03-10, -1.50 (txn_split); described on" in note
+    frame = aa.apply_plan(books.client, both, journal=tmp_path / "journal", confirm=True)
+    assert frame["outcome"].tolist() == ["refused", "refused"]
+    assert books.audit() == []
+
+
+@st.composite
+def splits(draw):
+    """Return the parts of a split, the new category that a plan gives some of them, and those that are changed."""
+    parts = draw(st.sets(st.sampled_from("oirt"), min_size=1))
+    planned = draw(st.sets(st.sampled_from(sorted(parts)), min_size=1))
+    new = {old: draw(st.sampled_from(sorted({*"mrst"} - planned))) for old in sorted(planned)}
+    return parts, new, draw(st.sets(st.sampled_from(sorted(planned))))
+
+
+@given(split=splits(), is_known=st.booleans(), other=st.sampled_from(["", "x"]))
+def test_what_the_books_show(build, split, *, is_known, other):
+    """A part has its new category if it was changed; it is unclear only where the plan joins parts of the split.
+
+    A category that is neither there before nor planned is another one.
+    """
+    parts, new, changed = split
+    items = (build.item("t", "bank", old, updated, entry="e", opposing=sorted(parts)) for old, updated in new.items())
+    planned = build.plan(None, *items).items
+    now = {new[one] if one in changed else one for one in parts} | {*other}
+    done = changed if is_known else ()
+    found = compare_with_books(planned[0], now, planned, lambda change: change.category_ledger_id in done)
+    after = [new.get(one, one) for one in parts]
+    if other:
+        assert found == "another category"
+    elif found == "unclear parts":
+        assert len({*after}) < len(after)
+    else:
+        assert found == ("new category" if planned[0].category_ledger_id in changed else "previous category")
+
+
+@pytest.mark.parametrize(
+    ("opposing", "new", "now", "done", "shown"),
+    [
+        ("or", {"o": "m"}, "o", "", "another category"),  # the other part was moved into the one that is replaced
+        ("or", {"o": "r"}, "r", "", "new category"),
+        ("ort", {"o": "r"}, "rt", "", "unclear parts"),
+        ("ort", {"o": "r"}, "rt", "o", "new category"),
+    ],
+)
+def test_what_the_books_show_of_some_splits(build, opposing, new, *, now, done, shown):
+    """Every part of a split must have its previous or its planned category, and there must be no other."""
+    items = (build.item("t", "bank", old, updated, entry="e", opposing=[*opposing]) for old, updated in new.items())
+    planned = build.plan(None, *items).items
+    found = compare_with_books(planned[0], set(now), planned, lambda change: change.category_ledger_id in done)
+    assert found == shown

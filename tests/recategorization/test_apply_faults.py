@@ -12,11 +12,6 @@ from accounting_analytics.recategorization import apply
 IN_BOOKS = {"done", "already_done"}
 
 
-def read_events(journal):
-    """Return the events of a journal."""
-    return [json.loads(line) for line in journal.read_text().splitlines()]
-
-
 def recategorized(books, plan):
     """Return the planned transactions that have the new category in the books."""
     found = set()
@@ -149,7 +144,7 @@ def test_run_stops_if_every_change_fails(books, build, many, tmp_path, fault):
     transport = build.Faulty(on_put=lambda *_: fault)
     with books.connected(transport) as client:
         frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
-    sent = {event["transaction_id"] for event in read_events(tmp_path / "journal") if event["event"] == "intent"}
+    sent = {event["transaction_id"] for event in build.events(tmp_path / "journal") if event["event"] == "intent"}
     found = build.outcomes(frame)
     unchanged = fault in {429, 507}  # the service has certainly changed nothing
     assert {one for one, outcome in found.items() if outcome == "unknown"} == (set() if unchanged else sent)

@@ -88,25 +88,9 @@ def checked(finished):
     return finished
 
 
-def snapshot(books):
-    """Return every line entry with its categories, and the report, as text."""
-    ledgers = aa.discover_ledgers(books.client, *YEAR)
-    lines = aa.load_line_entries(books.client, ledgers["id"], *YEAR)
-    report = aa.load_cash_flow_report(books.client, *YEAR)
-    return [frame.to_csv() for frame in (lines, report.ledgers, report.lines)]
-
-
 def changes(books, user="job", since=0):
     """Return how often a user changed each transaction, by the audit log in the database from some row on."""
     return collections.Counter(row["transaction_id"] for row in books.audit()[since:] if row["modified_by"] == user)
-
-
-def move(books, transaction_id, category, updated):
-    """Change a category as another user."""
-    books.client.recategorize_transaction(
-        books.bank, transaction_id, updated_category_ledger_id=updated, category_ledger_id=category,
-        modified_by="another user",
-    )  # fmt: skip
 
 
 def outcomes(finished):
@@ -151,7 +135,7 @@ def test_categorize(books, run_here, tmp_path, monkeypatch):
 @pytest.mark.long
 def test_full_disk_and_changes_by_another_user(books, commands):
     """On a full disk a run stops; the same journal completes its plan, and leaves what another user changed since."""
-    before = snapshot(books)
+    before = books.snapshot()
     command = (*CATEGORIZE, "--confirm", "--journal", "job.journal", "--json")
     stopped = commands.run(*command, limit=3000)
     assert (stopped.returncode, stopped.stdout) == (2, "")
@@ -159,7 +143,7 @@ def test_full_disk_and_changes_by_another_user(books, commands):
     done = set(changes(books))
     assert 0 < len(done) < len(WITHIN)
     theirs = min(WITHIN - done)
-    move(books, theirs, books.outflow, books.rent)
+    books.move(theirs, books.outflow, books.rent)
     resumed = commands.run(*command)
     assert resumed.returncode == 6, resumed.stderr
     assert {one for one, outcome in outcomes(resumed).items() if outcome == "changed_elsewhere"} == {theirs}
@@ -173,8 +157,8 @@ def test_full_disk_and_changes_by_another_user(books, commands):
     assert 0 < len(changes(books, "undo")) < len(WITHIN) - 1
     assert commands.run(*undo).returncode == 0
     assert changes(books, "undo") == dict.fromkeys(WITHIN - {theirs}, 1)
-    move(books, theirs, books.rent, books.outflow)
-    assert snapshot(books) == before
+    books.move(theirs, books.rent, books.outflow)
+    assert books.snapshot() == before
 
 
 def test_two_runs_at_once(books, commands, fork_server, *, run_here, tmp_path):
@@ -241,7 +225,7 @@ def kill_at(fork_server, pid, journal, length):
 @pytest.mark.soak
 def test_killed_runs_with_lost_responses(books, build, commands, fork_server, *, tmp_path, soak_count):
     """Killed anywhere, with a fifth of the responses lost, runs complete with their journals, and undo restores all."""
-    before, kills = snapshot(books), 0
+    before, kills = books.snapshot(), 0
     for seed in range(soak_count(100, fewer=1)):  # each seed runs many commands
         chance, first = random.Random(seed), len(books.audit())  # noqa: S311 (a reproducible test)
         done, undone = tmp_path / f"{seed}.journal", tmp_path / f"{seed}.undo"
@@ -252,12 +236,12 @@ def test_killed_runs_with_lost_responses(books, build, commands, fork_server, *,
             kills += run_killed(categorize, fork_server, chance, done)
             assert changes(books, since=first) == dict.fromkeys(WITHIN, 1), seed
             build.rewrite(done, build.a_minute_ago)
-            move(books, theirs, books.meals, books.rent)
+            books.move(theirs, books.meals, books.rent)
             undo = partial(start, "undo", done, "--confirm", "--modified-by", "undo")
             kills += run_killed(undo, fork_server, chance, undone)
         assert changes(books, "undo", since=first) == dict.fromkeys(WITHIN - {theirs}, 1), seed
-        move(books, theirs, books.rent, books.outflow)
-        assert snapshot(books) == before, seed
+        books.move(theirs, books.rent, books.outflow)
+        assert books.snapshot() == before, seed
     assert kills
 
 

@@ -14,7 +14,6 @@ from posted_books import UNCATEGORIZED_OUTFLOW, Part, PostedBooks
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import PlanError
-from accounting_analytics.core.schemas import PlanItems
 
 OUT, BANK = UNCATEGORIZED_OUTFLOW, "bank"
 TARGETS = ["meals", "rent", "travel"]
@@ -105,9 +104,7 @@ class Loop:
             target, opposing = self.chance.choice(TARGETS), self.categories_of(one)
             entry = {"entry": self.entry_of[line], "opposing": sorted(opposing)}
             items.append(self.build.item(one, BANK, OUT, target, updated_category_ledger_name=target, **entry))
-        columns = {name: [one[name] for one in items] for name in PlanItems.dtypes()}
-        plan = aa.Plan(PlanItems.from_columns(columns), instance_id=self.client.instance_id)
-        self.add(plan, joins=self.chance.random() < 0.3)
+        self.add(self.build.plan(self.client.instance_id, *items), joins=self.chance.random() < 0.3)
 
     def undo(self):
         """Plan the inverse of a run, as far as it got; of a journal that was cut or edited it is refused."""

@@ -15,11 +15,9 @@ from accounting_analytics.core.schemas import (
     CashFlowLedgers,
     CashFlowLines,
     LedgerChanges,
-    Ledgers,
     ReportDifferences,
 )
 
-KEYS = ["transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id"]
 PERIOD = aa.Period.of("2025-03-01", "2025-03-31", "UTC")
 
 
@@ -79,11 +77,6 @@ BEFORE = [("e1", "out", "-0.10"), ("e2", "out", "-0.20"), ("e3", "out", "-0.40")
 AFTER = [("e1", "meals", "-0.10"), ("e2", "meals", "-0.20"), ("e3", "meals", "-0.40"), ("e4", "rent", "-9.00")]
 
 
-def outcomes(plan, *found):
-    """Return the outcomes of a plan."""
-    return plan.frame[KEYS].assign(outcome=list(found), reason="")
-
-
 def differences(change):
     """Return figure and amount of each difference."""
     exact = ReportDifferences.exact(change.differences).frame
@@ -113,9 +106,9 @@ def test_as_predicted(moves, report):
 
 
 @pytest.mark.parametrize("outcome", ["not_done", "unknown"])
-def test_items_that_are_not_done(moves, report, outcome):
+def test_items_that_are_not_done(build, moves, report, outcome):
     """What is predicted is what the items in the books change, also one that was carried out after it was read."""
-    found = outcomes(moves, "done", outcome, "done")
+    found = build.found(moves, "done", outcome, "done")
     for second, made, predicted in ((BEFORE[1], 2, [-0.5, -0.2]), (AFTER[1], 3, [-0.7, 0.0])):
         change = moves.preview(report(*BEFORE)).check(report(AFTER[0], second, *AFTER[2:]), outcomes=found)
         change.raise_for_unexpected()
@@ -132,10 +125,10 @@ def test_not_done_without_outcomes(moves, report):
         change.raise_for_unexpected()
 
 
-def test_changes_by_another_user(moves, report):
+def test_changes_by_another_user(build, moves, report):
     """Ledgers and balances that another user changed are named, whatever the run had done."""
     after = report(("e1", "rent", "-0.10"), *AFTER[1:3], ("e5", "out", "-1.00"), bank="-1.00")
-    found = outcomes(moves, "done", "done", "done")
+    found = build.found(moves, "done", "done", "done")
     change = moves.preview(report(*BEFORE, bank="8.00")).check(after, outcomes=found)
     assert differences(change) == {
         (None, "-9.00"),
@@ -153,9 +146,9 @@ def test_changes_by_another_user(moves, report):
     assert json.loads(change.to_json())["differences"][0]["difference"] == "-9.00"
 
 
-def test_what_is_not_done_is_told_from_what_others_changed(moves, report):
+def test_what_is_not_done_is_told_from_what_others_changed(build, moves, report):
     """The error states how many items are in the books, and only what they do not explain."""
-    found = outcomes(moves, "done", "done", "refused")
+    found = build.found(moves, "done", "done", "refused")
     others = report(*AFTER[:2], BEFORE[2], ("e4", "travel", "-9.00"))
     change = moves.preview(report(*BEFORE)).check(others, outcomes=found)
     assert differences(change) == {("rent", "9.00"), ("travel", "-9.00")}
@@ -173,7 +166,7 @@ def test_one_part_of_a_split(build, report):
     )
     before = report(("e1", "out", "-3.00"), ("e1", "in", "5.00"))
     after = report(("e1", "meals", "-3.00"), ("e1", "in", "5.00"))
-    change = plan.preview(before).check(after, outcomes=outcomes(plan, "done", "refused"))
+    change = plan.preview(before).check(after, outcomes=build.found(plan, "done", "refused"))
     assert change.as_predicted
 
 
@@ -189,36 +182,9 @@ def test_amounts_unfold_to_the_lines_that_are_moved(moves, report):
     assert data["terms"]["out|predicted"] == [["+", "out, before", "(0.70)"], ["+", "out, change", "0.70"]]
 
 
-@pytest.fixture
-def applied(books, plan, tmp_path):
-    """Return the report before a run, and the outcomes of the run, all done."""
-    before = books.report()
-    return before, aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
-
-
-def test_report_changed_as_previewed(books, plan, applied):
-    """Of real books each ledger changes by exactly the predicted amount, and what is predicted sums to zero."""
-    before, outcomes = applied
-    effect = plan.preview(before)
-    preview = LedgerChanges.exact(effect.frame).frame
-    assert dict(zip(preview["ledger_id"], preview["change"], strict=True)) == {
-        books.software: Decimal("-144.00"),
-        books.meals: Decimal("-39.75"),
-        books.outflow: Decimal("183.75"),
-    }
-    assert preview["name"].tolist()[:2] == ["Software", "Meals"]
-    assert effect.notes == ()
-    checked = effect.check(books.report(), outcomes)
-    checked.raise_for_unexpected()
-    changes = LedgerChanges.exact(checked.frame).frame
-    assert (changes["after"] == changes["predicted"]).all()
-    moved = [after - before for before, after in zip(changes["before"], changes["after"], strict=True)]
-    assert moved == preview["change"].tolist()
-
-
-def test_reports_and_outcomes_must_belong_together(books, moves, report):
+def test_reports_and_outcomes_must_belong_together(books, build, moves, report):
     """Reports of other periods or filtered by tags, outcomes of another plan, and other types are refused."""
-    effect, found = moves.preview(report(*BEFORE)), outcomes(moves, "done", "done", "done")
+    effect, found = moves.preview(report(*BEFORE)), build.found(moves, "done", "done", "done")
     with pytest.raises(InputError, match="belong to another plan"):
         effect.check(report(*AFTER), outcomes=found.head(2))
     with pytest.raises(InputError, match="one period"):
@@ -234,9 +200,7 @@ def test_preview_notes_items_without_effect(books, plan):
     assert preview.frame.empty
     assert "4 of 4 items would change nothing" in preview.notes[0]
     assert "txn_split" in preview.notes[0]
-    books.client.recategorize_transaction(
-        books.bank, "txn_2", updated_category_ledger_id=books.rent, category_ledger_id=books.outflow
-    )
+    books.move("txn_2", books.outflow, books.rent)
     moved = plan.preview(books.report())
     assert books.software not in set(moved.frame["ledger_id"])
     assert "1 of 4 items would change nothing" in moved.notes[0]
@@ -262,24 +226,16 @@ FLOWS = [("e1", "expenses", "-1.10"), ("e2", "food", "-2.00"), ("e3", "meals", "
 MOVED = [("to meals", "out", "-7.00"), ("to travel", "out", "-2.20")]
 
 
-def ledgers_of(parents, **known):
-    """Return a chart of accounts with these parents; those in `known` state whether their parent is known."""
-    columns = dict.fromkeys(Ledgers.dtypes(), [None] * len(parents)) | {
-        "id": list(parents),
-        "name": [f"the {name}" for name in parents],
-        "report_cash_flow": [False] * len(parents),
-        "parent_id": list(parents.values()),
-        "sort_code": list(parents),
-        "parent_known": [known.get(name, True) for name in parents],
-    }
-    return Ledgers.from_columns(columns)
-
-
 @pytest.fixture
 def totals(build):
-    """Return a function that predicts the totals of a plan that moves lines of entries that name a ledger."""
+    """Return a function that predicts the totals of a plan that moves lines of entries that name a ledger.
 
-    def predict(report, ledgers):
+    The chart of accounts has these parents; those in `known` state whether their parent is known.
+    """
+
+    def predict(report, parents=PARENTS, **known):
+        names, is_known = [f"the {name}" for name in parents], [known.get(name, True) for name in parents]
+        ledgers = build.ledgers([*parents], name=names, parent_id=[*parents.values()], parent_known=is_known)
         entries = [entry for entry in report.lines["journal_entry_id"] if entry.startswith("to ")]
         items = (build.item(entry, "bank", "out", entry.removeprefix("to "), entry=entry) for entry in entries)
         found = build.plan(None, *items).preview(report).totals(ledgers)
@@ -292,7 +248,7 @@ def totals(build):
 @pytest.mark.parametrize(("stated", "before", "predicted"), [("-6.50", "-6.50", "-15.70"), (None, "-6.10", "-15.30")])
 def test_totals_of_roots(totals, report, stated, before, predicted):
     """Changes at any depth are in the total of the root, as the report states it, or else summed."""
-    found, rows = totals(report(*FLOWS, *MOVED, totals={"expenses": stated}), ledgers_of(PARENTS))
+    found, rows = totals(report(*FLOWS, *MOVED, totals={"expenses": stated}))
     assert rows == [("expenses", before, "-9.20", predicted), ("out", "-9.20", "9.20", "0.00")]
     assert found["name"].tolist() == ["the expenses", "the out"]
     assert found.attrs["notes"] == ()
@@ -300,16 +256,17 @@ def test_totals_of_roots(totals, report, stated, before, predicted):
 
 def test_a_root_that_the_report_does_not_list(totals, report):
     """A root without lines in the period starts at the sum of its ledgers, or at zero."""
-    _, rows = totals(report(FLOWS[2], *MOVED), ledgers_of(PARENTS))
+    _, rows = totals(report(FLOWS[2], *MOVED))
     assert rows[0] == ("expenses", "-3.00", "-9.20", "-12.20")
-    _, rows = totals(report(*MOVED), ledgers_of(PARENTS))
+    _, rows = totals(report(*MOVED))
     assert rows[0] == ("expenses", "0.00", "-9.20", "-9.20")
 
 
 def test_unknown_parents_are_noted(totals, report):
     """A ledger whose parent is not known, or that is not in the chart, is a total of its own, and is named."""
-    ledgers = ledgers_of(PARENTS | {"food": None}, food=False)
-    found, rows = totals(report(*FLOWS, *MOVED, ("to gone", "out", "0.00")), ledgers)
+    found, rows = totals(
+        report(*FLOWS, *MOVED, ("to gone", "out", "0.00")), parents=PARENTS | {"food": None}, food=False
+    )
     assert [row[0] for row in rows] == ["food", "expenses", "gone", "out"]
     assert "parents of 2 ledgers to be changed are not known" in found.attrs["notes"][0]
     assert found.attrs["notes"][0].endswith(": gone, the meals.")

@@ -1,33 +1,15 @@
 """The journal of a run: its content, how it is resumed, and what it refuses."""
 
-import json
-import threading
-
 import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import PlanError
-from accounting_analytics.recategorization.run_journal import hash_event, open_journal
 
 
-def header(**fields):
-    """Return the first line of a journal."""
-    event = {"event": "plan", "plan_id": "p", "instance_id": "inst"} | fields
-    return json.dumps(event | {"hash": hash_event(event, "")}).encode() + b"\n"
-
-
-SERVICE = {"instance_id": "inst", "base_url": "http://127.0.0.1:1"}
-
-
-def events(path):
-    """Return the events of a journal."""
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def test_journal_is_enough_to_undo_a_run(books, plan, tmp_path):
+def test_journal_is_enough_to_undo_a_run(books, build, plan, tmp_path):
     """The journal has the plan, the instance and, per item, its ledger, previous categories and who changed it."""
     aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True, modified_by="ana")
-    header, *rest = events(tmp_path / "journal")
+    header, *rest = build.events(tmp_path / "journal")
     assert (header["event"], header["plan_id"], header["instance_id"]) == ("plan", plan.plan_id, books.instance)
     intents = {event["transaction_id"]: event for event in rest if event["event"] == "intent"}
     assert set(intents) == set(plan.frame["transaction_id"])
@@ -37,22 +19,12 @@ def test_journal_is_enough_to_undo_a_run(books, plan, tmp_path):
     assert split["uncategorized_amount"] == "-30.00"
     assert (split["category_ledger_id"], split["updated_category_ledger_id"]) == (books.outflow, books.meals)
     assert (split["ledger_id"], split["modified_by"]) == (books.bank, "ana")
+    assert {one: intents[one]["rule"] for one in intents} == {
+        "txn_0": "coffee", "txn_1": "coffee", "txn_2": "software", "txn_split": "hardware",
+    }  # fmt: skip
     order = [event["event"] for event in rest if event.get("transaction_id") == "txn_split"]
     assert order == ["intent", "response", "outcome"]
     assert books.token not in (tmp_path / "journal").read_text()
-
-
-def test_intent_is_written_before_the_change(books, build, plan, tmp_path):
-    """When a change is sent, its intent is already in the file."""
-    seen = []
-
-    def check_intent(_count, request):
-        intents = [event for event in events(tmp_path / "journal") if event["event"] == "intent"]
-        seen.append(intents[-1]["transaction_id"] in request.url.path)
-
-    with books.connected(build.Faulty(on_put=check_intent)) as client:
-        aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
-    assert seen == [True] * len(plan)
 
 
 @pytest.fixture
@@ -63,18 +35,18 @@ def written(books, plan, tmp_path):
 
 
 def test_run_that_ends_says_so(books, build, plan, written):
-    """The last line of a run has counts; a run that is killed has none, and the one that resumes it has one."""
-    end = events(written)[-1]
+    """The last line of a run has counts; one that is killed has none, and the intent of what it was sending."""
+    end = build.events(written)[-1]
     assert (end["event"], end["sent"], end["outcomes"]) == ("end", 4, {"done": 4})
     aa.apply_plan(books.client, plan, journal=written, confirm=True)
-    assert [(event["sent"], event["outcomes"]) for event in events(written) if event["event"] == "end"] == [
+    assert [(event["sent"], event["outcomes"]) for event in build.events(written) if event["event"] == "end"] == [
         (4, {"done": 4}), (4, {"already_done": 4}),
     ]  # fmt: skip
     killed = written.with_name("killed")
     undo = aa.undo_plan(books.client, written)
     with books.connected(build.Faulty(on_put=build.only(2, "killed"))) as client, pytest.raises(KeyboardInterrupt):
         aa.apply_plan(client, undo, journal=killed, confirm=True)
-    assert [event["event"] for event in events(killed)] == ["plan", "intent", "response", "intent"]
+    assert [event["event"] for event in build.events(killed)] == ["plan", "intent", "response", "intent"]
 
 
 def damaged_copies(lines):
@@ -88,6 +60,7 @@ def damaged_copies(lines):
         yield [*lines[: number + 1], *lines[number:]], number + 1
         without_hash = lines[number].rpartition(b', "hash"')[0] + b"}\n"
         yield [*lines[:number], without_hash, *lines[number + 1 :]], number
+    yield [*lines, b'{"event":' * 100_000 + b"\n"], len(lines)
 
 
 def test_every_edit_is_found(books, plan, written):
@@ -135,44 +108,3 @@ def test_only_the_owner_may_read_a_journal_and_a_plan(books, plan, written):
     written.chmod(0o640)
     aa.apply_plan(books.client, plan, journal=written, confirm=True)
     assert written.stat().st_mode & 0o777 == 0o640
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (
-            header() + b'{"event":' * 100_000 + b"\n",
-            "line 2 was edited, or lines before it were removed: its hash is another one, so it is not certain",
-        ),
-        (b'{"event": "other"}\n', "not a journal"),
-        (header(instance_id="x"), "instance 'x'"),
-    ],
-)
-def test_other_files_are_refused_and_unchanged(tmp_path, content, message):
-    """A file that is not a journal, or belongs to another plan or instance, is refused and not written to."""
-    path = tmp_path / "journal"
-    path.write_bytes(content)
-    with pytest.raises(PlanError, match=message), open_journal(path, "p", **SERVICE):
-        pass
-    assert path.read_bytes() == content
-
-
-def test_one_run_at_a_time(tmp_path):
-    """A second run with the same journal is refused while the first one is open, and accepted afterwards."""
-    path = tmp_path / "journal"
-    results = []
-
-    def second():
-        try:
-            with open_journal(path, "p", **SERVICE):
-                results.append("opened")
-        except PlanError as error:
-            results.append(str(error))
-
-    with open_journal(path, "p", **SERVICE):
-        thread = threading.Thread(target=second)
-        thread.start()
-        thread.join()
-    second()
-    assert "another run uses the journal" in results[0]
-    assert results[1] == "opened"

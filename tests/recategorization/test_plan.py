@@ -1,4 +1,4 @@
-"""Plans: their content, contradictions that are refused, and totals by rule, new category and outcome."""
+"""Plans: their content, their new categories by id, name or path, contradictions, and totals."""
 
 from decimal import Decimal
 
@@ -8,22 +8,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError, InputError, PlanError
 from accounting_analytics.core.schemas import PlanTotals
-
-KEYS = ["transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id"]
-
-
-def test_plan_contains_the_proposals(books, plan):
-    """A plan made from a real service contains the rule and, for a split, the uncategorized part."""
-    frame = plan.frame.set_index("transaction_id")
-    assert frame["rule"].to_dict() == {
-        "txn_2": "software",
-        "txn_split": "hardware",
-        "txn_1": "coffee",
-        "txn_0": "coffee",
-    }
-    assert frame.loc["txn_split", "uncategorized_amount"] == -30.00
-    assert set(frame.loc["txn_split", "opposing_ledger_ids"].split("|")) == {books.outflow, books.rent}
-    assert plan.instance_id == books.instance
+from accounting_analytics.reports.category_ledgers import Categories
 
 
 @pytest.mark.parametrize(
@@ -102,11 +87,6 @@ def sums(build):
     )
 
 
-def outcomes(sums, *found):
-    """Return the outcomes of a plan."""
-    return sums.frame[KEYS].assign(outcome=list(found), reason="")
-
-
 def rows(table, *columns):
     """Return the exact rows of some columns."""
     exact = PlanTotals.exact(table).frame
@@ -130,9 +110,9 @@ def test_counts_and_sums(sums):
         sums.totals(["rule"])
 
 
-def test_outcomes(sums):
+def test_outcomes(build, sums):
     """With outcomes each rule and category is divided by them; what is not done comes first."""
-    found = outcomes(sums, "done", "unknown", "done", "done")
+    found = build.found(sums, "done", "unknown", "done", "done")
     assert rows(sums.totals("rule", found), "rule", "outcome", "item_count", "amount") == [
         ("coffee", "unknown", 1, Decimal("-4.20")),
         ("refunds", "done", 2, Decimal("-26.70")),
@@ -153,12 +133,106 @@ def test_sums_are_exact_with_decimals(build):
     assert totals["amount"].tolist() == [Decimal("9" * 36 + ".90")]
 
 
-def test_outcomes_of_another_plan(sums):
+def test_outcomes_of_another_plan(build, sums):
     """Outcomes of other items, and what is not a table, are refused; a table read from a file is not."""
-    found = outcomes(sums, *["done"] * 4)
+    found = build.found(sums, *["done"] * 4)
     assert len(sums.totals("rule", found.astype(object))) == 2
     for other in (found.head(3), found.iloc[::-1]):
         with pytest.raises(InputError, match="belong to another plan"):
             sums.totals("rule", other)
     with pytest.raises(InputError, match="outcomes is of type str"):
         sums.summary("done")
+
+
+LEDGERS = {
+    "bank": ("Bank", None, True),
+    "expenses": ("Expenses", None, False),
+    "meals": ("Meals", "expenses", False),
+    "travel": ("Travel", "expenses", False),
+    "software": ("Software", "expenses", False),
+    "goods": ("Goods", None, False),
+    "goods-software": ("Software", "goods", False),
+}
+
+
+@pytest.fixture(scope="module")
+def chart(build):
+    """Return the categories of a small chart of accounts."""
+    names, parents, cash = zip(*LEDGERS.values(), strict=True)
+    return Categories(build.ledgers([*LEDGERS], name=names, parent_id=parents, report_cash_flow=cash), set())
+
+
+@pytest.mark.parametrize(
+    ("ledger_id", "name", "expected"),
+    [
+        ("meals", "Meals", "meals"),
+        ("meals", "", "meals"),
+        ("  ", "expenses:meals", "meals"),
+        ("Travel", "", "travel"),
+        ("Expenses:Travel", "travel", "travel"),
+        ("goods-software", "Software", "goods-software"),  # the name is ambiguous, the id decides
+    ],
+)
+def test_both_columns_mean_one_ledger(chart, ledger_id, name, expected):
+    """Each column holds an id, a name or a path, or is empty; the plan gets the id and the name."""
+    assert chart.find_edited(ledger_id, name) == expected
+
+
+@pytest.mark.parametrize(
+    ("ledger_id", "name", "message"),
+    [
+        (
+            "meals",
+            "Travel",
+            "'Expenses:Meals' by updated_category_ledger_id, but 'Travel' by updated_category_ledger_name; write one",
+        ),
+        ("meals", "Travle", "but 'Travle' by updated_category_ledger_name"),
+        ("Software", "", "several ledgers match 'Software'"),
+        ("", "Software", "several ledgers match 'Software'"),
+        ("mea1s", "Meals", "no discovered ledger matches 'mea1s'; did you mean 'Meals'?"),
+        ("", " ", "there is no new category; write its id, unique name or path, or remove the row"),
+        ("bank", "Bank", "'Bank' reports cash flow and cannot be a category"),
+    ],
+)
+def test_refused_categories(chart, ledger_id, name, message):
+    """Unknown, ambiguous, missing and cash ledgers are refused, and columns that disagree."""
+    with pytest.raises(InputError) as caught:
+        chart.find_edited(ledger_id, name)
+    assert message in str(caught.value)
+
+
+@pytest.fixture
+def proposed(books, rules):
+    """Return the ledgers and the proposals of the rules."""
+    ledgers, lines = books.load()
+    return ledgers, aa.propose(aa.uncategorized_queue(lines, ledgers), rules, ledgers)
+
+
+def test_edit_of_the_name_alone_is_refused(proposed, tmp_path):
+    """A name that disagrees with the id is refused with the row that was edited, also in a file."""
+    ledgers, proposals = proposed
+    plan = aa.plan_recategorization(proposals, ledgers=ledgers)
+    (label,) = proposals.index[proposals["transaction_id"] == "txn_1"]
+    edited = proposals.copy()
+    edited.loc[label, "updated_category_ledger_name"] = "Software"
+    reason = "the new category is 'Meals' by updated_category_ledger_id, but 'Software' by"
+    with pytest.raises(PlanError) as caught:
+        aa.plan_recategorization(edited, ledgers=ledgers)
+    assert str(caught.value).startswith(f"row {label} of the proposals (transaction txn_1): {reason}")
+    aa.Plan(plan.frame.assign(updated_category_ledger_name="Software")).save(tmp_path / "plan.csv")
+    with pytest.raises(PlanError) as caught:
+        aa.Plan.load(tmp_path / "plan.csv", ledgers=ledgers)
+    assert f"plan.csv, rows 3, 4, 5: {reason}" in str(caught.value)
+    assert len(aa.Plan.load(tmp_path / "plan.csv")) == 4  # without ledgers the id counts
+
+
+def test_a_whole_column_may_be_cleared_or_be_dropped(proposed):
+    """A column without any value is filled from the other; without the column the frame is refused."""
+    ledgers, proposals = proposed
+    expected = aa.plan_recategorization(proposals, ledgers=ledgers).frame
+    for column in ("updated_category_ledger_id", "updated_category_ledger_name"):
+        plan = aa.plan_recategorization(proposals.assign(**{column: None}), ledgers=ledgers)
+        assert plan.frame.equals(expected)
+        with pytest.raises(FrameError, match=f"{column}: column is missing"):
+            aa.plan_recategorization(proposals.drop(columns=column), ledgers=ledgers)
+    assert len(aa.plan_recategorization(proposals[:0], ledgers=ledgers)) == 0

@@ -9,33 +9,6 @@ from filelock import FileLock
 import accounting_analytics as aa
 from accounting_analytics.core.errors import PlanError
 
-YEAR = ("2025-03-01", "2025-12-31")
-
-
-def snapshot(books):
-    """Return every line entry with its categories, and the report."""
-    ledgers = aa.discover_ledgers(books.client, *YEAR)
-    lines = aa.load_line_entries(books.client, ledgers["id"], *YEAR)
-    report = aa.load_cash_flow_report(books.client, *YEAR)
-    return lines, report.ledgers, report.lines
-
-
-def assert_as_before(before, after):
-    """Check that the books are as they were."""
-    for old, new in zip(before, after, strict=True):
-        assert old.equals(new)
-
-
-def move(books, transaction_id, category, updated):
-    """Change a category as another user."""
-    books.client.recategorize_transaction(
-        books.bank,
-        transaction_id,
-        updated_category_ledger_id=updated,
-        category_ledger_id=category,
-        modified_by="another user",
-    )
-
 
 @pytest.fixture
 def applied(books, plan, tmp_path):
@@ -46,14 +19,14 @@ def applied(books, plan, tmp_path):
 
 def test_undo_restores_everything(books, plan, tmp_path):
     """After undoing a run, line entries, categories and the report are as before; the audit log has both changes."""
-    before = snapshot(books)
+    before = books.snapshot()
     aa.apply_plan(books.client, plan, journal=tmp_path / "run.journal", confirm=True, modified_by="ana")
     undo = aa.undo_plan(books.client, tmp_path / "run.journal")
     assert (undo.notes, len(undo.left_out), undo.instance_id) == ((), 0, books.instance)
     assert set(undo.frame["updated_category_ledger_name"]) == {"Uncategorized Cash Outflow"}
     outcomes = aa.apply_plan(books.client, undo, journal=tmp_path / "undo.journal", confirm=True, modified_by="ben")
     assert set(outcomes["outcome"]) == {"done"}
-    assert_as_before(before, snapshot(books))
+    assert books.snapshot() == before
     changes = collections.Counter((row["transaction_id"], row["modified_by"]) for row in books.audit())
     assert changes == {(one, user): 1 for one in plan.frame["transaction_id"] for user in ("ana", "ben")}
 
@@ -101,11 +74,11 @@ def test_undo_of_an_unknown_group(books, applied, text, hint):
 
 def test_changes_by_other_users_stay(books, build, applied, tmp_path):
     """A transaction that another user changed since, before or after planning the undo, is not changed."""
-    move(books, "txn_0", books.meals, books.rent)
-    move(books, "txn_split", books.rent, books.software)  # the other part of the split
+    books.move("txn_0", books.meals, books.rent)
+    books.move("txn_split", books.rent, books.software)  # the other part of the split
     undo = aa.undo_plan(books.client, applied)
     assert (len(undo), undo.left_out, undo.notes) == (4, (), ())
-    move(books, "txn_1", books.meals, books.rent)
+    books.move("txn_1", books.meals, books.rent)
     outcomes = aa.apply_plan(books.client, undo, journal=tmp_path / "undo.journal", confirm=True, modified_by="us")
     theirs = dict.fromkeys(["txn_0", "txn_1", "txn_split"], "changed_elsewhere")
     assert build.outcomes(outcomes) == theirs | {"txn_2": "done"}
