@@ -11,21 +11,6 @@ from accounting_analytics.core import atomic_files
 from accounting_analytics.core.atomic_files import remove_temporary_files, replace_file, replacing_files, write_durably
 
 
-@pytest.mark.parametrize("sync", [True, False])
-def test_a_file_is_replaced_in_one_step(tmp_path, sync):
-    """Until all is written the old content stands, and afterwards nothing else lies there."""
-    path = tmp_path / "lines.csv"
-    path.write_bytes(b"old")
-
-    def write(file):
-        file.write(b"new")
-        file.flush()
-        assert path.read_bytes() == b"old"
-
-    replace_file(path, write, sync=sync)
-    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("lines.csv", b"new")]
-
-
 @pytest.mark.parametrize("problem", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_what_fails_changes_nothing(tmp_path, problem):
     """A full disk, or somebody who interrupts: the old content stays, and no half of a new one."""

@@ -1,4 +1,4 @@
-"""Chart of accounts: enumerations, defaults, required ledgers, order, hierarchy."""
+"""Chart of accounts: enumerations, defaults, order, hierarchy, and names of ledgers as people write them."""
 
 import itertools
 import re
@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import accounting_analytics as aa
 from accounting_analytics.core.chart_of_accounts import (
     DEFAULTS,
     TYPE_OF_SUB_TYPE,
@@ -17,7 +18,7 @@ from accounting_analytics.core.chart_of_accounts import (
     display_order,
     required_ledger,
 )
-from accounting_analytics.core.errors import HierarchyError
+from accounting_analytics.core.errors import HierarchyError, InputError
 
 
 def test_every_sub_type_has_a_type():
@@ -111,3 +112,134 @@ def test_unknown_ledgers_are_roots():
     hierarchy = Hierarchy({"a": "gone"})
     assert hierarchy.parent("gone") is None
     assert list(hierarchy.ancestors("a")) == ["gone"]
+
+
+NAMES = {
+    "expenses": "Expenses",
+    "meals": "Meals",
+    "travel": "Travel",
+    "software": "Software",
+    "goods": "Cost of Goods",
+    "goods-software": "Software",
+    "007": "Caf\N{LATIN SMALL LETTER E WITH ACUTE}",
+    "shop": "meals-id: spare",
+    "rent": "travel",  # the name of one ledger differs from the id of another
+}
+PARENTS = {"meals": "expenses", "travel": "expenses", "software": "expenses", "goods-software": "goods", "rent": "away"}
+
+
+@pytest.fixture(scope="module")
+def names():
+    """Return the names of a small chart of accounts."""
+    return aa.LedgerNames(NAMES, Hierarchy(dict.fromkeys(NAMES) | PARENTS))
+
+
+@pytest.mark.parametrize(
+    ("text", "ledger_id"),
+    [
+        ("meals", "meals"),
+        ("MEALS", "meals"),
+        ("  cost  of\tgoods ", "goods"),
+        ("Expenses:Software", "software"),
+        ("expenses : software", "software"),
+        ("Cost of Goods:Software", "goods-software"),
+        ("Cafe\N{COMBINING ACUTE ACCENT}", "007"),
+        ("007", "007"),
+        ("Meals-ID:Spare", "shop"),
+        ("travel", "travel"),  # an id has precedence over the name of ledger rent
+        ("away:travel", "rent"),  # a parent that is not in the chart is written by its id
+    ],
+)
+def test_id_name_or_path(names, text, ledger_id):
+    """A ledger is found by its id, unique name or path, whatever the case and spaces."""
+    assert names.find(text) == ledger_id
+    assert text in names
+
+
+@pytest.mark.parametrize(
+    ("text", "suggested"),
+    [
+        ("Meels", "did you mean 'Meals'?"),
+        ("Expense:Meal", "did you mean 'Expenses:Meals' or 'Expenses:Travel' or 'Expenses'?"),
+        ("Sofware", "did you mean 'Cost of Goods:Software' or 'Expenses:Software'?"),  # the name is not unique
+        ("Expenses:Sofware", "did you mean 'Expenses:Software'"),
+        ("Expenses:Running the Business:Meals", "did you mean 'Meals'"),
+        ("Zeppelin", "give its id, unique name or path"),
+        ("", "give its id"),
+        (7, "no discovered ledger matches 7"),
+        (None, "no discovered ledger matches None"),
+    ],
+)
+def test_unknown_name(names, text, suggested):
+    """A text that no ledger has is refused, with at most three similar names or paths."""
+    assert text not in names
+    with pytest.raises(InputError) as caught:
+        names.find(text)
+    assert suggested in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_ambiguous_name(names):
+    """A name of several ledgers is refused with their paths and ids."""
+    with pytest.raises(InputError) as caught:
+        names.find("SOFTWARE")
+    assert str(caught.value) == (
+        "several ledgers match 'SOFTWARE': 'Cost of Goods:Software' (id goods-software), 'Expenses:Software' "
+        "(id software); give the path or id of one"
+    )
+    assert names.matches("software") == {"software"}  # an id
+    assert names.matches("Software ") == {"software", "goods-software"}
+
+
+def test_many_matches_are_counted():
+    """At most three ledgers and three suggestions are listed."""
+    same = aa.LedgerNames({str(number): "Meals" for number in range(9)}, Hierarchy({}))
+    with pytest.raises(InputError, match=r"'Meals' \(id 2\) and 6 more; give the path or id"):
+        same.find("meals")
+    similar = aa.LedgerNames({str(number): f"Meals {number}" for number in range(9)}, Hierarchy({}))
+    assert len(similar.close_to("Meals")) == 3
+
+
+def test_one_suggestion_for_each_ledger():
+    """A ledger whose name and path are both similar is suggested once."""
+    names = aa.LedgerNames({"e": "E", "m": "Meals"}, Hierarchy({"m": "e"}))
+    assert names.close_to("Meal") == ["Meals"]
+    assert names.suggestion("Meal") == "did you mean 'Meals'?"
+
+
+def test_names_with_the_words_of_a_text():
+    """A text that begins words of longer names suggests these, the shortest first, where it has three letters."""
+    listed = {"t": "Transfers Between Accounts", "w": "Wire Transfer Fees (Bank)", "r": "Rent"}
+    names = aa.LedgerNames(listed, Hierarchy({}))
+    assert names.close_to("Transfer") == ["Wire Transfer Fees (Bank)", "Transfers Between Accounts"]
+    assert names.close_to("accounts transfer") == ["Transfers Between Accounts"]
+    assert names.close_to("Tr") == []
+    assert names.close_to("transferred") == []
+    assert names.suggestion("Zeppelin") == ""
+
+
+def test_name_and_path(names):
+    """The name and the path of an id; a ledger outside the chart is written by its id."""
+    assert (names.name("meals"), names.path("meals")) == ("Meals", "Expenses:Meals")
+    assert (names.name("other"), names.path("other")) == ("other", "other")
+    assert repr(names) == "<LedgerNames: 9 ledgers>"
+
+
+def test_from_frame(demo_company):
+    """Every id and every path of discovered ledgers finds its ledger."""
+    ledgers = aa.discover_ledgers(demo_company.client, "2025-03-01", "2025-03-31")
+    names = aa.LedgerNames.from_frame(ledgers)
+    assert len(names) == len(ledgers)
+    assert ledgers["parent_id"].notna().any()
+    for ledger_id in ledgers["id"]:
+        assert names.find(ledger_id) == ledger_id
+        assert names.find(names.path(ledger_id).upper()) == ledger_id
+
+
+@given(st.dictionaries(st.text(min_size=1), st.text(min_size=1), max_size=8))
+def test_any_name_matches_its_ledger(names):
+    """Whatever a ledger is called, its id finds it, and its name matches it unless the name is another ledger's id."""
+    found = aa.LedgerNames(names, Hierarchy({}))
+    for ledger_id, name in names.items():
+        assert found.find(ledger_id) == ledger_id
+        assert ledger_id in found.matches(name) or name in names

@@ -153,11 +153,6 @@ def test_days_outside_the_load_are_stated():
         assert "which does not include all of 2025-03-01 to 2025-03-31" in reason
 
 
-def test_rows_are_counted():
-    """The number of rows is compared with the number loaded."""
-    assert [changed_row_count(frame(rows)) for rows in (0, 2, 3)] == [-2, 0, 1]
-
-
 def test_notes_of_zero_are_left_out():
     """Only counts above zero become notes."""
     assert count_notes((3, "line", "sent twice"), (0, "window", "missing")) == ("3 lines sent twice.",)

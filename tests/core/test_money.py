@@ -43,21 +43,15 @@ def written(units, scale):
 
 @given(UNITS, SCALES)
 def test_text_and_minor_units_round_trip(units, scale):
-    """Any amount of up to 38 digits at any scale survives text -> amount -> units -> amount without losing a digit."""
+    """Any amount of up to 38 digits at any scale survives text -> amount -> units -> Arrow without losing a digit."""
     parsed = parse_amount(written(units, scale), scale)
     assert not parsed.rounding_noise_removed
     assert to_minor_units(parsed.amount, scale) == units
     assert from_minor_units(units, scale) == parsed.amount
     assert parsed.amount.as_tuple().exponent == -scale
     assert parsed == parse_amount(parsed.amount, scale)
-
-
-@given(UNITS, SCALES)
-def test_amounts_fit_the_arrow_type(units, scale):
-    """A parsed amount can be stored in decimal128(38, scale) and read back unchanged."""
-    amount = parse_amount(written(units, scale), scale).amount
-    assert pa.array([amount], arrow_type(scale))[0].as_py() == amount
-    assert pd.Series([amount], dtype=pandas_dtype(scale))[0] == amount
+    assert pa.array([parsed.amount], arrow_type(scale))[0].as_py() == parsed.amount
+    assert pd.Series([parsed.amount], dtype=pandas_dtype(scale))[0] == parsed.amount
 
 
 @pytest.mark.parametrize(
@@ -101,31 +95,19 @@ def test_real_digits_never_pass_for_dust(units, scale, hundredths, sign):
     "value",
     [
         "NaN",
-        "nan",
         "Infinity",
-        "-Infinity",
         "1e400",
-        "1e999999999",
         "1,000.00",
         "",
         " 1",
-        "1 ",
         "1_000",
         "12.345",
         "0x10",
-        "$5",
-        "--5",
         "5-",
-        "e5",
         "٣",
-        "1.2.3",
-        "null",
-        "true",
         None,
         True,
-        False,
         1.5,
-        float("nan"),
         b"1",
         [],
         Decimal("NaN"),

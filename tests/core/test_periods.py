@@ -1,4 +1,4 @@
-"""Periods: every time zone against a naive date-by-date oracle, splitting, the ends of the calendar."""
+"""Periods: every time zone against a naive date-by-date oracle, splitting, the ends of the calendar, texts."""
 
 import datetime as dt
 import os
@@ -98,15 +98,6 @@ def test_any_instant_in_any_period(name, start, days, instants, microseconds):
             assert within(before, instant) == (date < period.start_date)
 
 
-@given(ZONES, DATES, st.integers(0, 800))
-def test_intervals_are_disjoint_and_in_order(name, start, days):
-    """Intervals are not empty, in order, and neither overlap nor adjoin."""
-    start = min(start, dt.date(9990, 1, 1))
-    intervals = aa.Period(start, start + dt.timedelta(days=days), name).instants()
-    assert all(begin < end for begin, end in intervals)
-    assert all(first.end < second.start for first, second in pairwise(intervals))
-
-
 @given(ZONES, st.sampled_from([dt.date.min, dt.date.min + DAY, dt.date.max - DAY, dt.date.max]), INSTANTS)
 def test_the_ends_of_the_calendar(name, date, instant):
     """In years 1 and 9999 nothing overflows: an instant beyond the calendar counts as its first or last day."""
@@ -138,31 +129,6 @@ def test_a_day_that_never_was():
     before, after = (aa.Period(day, day, "Pacific/Apia").instants() for day in (missing - DAY, missing + DAY))
     assert before[-1].end == after[0].start
     assert_as_naive(aa.Period(missing, missing, "Pacific/Apia"), dt.timedelta(minutes=10))
-
-
-@pytest.mark.parametrize(
-    ("name", "day", "hours"),
-    [
-        ("America/New_York", dt.date(2025, 3, 9), 23),
-        ("America/New_York", dt.date(2025, 11, 2), 25),
-        ("Australia/Lord_Howe", dt.date(2025, 4, 6), 24.5),
-        ("Australia/Lord_Howe", dt.date(2025, 10, 5), 23.5),
-        ("America/Sao_Paulo", dt.date(2018, 11, 4), 23),
-        ("UTC", dt.date(2025, 3, 9), 24),
-    ],
-)
-def test_days_of_unusual_length(name, day, hours):
-    """Days have 23, 23.5, 24, 24.5 or 25 hours."""
-    ((start, end),) = aa.Period(day, day, name).instants()
-    assert (end - start) / dt.timedelta(hours=1) == hours
-
-
-@pytest.mark.parametrize(("name", "hours"), [("Etc/GMT+5", 5), ("Etc/GMT-14", -14), ("Etc/GMT", 0), ("Etc/GMT+12", 12)])
-def test_etc_names_run_the_other_way(name, hours):
-    """Etc/GMT+5 is five hours behind UTC, so its day begins at 05:00 UTC."""
-    day = dt.date(2025, 1, 15)
-    start = dt.datetime(2025, 1, 15, tzinfo=dt.UTC) + dt.timedelta(hours=hours)
-    assert aa.Period(day, day, name).instants() == (Interval(start, start + DAY),)
 
 
 def test_the_names_of_the_interface():
