@@ -9,8 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from books_strategy import CASH, ledger_frame, line_table
-from hledger_books import AWKWARD, account_balances, awkward_books, printed
-from hledger_journals import run
+from hledger_journals import AWKWARD, account_balances, awkward_books, printed, run
 from hypothesis import given, settings
 from naive_statements import NaiveBooks, NaiveLedger, NaiveLine
 

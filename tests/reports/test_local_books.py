@@ -10,7 +10,6 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.schemas import PlanItems
-from accounting_analytics.reports.local_books import LocalBooks, lines_of
 
 DAYS = ("2025-01-01", "2025-03-31")
 MARCH = ("2025-03-01", "2025-03-31")
@@ -37,14 +36,6 @@ def frames(demo_company, books):
 
 
 STATEMENTS = (aa.cash_flow_statement, aa.income_statement, aa.balance_sheet, aa.trial_balance)
-
-
-def test_what_local_books_are(books, frames):
-    """Books are recognized by what they have; frames and clients are not books."""
-    assert isinstance(books, LocalBooks)
-    assert not isinstance(frames[0], LocalBooks)
-    assert lines_of(frames[0]) is frames[0]
-    assert lines_of(None) is None
 
 
 def test_loads_read_the_books(books, frames, age):

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from books_strategy import ledger_frame, line_table, requests
-from hledger_books import awkward_books, quantities
-from hledger_journals import run
+from hledger_journals import awkward_books, quantities, run
 from hypothesis import given, settings
 from long_cases import also_long
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from books_strategy import INFLOW, OPENING, OUTFLOW, TRANSFERS, books, ledger_frame, line_table, requests
 from hypothesis import given, settings
-from naive_statements import BALANCE, CASH, INCOME, Days, NaiveBooks, NaiveLedger, NaiveLine, units
+from naive_statements import BALANCE, CASH, INCOME, NaiveBooks, NaiveLedger, NaiveLine
 from statement_checks import row_key, row_units, shown_keys, statement_of
 
 import accounting_analytics as aa
@@ -59,15 +59,6 @@ def test_rows_are_found_by_id_path_or_unique_name():
     assert one["Rent"].exact() == 1  # unique in this statement
 
 
-def test_a_parent_is_its_total_and_its_own_amount_is_asked_for():
-    """A parent's name means its total; own=True its own lines."""
-    statement = of_january(aa.income_statement, small(("rent1", 100), ("rent2", 200), ("home", 50), ("x", 7)))
-    assert statement["Expenses"].exact() == Decimal("3.57")
-    assert statement.row("Expenses", own=True)["2025-01"].exact() == Decimal("0.07")
-    assert statement.row("Home", own=True)["2025-01"].exact() == Decimal("0.50")
-    assert statement.row("Expenses:Home")["2025-01"].exact() == Decimal("1.50")
-
-
 @pytest.mark.parametrize("index", [1, 2], ids=["one", "both"])
 def test_suspense_is_stated_under_the_income_statement(index):
     """The two uncategorized ledgers are not in net income; what they received less what they paid is the next line."""
@@ -111,25 +102,6 @@ def test_an_unknown_sub_type_is_a_section_of_its_type():
     (row,) = [row for row in statement.rows if row.key == row_key(statement, "tax")]
     assert row.section not in {one.section for one in statement.rows if "rent1" in one.ledger_ids}
     assert any(note.startswith("Other (expense) has 1 ledger of type expense") for note in statement.notes)
-
-
-def test_the_type_of_a_ledger_decides_on_its_side():
-    """A revenue with a sub_type of expenses, and the other way round, is in net income as it is in the earnings."""
-    for kind, sub_type in (("revenue", "operating_expenses"), ("expense", "other_income"), ("revenue", "equity")):
-        naive = small(("odd", -100), ledgers=(*LEDGERS, NaiveLedger("odd", "Odd", kind, sub_type)))
-        income, balance = of_january(aa.income_statement, naive), of_january(aa.balance_sheet, naive)
-        assert row_units(income, "net_income") == row_units(balance, "earnings_of_the_period") == [100]
-        assert income[f"{kind}_other"].amount == (1 if kind == "revenue" else -1)
-
-
-def test_a_child_of_another_section_is_at_the_top_of_its_own():
-    """The parent's total does not include it."""
-    ledgers = (*LEDGERS, NaiveLedger("fees", "Fees", "expense", "other_expenses", parent="home"))
-    naive = small(("rent1", 100), ("fees", 250), ledgers=ledgers)
-    statement = of_january(aa.income_statement, naive)
-    assert [statement[one].exact() for one in ("Expenses", "Home", "Fees")] == [1, 1, Decimal("2.50")]
-    subtotals = {row.ledger_ids: row.key for row in statement.rows if row.kind == "subtotal"}
-    assert row_units(statement, subtotals["rent3", "fees"]) == [250]
 
 
 @pytest.mark.parametrize("kind", [INCOME, BALANCE, CASH])
@@ -185,17 +157,3 @@ def test_given_periods_are_columns_and_prior_is_the_same_dates():
     given = [aa.Period("2025-01-31", "2025-02-11"), aa.Period("2025-02-12", "2025-02-12")]
     two = aa.income_statement(*frames, columns=given, compare=["total"], time_zone="UTC")
     assert [two.value("rent1", column.key) for column in two.columns] == [Decimal("0.11"), Decimal(1), Decimal("1.11")]
-
-
-def test_sections_of_the_cash_flow_can_be_replaced():
-    """A table of sections moves ledgers, and the statement names it."""
-    naive = small(("rent1", 100), ("rent3", 200), ("opening", -700))
-    usual = of_january(aa.cash_flow_statement, naive)
-    found = {
-        one: next(row.section for row in usual.rows if row.key == row_key(usual, one)) for one in ("rent1", "opening")
-    }
-    assert found["rent1"] != found["opening"]
-    assert units(naive.section_total(CASH, "financing", Days(dt.date(2025, 1, 1), dt.date(2025, 1, 31)))) == 700
-    subtotals = {row.section: row.key for row in usual.rows if row.kind == "subtotal"}
-    assert row_units(usual, subtotals[found["opening"]]) == [700]
-    assert row_units(usual, subtotals[found["rent1"]]) == [-300]

@@ -1,6 +1,7 @@
-"""Statements of the demo books: figures, their entries and terms, rows by name, tables."""
+"""Statements of the demo books: figures, their entries and terms, rows by name, notes, registers."""
 
 import json
+import pickle
 import re
 from decimal import Decimal, localcontext
 
@@ -63,68 +64,6 @@ def test_rows_are_never_guessed(books):
     for swapped in ("2026-03", ("2026-03", "Rent")):
         with pytest.raises(InputError, match="'2026-03' is a column: name a row before it"):
             statement[swapped]
-
-
-def test_a_report_is_a_source(books):
-    """The statement of a loaded report has the report's sums, and its lines behind them."""
-    _, ledgers, report = books
-    statement = aa.cash_flow_statement(report, ledgers)
-    sums = report.exact_sums()
-    assert statement["Net change in cash"].exact() == sums.net_cash_flow
-    assert statement["Cash at the end"].exact() == sums.ending_cash_balance
-    assert len(statement["net_cash_flow"].entries) == len(report.lines)
-    with pytest.raises(InputError, match="only reported"):
-        statement["Cash at the start"].entries  # noqa: B018 (it raises)
-
-
-def test_balances_that_do_not_reach_back_are_movements(books):
-    """Without the beginning of the books the title, columns and notes say since when; nothing is called a balance."""
-    lines, ledgers, _ = books
-    statement = aa.balance_sheet(lines, ledgers, "2026-05-01", "2026-05-31")
-    assert statement.title == "Movement of assets, liabilities and equity since 2025-01-01"
-    assert "since 2025-01-01" in statement.columns[0].label
-    assert any("movement since 2025-01-01" in note for note in statement.notes)
-    assert "balance" not in " ".join([statement.heading(), statement.columns[0].label, *statement.notes]).lower()
-
-
-def test_a_total_leads_from_the_first_balance_to_the_last(books):
-    """In the total of a cash flow statement, cash at the start is that of the first column, at the end of the last."""
-    lines, ledgers, report = books
-    for options in ({"books_start": "2025-01-01"}, {"starting_balances": report.starting_balances}):
-        statement = aa.cash_flow_statement(lines, ledgers, "2026-04-01", "2026-05-31", compare="total", **options)
-        start, net, end = (
-            statement[f"{row}|total"] for row in ("starting_cash_balance", "net_cash_flow", "ending_cash_balance")
-        )
-        assert start.exact() == statement["starting_cash_balance|2026-04"].exact()
-        assert end.exact() == statement["ending_cash_balance|2026-05"].exact() == start.exact() + net.exact()
-        for figure in (start, end):
-            parts = (figure,) if figure.is_additive else figure.terms
-            assert sum(part.exact() for part in parts) == figure.exact()
-
-
-def test_supplied_balances_are_on_their_side_of_a_trial_balance(books):
-    """A trial balance that is rolled forward is the one that is summed since the beginning of the books."""
-    lines, ledgers, _ = books
-    april, summed = (
-        aa.trial_balance(lines, ledgers, f"2026-{month}-01", f"2026-{month}-{last}", books_start="2025-01-01")
-        for month, last in (("04", 30), ("05", 31))
-    )
-    sides = {row.key: [april.value(row.key, one.key) for one in april.columns] for row in april.rows[:-1]}
-    supplied = {ledger_id: debit - credit for ledger_id, (debit, credit) in sides.items()}
-    rolled = aa.trial_balance(lines, ledgers, "2026-05-01", "2026-05-31", starting_balances=supplied)
-    for row in summed.rows:
-        for column in summed.columns:
-            assert rolled.value(row.key, column.key) == summed.value(row.key, column.key)
-
-
-def test_unloaded_days_are_not_known(books):
-    """A column before the load is not known, and neither is a change from it; if no column is known it is refused."""
-    lines, ledgers, _ = books
-    statement = aa.income_statement(lines, ledgers, "2025-01-01", "2025-01-31", compare=["prior", "change"])
-    assert statement.text("led_rent", "2025-01 prior") == "not known"
-    assert statement["Rent", "2025-01 change"].amount is None
-    with pytest.raises(IncompleteLoadError, match="no column is known"):
-        aa.income_statement(lines, ledgers, "2024-01-01", "2024-02-29")
 
 
 def test_supplied_balances_are_terms(books):
@@ -233,7 +172,8 @@ def test_supplied_balances_of_all_ledgers(books):
         lines, ledgers, "2026-01-01", "2026-03-31", columns=["2026-03"], starting_balances=supplied
     )
     for row in expected.rows:
-        assert rolled.row(row.key)["2026-03 debit"].exact() == expected.row(row.key)["2026-03 debit"].exact()
+        for column in expected.columns:
+            assert rolled.value(row.key, column.key) == expected.value(row.key, column.key)
     sheet = aa.balance_sheet(lines, ledgers, "2026-01-01", "2026-03-31", starting_balances=supplied, compare=["change"])
     summed = aa.balance_sheet(lines, ledgers, "2026-01-01", "2026-03-31", books_start="2025-01-01")
     total = sheet["Total assets", "2026-03"]
@@ -323,14 +263,6 @@ def test_the_entries_of_a_total_are_read_once(books):
     assert set(apart["Rent", "total"].entries["local_date"].dt.month) == {1, 3, 4}
 
 
-def test_no_days_have_no_entries(books):
-    """Cash at the start of the first loaded day is the sum of no lines."""
-    lines, ledgers, _ = books
-    statement = aa.cash_flow_statement(lines, ledgers, columns=["2025-01"], books_start="2025-01-01")
-    assert statement["starting_cash_balance"].exact() == 0
-    assert statement["starting_cash_balance"].entries.empty
-
-
 def test_a_ledger_of_another_statement_is_refused(books):
     """An id of the chart that the statement has no row for is never taken for a name."""
     lines, ledgers, _ = books
@@ -402,3 +334,120 @@ def test_sums_of_more_digits_than_a_float_keeps(books, engine):
     amounts = statement.frame.set_index("key")
     assert amounts.loc["led_rent", "total"] == expected
     assert amounts["2026-04"].dtype == "float64"
+
+
+def test_a_part_of_a_tree_says_so(books):
+    """A ledger whose descendants are in other sections too names its section; its name still finds it."""
+    lines, ledgers, _ = books
+    sheet = aa.balance_sheet(lines, ledgers, columns=["2026-01"], books_start="2025-01-01")
+    assert sheet["Liabilities"].label.startswith("Liabilities (current liabilities), ")
+    assert sheet["Liabilities"].exact() + sheet["Equipment Loan"].exact() == sheet["Total liabilities"].exact()
+    assert sheet["Payables"].label.startswith("Payables, ")
+
+
+def test_days_that_nothing_states_are_noted(books):
+    """A frame that does not state its load says that days were not checked, and which its lines are of."""
+    lines, ledgers, _ = books
+    assert "not checked" not in " ".join(aa.income_statement(lines, ledgers, columns=["2026-01"]).notes)
+    plain = lines.copy()
+    plain.attrs = {}
+    statement = aa.income_statement(plain, ledgers, columns=["2026-01"], time_zone="America/New_York")
+    assert any("not checked; its lines are of 2025-01-01 to 2026-05-31" in note for note in statement.notes)
+
+
+def test_days_without_entries_are_noted(books):
+    """A statement of days that no line is in says so first: the year may be wrong."""
+    lines, ledgers, _ = books
+    load = dict(lines.attrs["load"]) | {"lines": 0, "end_date": "2026-12-31"}
+    nothing = lines.iloc[:0].copy()
+    nothing.attrs = lines.attrs | {"load": load}
+    statement = aa.income_statement(nothing, ledgers, columns=["2026-05"])
+    assert statement.notes[0] == "There are no line entries in these days."
+    assert not any("no line entries" in note for note in aa.income_statement(lines, ledgers, columns=["2026-05"]).notes)
+
+
+def test_entries_have_the_days_of_the_statement(books):
+    """The local date of an entry is that of the statement's zone, not that of the load."""
+    lines, ledgers, _ = books
+    statement = aa.income_statement(lines, ledgers, columns=["2026-02"], time_zone="Asia/Tokyo")
+    for row in statement.rows:
+        if row.kind == "ledger":
+            assert statement[row.key].entries["local_date"].between("2026-02-01", "2026-02-28").all()
+
+
+def test_a_section_of_a_parent_is_that_of_its_descendants(books):
+    """A parent that a table of sections names takes its descendants along; cash has no section."""
+    lines, ledgers, _ = books
+    statement = aa.cash_flow_statement(lines, ledgers, columns=["2026-05"], sections={"Premises": "premises"})
+    assert statement["Rent"].exact() + statement["Utilities"].exact() == statement["premises"].exact()
+    with pytest.raises(InputError, match="'Operating Account' is a cash or uncategorized ledger"):
+        aa.cash_flow_statement(lines, ledgers, sections={"Operating Account": "x"})
+
+
+def test_a_figure_can_be_kept(books):
+    """A figure that was pickled has its amount and its entries."""
+    lines, ledgers, _ = books
+    figure = pickle.loads(pickle.dumps(aa.income_statement(lines, ledgers, columns=["2026-05"])["Rent"]))  # noqa: S301
+    assert figure.exact() == Decimal("7900.00")
+    assert figure.entries["figure_amount"].tolist() == [7900.0]
+
+
+def test_total_inflows_are_of_one_period(books):
+    """The whole of the shares is that of a column; its change and its total are not amounts of their own."""
+    lines, ledgers, _ = books
+    statement = aa.cash_flow_statement(
+        lines, ledgers, columns=["2026-04", "2026-05"], compare=["prior", "change", "share", "total"]
+    )
+    assert sum(term.exact() for term in statement["total_inflows", "2026-05"].terms) == (
+        statement["total_inflows", "2026-05"].exact()
+    )
+    for column in ("2026-05 change", "total"):
+        with pytest.raises(InputError, match="total inflows are those of one period"):
+            statement["total_inflows", column].entries  # noqa: B018 (it raises)
+
+
+def test_a_register_of_lines_of_cash_flow_alone_is_refused(books):
+    """Only a cash ledger has all its lines among those of entries that touch cash; with tags none has."""
+    lines, ledgers, _ = books
+    cash = ledgers.loc[ledgers["report_cash_flow"], "id"]
+    entries = lines.loc[lines["ledger_id"].isin(cash), "journal_entry_id"]
+    loaded = lines[lines["journal_entry_id"].isin(entries)]
+
+    def filtered(**filters):
+        load = lines.attrs["load"] | {"filters": filters, "lines": len(loaded)}
+        frame = loaded.copy()
+        frame.attrs = lines.attrs | {"load": load}
+        return frame
+
+    on_cash = filtered(is_cashflow=True)
+    assert len(aa.register(on_cash, "led_operating", ledgers=ledgers)) == (lines["ledger_id"] == "led_operating").sum()
+    with pytest.raises(IncompleteLoadError, match="only lines of entries that touch cash"):
+        aa.register(on_cash, "led_inventory", ledgers=ledgers)
+    with pytest.raises(IncompleteLoadError, match="only lines of entries that touch cash"):
+        aa.register(filtered(is_cashflow=True, tag_ids=["tag"]), "led_operating", ledgers=ledgers)
+
+
+def test_a_running_total_over_a_gap_says_so(demo_company, demo_books):
+    """A register of days after a gap notes which lines its running total lacks."""
+    ids, ledgers = ["led_operating"], demo_books.ledgers
+    days = (("2025-01-01", "2025-01-31"), ("2025-03-01", "2025-03-31"))
+    loads = [aa.load_line_entries(demo_company.client, ids, *one, progress=False) for one in days]
+    march = aa.Period("2025-03-01", "2025-03-31", demo_company.time_zone)
+    found = aa.register(aa.combine_loads(loads), "led_operating", ledgers=ledgers, period=march)
+    assert found.attrs["notes"][0].startswith("The running total lacks lines before 2025-03-01:")
+
+
+def test_days_of_a_register_as_text(books):
+    """A month may be named as text, in the zone of the load; what is no period is refused."""
+    lines, ledgers, _ = books
+    may = aa.register(lines, "Rent", ledgers=ledgers, period="2026-05")
+    assert len(may)
+    assert may["local_date"].between("2026-05-01", "2026-05-31").all()
+    pd.testing.assert_frame_equal(
+        may,
+        aa.register(
+            lines, "Rent", ledgers=ledgers, period=aa.Period("2026-05-01", "2026-05-31", time_zone="America/New_York")
+        ),
+    )
+    with pytest.raises(InputError, match="period is of type tuple"):
+        aa.register(lines, "Rent", ledgers=ledgers, period=("2026-05-01", "2026-05-31"))

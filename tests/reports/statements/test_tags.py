@@ -129,17 +129,6 @@ def test_a_tag_is_found_by_name():
         aa.income_statement(many, LEDGERS, *DAYS, time_zone="UTC", tag_ids="c")
 
 
-def test_a_workbook_of_tags_has_the_total_as_a_formula(tmp_path):
-    """The total column of a workbook is the sum of the columns of tags."""
-    openpyxl = pytest.importorskip("openpyxl")
-    lines = tagged(frame_of([*paid("02-03"), *paid("03-03", payee="B")]), [["a"], [], ["b"], []])
-    aa.income_statement(lines, LEDGERS, *DAYS, time_zone="UTC", columns="tag").to_excel(tmp_path / "tags.xlsx")
-    sheet = openpyxl.load_workbook(tmp_path / "tags.xlsx")["Income statement"]
-    rent = next(row for row in sheet.iter_rows(values_only=True) if row[0] == "Rent")
-    assert rent[1:3] == (3200, 3200)
-    assert str(rent[3]).startswith("=ROUND(SUM(B")
-
-
 def test_what_cannot_be_split_by_tags_is_refused():
     """Balances, reports, comparisons, tags of several groups, and lines whose tags are not known."""
     lines = tagged(frame_of(paid("02-03", "03-03")), [["a", "x"], [], ["b"], []])
