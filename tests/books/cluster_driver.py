@@ -1,9 +1,8 @@
 """A program that reports local books on a Spark cluster, for tests: a process has one connection to a cluster.
 
 Its argument is JSON: the folder of the books, the address of the cluster, settings of Spark, names of statements, and
-perhaps the process group of a worker. It makes a report and the statements, and prints their figures as JSON. It then
-kills the group with SIGKILL while it makes them again, and prints the figures before and after, the stage that was
-being executed at the kill, and its own peak memory.
+the process group of a worker. It makes a report and the statements, kills the group with SIGKILL while it makes them
+again, and prints the figures before and after, the executors, and the stage that was being executed at the kill.
 """
 
 import json
@@ -13,7 +12,6 @@ import sys
 import threading
 import time
 from functools import partial
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -49,12 +47,6 @@ def executor_count(context):
     return len(context._jsc.sc().statusTracker().getExecutorInfos()) - 1  # the driver is the first
 
 
-def peak_memory(process_id):
-    """Return the peak memory of a process in MB."""
-    status = Path(f"/proc/{process_id}/status").read_text(encoding="utf-8")
-    return int(status.partition("VmHWM:")[2].split()[0]) // 1024
-
-
 def main():
     """Report the books."""
     task = json.loads(sys.argv[1])
@@ -67,10 +59,8 @@ def main():
     lines, ledgers = books.scan("pyspark", session=session), books.ledgers()
     figures = partial(figures_of, lines, ledgers, task["statements"])
     result = {"figures": figures(), "executors": executor_count(context)}
-    if "killed_group" in task:
-        threading.Thread(target=kill_during_a_stage, args=(context, task, killed), daemon=True).start()
-        result |= {"figures_after": figures(), "killed": killed, "executors_after": executor_count(context)}
-    result["peak_mb"] = [peak_memory("self"), peak_memory(context._gateway.proc.pid)]
+    threading.Thread(target=kill_during_a_stage, args=(context, task, killed), daemon=True).start()
+    result |= {"figures_after": figures(), "killed": killed, "executors_after": executor_count(context)}
     session.stop()
     print(json.dumps(result))  # noqa: T201 (the result)
 

@@ -60,21 +60,19 @@ def _copied(lines):
 
 @pytest.fixture
 def run(tmp_path, books):
-    """Return a function that reports the books on a cluster, where a worker may be killed, and returns what it found.
+    """Return a function that reports the books on a cluster, where a worker is killed, and returns what it found.
 
     It returns also the figures of the books themselves.
     """
     make_cluster = runpy.run_path(str(CLUSTER))["Cluster"]
     figures_of = runpy.run_path(str(DRIVER))["figures_of"]
 
-    def run(statements, killed_worker=None):
+    def run(statements, killed_worker):
         task = {"folder": str(books.folder), "settings": SETTINGS, "statements": statements}
         # a Python function could not be executed on a worker
         environment = os.environ | {"PYSPARK_PYTHON": "no-python", "PYSPARK_DRIVER_PYTHON": sys.executable}
         with make_cluster(tmp_path, "700m") as cluster:
-            task["master"] = cluster.address
-            if killed_worker is not None:
-                task["killed_group"] = cluster.processes[killed_worker].pid
+            task |= {"master": cluster.address, "killed_group": cluster.processes[killed_worker].pid}
             done = subprocess.run(  # noqa: S603 (our own program)
                 [sys.executable, DRIVER, json.dumps(task)], capture_output=True, text=True, check=False, env=environment
             )
@@ -85,16 +83,8 @@ def run(tmp_path, books):
 
 
 @pytest.mark.long
-def test_figures_of_a_cluster(run):
-    """Two workers make the report of the books, without Python and without returning lines."""
-    found, expected = run(())
-    assert found["executors"] == 2
-    assert found["figures"] == expected
-
-
-@pytest.mark.long
 def test_a_worker_is_killed(run):
-    """A worker that is killed between the tasks of a sum changes no figure: the other one does its tasks again."""
+    """Two workers without Python make report and statements; one that is killed during a sum changes no figure."""
     found, expected = run(STATEMENTS, killed_worker=1)
     assert found["executors"] == 2
     assert found["figures"] == expected

@@ -43,6 +43,8 @@ def test_named_books(demo_books, demo_company):
     )
     assert aa.check_completeness(lines).complete
     assert aa.connect("any profile", books=str(demo_books)).folder == demo_books
+    with pytest.raises(InputError, match="time_zone is an option of the service, which books="):
+        aa.connect(books=demo_books, time_zone="UTC")
 
 
 def test_a_folder_without_books(tmp_path):
@@ -52,13 +54,6 @@ def test_a_folder_without_books(tmp_path):
     assert not (tmp_path / "none").exists()
     with pytest.raises(InputError, match="is a file; local books are in a folder"):
         aa.connect(books=__file__)
-
-
-@pytest.mark.long
-def test_options_of_the_service_are_refused(demo_books):
-    """An option that local books have no use for is refused."""
-    with pytest.raises(InputError, match="time_zone is an option of the service, which books="):
-        aa.connect(books=demo_books, time_zone="UTC")
 
 
 def test_the_setting_without_a_service(configured, demo_books):

@@ -20,7 +20,6 @@ from accounting_analytics.exports.exported_books import MonthProof
 ZONE = "America/New_York"
 AGREES = "The service's cash flow report agrees with the line entries to the last digit."
 READ, COMPARED = dt.datetime(2025, 5, 1, tzinfo=dt.UTC), dt.datetime(2025, 5, 2, tzinfo=dt.UTC)
-BALANCES = {"fact_daily_balance", "fact_period_balance"}
 
 
 class Company(NamedTuple):

@@ -24,20 +24,6 @@ def test_books_that_are_extended_reach_back(tmp_path, serve):
         pd.testing.assert_frame_equal(held[held["local_date"] <= "2025-12-31"], fresh)
 
 
-@pytest.mark.long
-def test_a_new_ledger_comes_with_all_its_lines(tmp_path, serve):
-    """Lines of a ledger that was not known are read in all months, also those of entries without cash."""
-    with serve(8) as service:
-        books = aa.Books.open(tmp_path / "books")
-        books.sync(service.client, start_date="2024-03-01", end_date="2024-09-30")
-        service.service.add_ledger(service.instance, "deposits", "asset current_assets debit")
-        for month, other in ((3, service.cash[0]), (9, service.receivable)):
-            service.post((f"2024-{month:02}-10", {"deposits": "12.34", other: "-12.34"}, "deposit"))
-        assert books.sync(service.client, months_a_night=0, end_date="2024-09-30").ties
-        assert "deposits" in set(books.ledgers()["id"])
-        assert len(books.line_entries(ledger_ids=["deposits"])) == 2
-
-
 def test_a_new_name_changes_no_line(tmp_path, serve):
     """A ledger that is renamed changes the chart of accounts, not the lines: no drift, no alarm of closed days."""
     with serve(9) as service:
@@ -64,19 +50,6 @@ def sync_since_december(books, service):
     service.execute("DELETE FROM journal_entries WHERE datetime < 1764568800000000")
     assert books.sync(service.client, start_date="2025-12-01", end_date="2025-12-31").ties
     assert books.books_start == dt.date(2025, 12, 1)
-
-
-@pytest.mark.long
-def test_lines_before_the_first_day_are_named(tmp_path, serve):
-    """A later line before the first day of the books shows in the first report, and the message says what to do."""
-    with serve(10) as service:
-        books = aa.Books.open(tmp_path / "books")
-        sync_since_december(books, service)
-        post_in_november(service, "late", 10, service.cash[0], service.categories[0])
-        result = books.sync(service.client, months_a_night=0, end_date="2025-12-31")
-        assert not result.ties
-        assert "sync with an earlier start_date" in result.explain()
-        assert books.sync(service.client, start_date="2025-11-01", end_date="2025-12-31").ties
 
 
 @pytest.mark.parametrize("touches_cash", [True, pytest.param(False, marks=pytest.mark.long)])

@@ -87,20 +87,6 @@ def test_the_rota_finds_the_rest(tmp_path, serve, first, soak_count):
 
 
 @pytest.mark.long
-def test_a_new_name_is_found(tmp_path, serve, first):
-    """The name of a ledger is read with the ledgers, and in every report."""
-    for months in (0, 1):
-        with serve(200 + months, first) as service:
-            books = aa.Books.open(tmp_path / f"books-{months}")
-            sync(books, service)
-            before = set(books.ledgers()["name"])
-            service.rename_ledger()
-            sync(books, service, months_a_night=months)
-            assert {f"{name}!" for name in before} & set(books.ledgers()["name"])
-            assert not {f"{name}!" for name in before} & set(books.as_of(0).ledgers()["name"])
-
-
-@pytest.mark.long
 def test_requests_of_a_sync_without_changes(tmp_path, serve, first, monkeypatch):
     """One report a month; the rota takes a line, a page of entries without cash, and a page a month of each ledger."""
     with serve(300, first) as service:

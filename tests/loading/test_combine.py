@@ -125,33 +125,14 @@ def test_ledgers_of_other_days_are_gaps(load):
     assert combined.attrs["load"]["ledgers"]["led_2"] == "2025-03-01/2025-03-31"
 
 
-def change_one(lines):
-    """Change the amount of a line of 10 February."""
-    at = next(number for number, one in enumerate(lines) if one["id"].startswith("lin_led_1_2025-02-10"))
-    lines[at] = lines[at] | {"amount": "77.77"}
+def changed(**fields):
+    """Return a change of a line of 10 February: other fields, or none left of it."""
 
+    def change(lines):
+        at = next(number for number, one in enumerate(lines) if one["id"].startswith("lin_led_1_2025-02-10"))
+        lines[at : at + 1] = [lines[at] | fields] if fields else []
 
-def move_to_another_ledger(lines):
-    """Recategorize a line of 10 February: the same id on another ledger."""
-    at = next(number for number, one in enumerate(lines) if one["id"].startswith("lin_led_1_2025-02-10"))
-    lines[at] = lines[at] | {"ledger_id": "led_2"}
-
-
-def move_out_of_the_overlap(lines):
-    """Move a line of 10 February to 20 March, which only the later load has."""
-    at = next(number for number, one in enumerate(lines) if one["id"].startswith("lin_led_1_2025-02-10"))
-    lines[at] = lines[at] | {"datetime": "2025-03-20T00:00:00+00:00"}
-
-
-def move_into_the_past(lines):
-    """Move a line of 10 February to 3 January, which only the earlier load has."""
-    at = next(number for number, one in enumerate(lines) if one["id"].startswith("lin_led_1_2025-02-10"))
-    lines[at] = lines[at] | {"datetime": "2025-01-03T00:00:00+00:00"}
-
-
-def delete_one(lines):
-    """Delete a line of 10 February."""
-    del lines[next(number for number, one in enumerate(lines) if one["id"].startswith("lin_led_1_2025-02-10"))]
+    return change
 
 
 def add_one(lines):
@@ -160,7 +141,16 @@ def add_one(lines):
 
 
 @pytest.mark.parametrize(
-    "change", [change_one, move_to_another_ledger, move_out_of_the_overlap, move_into_the_past, delete_one, add_one]
+    "change",
+    [
+        changed(amount="77.77"),
+        changed(ledger_id="led_2"),
+        changed(datetime="2025-03-20T00:00:00+00:00"),  # which only the later load has
+        changed(datetime="2025-01-03T00:00:00+00:00"),  # which only the earlier load has
+        changed(),
+        add_one,
+    ],
+    ids=["amount", "ledger", "later", "earlier", "deleted", "added"],
 )
 def test_a_change_between_the_loads_is_refused_or_taken_from_the_later(load, books, change):
     """Any change on days of both loads is found; by choice the days of both are those of the later load."""

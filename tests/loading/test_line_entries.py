@@ -1,17 +1,20 @@
-"""Line entries as a frame: every value is exact, normalized and counted, or refused."""
+"""Line entries as a frame: every value is exact, normalized and counted, or refused; columns and their fields."""
 
 import math
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import httpx
+import msgspec
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 import accounting_analytics as aa
+from accounting_analytics.client.records import LineEntry
 from accounting_analytics.core.errors import AmountError, InputError, NotFoundError, ProtocolError
 from accounting_analytics.core.schemas import LineEntries
+from accounting_analytics.loading.line_tables import columns, line_schema
 
 MARCH = ("2025-03-01", "2025-03-31")
 
@@ -271,9 +274,28 @@ def test_the_zone_of_a_load(connected, served_page, tmp_path, zones, note):
     assert {request.url.params["time_zone"] for request in client.requests} == {sent}
 
 
-def test_dates_of_pandas(connected, pages, line):
-    """A month of pandas is loaded from its first to its last day."""
-    client = connected(pages([line()]))
-    aa.load_line_entries(client, ["led_1"], pd.Period("2025-02"), pd.Timestamp("2025-03-31"))
-    first = client.requests[0].url.params
-    assert (first["start_date"], first["end_date"]) == ("2025-02-01", "2025-03-31")
+EVERYTHING = frozenset({"transaction", "journal_entry", "opposing_ledger_ids"})
+
+
+def wire_fields(kind, prefix=""):
+    """Return the paths of all fields of a line, nested ones too, but for nested ledgers."""
+    if isinstance(kind, msgspec.inspect.UnionType):
+        return {path for one in kind.types for path in wire_fields(one, prefix)}
+    if isinstance(kind, msgspec.inspect.ListType):
+        return wire_fields(kind.item_type, prefix)
+    if not isinstance(kind, msgspec.inspect.StructType) or prefix == "ledger.":
+        return set()
+    paths = {f"{prefix}{field.name}" for field in kind.fields}
+    return paths.union(*(wire_fields(field.type, f"{prefix}{field.name}.") for field in kind.fields))
+
+
+def test_every_column_has_a_field_on_the_wire():
+    """The path of a column leads to a field of the wire records; only signed_amount is calculated."""
+    assert {column.path for column in columns()} - wire_fields(msgspec.inspect.type_info(LineEntry)) == {""}
+    assert [column.name for column in columns() if not column.path] == ["signed_amount"]
+
+
+def test_columns_are_those_of_frames():
+    """Tables have the columns of LineEntries in the same order, but for the local date, which frames and files get."""
+    names = list(LineEntries.to_schema().columns)
+    assert line_schema(EVERYTHING, 2).names == [name for name in names if name != "local_date"]

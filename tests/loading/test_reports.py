@@ -94,12 +94,6 @@ def test_one_tag_may_be_given_as_text(connected):
     assert client.requests[-1].url.params["tag_ids"] == "cafe"
 
 
-def test_a_notebook_shows_the_notes_of_a_report(connected):
-    """Notes are in the page too."""
-    assumed = aa.load_cash_flow_report(connected(lambda _: httpx.Response(200, json=report()), time_zone=None), *MARCH)
-    assert "<p>Note: No time zone was given, so the days are those of UTC.</p>" in assumed._repr_html_()
-
-
 def with_line(instant):
     """Return a report with one line."""
     line = {"line_id": "lin_9", "amount": "-5.00", "datetime": instant, "journal_entry_id": "ent_9"}

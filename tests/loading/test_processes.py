@@ -1,9 +1,11 @@
-"""A load that is killed continues: no line lost or repeated, no finished window requested again."""
+"""Processes that load: one that is killed continues, one that fails ends, and one to Parquet takes little memory."""
 
 import json
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -113,3 +115,54 @@ def test_killed_loads_continue(fork_server, make_ledgers, spread, loopback, tmp_
             assert repeated_requests(killer.requested, windows) == [], f"seed {seed}"
             assert sorted(json.loads(output.read_text())) == truth, f"seed {seed}"
     assert resumed > kills
+
+
+PROGRAM = Path(__file__).with_name("ended_load.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("end", "outputs"),
+    [("changed", {"ChangedWhileReadingError"}), ("interrupted", {"KeyboardInterrupt", "loaded"})],
+)
+def test_a_process_exits_after_a_load_ended(fork_server, tmp_path, soak_count, end, outputs):
+    """Arrow waits at the end of a process for what its threads do, and these for Python, which has ended by then."""
+    seen = []
+    for seed in range(soak_count(100, fewer=3)):
+        fork_server.start(PROGRAM, end, seed, folder=tmp_path, seconds=300)
+        ended = fork_server.wait()
+        assert ended.returncode != -signal.SIGALRM, f"run {seed} did not end within five minutes after {ended.stdout}"
+        assert ended.returncode == 0, ended.stderr
+        seen.append(ended.stdout)
+    assert set(seen) <= outputs
+    assert min(outputs) in seen
+
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+# the peak memory of a process includes that of the process that forked it: fork from a small one, not from the tests
+WATCH = """
+import os, subprocess, sys
+program = subprocess.Popen(sys.argv[1:])
+_, status, usage = os.wait4(program.pid, 0)
+program.returncode = os.waitstatus_to_exitcode(status)
+print(usage.ru_maxrss)
+sys.exit(program.returncode)
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.long
+def test_a_load_to_parquet_stays_small(soak_count):
+    """A load of many lines takes less than 500 MB, including interpreter and libraries."""
+    lines = soak_count(1_000_000, fewer=60_000)
+    server = [sys.executable, str(BENCHMARKS / "page_server.py"), str(lines), "1", "1", "1"]
+    with subprocess.Popen(server, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as served:  # noqa: S603
+        port, _ = served.stdout.readline().split()
+        load = [sys.executable, str(BENCHMARKS / "load.py"), "--program", "ours to Parquet"]
+        output = subprocess.run(  # noqa: S603 (our own program)
+            [sys.executable, "-c", WATCH, *load, "--url", f"http://127.0.0.1:{port}"],
+            stdout=subprocess.PIPE, text=True, check=True,
+        ).stdout  # fmt: skip
+        served.stdin.close()
+    assert f'"lines": {lines}' in output
+    assert int(output.splitlines()[-1]) / 1024 < 500
