@@ -14,7 +14,6 @@ import time
 from contextlib import contextmanager
 from dataclasses import fields
 from decimal import Decimal
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import httpx
@@ -30,7 +29,7 @@ from accounting_analytics.service.server import running
 from accounting_analytics.service.store import Store, read_instance
 from accounting_analytics.service.values import CHANGES, AuditRow, to_units
 
-ON_THE_WEB = {"test_access_log", "test_app", "test_attacks", "test_interface_requests", "test_openapi"}
+ON_THE_WEB = {"test_app", "test_attacks", "test_interface_requests", "test_openapi"}
 FULL_EXPANSION = "ledger,transaction,journal_entry,opposing_ledger_ids"
 
 
@@ -284,22 +283,6 @@ def start_service():
     yield start
     for process in started:
         process.close()
-
-
-@pytest.fixture
-def program(capsys, monkeypatch):
-    """Return a function that runs the command line in this process, and returns its exit code and output."""
-    main = entry_points(group="console_scripts")["accounting-analytics"].load()
-
-    def program(*words):
-        monkeypatch.setattr(sys, "argv", ["accounting-analytics", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return ended.value.code, *capsys.readouterr()
-
-    terminated = signal.getsignal(signal.SIGTERM)
-    yield program
-    signal.signal(signal.SIGTERM, terminated)
 
 
 @pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])

@@ -158,8 +158,7 @@ def error_of(fault):
         return error_response(OperationRefusedError("expired", status=400, error_code="page_token_expired"))
     if fault.name == "late_write" or fault.name in STATUSES:
         status = 504 if fault.name == "late_write" else int(fault.name.removeprefix("http_"))
-        wait = {"retry-after": f"{fault.settings['retry_after']:g}"} if "retry_after" in fault.settings else {}
-        return json_response(Error.from_message(f"injected fault: {fault.name}", fault.name), status, wait)
+        return json_response(Error.from_message(f"injected fault: {fault.name}", fault.name), status)
     return None
 
 

@@ -1,14 +1,24 @@
-"""The application: authentication, isolation of instances, errors as JSON, hostile requests."""
+"""The application: authentication, errors as JSON, host names, limits, headers of every response, the access log."""
 
+import contextlib
 import itertools
 import json
+import logging
 import re
+import socket
+import sqlite3
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from urllib.parse import urlsplit
 
 import httpx
+import pytest
 
-from accounting_analytics.service.app import MAX_BODY, ServiceOptions
+from accounting_analytics.core.errors import ConfigurationError
+from accounting_analytics.service.app import MAX_BODY, RateLimits, ServiceOptions, create_app
 from accounting_analytics.service.instances import create_instance, issue_token
-from accounting_analytics.service.server import running
+from accounting_analytics.service.post_entries import NewTransaction
+from accounting_analytics.service.server import RunningService, running
 from accounting_analytics.service.store import Store
 
 BEARER = 'Bearer realm="accounting-analytics"'
@@ -88,11 +98,12 @@ def test_other_methods_are_json_405(books):
 
 
 def test_bad_bodies_are_refused(books):
-    """A body that is not JSON, too large or of another type is refused, and nothing is created."""
+    """A body that is not JSON, of another type, or too large, also without a length, is refused; nothing is created."""
     before = books.store.ledgers(books.instance_id)
     for content, content_type, status in (
         (b"{", "application/json", 422),
         (b" " * (MAX_BODY + 1), "application/json", 413),
+        ((b"x" * 1000 for _ in range(100)), "application/json", 413),
         (b"name=x", "application/x-www-form-urlencoded", 415),
         (b"{}", None, 415),
         (b"{}", "application/json; charset=utf-8", 422),
@@ -148,3 +159,202 @@ def test_health(tmp_path):
         with store.writing() as connection:
             connection.exec_driver_sql("ALTER TABLE gone RENAME TO settings")
         assert http.get("/health").status_code == 200
+
+
+def test_hosts(books, tmp_path):
+    """Only names of this machine, and the public names of the service, which are bare, reach any path."""
+    for path in ("/v0/reports/cash-flow", "/openapi.json", "/"):
+        for host in ("evil.example", "localhost.evil.example", "192.0.2.1"):
+            assert books.request("GET", path, params=DAYS, headers={"host": host}).status_code == 400
+        for host in ("localhost:1", "127.0.0.1", "[::1]:80"):
+            assert books.request("GET", path, params=DAYS, headers={"host": host}).status_code != 400
+    with running(tmp_path / "books.db", ServiceOptions(public_hosts=["books.example.org"])) as service:
+        for host, status in (("books.example.org", 200), ("example.org", 400)):
+            assert httpx.get(f"{service.base_url}/openapi.json", headers={"host": host}).status_code == status
+    for name in ("https://books.example.org", "books.example.org:443", "", "*", "*.example.org", "a b"):
+        with pytest.raises(ConfigurationError, match="bare host name"):
+            ServiceOptions(public_hosts=[name])
+
+
+def test_connections_are_limited(tmp_path):
+    """With 256 open connections a further request is 503, and is served when they are closed."""
+    with running(tmp_path / "books.db") as service, contextlib.ExitStack() as held:
+        url = urlsplit(service.base_url)
+        for _ in range(256):
+            held.enter_context(socket.create_connection((url.hostname, url.port)))
+        assert httpx.get(f"{service.base_url}/health").status_code == 503
+        held.close()
+        while httpx.get(f"{service.base_url}/health").status_code == 503:  # until the service has noticed
+            time.sleep(0.05)
+
+
+def test_every_response_has_headers_and_an_id(books):
+    """Success, refusal and error are not stored, and have a request id each."""
+    seen = set()
+    for response in (
+        books.http.get("/openapi.json"),
+        books.http.get("/nowhere"),
+        books.http.get("/v0/reports/cash-flow"),
+        books.http.get("/openapi.json", headers={"host": "evil.example"}),
+        books.request("GET", "/v0/reports/cash-flow", params=DAYS),
+        books.http.get("/openapi.json", headers={"x-request-id": "mine\t<script>"}),
+    ):
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert response.headers["cache-control"] == "no-store"
+        assert "access-control-allow-origin" not in response.headers
+        assert "server" not in response.headers
+        assert re.fullmatch(r"[0-9a-f]{16}", response.headers["x-request-id"])
+        seen.add(response.headers["x-request-id"])
+    assert len(seen) == 6
+
+
+def access_log_lines(caplog, count):
+    """Return the lines of the access log; the last may be written after its response has arrived."""
+    lines = []
+    while len(lines) < count:
+        time.sleep(0.01)
+        records = [record for record in caplog.records if record.name == "accounting_analytics.service.access"]
+        lines = [record.getMessage() for record in records]
+    return lines
+
+
+def test_the_log_has_routes_and_no_secrets(books, caplog):
+    """A line has method, route, status, time, request id and instance; no token, id or value of a request."""
+    bank, rent = books.bank(id="secretbank"), books.category(id="secretrent")
+    books.post("2025-03-01T12:00:00Z", (bank, -1, NewTransaction(id="secretmove")), (rent, 1))
+    with caplog.at_level(logging.DEBUG):
+        response = books.request(
+            "GET",
+            f"/v0/ledgers/{bank}/line-entries",
+            params=DAYS | {"tag_ids": "secrettag", "page_token": "secrettoken"},
+        )
+        books.recategorize(bank, "secretmove", rent, headers={"modified-by": "secretuser"})
+        books.http.get("/secretpath?secretquery", headers={"authorization": "Bearer secretkey.secretvalue"})
+        books.http.request("SECRETMETHOD", "/v0/ledgers", headers={"x": "secretheader"})
+    lines = access_log_lines(caplog, 4)
+    first = re.fullmatch(
+        rf"GET (\S+) (\d+) [\d.]+ ms, request {response.headers['x-request-id']}, instance {books.instance_id}",
+        lines[0],
+    )
+    assert first.groups() == ("/v0/ledgers/{ledger_id}/line-entries", "400")
+    assert lines[1].startswith("PUT /v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories 200 ")
+    assert lines[2].startswith("GET - 404 ")
+    assert lines[2].endswith(" instance -")
+    assert lines[3].startswith("other ")
+    logged = "".join(r.getMessage() for r in caplog.records if r.name.startswith(("accounting_analytics", "uvicorn")))
+    assert "secret" not in logged.lower()
+    assert books.token.partition(".")[2] not in logged
+
+
+def test_changes_that_wait_delay_no_reader(tmp_path, caplog):
+    """While another program locks the database, lists are served beside many waiting changes, which are 503 at last."""
+    path = tmp_path / "books.db"
+    with Store.open(path, lock_seconds=1) as store, ThreadPoolExecutor(60) as pool:
+        instance = create_instance(store)
+        headers = {"authorization": f"Bearer {issue_token(store, instance)}", "service-instance-id": instance}
+        service = RunningService(create_app(store))
+        with (
+            contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other,
+            httpx.Client(base_url=service.base_url, headers=headers, timeout=60) as http,
+        ):
+            other.execute("BEGIN IMMEDIATE")
+            body = {"name": "x", "editable": True, "financial_account_type": "loan"}
+            changes = [pool.submit(http.post, "/v0/ledgers", json=body) for _ in range(50)]
+            locked = next(as_completed(changes)).result()
+            assert (locked.status_code, locked.json()["error_code"]) == (503, "busy")
+            assert int(locked.headers["retry-after"]) > 0
+            assert "lock" not in locked.text
+            assert http.get("/v0/reports/cash-flow", params=DAYS).status_code == 200
+            assert not all(change.done() for change in changes)
+            other.execute("ROLLBACK")
+            assert {change.result().status_code for change in changes} == {201, 503}
+            assert http.post("/v0/ledgers", json=body).status_code == 201
+        service.stop()
+    assert "Traceback" not in caplog.text
+
+
+HEADERS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
+
+
+class Clock:
+    """Seconds that pass when a test sets them."""
+
+    now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_limits_reset_after_a_minute():
+    """Requests are counted down, refused at zero without being counted, and available again after a minute."""
+    clock = Clock()
+    limits = RateLimits(2, clock)
+    assert [tuple(limits.acquire(1).values()) for _ in range(2)] == [("2", "1", "60"), ("2", "0", "60")]
+    clock.now += 59.5
+    refused = limits.acquire(1)
+    assert refused == dict(zip(HEADERS, ("2", "0", "1"), strict=True)) | {"retry-after": "1"}
+    assert limits.acquire(2)["x-ratelimit-remaining"] == "1"
+    clock.now += 0.5
+    assert limits.acquire(1) == dict(zip(HEADERS, ("2", "1", "60"), strict=True))
+    assert RateLimits(None).acquire(1) == {}
+    with pytest.raises(ConfigurationError, match="1 or more, not 0"):
+        RateLimits(0)
+
+
+def test_threads_share_one_limit():
+    """With any number of threads, exactly as many requests are allowed as the limit."""
+    limits = RateLimits(320, Clock())
+    with ThreadPoolExecutor(16) as pool:
+        taken = list(pool.map(lambda _: limits.acquire(1), range(2000)))
+    allowed = [one for one in taken if "retry-after" not in one]
+    assert {int(one["x-ratelimit-remaining"]) for one in allowed} == set(range(len(allowed))) == set(range(320))
+
+
+@pytest.fixture
+def limited(tmp_path):
+    """Return a service of five requests per minute and two instances of it."""
+    path = tmp_path / "books.db"
+    with (
+        Store.open(path) as store,
+        running(path, ServiceOptions(requests_per_minute=5)) as service,
+        httpx.Client(base_url=service.base_url) as http,
+    ):
+        instances = [create_instance(store) for _ in range(2)]
+        headers = [
+            {"authorization": f"Bearer {issue_token(store, one)}", "service-instance-id": one} for one in instances
+        ]
+        yield http, headers
+
+
+def test_responses_have_rate_limit_headers(limited):
+    """Every authenticated request counts, refused ones too, and its response shows the rest; then 429 for a minute."""
+    http, (mine, other) = limited
+    responses = [
+        http.get("/v0/reports/cash-flow", params=DAYS, headers=mine),
+        http.get("/v0/reports/cash-flow", headers=mine),
+        http.get("/v0/ledgers/x/line-entries", params=DAYS, headers=mine),
+        http.post("/v0/ledgers", json={}, headers=mine),
+        http.get("/v0/reports/cash-flow", params=DAYS, headers=mine | {"service-instance-id": "another"}),
+    ]
+    assert [response.status_code for response in responses] == [200, 422, 404, 422, 404]
+    assert [response.headers["x-ratelimit-remaining"] for response in responses] == ["4", "3", "2", "1", "0"]
+    assert {response.headers["x-ratelimit-limit"] for response in responses} == {"5"}
+    refused = http.get("/v0/reports/cash-flow", params=DAYS, headers=mine)
+    assert (refused.status_code, refused.json()["error_code"]) == (429, "too_many_requests")
+    assert 0 < int(refused.headers["retry-after"]) <= 60
+    assert refused.headers["retry-after"] == refused.headers["x-ratelimit-reset"]
+    created = http.post(
+        "/v0/ledgers", json={"name": "x", "editable": True, "financial_account_type": "loan"}, headers=mine
+    )
+    assert created.status_code == 429
+    assert http.get("/v0/reports/cash-flow", params=DAYS, headers=other).headers["x-ratelimit-remaining"] == "4"
+
+
+def test_unauthenticated_requests_do_not_count(limited):
+    """Requests without a valid token do not count against an instance's limit, and show none."""
+    http, (mine, _) = limited
+    for authorization in ("", "Bearer x", mine["authorization"] + "x") * 10:
+        response = http.get("/v0/reports/cash-flow", params=DAYS, headers=mine | {"authorization": authorization})
+        assert response.status_code == 401
+        assert not set(HEADERS) & set(response.headers)
+    assert http.get("/v0/reports/cash-flow", params=DAYS, headers=mine).headers["x-ratelimit-remaining"] == "4"

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import os
 import sqlite3
 from contextlib import closing
 
@@ -155,22 +156,22 @@ def test_a_damaged_page_is_a_finding(path):
     assert {one.invariant for one in found} == {"the file is not damaged"}
 
 
-def test_the_command(path, program):
+def test_the_command(path, command_line):
     """Intact books exit with 0 and counts; broken ones with 3 and the findings as a table or JSON."""
-    command = ("serve", "--check", "--database")
-    code, out, err = program(*command, path)
-    assert (code, out) == (0, "")
-    assert "every invariant holds: 3 entries, 6 lines" in err
+
+    def check(*words):
+        return command_line(["serve", "--check", "--database", *words], path.parent, dict(os.environ))
+
+    intact = check("books.db")
+    assert (intact.returncode, intact.stdout) == (0, "")
+    assert "every invariant holds: 3 entries, 6 lines" in intact.stderr
     findings(path, "UPDATE line_entries SET units = 501 WHERE id = 'O0'")
-    code, out, err = program(*command, path)
-    assert code == 3
-    assert "E0" in out
-    assert "nothing was changed" in err
-    result = json.loads(program(*command, path, "--json")[1])
+    broken = check("books.db")
+    assert (broken.returncode, "E0" in broken.stdout, "nothing was changed" in broken.stderr) == (3, True, True)
+    result = json.loads(check("books.db", "--json").stdout)
     assert result["lines"] == 6
     assert "E0" in {one["subject"] for one in result["findings"]}
-    missing = path.with_name("missing.db")
-    assert (program(*command, missing)[0], missing.exists()) == (2, False)
+    assert (check("missing.db").returncode, path.with_name("missing.db").exists()) == (2, False)
 
 
 @pytest.mark.postgresql

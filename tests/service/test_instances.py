@@ -1,7 +1,8 @@
-"""Instances: their creation, the first one with its token file, and their first day."""
+"""Instances: their creation, first day, access tokens, and the list and new names of their ledgers."""
 
 import datetime as dt
 import stat
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -19,8 +20,13 @@ from accounting_analytics.service.instances import (
     create_instance,
     first_instance,
     instance_of_token,
+    issue_token,
+    list_tokens,
+    revoke_token,
     set_tier,
 )
+from accounting_analytics.service.ledgers import list_ledgers, rename_ledger
+from accounting_analytics.service.post_entries import NewTransaction
 from accounting_analytics.service.store import Store
 
 
@@ -108,3 +114,103 @@ def test_the_tier_changes_with_the_next_request(books):
     with pytest.raises(InputError, match="tier must be one of 1, 2, 3"):
         set_tier(books.store, books.instance_id, 4)
     assert books.store.instance(books.instance_id).tier == 2
+
+
+def test_an_expired_token_is_refused(books):
+    """A token with a lifetime is valid until it expires."""
+    token = issue_token(books.store, books.instance_id, lifetime=1)
+    assert books.status_with(token) == (200, None)
+    time.sleep(1.05)
+    assert books.status_with(token) == (401, 'Bearer realm="accounting-analytics", error="invalid_token"')
+
+
+def test_a_revoked_token_is_refused(books):
+    """A revoked token is refused from the next request on, others are not; revoking it again changes nothing."""
+    token = issue_token(books.store, books.instance_id, label="notebook")
+    assert books.status_with(token) == (200, None)
+    key = next(one.key for one in list_tokens(books.store, books.instance_id) if one.label == "notebook")
+    revoke_token(books.store, key)
+    (first,) = [one.revoked_at for one in list_tokens(books.store, books.instance_id) if one.key == key]
+    assert books.status_with(token) == (401, 'Bearer realm="accounting-analytics", error="invalid_token"')
+    revoke_token(books.store, key)
+    (second,) = [one.revoked_at for one in list_tokens(books.store, books.instance_id) if one.key == key]
+    assert first == second
+    assert books.status_with(books.token) == (200, None)
+
+
+def test_lists_have_no_secrets(books, make_books):
+    """Lists have the tokens of one instance or of all, and no part of a secret."""
+    other = make_books()
+    token = issue_token(books.store, books.instance_id, label="nightly", lifetime=60)
+    tokens = list_tokens(books.store, books.instance_id)
+    assert [one.label for one in tokens] == ["", "nightly"]
+    assert (tokens[1].expires_at - tokens[1].created_at).total_seconds() == 60
+    assert {one.instance_id for one in list_tokens(books.store)} >= {books.instance_id, other.instance_id}
+    assert token.partition(".")[2] not in repr(tokens)
+
+
+def test_tokens_that_are_refused(books):
+    """A lifetime that is not positive or too long, and an unknown instance or token; nothing is issued."""
+    before = list_tokens(books.store)
+    for lifetime in (0, -1, float("nan"), float("inf"), 1e12):
+        with pytest.raises(InputError, match="nothing was issued"):
+            issue_token(books.store, books.instance_id, lifetime=lifetime)
+    for call in (issue_token, list_tokens):
+        with pytest.raises(InputError, match="no instance 'nothing'"):
+            call(books.store, "nothing")
+    with pytest.raises(InputError, match="key 'abc'"):
+        revoke_token(books.store, "abc")
+    assert list_tokens(books.store) == before
+
+
+def test_list_has_paths(books):
+    """The list is in display order, has the path of every ledger and marks the required ones."""
+    meals = books.category("Meals", id="meals")
+    books.category("Lunch", id="lunch", parent_id=meals)
+    listed = {ledger.id: ledger for ledger in list_ledgers(books.store, books.instance_id)}
+    assert [ledger.id for ledger in books.store.ledgers(books.instance_id)] == list(listed)
+    assert (listed["lunch"].name, listed["lunch"].path) == ("Lunch", "Meals:Lunch")
+    assert sum(ledger.is_required for ledger in listed.values()) == 4
+
+
+@pytest.mark.parametrize("written", ["meals", "Costs:Food"])
+def test_rename_by_id_name_or_path(books, written):
+    """A ledger found by id, name or path gets the new name everywhere, with an audit row."""
+    bank, costs = books.bank(), books.category("Costs")
+    meals = books.category("Food", id="meals", parent_id=costs)
+    books.post("2025-03-01T12:00:00Z", (bank, -5, NewTransaction(id="T")), (meals, 5))
+    books.recategorize(bank, "T", costs)
+    before = rename_ledger(books.store, books.instance_id, written, "Meals", modified_by="Ada")
+    assert before.name == "Food"
+    assert {ledger.name for ledger in books.store.ledgers(books.instance_id)} >= {"Meals", "Costs"}
+    changed = books.recategorize(bank, "T", meals)
+    assert [category["ledger_name"] for category in changed["categories"]] == ["Meals"]
+    row = books.audit()[1]
+    assert (row.operation, row.modified_by, row.transaction_id) == ("rename_ledger", "Ada", None)
+    assert (row.before, row.after) == ({"meals": "Food"}, {"meals": "Meals"})
+
+
+def test_required_ledgers_may_be_renamed(books):
+    """A required ledger keeps its id and stays required under another name."""
+    transfers = books.required("transfers_between_accounts")
+    rename_ledger(books.store, books.instance_id, "Transfers Between Accounts", "Between our accounts")
+    (renamed,) = [one for one in books.store.ledgers(books.instance_id) if one.id == transfers]
+    assert (renamed.name, renamed.is_required) == ("Between our accounts", True)
+
+
+def test_bad_names_are_refused(books):
+    """A ledger that is not found, or a name that cannot be used, changes nothing; nor does the name it has."""
+    for twin in ("Meals", "Twin", "Twin"):
+        books.category(twin)
+    before = books.store.ledgers(books.instance_id)
+    for ledger, name, error, message in (
+        ("Meels", "x", InputError, "did you mean 'Meals'"),
+        ("zzz", "x", InputError, "ledgers list"),
+        ("Twin", "x", InputError, "several ledgers match 'Twin'"),
+        ("Meals", " ", InputError, "needs a name"),
+        ("Meals", "a\0b", PostingRefusedError, "NUL"),
+    ):
+        with pytest.raises(error, match=message):
+            rename_ledger(books.store, books.instance_id, ledger, name)
+    rename_ledger(books.store, books.instance_id, "Meals", "Meals")
+    assert (books.store.ledgers(books.instance_id), books.audit()) == (before, [])

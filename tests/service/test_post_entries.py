@@ -126,17 +126,6 @@ def test_amounts_beyond_64_bits_are_summed_exactly(make_books):
     assert books.lines(bank)["records"][0]["amount"] == Decimal(amount)
 
 
-def test_amounts_are_written_at_the_scale(make_books):
-    """The JSON number has exactly as many fraction digits as the instance's scale."""
-    day = {"start_date": "2025-01-01", "end_date": "2025-01-01"}
-    for scale, shown in ((0, "7"), (2, "7.00"), (10, "7.0000000000")):
-        books = make_books(scale=scale)
-        bank = books.bank()
-        books.post("2025-01-01T00:00:00Z", (bank, 7), (books.category(), -7))
-        answer = books.request("GET", "/v0/reports/cash-flow", params=day)
-        assert f'"ending_cash_balance":{shown}}}' in answer.text
-
-
 def test_a_ledger_id_may_be_given_once(books):
     """A given id is used; a second ledger with it is refused."""
     assert books.bank(id="checking") == "checking"

@@ -1,8 +1,9 @@
-"""Running the service: it starts, responses, stops promptly, and leaves nothing behind."""
+"""Running the service: it starts, stops promptly, leaves nothing behind, and goes on reading on a full disk."""
 
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import sqlite3
@@ -15,13 +16,22 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
+import psycopg
 import pytest
 import uvicorn
 from long_cases import also_long
 
-from accounting_analytics.core.errors import BooksDoNotTieError, ConfigurationError, InputError, PeriodError
+from accounting_analytics.core.errors import (
+    BooksDoNotTieError,
+    ConfigurationError,
+    InputError,
+    OperationRefusedError,
+    PeriodError,
+)
 from accounting_analytics.service.app import ServiceOptions
+from accounting_analytics.service.check import check_books
 from accounting_analytics.service.instances import create_instance, issue_token
+from accounting_analytics.service.post_entries import NewTransaction
 from accounting_analytics.service.server import running, serve
 from accounting_analytics.service.store import Store
 
@@ -200,3 +210,82 @@ def test_a_disconnected_client_is_not_an_error(tmp_path, caplog):
             whole.sendall(b"GET /openapi.json HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
             assert whole.recv(15) == b"HTTP/1.1 200 OK"
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+LEDGER = {"name": "Loan", "editable": True, "financial_account_type": "loan"}
+DAY = ("2025-03-01", "2025-03-01")
+NO_SPACE = """
+    CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
+    CREATE TRIGGER full_for_ledgers BEFORE INSERT ON ledgers FOR EACH ROW EXECUTE FUNCTION no_space();
+    CREATE TRIGGER full_for_lines BEFORE INSERT ON line_entries FOR EACH ROW EXECUTE FUNCTION no_space();
+"""
+
+
+def assert_full(response):
+    """Check that a response says that the disk is full, and not to wait."""
+    assert (response.status_code, response.json()["error_code"]) == (507, "insufficient_storage")
+    assert "retry-after" not in response.headers
+    assert "nothing was changed" in response.json()["message"]
+
+
+@pytest.fixture
+def crowded(tmp_path, start_service, make_own_books):
+    """Return books of a service, the service, and a function that limits the size of the files that it writes."""
+    service = start_service(tmp_path / "books.db", "--access-log")
+
+    def limit(size):
+        resource.prlimit(service.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+    with make_own_books(tmp_path / "books.db", service.base_url) as books:
+        yield books, service, limit
+
+
+def send_changes(books):
+    """Return the responses to a new ledger and a new category."""
+    return [
+        books.request("POST", "/v0/ledgers", json=LEDGER),
+        books.request("PUT", "/v0/ledgers/bank/transactions/T/categories", json={"updated_category_ledger_id": "food"}),
+    ]
+
+
+def test_changes_are_refused_and_reads_go_on(crowded):
+    """A full disk is 507 for everything that writes; lists and reports are served; with space all goes on."""
+    books, service, limit = crowded
+    bank, rent, _ = books.bank(id="bank"), books.category(id="rent"), books.category("Food", id="food")
+    books.post("2025-03-01T12:00:00Z", (bank, -5, NewTransaction(id="T")), (rent, 5))
+    with closing(sqlite3.connect(books.store.path)) as connection:  # the log must grow again with the next change
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = books.store.ledgers(books.instance_id)
+    limit(1)  # as if the disk were full
+    for _ in range(2):
+        for response in send_changes(books):
+            assert_full(response)
+        assert len(books.lines(bank)["records"]) == 1
+        assert books.report(*DAY)["ending_cash_balance"] == -5
+    limit(resource.RLIM_INFINITY)
+    assert books.store.ledgers(books.instance_id) == before
+    assert books.audit() == []
+    assert [response.status_code for response in send_changes(books)] == [201, 200]
+    assert check_books(books.store).findings == []
+    log = service.stderr()
+    assert "Traceback" not in log
+    assert "Logging error" not in log
+    assert log.count(" 201 ") == 1
+
+
+@pytest.mark.postgresql
+def test_a_full_disk_of_the_server(postgresql, make_own_books):
+    """A PostgreSQL server that has no space for a row is 507 too, also while rows are copied; then it recovers."""
+    address = postgresql.new()
+    with running(address) as service, make_own_books(address, service.base_url) as books:
+        bank, rent = books.bank(id="bank"), books.category(id="rent")
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute(NO_SPACE)
+            assert_full(books.request("POST", "/v0/ledgers", json=LEDGER))
+            with pytest.raises(OperationRefusedError, match="disk of the database is full; nothing was changed"):
+                books.post("2025-03-01T12:00:00Z", (bank, -5), (rent, 5))
+            assert books.lines(bank)["records"] == []
+            connection.execute("DROP FUNCTION no_space CASCADE")
+        books.create(**LEDGER)
+        books.post("2025-03-01T12:00:00Z", (bank, -5), (rent, 5))

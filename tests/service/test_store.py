@@ -1,4 +1,4 @@
-"""The store: its file, instances, tokens, and what the database guarantees."""
+"""The store: its file, tokens, amounts as stored, and what the database guarantees."""
 
 import datetime as dt
 import hashlib
@@ -10,18 +10,28 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from decimal import Decimal
 
 import pytest
-from sqlalchemy import create_engine, update
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import BigInteger, Column, MetaData, Table, create_engine, func, select, update
 from sqlalchemy.exc import IntegrityError
 
-from accounting_analytics.core.errors import ConfigurationError, InputError, OperationRefusedError, PostingRefusedError
+from accounting_analytics.core.errors import (
+    AmountError,
+    ConfigurationError,
+    InputError,
+    OperationRefusedError,
+    PostingRefusedError,
+)
 from accounting_analytics.service import tables
 from accounting_analytics.service.instances import NewInstance, create_instance, issue_token
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, post_entries
 from accounting_analytics.service.store import Store
 from accounting_analytics.service.tables import VERSION
+from accounting_analytics.service.values import SUMMED_APART, join_sums, number_text, to_units
 
 
 @pytest.fixture
@@ -254,3 +264,46 @@ def test_a_missing_file_is_not_created_for_reading(tmp_path):
     with pytest.raises(InputError, match=r"none\.db does not exist"):
         Store.open(tmp_path / "none.db", create=False)
     assert list(tmp_path.iterdir()) == []
+
+
+UNITS = st.integers(-(10**18) + 1, 10**18 - 1)
+
+
+@given(st.lists(UNITS, max_size=30))
+def test_sums_of_parts_join_to_the_sum(amounts):
+    """SQLite sums the two parts of units to their exact sum, whatever the sizes and signs."""
+    table = Table("units", MetaData(), Column("units", BigInteger))
+    parts = func.sum(table.c.units // SUMMED_APART), func.sum(table.c.units % SUMMED_APART)
+    engine = create_engine("sqlite://")
+    with engine.begin() as connection:
+        table.create(connection)
+        if amounts:
+            connection.execute(table.insert(), [{"units": units} for units in amounts])
+        assert join_sums(*connection.execute(select(*parts)).one()) == sum(amounts)
+    engine.dispose()
+
+
+@given(UNITS, st.integers(0, 10))
+def test_number_text_is_the_exact_decimal(units, scale):
+    """The text has the scale's digits, no exponent, no minus zero, and is the amount."""
+    text = number_text(units, scale)
+    assert Decimal(text) == Decimal(units).scaleb(-scale)
+    assert "E" not in text.upper()
+    assert len(text.partition(".")[2]) == scale
+    assert text != "-0"
+
+
+def test_what_does_not_fit_is_refused():
+    """Eighteen digits are kept at every scale; an amount that cannot be kept exactly is refused with the reason."""
+    for amount, scale in (("9999999999999999.99", 2), ("99999999.9999999999", 10), ("0", 0)):
+        assert Decimal(number_text(to_units(Decimal(amount), scale), scale)) == Decimal(amount)
+    for amount, scale, message in (
+        ("12.345", 2, "12.345 does not fit 2 fraction digits"),
+        ("10000000000000000", 2, "this service keeps 16"),
+        ("100000000", 10, "this service keeps 8"),
+        ("1E+999999", 2, "too large"),
+        ("NaN", 2, "not a finite amount"),
+        ("-Infinity", 2, "not a finite amount"),
+    ):
+        with pytest.raises(AmountError, match=message):
+            to_units(Decimal(amount), scale)
