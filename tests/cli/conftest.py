@@ -43,29 +43,3 @@ def assert_refused():
         assert finished.stdout == ""
 
     return assert_refused
-
-
-@pytest.fixture
-def request_report():
-    """Return a function that requests a report with a token, and returns the HTTP status."""
-    import httpx  # noqa: PLC0415 (few tests need it)
-
-    def request_report(service, instance, token):
-        return httpx.get(
-            f"{service.base_url}/v0/reports/cash-flow",
-            params={"start_date": "2025-01-01", "end_date": "2025-12-31"},
-            headers={"authorization": f"Bearer {token}", "service-instance-id": instance},
-        ).status_code
-
-    return request_report
-
-
-@pytest.fixture
-def read_secret():
-    """Return a function that reads a secret file and checks that only its owner may read it."""
-
-    def read_secret(path):
-        assert path.stat().st_mode & 0o777 == 0o600
-        return path.read_text().strip()
-
-    return read_secret

@@ -1,4 +1,4 @@
-"""Packs on the command line: what is written, and for each fault exit code, one message and nothing half-written."""
+"""Packs on the command line: what is written and verified, and of each fault its exit code and one message."""
 
 import email
 import hashlib
@@ -7,11 +7,12 @@ import os
 import re
 import signal
 import stat
-import threading
 import time
 from email.policy import default
 
 import pytest
+from alterations import alter
+from small_packs import make_books, write_pack
 
 from accounting_analytics.pack.written_pack import OutputFiles
 
@@ -170,12 +171,8 @@ def test_a_folder_that_cannot_be_written(pack, tmp_path, assert_refused):
 
 def test_no_browser(pack, old, assert_refused):
     """A PDF without a browser is refused before anything is loaded."""
-    assert_refused(
-        pack(*JANUARY, "--pdf", base_url=NOWHERE, ACCOUNTING_ANALYTICS_BROWSER="absent"),
-        2,
-        "browser is 'absent'",
-        "install",
-    )
+    finished = pack(*JANUARY, "--pdf", base_url=NOWHERE, ACCOUNTING_ANALYTICS_BROWSER="absent")
+    assert_refused(finished, 2, "browser is 'absent'", "install")
     assert old.stored() == named(OLD)
 
 
@@ -198,15 +195,6 @@ def test_service_down(pack, old, assert_refused):
 
 
 @pytest.fixture
-def failing_service(settings, distortion, forwarding):
-    """Return the address of a service that fails after ten responses."""
-    failing = distortion(status=lambda *_: 500 if len(failing.requests) > 10 else None)
-    with forwarding(settings["ACCOUNTING_ANALYTICS_BASE_URL"], failing) as base_url:
-        yield base_url
-    assert len(failing.requests) > 10
-
-
-@pytest.fixture
 def wrong_service(settings, distortion, forwarding):
     """Return the address of a service whose reports state one unit of the currency too much."""
 
@@ -218,25 +206,15 @@ def wrong_service(settings, distortion, forwarding):
         yield base_url
 
 
-@pytest.mark.long
-def test_service_that_stops_responding(pack, old, assert_refused, failing_service):
-    """A service that fails after the first pages is the same as one that is down."""
-    assert_refused(pack(*JANUARY, base_url=failing_service), 4, "status 500")
-    assert old.stored() == named(OLD)
-
-
 def test_not_reconciled(pack, old, wrong_service):
     """The pack is written, says that it is not proven and why, and the exit code is 3."""
     finished = pack(*JANUARY, base_url=wrong_service)
     assert finished.returncode == 3, finished.stderr
     assert finished.stdout == f"packs/{NAME}.html\n"
-    assert re.search(
-        rf"^Harbor Lane, Jan 2025: cash flow not proven; fingerprint {FINGERPRINT}$", finished.stderr, re.MULTILINE
-    )
-    assert (
-        len(re.findall("^error: the cash flow of the pack is not proven: .*Jan 2025", finished.stderr, re.MULTILINE))
-        == 1
-    )
+    title = rf"^Harbor Lane, Jan 2025: cash flow not proven; fingerprint {FINGERPRINT}$"
+    assert re.search(title, finished.stderr, re.MULTILINE)
+    reasons = re.findall("^error: the cash flow of the pack is not proven: .*Jan 2025", finished.stderr, re.MULTILINE)
+    assert len(reasons) == 1
     assert b"cash flow not proven" in old.read(".html")
     assert old.stored().keys() == {f"{NAME}.html"}
 
@@ -261,60 +239,6 @@ def test_two_runs_together(pack, old, assert_refused):
     assert named(OLD).items() <= old.stored().items()
 
 
-FULL_DISK = """
-import resource, signal
-from accounting_analytics.cli import main
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
-main()
-"""
-
-
-@pytest.mark.long
-def test_a_full_disk(fork_server, settings, tmp_path, old):
-    """A page that does not fit is not written, and leaves no part of itself."""
-    fork_server.start(FULL_DISK, "pack", *JANUARY, folder=tmp_path, environment=os.environ | settings)
-    finished = fork_server.wait()
-    assert finished.returncode == 2, finished.stderr
-    assert "the folder packs cannot be written: File too large; no new file was written" in finished.stderr
-    assert finished.stdout == ""
-    assert old.stored() == named(OLD)
-
-
-@pytest.fixture
-def interrupt(fork_server, settings, tmp_path, distortion, forwarding):
-    """Return a function that starts the command, and sends it a signal while it waits for its tenth response."""
-
-    def interrupt(number):
-        reached, released = threading.Event(), threading.Event()
-
-        def hold(_, params):
-            if len(held.requests) == 10:
-                reached.set()
-                assert released.wait(60)
-            return params
-
-        held = distortion(request=hold)
-        with forwarding(settings["ACCOUNTING_ANALYTICS_BASE_URL"], held) as base_url:
-            environment = os.environ | settings | {"ACCOUNTING_ANALYTICS_BASE_URL": base_url}
-            process_id = fork_server.start(MAIN, "pack", *JANUARY, folder=tmp_path, environment=environment)
-            assert reached.wait(60)
-            os.kill(process_id, number)
-            finished = fork_server.wait()
-            released.set()
-        return finished
-
-    return interrupt
-
-
-@pytest.mark.long
-def test_stopped(interrupt, old):
-    """A run that is stopped says so, and leaves the files of the run before."""
-    finished = interrupt(signal.SIGTERM)
-    assert (finished.returncode, finished.stderr.splitlines()[-1]) == (5, "stopped")
-    assert old.stored() == named(OLD)
-
-
 @pytest.mark.long
 def test_stopped_while_printing(fork_server, settings, old, tmp_path):
     """The browser is ended too."""
@@ -333,11 +257,35 @@ def test_stopped_while_printing(fork_server, settings, old, tmp_path):
     assert old.stored() == named(OLD)
 
 
-@pytest.mark.long
-def test_killed(interrupt, pack, old):
-    """A run that is killed changes nothing, and is not in the way of the next one."""
-    assert interrupt(signal.SIGKILL).returncode == -signal.SIGKILL
-    assert old.stored() == named(OLD)
-    finished = pack(*JANUARY)
-    assert finished.returncode == 0, finished.stderr
-    assert old.stored().keys() == {f"{NAME}.html"}
+@pytest.fixture
+def sent_pack(tmp_path):
+    """Return the file of a genuine pack and its fingerprint."""
+    path = tmp_path / "pack.html"
+    return path, write_pack(path, make_books(7))
+
+
+def test_a_genuine_pack_and_an_altered_one(run, sent_pack):
+    """What was checked and what fails is printed, and the exit code says which."""
+    path, fingerprint = sent_pack
+    genuine = run("verify-pack", path, "--fingerprint", fingerprint)
+    assert (genuine.returncode, genuine.stderr) == (0, "")
+    assert genuine.stdout.startswith("Verified: 28 figures of ")
+    other = run("verify-pack", path, "--fingerprint", f"0000{fingerprint[4:]}")
+    assert other.returncode == 3
+    assert "- fingerprint: shown 0000" in other.stdout
+    path.write_text(alter("figure", 1, path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
+    altered = run("verify-pack", path)
+    assert altered.returncode == 3
+    assert "- figure, " in altered.stdout
+    assert "is not the page as it was written; ask its sender" in altered.stderr
+    as_json = run("verify-pack", path, "--json")
+    content = json.loads(as_json.stdout)
+    assert (as_json.returncode, content["verified"], content["figures"]) == (3, False, 28)
+    assert {fault["what"] for fault in content["faults"]} == {"figure"}
+
+
+def test_a_file_that_is_not_a_pack(run, assert_refused, sent_pack, tmp_path):
+    """Another file, and a text that is not a fingerprint, are 2."""
+    (tmp_path / "page.html").write_text("<html></html>", encoding="utf-8")
+    assert_refused(run("verify-pack", tmp_path / "page.html"), 2, "is not a pack: it has no data of its figures")
+    assert_refused(run("verify-pack", sent_pack[0], "--fingerprint", "0123"), 2, "'0123' is not a fingerprint")

@@ -1,5 +1,6 @@
 """From rules to changed books and back on the command line: plan, preview, apply, verify, undo."""
 
+import datetime as dt
 import json
 import re
 from decimal import Decimal
@@ -8,6 +9,11 @@ from pathlib import Path
 import pytest
 
 import accounting_analytics as aa
+from accounting_analytics.cli.apply import print_outcomes, require_done
+from accounting_analytics.cli.plan import resolve_plan
+from accounting_analytics.core.errors import PlanError, RecategorizationIncompleteError
+from accounting_analytics.core.schemas import PlanItems
+from accounting_analytics.recategorization.plan import read_plan_sheet
 
 RULES = ("--rules", Path(__file__).parents[3] / "data/rules.toml")
 PERIOD = ("--start-date", "2026-05-01", "--end-date", "2026-05-31")
@@ -93,7 +99,7 @@ def test_undo_without_a_journal(run, assert_refused, demo_company):
 
 @pytest.mark.long
 def test_a_plan_works_with_the_next_demo(run):
-    """The demo's ids are always the same: a later command previews a plan of an earlier demo."""
+    """The demo's ids are always the same: a later demo previews a plan of an earlier one, whose days are noted."""
     planned = run("plan", "--demo", *PERIOD, *RULES, "--output", "plan.csv", "--json")
     assert planned.returncode == 0, planned.stderr
     next_command = re.search(r"accounting-analytics (preview .*)", planned.stderr).group(1)
@@ -101,40 +107,139 @@ def test_a_plan_works_with_the_next_demo(run):
     assert sum(Decimal(row["change"]) for row in json.loads(previewed.stdout)["ledgers"]) == 0
     assert "change nothing" not in previewed.stderr
     assert json.loads(previewed.stdout)["by_rule"]
+    other_days = run("preview", "plan.csv", "--demo", "--period", "2026-01")
+    assert "change nothing in the report" in other_days.stderr, other_days.stderr
 
 
-@pytest.mark.long
-def test_preview_of_another_instance(run, assert_refused, tmp_path, demo_company):
-    """A plan of other books is refused before it is previewed; a plan of other days changes nothing, with a note."""
-    march = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
-    environment = demo_company.environment()
-    planned = run("plan", *march, *RULES, "--output", "plan.csv", **environment)
-    assert planned.returncode == 0, planned.stderr
-    assert re.search(r"new category +items +amount +ledger_id", planned.stdout)
-    assert len(planned.stdout.splitlines()) < 20
-    other_days = run("preview", "plan.csv", "--start-date", "2026-01-01", "--end-date", "2026-01-31", **environment)
-    assert other_days.returncode == 0, other_days.stderr
-    assert "change nothing in the report" in other_days.stderr
+DAY = dt.datetime(2026, 5, 20, 16, tzinfo=dt.UTC)
+DISCOVERING = "discovering the ledgers"
+
+
+def make_plan(*categories, instance_id=""):
+    """Return a plan with an item for each new category, which is an id and a name."""
+    count = len(categories)
+    columns = {name: [f"{name}_{row:02}" for row in range(count)] for name in PlanItems.dtypes()} | {
+        "transaction_id": [f"txn_{row:02}" for row in range(count)],
+        "datetime": [DAY] * count,
+        "transaction_amount": [Decimal("-1.50")] * count,
+        "uncategorized_amount": [Decimal("-1.50")] * count,
+        "category_ledger_id": ["led_uncategorized_outflow"] * count,
+        "opposing_ledger_ids": ["led_uncategorized_outflow"] * count,
+        "updated_category_ledger_id": [ledger_id for ledger_id, _ in categories],
+        "updated_category_ledger_name": [name for _, name in categories],
+        "rule": ["x"] * count,
+    }
+    return aa.Plan(PlanItems.from_columns(columns), instance_id=instance_id)
+
+
+@pytest.fixture
+def resolved(tmp_path, demo_company):
+    """Return a function that writes a plan of new categories, resolves it, and returns the categories found."""
+
+    def resolved(*categories, ledgers=None):
+        make_plan(*categories, instance_id=demo_company.client.instance_id).save(tmp_path / "plan.csv")
+        read = read_plan_sheet(tmp_path / "plan.csv")
+        frame = resolve_plan(demo_company.client, read, demo_company.time_zone, ledgers=ledgers).frame
+        return list(zip(frame["updated_category_ledger_id"], frame["updated_category_ledger_name"], strict=True))
+
+    return resolved
+
+
+def test_names_are_looked_up(resolved, capsys):
+    """An id, a name or a path in either column becomes the id and the name of the ledger."""
+    found = resolved(("", "Meals"), ("meals", ""), ("led_rent", "Rent"), ("Shipping", "Shipping"))
+    assert found == [
+        ("led_meals", "Meals"),
+        ("led_meals", "Meals"),
+        ("led_rent", "Rent"),
+        ("led_shipping", "Shipping"),
+    ]
+    assert DISCOVERING in capsys.readouterr().err
+
+
+def test_unchanged_categories_need_no_discovery(resolved, capsys):
+    """Where the books confirm each id with its name, no ledgers are discovered; a plan without rows needs nothing."""
+    assert resolved(("led_meals", "Meals"), ("led_rent", "Rent")) == [("led_meals", "Meals"), ("led_rent", "Rent")]
+    assert resolved() == []
+    assert DISCOVERING not in capsys.readouterr().err
+
+
+def test_parent_ledgers_are_noted(resolved, capsys, demo_company):
+    """A new category that has ledgers below it may be a mistake; ledgers that are given are not discovered again."""
+    ledgers = aa.discover_ledgers(demo_company.client, DAY.date(), DAY.date(), time_zone=demo_company.time_zone)
+    found = resolved(("", "Cost of Goods"), ("led_meals", "Meals"), ("led_goods", ""), ledgers=ledgers)
+    assert found == [("led_goods", "Cost of Goods"), ("led_meals", "Meals"), ("led_goods", "Cost of Goods")]
+    printed = capsys.readouterr().err
+    assert printed.count(" is a parent ledger; a ledger below it may be meant: ") == 1
+    assert "The category 'Expenses:Cost of Goods' is" in printed
+    assert DISCOVERING not in printed
+
+
+def test_another_instance_is_refused(resolved, demo_company, tmp_path):
+    """A plan of other books is refused before anything is requested."""
+    resolved(("led_meals", "Meals"))
     plan = tmp_path / "plan.csv"
-    plan.write_text(plan.read_text().replace("harbor-lane", "other-books"))
-    assert_refused(run("preview", "plan.csv", *march, **environment), 2, "other-books", "harbor-lane")
+    text = plan.read_text(encoding="utf-8-sig").replace(demo_company.client.instance_id, "other-books")
+    plan.write_text(text, encoding="utf-8")
+    with pytest.raises(PlanError, match=r"for instance 'other-books', not .*nothing was sent"):
+        resolve_plan(demo_company.client, read_plan_sheet(plan), "UTC")
 
 
-@pytest.mark.long
-def test_edited_category_that_contradicts_the_books(run, assert_refused, tmp_path, demo_company):
-    """A preview accepts a new category by name, and refuses one that does not exist or contradicts the other column."""
-    environment = demo_company.environment()
-    planned = run("plan", *PERIOD, *RULES, "--output", "plan.csv", "--json", **environment)
-    assert planned.returncode == 0, planned.stderr
-    first = json.loads(planned.stdout)[0]
-    ledger_id, name = first["updated_category_ledger_id"], first["updated_category_ledger_name"]
-    plan = tmp_path / "plan.csv"
-    written = plan.read_text()
-    plan.write_text(written.replace(ledger_id, "nowhere"))
-    assert_refused(run("preview", "plan.csv", *PERIOD, **environment), 2, "no discovered ledger matches 'nowhere'")
-    plan.write_text(written.replace(f",{name},", ",Zeppelin,"))
-    assert_refused(run("preview", "plan.csv", *PERIOD, **environment), 2, "but 'Zeppelin' by updated_category_ledger")
-    plan.write_text(written.replace(ledger_id, ""))
-    previewed = run("preview", "plan.csv", *PERIOD, "--json", **environment)
-    assert previewed.returncode == 0, previewed.stderr
-    assert ledger_id in {row["ledger_id"] for row in json.loads(previewed.stdout)["ledgers"]}
+@pytest.fixture
+def plan():
+    """Return a plan of 30 items."""
+    return make_plan(*[("meals", "Meals")] * 30)
+
+
+def outcomes(plan, **others):
+    """Return outcomes of a plan: done, except those given as (outcome, reason) by transaction."""
+    keys = ["transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id"]
+    found = [others.get(one, ("done", "")) for one in plan.frame["transaction_id"]]
+    return plan.frame[keys].assign(outcome=[one for one, _ in found], reason=[reason for _, reason in found])
+
+
+def test_items_that_are_not_done_come_first(capsys, plan):
+    """They are among the first rows wherever they are in the plan, and equal reasons are printed once."""
+    lost = {f"txn_{number}": ("unknown", "no answer\x1b") for number in (25, 26, 27, 28)}
+    refused = {"txn_29": ("refused", "no such ledger")}
+    print_outcomes(plan, outcomes(plan, **lost, **refused), by="item", time_zone="UTC", limit=6)
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first.endswith(": 30 items: 25 done, 4 unknown, 1 refused; times are UTC")
+    cells = [line.split() for line in lines if line.startswith(" 2026-")]
+    assert [row[2] for row in cells] == ["unknown"] * 4 + ["refused", "done"]
+    assert lines[-3:] == [
+        "6 of 30 rows; --all prints every row",
+        "unknown (txn_25, txn_26, txn_27 and 1 more): no answer\N{REPLACEMENT CHARACTER}",
+        "refused (txn_29): no such ledger",
+    ]
+
+
+def test_sums_by_category_and_rule(capsys, plan):
+    """Instead of items the sums of each outcome are printed, and the reasons below."""
+    refused = {f"txn_{number:02d}": ("refused", f"reason {number}") for number in range(4)}
+    print_outcomes(plan, outcomes(plan, **refused), by="category", time_zone="UTC", limit=3)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith(": 30 items: 26 done, 4 refused")
+    cells = [line.split() for line in lines if "-" in line]
+    assert ["Meals", "refused", "4", "-6.00", "meals"] in cells
+    assert ["Meals", "done", "26", "-39.00", "meals"] in cells
+    assert lines[-1] == "3 of 4 reasons; --all prints every one"
+    print_outcomes(plan, outcomes(plan, **refused), by="rule", time_zone="UTC", limit=None)
+    printed = capsys.readouterr().out
+    assert [line.split() for line in printed.splitlines() if "done" in line][1] == ["x", "done", "26", "-39.00"]
+    assert printed.count("): reason ") == 4
+
+
+def test_message_of_incomplete_outcomes(capsys, plan):
+    """Unknown items lead to `verify --journal`, others to applying again; when all is done the counts are printed."""
+    require_done(outcomes(plan))
+    assert capsys.readouterr().err == "30 done\n"
+    for outcome, message in (
+        ("not_done", "1 not_done; it is safe to apply the rest again"),
+        ("unknown", "1 unknown; verify with --journal shows after 60 seconds"),
+        ("changed_elsewhere", "not change items that were changed elsewhere, a new plan does$"),
+        ("refused", "1 refused; applying again leaves refused"),
+    ):
+        with pytest.raises(RecategorizationIncompleteError, match=message) as caught:
+            require_done(outcomes(plan, txn_03=(outcome, "")))
+        assert caught.value.exit_code == 6

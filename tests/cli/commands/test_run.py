@@ -1,10 +1,18 @@
-"""The command ``run``: a period without line entries, and the names of its files."""
+"""Notebooks on the command line: runs with parameters of the declared types, and copies of the examples."""
 
+import datetime as dt
+import json
+import re
 from pathlib import Path
 
+import nbformat
+import numpy as np
 import pytest
-from nbformat import write
-from nbformat.v4 import new_code_cell, new_notebook
+from long_cases import also_long
+from nbformat import v4
+
+import accounting_analytics as aa
+from accounting_analytics.core.errors import NotebookParametersError
 
 NOTEBOOK = Path(__file__).parents[3] / "notebooks" / "scheduled_report.ipynb"
 DAYS = ("-p", "start_date=2030-01-01", "-p", "end_date=2030-01-31")
@@ -29,11 +37,10 @@ def test_a_notebook_without_the_parameter_is_refused(run, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_period_sets_both_days(run, tmp_path):
+def test_a_period_sets_both_days(run, write, tmp_path):
     """The days are those of the notebook's zone, name the files, and head the page with the company."""
-    notebook = tmp_path / "days.ipynb"
-    cell = new_code_cell('start_date = ""\nend_date = ""\ntime_zone = "Asia/Tokyo"', metadata={"tags": ["parameters"]})
-    write(new_notebook(cells=[cell, new_code_cell("print(start_date, end_date)")]), notebook)
+    parameters = 'start_date = ""\nend_date = ""\ntime_zone = "Asia/Tokyo"'
+    notebook = write(parameters, "print(start_date, end_date)", name="days")
     company = {"ACCOUNTING_ANALYTICS_COMPANY": "Harbor & Lane"}
     finished = run("run", notebook, "--output", "out", "--period", "May 2026", **company)
     assert finished.returncode == 0, finished.stderr
@@ -43,3 +50,174 @@ def test_a_period_sets_both_days(run, tmp_path):
     twice = run("run", notebook, "--output", "out", "--period", "2026-05", "-p", "end_date=2026-05-30")
     assert twice.returncode == 2
     assert "-p end_date and the days of the command are both given" in twice.stderr
+
+
+DEFAULTS = """
+strict = True
+limit = 50
+share = 0.25
+code = "x"
+note: str | None = None
+amount: "float" = 1
+ledgers = ["a"]
+choices = {"a": 1}
+open_end = None
+day = "2026-01-01"
+%matplotlib inline
+"""
+SHOW = (
+    "import json\nprint(json.dumps([strict, limit, share, code, note, amount, ledgers, choices, open_end, day]), "
+    "type(share).__name__, type(amount).__name__)"
+)
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Return a function that writes a notebook of code cells, the first one tagged `parameters`."""
+
+    def write(*cells, name="job", metadata=None):
+        written = [v4.new_code_cell(source) for source in cells]
+        written[0].metadata["tags"] = ["parameters"]
+        path = tmp_path / f"{name}.ipynb"
+        path.write_text(nbformat.writes(v4.new_notebook(cells=written, metadata=metadata or {})), encoding="utf-8")
+        return path
+
+    return write
+
+
+def printed(path):
+    """Return what the last cell of an executed notebook printed."""
+    return nbformat.read(path, as_version=4).cells[-1].outputs[0].text.strip()
+
+
+def test_the_type_of_the_default_decides_on_the_command_line(run, write, tmp_path):
+    """A text of -p becomes a value of the declared type, to the last digit and letter, with any kernel of Python."""
+    texts = {
+        "strict": "false",
+        "limit": "5",
+        "share": "5",
+        "code": "00123",
+        "note": "5",
+        "amount": "1e+16",
+        "ledgers": '["Rent", "Stra\\u00dfe"]',
+        "choices": '{"a": true, "b": null}',
+        "open_end": "none",
+        "day": "2025-02-03",
+    }
+    options = [option for name, text in texts.items() for option in ("-p", f"{name}={text}")]
+    path = write(DEFAULTS, SHOW, metadata={"kernelspec": {"name": "conda-env-books-py", "display_name": "Books"}})
+    finished = run("run", path, "--output", "out {of} runs", *options, "--json")
+    assert finished.returncode == 0, finished.stderr
+    values = [False, 5, 5.0, "00123", "5", 1e16, ["Rent", "Straße"], {"a": True, "b": None}, None, "2025-02-03"]
+    assert printed(tmp_path / json.loads(finished.stdout)["notebook"]) == f"{json.dumps(values)} float float"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("strict=0", "'0' does not fit parameter 'strict', whose default is True: give true or false"),
+        ("limit=5.0", "'5.0' does not fit parameter 'limit', whose default is 50: give a whole number"),
+        ("limit=1,000", "'1,000' does not fit"),
+        ("share=1e400", "'1e400' does not fit parameter 'share'"),
+        ("ledgers=Rent,Power", "give a list such as"),
+        ("choices=[1]", "give a mapping such as"),
+        ("open_end=5", "can be a text or the value 5, and its default, None, does not decide"),
+        ("open_end=true", "such as open_end: bool | None = None"),
+    ],
+)
+def test_a_text_that_does_not_fit_is_refused(run, assert_refused, write, text, message):
+    """What does not fit, or can be read in two ways, is exit code 2, and nothing is executed or written."""
+    path = write(DEFAULTS, SHOW)
+    assert_refused(run("run", path, "--output", "out", "-p", text), 2, message, "nothing was executed")
+    assert not path.with_name("out").exists()
+
+
+def test_a_secret_that_does_not_fit_is_not_repeated(run, assert_refused, write):
+    """The message about a token, given where a number belongs, does not have the token."""
+    token = {"ACCOUNTING_ANALYTICS_TOKEN": "canary-token-1"}
+    finished = run("run", write(DEFAULTS, SHOW), "--output", "out", "-p", "limit=canary-token-1", **token)
+    assert_refused(finished, 2, "looks like a secret")
+    assert "canary-token-1" not in finished.stderr
+
+
+@pytest.mark.long
+def test_values_of_python_arrive_as_they_are(write, tmp_path):
+    """The function takes values: of numpy too, any text, and days, which arrive as texts."""
+    text = 'line\nend "quoted" \\ \N{GRINNING FACE} {code}'
+    values = {
+        "strict": np.bool_(False),  # noqa: FBT003 (as a frame has it)
+        "limit": np.int64(7),
+        "share": 1,
+        "code": text,
+        "note": None,
+        "amount": 1e-05,
+        "ledgers": ("b", "c"),
+        "choices": {"n": [1, None]},
+        "open_end": "5",
+        "day": dt.date(2025, 2, 3),
+    }
+    files = aa.run_notebook(write(DEFAULTS, SHOW, name="a{code}"), tmp_path / "out", parameters=values)
+    expected = [False, 7, 1.0, text, None, 1e-05, ["b", "c"], {"n": [1, None]}, "5", "2025-02-03"]
+    assert printed(files.notebook) == f"{json.dumps(expected)} float float"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"strict": 0}, "0 does not fit parameter 'strict', whose default is True"),
+        ({"limit": True}, "True does not fit parameter 'limit'"),
+        ({"limit": 5.0}, "5.0 does not fit parameter 'limit'"),
+        ({"code": 123}, "123 does not fit parameter 'code', whose default is 'x': give a text"),
+        ({"choices": {1: 2}}, "cannot be written into a notebook"),
+        ({"open_end": {1, 2}}, "{1, 2}, a set, for parameter 'open_end' cannot be written into a notebook"),
+        ({"code": "\ud800"}, "cannot be written into a notebook"),
+    ],
+)
+def test_values_of_another_type_are_refused(write, tmp_path, parameters, message):
+    """The function refuses what does not fit, before anything is executed."""
+    with pytest.raises(NotebookParametersError, match=re.escape(message)):
+        aa.run_notebook(write(DEFAULTS, SHOW), tmp_path / "out", parameters=parameters)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("cells", [("quit()",), *also_long(("exit", "print('after')"), ("import sys; sys.exit()",))])
+def test_a_cell_that_ends_the_run_fails_it(run, write, tmp_path, cells):
+    """After quit(), exit() or sys.exit() no further cell runs, no page looks fine, and the exit code is 1."""
+    finished = run("run", write("x = 1", *cells), "--output", "out")
+    assert finished.returncode == 1
+    assert "raised SystemExit" in finished.stderr
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["job.failed.html", "job.failed.ipynb"]
+    executed = nbformat.read(tmp_path / "out/job.failed.ipynb", as_version=4).cells
+    assert [cell.source for cell in executed if cell.execution_count is None] == list(cells[1:])
+
+
+@pytest.mark.parametrize(
+    ("metadata", "language"),
+    [
+        ({"kernelspec": {"name": "ir", "display_name": "R", "language": "R"}}, "R"),
+        ({"kernelspec": {"name": "python3", "display_name": "x"}, "language_info": {"name": "julia"}}, "julia"),
+        ({"kernelspec": {"name": "bash", "display_name": "Bash"}}, "without its language"),
+    ],
+)
+def test_other_languages_are_refused(run, assert_refused, write, metadata, language):
+    """A notebook of another kernel is not run as Python: exit code 2, with its kernel and language."""
+    path = write("x = 1", metadata=metadata)
+    assert_refused(run("run", path, "--output", "out"), 2, language, "only notebooks in Python are run")
+    assert not path.with_name("out").exists()
+
+
+def test_copies_of_the_examples(run, tmp_path):
+    """The copied files are printed on stdout and what to do next on stderr; files that differ need --force."""
+    finished = run("notebooks", "copy", "my folder", "--json")
+    assert finished.returncode == 0, finished.stderr
+    result = json.loads(finished.stdout)
+    assert "notebooks/01_cash_flow.ipynb" in result["copied"]
+    assert result["unchanged"] == []
+    assert "next: jupyter lab 'my folder'" in finished.stderr
+    (tmp_path / "my folder" / "data" / "rules.toml").write_text("mine", encoding="utf-8")
+    refused = run("notebooks", "copy", "my folder")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("error: 1 file in my folder unlike")
+    forced = run("notebooks", "copy", "my folder", "--force")
+    assert forced.returncode == 0
+    assert forced.stdout.startswith("copied: data/rules.toml\n")

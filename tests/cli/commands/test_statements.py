@@ -1,4 +1,4 @@
-"""Statements and registers on the command line: figures, columns, files, and what is refused."""
+"""Statements, registers, reports, bridges and outlooks on the command line: figures, files, and what is refused."""
 
 import csv
 import json
@@ -160,19 +160,6 @@ def test_a_fiscal_year_that_is_not_a_month(run, assert_refused, demo_company):
 
 
 @pytest.mark.long
-def test_a_dry_run_and_a_checkpoint(run, tmp_path, demo_company):
-    """A dry run prints the cost of one load; the next command takes its lines from the checkpoint."""
-    arguments = ("statements", "income", *MAY, "--compare", "prior", "--checkpoint", "windows")
-    planned = run(*arguments, "--dry-run", "--json", **demo_company.environment())
-    assert json.loads(planned.stdout)["calls"] > 0
-    assert list(tmp_path.iterdir()) == []
-    first = run(*arguments, **demo_company.environment())
-    assert first.returncode == 0, first.stderr
-    again = run(*arguments, "--dry-run", "--json", **demo_company.environment())
-    assert json.loads(again.stdout)["calls"] == 0
-
-
-@pytest.mark.long
 def test_the_register_of_an_account(run, demo_company, books):
     """The last running total is the balance of the trial balance; opposing accounts have their names."""
     ledgers, lines = books
@@ -254,3 +241,84 @@ def test_the_report_as_a_statement(run, demo_company):
     assert raw.stdout.startswith("Cash flow report, 2025-05-01 to 2025-05-31")
     ending = re.search(r"ending cash balance ([\d,.]+)\.\n", raw.stdout).group(1)
     assert f" {ending}\n" in finished.stdout
+
+
+@pytest.mark.parametrize(
+    ("configured", "option", "zone"),
+    [(None, (), "UTC"), ("Asia/Tokyo", (), "Asia/Tokyo"), ("Asia/Tokyo", ("--time-zone", "UTC"), "UTC")],
+)
+def test_the_zone_is_the_configured_one(run, demo_company, configured, option, zone):
+    """Days are local to the option, else to the configured zone, else to UTC, which a message states."""
+    environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_TIME_ZONE": configured or ""}
+    finished = run("report", *MAY, *option, "--json", **environment)
+    assert json.loads(finished.stdout)["time_zone"] == zone
+    message = "no time zone is configured, so the days are those of UTC\n"
+    assert finished.stderr == (message if configured is None else "")
+
+
+@pytest.mark.long
+def test_bridges_are_those_of_python(run, demo_company):
+    """The JSON is that of the function, whose lines reach back 13 months more; the text has the sentences."""
+    arguments = ("bridge", "--period", "2026-05", "--against", "prior-year", "--statement", "income", "--largest", "4")
+    finished = run(*arguments, "--json", **demo_company.environment())
+    assert finished.returncode == 0, finished.stderr
+    days = ("2024-04-01", "2026-05-31")
+    ledgers = aa.discover_ledgers(demo_company.client, demo_company.start_date, demo_company.end_date)
+    statement = aa.income_statement(aa.load_line_entries(demo_company.client, ledgers["id"], *days), ledgers, *days)
+    expected = aa.bridge(statement.column("2025-05"), statement.column("2026-05"), largest=4)
+    found, wanted = json.loads(finished.stdout), json.loads(expected.to_json())
+    assert {**found, "notes": None} == {**wanted, "notes": None}
+    text = run(*arguments, **demo_company.environment()).stdout
+    assert " ".join(text.split()).startswith(" ".join(" ".join(expected.sentences()).split()))
+
+
+def test_every_step_is_listed(run, demo_books):
+    """Below the sentences, which name a few, is a table of as many changes as are asked for."""
+    arguments = ("bridge", "--period", "2025-03", "--books", demo_books, "--largest", "200")
+    steps = json.loads(run(*arguments, "--json").stdout)["steps"]
+    assert len(steps) > 8
+    printed = run(*arguments).stdout.split("change", 1)[1]
+    assert all(step["label"][:20] in printed for step in steps)
+
+
+def test_bridge_of_local_books(run, demo_books):
+    """Local books are bridged offline; a period that they do not have is refused."""
+    finished = run("bridge", "--period", "2025-03", "--books", demo_books)
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout.startswith("Net change in cash: ")
+    refused = run("bridge", "--period", "2025-01", "--books", demo_books)
+    assert refused.returncode == 2
+    assert "cannot be bridged" in refused.stderr
+
+
+def test_what_is_compared_with_is_read_first(run):
+    """A period that cannot be read is refused before anything is started, with those that can."""
+    refused = run("bridge", "--demo", "--period", "2026-05", "--against", "previous")
+    assert refused.returncode == 2
+    assert "'previous'" in refused.stderr
+    assert "2026-Q1" in refused.stderr
+
+
+def test_an_outlook_is_that_of_python(run, demo_company, tmp_path):
+    """The JSON is that of the function, of all lines until the last day; the text has the sentences and the weeks."""
+    start = str(demo_company.start_date)
+    (tmp_path / "known.csv").write_text("date,amount,note\n2025-11-10,-2500,new grinder\n")
+    asked = ("--known", "known.csv", "--limit", "60000", "--weeks", "8")
+    arguments = ("outlook", "--end-date", "2025-10-31", "--books-start", start, *asked)
+    finished = run(*arguments, "--json", **demo_company.environment())
+    assert finished.returncode == 0, finished.stderr
+    ledgers = aa.discover_ledgers(demo_company.client, start, "2025-10-31")
+    lines = aa.load_line_entries(demo_company.client, ledgers["id"], start, "2025-10-31")
+    expected = aa.outlook(lines, ledgers, "2025-10-31", 8, tmp_path / "known.csv", limit=60_000, books_start=start)
+    assert {**json.loads(finished.stdout), "notes": None} == {**json.loads(expected.to_json()), "notes": None}
+    text = " ".join(run(*arguments, **demo_company.environment()).stdout.split())
+    assert all(" ".join(one.split()) in text for one in (expected.summary(), *expected.sentences()))
+    assert "-2,500.00 new grinder (known)" in text
+
+
+def test_what_an_outlook_lacks_is_said(run, assert_refused, demo_books, tmp_path):
+    """Files that cannot be read are refused before a load, and local books of a few months before anything is drawn."""
+    assert_refused(run("outlook", "--end-date", "2026-05-31", "--known", "none.csv"), 2, "none.csv cannot be read")
+    (tmp_path / "known.csv").write_text("day,amount\n2026-06-10,-2500\n")
+    assert_refused(run("outlook", "--end-date", "2026-05-31", "--known", "known.csv"), 2, "known lacks date")
+    assert_refused(run("outlook", "--books", demo_books), 3, "an outlook takes 26 weeks of lines that move cash")

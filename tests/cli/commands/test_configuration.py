@@ -1,4 +1,4 @@
-"""The configuration in effect on the command line."""
+"""The configuration in effect, and the doctor, on the command line."""
 
 import re
 
@@ -24,3 +24,16 @@ def test_a_password_in_an_address_is_masked(run, assert_refused):
     shown = run("config", "show", **environment)
     assert "http://***@127.0.0.1:1" in shown.stdout
     assert "canary" not in finished.stderr + shown.stdout + shown.stderr
+
+
+def test_failures_have_exit_codes(run, demo_company):
+    """Without configuration the doctor exits with 2, with a wrong token with 4; findings are on stdout."""
+    finished = run("doctor")
+    assert finished.returncode == 2
+    assert "failed       configuration" in finished.stdout
+    assert finished.stderr.startswith("error: 1 check failed: configuration")
+    unauthorized = run("doctor", **demo_company.environment() | {"ACCOUNTING_ANALYTICS_TOKEN": "not-the-token"})
+    assert unauthorized.returncode == 4
+    assert "failed       authentication" in unauthorized.stdout
+    assert "not-the-token" not in unauthorized.stdout + unauthorized.stderr
+    assert "Traceback" not in finished.stderr + unauthorized.stderr

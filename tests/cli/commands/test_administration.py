@@ -1,0 +1,149 @@
+"""Instances, tokens, ledgers, the audit log and backups of the embedded service from the command line."""
+
+import json
+
+import httpx
+
+from accounting_analytics.service.server import running
+
+
+def report_status(database, instance, token):
+    """Return the HTTP status of a report that is requested with a token of a database."""
+    headers = {"authorization": f"Bearer {token}", "service-instance-id": instance}
+    params = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
+    with running(database) as service:
+        return httpx.get(f"{service.base_url}/v0/reports/cash-flow", params=params, headers=headers).status_code
+
+
+def read_secret(path):
+    """Read a secret file, and check that only its owner may read it."""
+    assert path.stat().st_mode & 0o777 == 0o600
+    return path.read_text().strip()
+
+
+def test_create_and_list_instances(tmp_path, run_on_books):
+    """An instance has the given options, is listed, and its token gives access; its tier is changed by its name."""
+    options = ["--instance", "acme", "--tier", "2", "--scale", "0", "--entries-start", "2025-01-01"]
+    created = json.loads(run_on_books("instances", "create", *options, "--token-file", "token", "--json").stdout)
+    expected = {
+        "id": "acme", "name": "books", "tier": 2, "scale": 0, "localtime": "UTC", "entries_start": "2025-01-01",
+    }  # fmt: skip
+    assert created == [expected]
+    refused = run_on_books("instances", "create", "--instance", "acme", code=2)
+    assert "acme" in refused.stderr
+    assert "2025-13-01" in run_on_books("instances", "create", "--entries-start", "2025-13-01", code=2).stderr
+    assert json.loads(run_on_books("instances", "list", "--json").stdout) == [expected]
+    assert "acme" in run_on_books("instances", "list").stdout
+    assert report_status(tmp_path / "books.db", "acme", read_secret(tmp_path / "token")) == 200
+    run_on_books("instances", "create", "--instance", "other")
+    changed = run_on_books("instances", "set-tier", "--instance", "acme", "--tier", "1")
+    assert "instance acme has tier 1" in changed.stderr
+    listed = json.loads(run_on_books("instances", "list", "--json").stdout)
+    assert [(instance["id"], instance["tier"]) for instance in listed] == [("acme", 1), ("other", 3)]
+
+
+def test_lists_create_no_database(tmp_path, run_on_books):
+    """A list of a database that does not exist is refused with the command to create one, and creates none."""
+    for group in ("instances", "tokens"):
+        assert "instances create" in run_on_books(group, "list", code=2).stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_issue_list_revoke(tmp_path, run_on_books):
+    """A token is issued into a private file, never printed, listed by its key, and refused once revoked."""
+    run_on_books("instances", "create", "--instance", "acme")
+    issued = run_on_books("tokens", "issue", "--token-file", "token", "--label", "nightly", "--lifetime", "600")
+    token = read_secret(tmp_path / "token")
+    assert token not in issued.stdout + issued.stderr
+    (row,) = json.loads(run_on_books("tokens", "list", "--json").stdout)
+    assert (row["label"], row["revoked_at"]) == ("nightly", None)
+    assert token.startswith(f"{row['key']}.")
+    assert report_status(tmp_path / "books.db", "acme", token) == 200
+    run_on_books("tokens", "revoke", row["key"])
+    assert report_status(tmp_path / "books.db", "acme", token) == 401
+    assert "no access token" in run_on_books("tokens", "revoke", "unknown", code=2).stderr
+
+
+def test_a_secret_is_never_overwritten_or_lost(tmp_path, run_on_books):
+    """An existing file stays as it is, and a secret that cannot be saved is not issued."""
+    run_on_books("instances", "create")
+    (tmp_path / "token").write_text("precious")
+    assert "exists already" in run_on_books("tokens", "issue", "--token-file", "token", code=2).stderr
+    assert (tmp_path / "token").read_text() == "precious"
+    assert "there is no folder" in run_on_books("tokens", "issue", "--token-file", "no/folder", code=2).stderr
+    unwritable = "/proc/token"  # no process can create files there
+    assert "cannot be written" in run_on_books("tokens", "issue", "--token-file", unwritable, code=2).stderr
+    created = run_on_books("instances", "create", "--instance", "b", "--token-file", unwritable, code=2).stderr
+    assert "cannot be written" in created
+    assert "nothing was issued" in created
+    assert "b" not in [one["id"] for one in json.loads(run_on_books("instances", "list", "--json").stdout)]
+    assert json.loads(run_on_books("tokens", "list", "--json").stdout) == []
+
+
+def test_several_instances_need_the_option(run_on_books):
+    """With two instances a token needs --instance, and the message names both."""
+    for name in ("acme", "globex"):
+        run_on_books("instances", "create", "--instance", name)
+    refused = run_on_books("tokens", "issue", "--token-file", "token", code=2)
+    assert "(--instance): acme, globex" in refused.stderr
+    run_on_books("tokens", "issue", "--token-file", "token", "--instance", "globex")
+    (row,) = json.loads(run_on_books("tokens", "list", "--instance", "globex", "--json").stdout)
+    assert row["instance_id"] == "globex"
+    assert json.loads(run_on_books("tokens", "list", "--instance", "acme", "--json").stdout) == []
+
+
+def test_a_group_alone_prints_its_help(run):
+    """A group without a command prints its commands, and no error."""
+    printed = run("tokens")
+    assert "revoke" in printed.stdout
+    assert "error" not in printed.stderr
+
+
+def test_list_and_rename(run_on_books):
+    """A required ledger is listed with its id, renamed by name, and listed with the new name."""
+    run_on_books("instances", "create")
+    old, new = "Uncategorized Cash Outflow", "Ask the owner"
+    renamed = run_on_books("ledgers", "rename", old, new, "--modified-by", "Ada")
+    listed = json.loads(run_on_books("ledgers", "list", "--json").stdout)
+    (ledger,) = [ledger for ledger in listed if ledger["name"] == new]
+    assert (ledger["path"], ledger["is_required"], ledger["sort_code"]) == (new, True, "10003")
+    assert renamed.stderr.strip() == f"ledger {ledger['id']}: '{old}' is now '{new}'"
+    assert new in run_on_books("ledgers", "list").stdout
+    assert "ledgers list" in run_on_books("ledgers", "rename", "nobody", "x", code=2).stderr
+
+
+def test_audit_list(run_on_books):
+    """New names are listed newest first, as JSON and as a table; what the limit leaves out is stated."""
+    run_on_books("instances", "create")
+    for old, new in (("Uncategorized Cash Outflow", "Costs"), ("Costs", "Ask the owner")):
+        run_on_books("ledgers", "rename", old, new, "--modified-by", "Ada")
+    listed = json.loads(run_on_books("audit", "list", "--json").stdout)
+    assert [(row["before_names"], row["after_names"], row["modified_by"]) for row in listed] == [
+        ("Costs", "Ask the owner", "Ada"),
+        ("Uncategorized Cash Outflow", "Costs", "Ada"),
+        ("", "4 ledgers", None),
+    ]
+    assert [(row["number"], row["actor"], row["operation"]) for row in listed] == [
+        (3, "local", "rename_ledger"),
+        (2, "local", "rename_ledger"),
+        (1, "local", "create_ledger"),
+    ]
+    limited = run_on_books("audit", "list", "--limit", "1")
+    assert "Ask the owner" in limited.stdout
+    assert "the newest 1 of 3 changes" in limited.stderr
+    assert "no entries" in run_on_books("audit", "list", "--transaction", "T").stderr
+    assert "2025-13-01" in run_on_books("audit", "list", "--start-date", "2025-13-01", code=2).stderr
+
+
+def test_backup_and_restore(tmp_path, run_on_books, assert_refused):
+    """A backup is made and restored, and a broken one is refused."""
+    run_on_books("instances", "create", "--instance", "acme")
+    assert "restore copy.db --database books.db\n" in run_on_books("backup", "copy.db").stderr
+    assert_refused(run_on_books("backup", "copy.db", code=2), 2, "copy.db exists already")
+    run_on_books("instances", "create", "--instance", "later")
+    assert "serve --check --database books.db" in run_on_books("restore", "copy.db").stderr
+    assert "later" not in run_on_books("instances", "list").stdout
+    (tmp_path / "copy.db").write_bytes((tmp_path / "copy.db").read_bytes()[:8192])
+    content = (tmp_path / "books.db").read_bytes()
+    assert_refused(run_on_books("restore", "copy.db", code=2), 2, "copy.db", "nothing was changed")
+    assert (tmp_path / "books.db").read_bytes() == content

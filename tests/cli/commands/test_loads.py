@@ -1,0 +1,268 @@
+"""Commands that load: dry runs, partial loads, what is refused before a load, reconciliation, and files of parents."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from faulty_service import running_with_faults
+from long_cases import also_long
+
+import accounting_analytics as aa
+from accounting_analytics.cli.loading import read_parents
+from accounting_analytics.core.errors import InputError
+
+PROJECT = Path(__file__).parents[3]
+PERIOD = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
+LOADS = {
+    "reconcile": (),
+    "queue": (),
+    "propose": ("--rules", PROJECT / "data/rules.toml"),
+    "plan": ("--rules", PROJECT / "data/rules.toml", "--output", "plan.csv"),
+    "export": ("--output", "parquet"),
+    "statements": ("income",),
+    "register": ("Rent",),
+    "bridge": (),
+}
+
+
+@pytest.mark.parametrize("command", ["reconcile", "export", *also_long(*sorted(set(LOADS) - {"reconcile", "export"}))])
+def test_dry_run(run, tmp_path, demo_company, command):
+    """A dry run of each command that loads prints the cost of the load, and writes nothing."""
+    finished = run(command, *PERIOD, *LOADS[command], "--dry-run", "--json", **demo_company.environment())
+    assert finished.returncode == 0, finished.stderr
+    plan = json.loads(finished.stdout)
+    assert plan["calls"] == sum(ledger["calls"] for ledger in plan["ledgers"]) > 0
+    assert plan["lines"] == sum(ledger["lines"] for ledger in plan["ledgers"]) > 0
+    assert "no lines were loaded" in finished.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.long
+def test_interrupted_with_a_checkpoint(run, tmp_path, demo_company):
+    """Ctrl-C during a load is 5, and the message says how to resume; then a dry run needs no requests."""
+    with running_with_faults(demo_company.database, "latency:ms=100") as slow:
+        environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": slow.base_url}
+        command = [sys.executable, "-m", "accounting_analytics", "reconcile", *PERIOD, "--checkpoint", "windows"]
+        process = subprocess.Popen(  # noqa: S603 (our own program)
+            command,
+            cwd=tmp_path,
+            env=os.environ | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while process.poll() is None and not list(tmp_path.glob("windows/window-*")):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        printed, messages = process.communicate(timeout=120)
+        resumed = ("reconcile", *PERIOD, "--checkpoint", "windows", "--json")
+        assert run(*resumed, **environment).returncode == 0
+        plan = json.loads(run(*resumed, "--dry-run", **environment).stdout)
+    assert (process.returncode, printed) == (5, "")
+    assert messages.endswith("finished windows are saved in windows: run the same command again to resume\nstopped\n")
+    assert plan["calls"] == plan["lines"] == 0 < plan["kept_lines"]
+
+
+@pytest.mark.long
+def test_allow_partial(run, assert_refused, tmp_path, demo_company, failing_ledger):
+    """A ledger that cannot be loaded ends a command; with --allow-partial the results are marked PARTIAL."""
+    base_url, ledger = failing_ledger
+    environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": base_url}
+    assert_refused(run("reconcile", *PERIOD, **environment), 4, "400", ledger)
+    partial = run("reconcile", *PERIOD, "--allow-partial", **environment)
+    assert partial.returncode == 3, partial.stderr
+    assert partial.stdout.startswith("PARTIAL: ")
+    assert "NOT COMPLETE" in partial.stderr
+    statement = ("statements", "cash-flow", *PERIOD, "--allow-partial")
+    assert_refused(run(*statement, **environment), 3, "no column is known", ledger)
+    exported = run("export", *PERIOD, "--output", "parquet", "--allow-partial", **environment)
+    assert exported.returncode == 3, exported.stderr
+    assert "PARTIAL" in exported.stdout
+    assert json.loads((tmp_path / "parquet" / "current" / "manifest.json").read_text())["partial"] is True
+    assert_refused(run("export", *PERIOD, "--output", "whole", **environment), 4, "400", ledger)
+    assert not (tmp_path / "whole").exists()
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (("reconcile", *PERIOD, "--since", "2025-03-15"), "--since 2025-03-15 is after 2025-03-01; it is"),
+        (("reconcile", *PERIOD, "--since", "2025-02-30"), "--since '2025-02-30'"),
+        (("reconcile", *PERIOD, "--time-zone", "localtime"), "localtime"),
+        (("export", *PERIOD, "--time-zone", "localtime", "--output", "parquet"), "localtime"),
+        (("report", *PERIOD, "--time-zone", ""), "''"),
+        (("export", *PERIOD, "--output", PROJECT / "README.md"), "is a file"),
+        (("export", *PERIOD, "--output", PROJECT / "data"), "files that are not part of an export"),
+        (("export", *PERIOD, "--output", "new", "--format", "pdf"), "unknown export format 'pdf'; the formats are"),
+        (("plan", *PERIOD, "--rules", PROJECT / "data/rules.toml", "--output", "absent/plan.csv"), "absent"),
+        (("plan", *PERIOD, "--rules", "absent.toml", "--output", "plan.csv"), "absent.toml"),
+    ],
+)
+def test_refused_before_a_request(run, assert_refused, demo_company, recorded_service, case):
+    """What cannot succeed is refused before any request is sent."""
+    command, text = case
+    base_url, sent = recorded_service
+    environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": base_url}
+    assert_refused(run(*command, **environment), 2, text)
+    assert sent.requests == []
+
+
+@pytest.fixture
+def recorded_service(demo_company, distortion, forwarding):
+    """Forward to the demo company; return the address, and the object that records the requests."""
+    recorder = distortion()
+    with forwarding(demo_company.base_url, recorder) as base_url:
+        yield base_url, recorder
+
+
+@pytest.fixture
+def failing_ledger(demo_company, distortion, forwarding):
+    """Forward to the demo company, except the lines of one ledger; return the address and the ledger's id."""
+    reported = aa.load_cash_flow_report(demo_company.client, "2025-03-01", "2025-03-31").ledgers
+    ledger = reported["ledger_id"].iloc[-1]
+
+    def status(path, params):
+        return 400 if ledger in path and "journal_entry" in params.get("expand", "") else None
+
+    with forwarding(demo_company.base_url, distortion(status=status)) as base_url:
+        yield base_url, ledger
+
+
+def test_the_demo_ties(run, demo_company):
+    """Every month of the demo's first quarter ties, with starting balances summed from history."""
+    arguments = ("--start-date", "2025-01-01", "--end-date", "2025-03-31", "--since", "2025-01-01", "--json")
+    finished = run("reconcile", *arguments, **demo_company.environment())
+    assert finished.returncode == 0, finished.stderr
+    assert "all 3 months tie to the last digit." in finished.stderr
+    months = json.loads(finished.stdout)["months"]
+    assert [(month["ties"], month["anchored"], month["differences"]) for month in months] == [(True, False, [])] * 3
+
+
+@pytest.mark.long
+def test_what_agreement_does_not_prove(run, demo_company):
+    """Balances that were taken from the report are said to prove nothing."""
+    anchored = run("reconcile", "--period", "2025-01", **demo_company.environment())
+    assert anchored.returncode == 0, anchored.stderr
+    assert anchored.stdout.count("agreement proves nothing: pass books_start") == 1
+    assert "proves nothing" not in anchored.stderr
+    assert "tie to the last digit" not in anchored.stderr
+    summed = run("reconcile", "--period", "2025-01", "--books-start", "2025-01-01", **demo_company.environment())
+    assert "proves nothing" not in summed.stdout + summed.stderr
+
+
+def test_a_first_day_after_the_first_entry(run, deep_books):
+    """Where --since is after the first entry, the error says so, and the explanation what to do."""
+    days = ("--start-date", "2025-01-01", "--end-date", "2025-01-31", "--since", "2025-01-01")
+    finished = run("reconcile", *days, **deep_books.environment())
+    assert finished.returncode == 3
+    assert "the books begin before --since 2025-01-01: give their first day, or leave --since out" in finished.stderr
+    assert "balances differ only by the missing history" in finished.stdout
+
+
+def test_a_month_that_does_not_tie(run, demo_company, distortion, forwarding):
+    """An untied month is explained on stdout and named on stderr, exit code 3; the others tie."""
+
+    def change_response(path, params, body):
+        if "cash-flow" in path and (params["start_date"], params["end_date"]) == ("2025-02-01", "2025-02-28"):
+            body["ending_cash_balance"] = Decimal(body["ending_cash_balance"]) + 1
+
+    with forwarding(demo_company.base_url, distortion(response=change_response)) as base_url:
+        environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": base_url}
+        finished = run("reconcile", "--start-date", "2025-01-01", "--end-date", "2025-03-31", **environment)
+    assert finished.returncode == 3
+    assert "the books do not tie in 1 of 3 months: 2025-02-01 to 2025-02-28 (America/New_York)" in finished.stderr
+    assert "ending cash balance" in finished.stdout
+    rows = [line.split() for line in finished.stdout.splitlines() if re.match(r"2025-\d\d-01 to \S+  ", line)]
+    assert [row[:4] for row in rows] == [
+        ["2025-01-01", "to", "2025-01-31", "ties"],
+        ["2025-02-01", "to", "2025-02-28", "2"],
+        ["2025-03-01", "to", "2025-03-31", "ties"],
+    ]
+
+
+JANUARY = ("reconcile", "--start-date", "2025-01-01", "--end-date", "2025-01-31", "--time-zone", "UTC")
+
+
+@pytest.fixture
+def without_parents(run, deep_books, distortion, forwarding):
+    """Return a function that runs a command on the deep books, whose service shows no parents."""
+
+    def refuse_parents(path, params):
+        return 422 if "line-entries" in path and "parent" in params.get("expand", "") else None
+
+    def run_without_parents(*arguments):
+        with forwarding(deep_books.base_url, distortion(status=refuse_parents)) as base_url:
+            return run(*arguments, **deep_books.environment(base_url))
+
+    return run_without_parents
+
+
+@pytest.mark.long
+def test_totals_that_were_not_compared(without_parents):
+    """The result and a message count totals that were not compared; exit code 3 for them only with --strict."""
+    finished = without_parents(*JANUARY)
+    assert finished.returncode == 0, finished.stderr
+    assert "totals not compared (11 of 12)" in finished.stderr
+    assert "--parents FILE" in finished.stderr
+    assert "totals not compared (11 of 12)" in finished.stdout
+    strict = without_parents(*JANUARY, "--strict")
+    assert strict.returncode == 3
+    assert "error: 2025-01-01 to 2025-01-31 (UTC): 1 month ties" in strict.stderr
+
+
+@pytest.mark.long
+def test_parents_from_a_file(without_parents, tmp_path):
+    """With the parents of all ledgers from a CSV file, every total is compared."""
+    days = ("--start-date", "2025-01-01", "--end-date", "2025-01-31")
+    found = without_parents("discover", *days, "--json")
+    ids = {ledger["name"]: ledger["id"] for ledger in json.loads(found.stdout)}
+    pairs = [("home", "expenses"), ("rent", "home"), ("office", "expenses"), ("paper", "office"), ("expenses", "")]
+    pairs += [("web", "sales"), ("sales", "income"), ("income", ""), ("checking", ""), ("savings", "")]
+    rows = [f"{ids[child]},{ids.get(parent, '')}" for child, parent in pairs]
+    (tmp_path / "parents.csv").write_text("\n".join(["ledger_id,parent_id", *rows]), encoding="utf-8")
+    finished = without_parents(*JANUARY, "--parents", "parents.csv", "--strict", "--json")
+    assert finished.returncode == 0, finished.stderr
+    assert [month["not_compared"] for month in json.loads(finished.stdout)["months"]] == [0]
+    discovered = without_parents("discover", *days, "--parents", "parents.csv", "--json")
+    parents = {ledger["name"]: ledger["parent_id"] for ledger in json.loads(discovered.stdout)}
+    assert parents["rent"] == ids["home"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '\ufeffledger_id, parent_id\r\n"led_1", led_2 \r\n\r\nled_2,',
+        "name;PARENT_ID;ledger_id\nBank;led_2;led_1\nAssets;;led_2\n",
+    ],
+    ids=["excel", "columns of a spreadsheet"],
+)
+def test_a_file_of_parents(tmp_path, content):
+    """A CSV file gives the parents, also as spreadsheets write it."""
+    (tmp_path / "parents.csv").write_text(content, encoding="utf-8")
+    assert read_parents(tmp_path / "parents.csv") == {"led_1": "led_2", "led_2": None}
+
+
+def test_files_of_parents_that_are_refused(tmp_path):
+    """A file of another form is refused with its name, the row or ledger, and the form expected."""
+    form = "expected is a CSV file or an Excel workbook with the columns ledger_id and parent_id"
+    for content, message in (
+        ("id,parent\na,b\n", "the first row lacks ledger_id, parent_id; it has 2 other columns, first 'id'"),
+        ("ledger_id,parent_id\n,b\n", "row 2: ledger_id: the cell is empty"),
+        ("ledger_id,parent_id\na,b\n\na,c\n", "row 4: ledger 'a' occurs more than once"),
+        ("ledger_id,parent_id\na,a\n", "row 2: ledger 'a' is its own parent"),
+    ):
+        (tmp_path / "p.csv").write_text(content, encoding="utf-8")
+        with pytest.raises(InputError, match=r"^--parents: .*p\.csv") as refused:
+            read_parents(tmp_path / "p.csv")
+        assert message in str(refused.value)
+        assert form in str(refused.value)
+    for name in ("missing.csv", "."):
+        with pytest.raises(InputError, match="--parents"):
+            read_parents(tmp_path / name)
