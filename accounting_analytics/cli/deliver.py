@@ -74,7 +74,7 @@ def export(
 
     Facts are line entries, cash flow lines, transfers between own accounts, and balances of every day and month;
     dimensions are ledgers, days, transactions, tags and loads. A folder has the export in DIR/current, and is replaced
-    in one step; `verify-export DIR` checks it. With --books a month is proven by the last sync.
+    in one step; `verify-export DIR` checks one of Parquet. With --books a month is proven by the last sync.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Exports of books to files that other programs read; one module a format.
+"""Exports of books to files that other programs read.
 
 The names load on first use, so that the command line can list the formats without importing pandas.
 """
