@@ -40,9 +40,8 @@ from accounting_analytics.reports.changed_lines import (
     find_changed_lines,
     sum_by_ledger,
 )
-from accounting_analytics.reports.figure_table import figure_table_html
+from accounting_analytics.reports.figure_table import entries_behind, figure_table_html, table_of_figures
 from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, checked_entries, find_row
-from accounting_analytics.reports.rows_of_figures import entries_behind, table_of_figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

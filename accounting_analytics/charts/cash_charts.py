@@ -44,7 +44,7 @@ from accounting_analytics.reports.bridge import AFTER, BEFORE, Bridge
 from accounting_analytics.reports.cash_flow_report import require_report
 from accounting_analytics.reports.category_ledgers import required_ledgers
 from accounting_analytics.reports.daily_balances import DailyBalances
-from accounting_analytics.reports.figure_table import MAX_LINES
+from accounting_analytics.reports.figure_table import MAX_LINES, entries_behind, sums_of, table_of_figures
 from accounting_analytics.reports.figures import KEY_SEPARATOR, OWN, Figure
 from accounting_analytics.reports.report_figures import (
     BALANCE,
@@ -57,19 +57,17 @@ from accounting_analytics.reports.report_figures import (
     WITHOUT,
     WITHOUT_ENTRIES,
 )
-from accounting_analytics.reports.rows_of_figures import entries_behind, sums_of, table_of_figures
 from accounting_analytics.reports.statement import Statement
 from accounting_analytics.reports.statement_columns import split_period
-from accounting_analytics.reports.statement_page import lines_behind
 from accounting_analytics.reports.statement_sums import LineSource
+from accounting_analytics.reports.statement_table import lines_behind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from accounting_analytics.reports.cash_flow_report import CashFlowReport
-    from accounting_analytics.reports.figure_table import FigureTable
+    from accounting_analytics.reports.figure_table import FigureTable, Rows
     from accounting_analytics.reports.report_figures import ReportFigures
-    from accounting_analytics.reports.rows_of_figures import Rows
     from accounting_analytics.reports.statement_columns import StatementColumn
 
 PeriodUnit = Literal["week", "month", "quarter"]

@@ -35,19 +35,17 @@ from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, quote
 from accounting_analytics.core.money import EXACT
 from accounting_analytics.reports.bridge_payments import payees_of_entries
-from accounting_analytics.reports.figure_table import MAX_LINES
+from accounting_analytics.reports.figure_table import MAX_LINES, entries_behind, sums_of, table_of_figures
 from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_entries
-from accounting_analytics.reports.rows_of_figures import entries_behind, sums_of, table_of_figures
 from accounting_analytics.reports.selections import Span
 from accounting_analytics.reports.statement import ChosenColumn, Statement
-from accounting_analytics.reports.statement_page import lines_behind
 from accounting_analytics.reports.statement_sums import LineSource
+from accounting_analytics.reports.statement_table import lines_behind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accounting_analytics.reports.figure_table import FigureTable
-    from accounting_analytics.reports.rows_of_figures import Rows
+    from accounting_analytics.reports.figure_table import FigureTable, Rows
     from accounting_analytics.reports.statement_columns import StatementColumn
     from accounting_analytics.reports.statement_figures import StatementFigures
     from accounting_analytics.reports.statement_rows import Row

@@ -18,7 +18,7 @@ from accounting_analytics.charts.marks import (
 from accounting_analytics.charts.plotly_charts import Picture
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.reports.rows_of_figures import table_of_figures
+from accounting_analytics.reports.figure_table import table_of_figures
 from accounting_analytics.reports.statement import Statement
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ from accounting_analytics.core.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from accounting_analytics.pack.written_pack import PackFormats
+    from accounting_analytics.pack.pack_files import PackFormats
 
 _OUTPUTS = ", ".join(f"{name} ({output})" for name, output in exports.FORMATS.items())
 
@@ -188,7 +188,7 @@ def pack(
         Accept a period without line entries.
     """
     from accounting_analytics.pack.monthly_pack import PageOptions
-    from accounting_analytics.pack.written_pack import OutputFiles, pack_name, write_pack
+    from accounting_analytics.pack.pack_files import OutputFiles, pack_name, write_pack
 
     _refuse_secrets()
     formats = _choose_formats(source.profile, mail_to, pdf=pdf, mail=mail, excel=excel)
@@ -253,8 +253,8 @@ def _choose_formats(
     """Choose the formats, and check what they need: a browser, a package, and addresses."""
     from accounting_analytics.client.settings import load_settings
     from accounting_analytics.core.extras import import_extra
+    from accounting_analytics.pack.pack_files import PackFormats, find_browser
     from accounting_analytics.pack.pack_mail import parse_address
-    from accounting_analytics.pack.written_pack import PackFormats, find_browser
 
     if excel:
         import_extra("xlsxwriter", "excel", "a workbook")

@@ -122,7 +122,7 @@ def days_of_command(days: Period, time_zone: str | None) -> dict[str, object]:
 
 def read_parents(path: Path | None) -> dict[str, str | None] | None:
     """Parent id by ledger id, None for a root, from a sheet of --parents."""
-    from accounting_analytics.core.sheet_reader import Column, read_table
+    from accounting_analytics.core.sheets import Column, read_table
 
     if path is None:
         return None

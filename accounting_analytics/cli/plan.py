@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.cli.loading import LoadedQueue
-    from accounting_analytics.core.sheet_reader import SheetTable
+    from accounting_analytics.core.sheets import SheetTable
     from accounting_analytics.reports.category_ledgers import Categories
 
 _ACCOUNT_WIDTH, _NAME_WIDTH, _PIPED_WIDTH = 16, 28, 120

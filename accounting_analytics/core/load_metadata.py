@@ -114,7 +114,7 @@ def stated_books_start(line_entries: Any) -> dt.date | None:  # noqa: ANN401 (an
     return dt.date.fromisoformat(text) if text else None
 
 
-def read_instant(line_entries: Any) -> dt.datetime | None:  # noqa: ANN401 (any frame)
+def stated_read_at(line_entries: Any) -> dt.datetime | None:  # noqa: ANN401 (any frame)
     """Instant from which on the lines were read; None where nothing states it."""
     text = (read_load_metadata(line_entries) or {}).get("read_at")
     return dt.datetime.fromisoformat(text) if text else None

@@ -14,7 +14,7 @@ from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
 from accounting_analytics.loading.ledger_discovery import discover_ledgers
 from accounting_analytics.loading.load import load_line_entries
 from accounting_analytics.pack.monthly_pack import monthly_pack
-from accounting_analytics.pack.written_pack import pack_name
+from accounting_analytics.pack.pack_files import pack_name
 from accounting_analytics.reconciliation.completeness import check_completeness
 from accounting_analytics.reconciliation.monthly_reconciliation import reconcile_months
 

@@ -20,11 +20,11 @@ from accounting_analytics.client import LedgerClient
 from accounting_analytics.core.chart_of_accounts import RequiredLedger
 from accounting_analytics.core.errors import ConfigurationError
 from accounting_analytics.core.messages import fit_terminal
+from accounting_analytics.service.database import Store
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.instances import NewInstance, create_instance, issue_token
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.server import running
-from accounting_analytics.service.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

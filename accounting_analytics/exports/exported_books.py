@@ -11,14 +11,14 @@ import pyarrow.compute as pc
 
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import AccountingAnalyticsError, FrameError, InputError
-from accounting_analytics.core.load_metadata import known_ledgers_claim, missing_reasons, read_instant
+from accounting_analytics.core.load_metadata import known_ledgers_claim, missing_reasons, stated_read_at
 from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.periods import Period, zone
 from accounting_analytics.core.schemas import Ledgers, LineEntries
 from accounting_analytics.reconciliation.reconciliation import reconcile
 from accounting_analytics.reports.cash_flow import recompute_cash_flow
 from accounting_analytics.reports.cash_flow_report import CashFlowReport, require_report
-from accounting_analytics.reports.local_books import LocalBooks
+from accounting_analytics.reports.lines_or_books import LocalBooks
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -124,7 +124,7 @@ class ExportedBooks(NamedTuple):
             report=report.exact(),
             known_ledgers=known_ledgers_claim(ledgers, len(ledgers)),
             notes=tuple(f"{reason[0].upper()}{reason[1:]}." for reason in missing),
-            read_at=read_instant(line_entries),
+            read_at=stated_read_at(line_entries),
         )
 
     @classmethod

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
-from accounting_analytics.core.sheet_cells import BYTE_ORDER_MARK, FORMULA_START
+from accounting_analytics.core.sheets import BYTE_ORDER_MARK, FORMULA_START
 from accounting_analytics.core.workbook import (
     MAX_ROWS,
     WORKBOOK_SUFFIX,

@@ -18,7 +18,7 @@ from accounting_analytics.loading.line_tables import INSTANT, TEXT, require_in_p
 from accounting_analytics.loading.pages import instants_in_utc
 from accounting_analytics.loading.request import requested_days
 from accounting_analytics.reports.cash_flow_report import CashFlowReport
-from accounting_analytics.reports.local_books import LocalBooks, days_of_books
+from accounting_analytics.reports.lines_or_books import LocalBooks, days_of_books
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

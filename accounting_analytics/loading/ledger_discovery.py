@@ -36,7 +36,7 @@ from accounting_analytics.core.progress import progress_bar, show_notice
 from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.loading.request import DEFAULT_IN_FLIGHT, check_in_flight, requested_days
 from accounting_analytics.loading.windows import run_in_parallel
-from accounting_analytics.reports.local_books import LocalBooks, days_of_books, refuse_options
+from accounting_analytics.reports.lines_or_books import LocalBooks, days_of_books, refuse_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

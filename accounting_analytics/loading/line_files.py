@@ -38,8 +38,7 @@ from accounting_analytics.core.messages import count_of, fit_terminal, join_ids,
 from accounting_analytics.core.periods import choose_zone
 from accounting_analytics.core.progress import LoadProgress
 from accounting_analytics.core.schemas import LineEntries
-from accounting_analytics.core.sheet_cells import cell_text
-from accounting_analytics.core.sheet_reader import ERRORS, read_workbook
+from accounting_analytics.core.sheets import ERRORS, cell_text, read_workbook
 from accounting_analytics.loading.checkpoint import Checkpoint
 from accounting_analytics.loading.line_tables import line_schema, remove_repeats, with_local_dates
 from accounting_analytics.loading.load import load_windows

@@ -44,7 +44,7 @@ from accounting_analytics.loading.windows import (
     run_in_parallel,
     unread_windows,
 )
-from accounting_analytics.reports.local_books import LocalBooks, days_of_books, refuse_options
+from accounting_analytics.reports.lines_or_books import LocalBooks, days_of_books, refuse_options
 
 if TYPE_CHECKING:
     import datetime as dt

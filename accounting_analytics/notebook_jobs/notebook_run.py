@@ -32,12 +32,12 @@ from accounting_analytics.core.errors import (
 )
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.progress import BATCH_VARIABLE
-from accounting_analytics.notebook_jobs.notebook_page_and_secrets import (
+from accounting_analytics.notebook_jobs.notebook_parameters import declared_parameters, read_notebook, require_declared
+from accounting_analytics.notebook_jobs.saved_notebook import (
     mask_notebook,
     notebook_html,
     remove_upload_buttons,
 )
-from accounting_analytics.notebook_jobs.notebook_parameters import declared_parameters, read_notebook, require_declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

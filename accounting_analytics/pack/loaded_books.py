@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from accounting_analytics.books.drift import Drift
     from accounting_analytics.books.versions import When
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.pack.pack_columns import PackPeriods
+    from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.reconciliation.completeness import Certificate
     from accounting_analytics.reconciliation.reconciliation import Reconciliation
     from accounting_analytics.reports.cash_flow_report import CashFlowReport

@@ -13,9 +13,9 @@ from accounting_analytics.core.errors import EmptyPeriodError, InputError
 from accounting_analytics.core.messages import printable
 from accounting_analytics.core.periods import Period, choose_zone, parse_date
 from accounting_analytics.pack.loaded_books import PackBooks, load_books
-from accounting_analytics.pack.pack_columns import PackPeriods, read_period
 from accounting_analytics.pack.pack_content import make_content
 from accounting_analytics.pack.pack_page import check_sections, page_environment, render_page
+from accounting_analytics.pack.pack_periods import PackPeriods, read_period
 from accounting_analytics.pack.pack_result import MonthlyPack
 from accounting_analytics.reports.dated_lines import has_lines
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, quote, shorten
 from accounting_analytics.pack.browser_check import check_script
-from accounting_analytics.pack.page_data import (
+from accounting_analytics.pack.read_page import (
     DATA_ID,
     ListFigure,
     QuotientFigure,
@@ -31,7 +31,7 @@ from accounting_analytics.pack.verification_result import PackFault
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from accounting_analytics.pack.page_data import PageData, PageElement, PageFigure, SelectedLines
+    from accounting_analytics.pack.read_page import PageData, PageElement, PageFigure, SelectedLines
 
 
 class Recomputation:

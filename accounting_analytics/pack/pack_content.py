@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.load_metadata import known_ledgers_claim
-from accounting_analytics.pack import pack_sections as sections
+from accounting_analytics.pack import pack_tables as sections
 from accounting_analytics.pack.pack_lines import PackLines
 from accounting_analytics.pack.pack_outlook import outlook_tables
 from accounting_analytics.pack.pack_pictures import make_pictures
 from accounting_analytics.pack.pack_sentences import SentenceFacts, SentenceWriter
-from accounting_analytics.pack.pack_tables import PackTable, statement_table
+from accounting_analytics.pack.pack_table import PackTable, statement_table
 from accounting_analytics.reports.ageing import AGED, ageing
 from accounting_analytics.reports.outlook import outlook
 from accounting_analytics.reports.recurring_payments import recurring_payments
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from accounting_analytics.pack.loaded_books import LoadedBooks
-    from accounting_analytics.pack.pack_columns import PackPeriods
+    from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.pack.pack_pictures import PackPicture
     from accounting_analytics.pack.pack_sentences import Sentence
     from accounting_analytics.reports.bridge import Bridge

@@ -15,7 +15,7 @@ from accounting_analytics.reports.selections import Span, simplified
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from accounting_analytics.pack.pack_tables import PackTable
+    from accounting_analytics.pack.pack_table import PackTable
     from accounting_analytics.reports.figures import Figure
     from accounting_analytics.reports.statement_figures import StatementFigures
     from accounting_analytics.reports.statement_sums import LineSource

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from accounting_analytics.core.periods import day_label
-from accounting_analytics.pack.pack_tables import (
+from accounting_analytics.pack.pack_table import (
     PackRow,
     PackTable,
     amount_head,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from accounting_analytics.pack.loaded_books import LoadedBooks
-    from accounting_analytics.pack.pack_columns import PackPeriods
+    from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.reports.bridge import Bridge
     from accounting_analytics.reports.outlook import Outlook
     from accounting_analytics.reports.statement import Statement

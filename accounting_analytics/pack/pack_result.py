@@ -15,8 +15,8 @@ from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.pack.pack_pictures import IN_MAIL
-from accounting_analytics.pack.pack_sections import KEY_FIGURES
 from accounting_analytics.pack.pack_sentences import plain
+from accounting_analytics.pack.pack_tables import KEY_FIGURES
 from accounting_analytics.pack.pack_workbook import WorkbookTexts, write_pack_workbook
 from accounting_analytics.reports.figures import KEY_SEPARATOR
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.periods import Period
     from accounting_analytics.pack.loaded_books import ComparedPeriod, LoadedBooks
-    from accounting_analytics.pack.pack_columns import PackPeriods
     from accounting_analytics.pack.pack_content import PackContent
+    from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.reconciliation.completeness import Certificate
     from accounting_analytics.reports.figures import Figure
 

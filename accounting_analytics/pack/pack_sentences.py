@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from accounting_analytics.core.messages import count_of, printable
 from accounting_analytics.core.money import format_amount
 from accounting_analytics.core.periods import day_label
-from accounting_analytics.pack.pack_sections import BRIDGE, KEY_FIGURES, SENTENCES, bridge_key
-from accounting_analytics.pack.pack_tables import PackTable, make_table
+from accounting_analytics.pack.pack_table import PackTable, make_table
+from accounting_analytics.pack.pack_tables import BRIDGE, KEY_FIGURES, SENTENCES, bridge_key
 from accounting_analytics.reports.figures import KEY_SEPARATOR, NOT_KNOWN
 from accounting_analytics.reports.statement_figures import sides_of
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Sequence
 
-    from accounting_analytics.pack.pack_columns import PackPeriods
-    from accounting_analytics.pack.pack_sections import CashLines
+    from accounting_analytics.pack.pack_periods import PackPeriods
+    from accounting_analytics.pack.pack_tables import CashLines
     from accounting_analytics.reports.bridge import Bridge
     from accounting_analytics.reports.figures import Figure
 

@@ -1,163 +1,580 @@
-"""Tables of a pack: figures that statements, bridges and balances made, in rows."""
+"""The tables of a pack beside its statements: key figures, bridge, balances, payees, what is open, and what changed."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+import datetime as dt
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
 
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.core.messages import count_of, quote
-from accounting_analytics.reports.figure_table import FigureCell, FigureRow, FigureTable, TableHead, cell_of
-from accounting_analytics.reports.figures import ZERO, Figure
-from accounting_analytics.reports.statement_page import figure_table
+from accounting_analytics.core.messages import count_of
+from accounting_analytics.core.money import to_minor_units
+from accounting_analytics.core.periods import Period, day_label
+from accounting_analytics.pack.pack_table import (
+    PackRow,
+    PackTable,
+    amount_head,
+    figure_of_lines,
+    make_table,
+    text_head,
+)
+from accounting_analytics.reports.ageing import BUCKETS
+from accounting_analytics.reports.bridge import bridge
+from accounting_analytics.reports.bridge_payments import entry_ids
+from accounting_analytics.reports.daily_balances import DailyBalances
+from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_entries, figure_of_terms
+from accounting_analytics.reports.statement_columns import days_label
+from accounting_analytics.reports.statement_rows import NOT_CATEGORIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
-    from accounting_analytics.core.periods import Period
+    from accounting_analytics.books.drift import Drift
+    from accounting_analytics.pack.loaded_books import ComparedPeriod
+    from accounting_analytics.pack.pack_periods import PackPeriods
+    from accounting_analytics.reports.ageing import Ageing
+    from accounting_analytics.reports.bridge import Bridge
+    from accounting_analytics.reports.recurring_payments import RecurringPayment, RecurringPayments
     from accounting_analytics.reports.statement import Statement
-    from accounting_analytics.reports.statement_rows import Row
+    from accounting_analytics.reports.statement_columns import StatementColumn
+    from accounting_analytics.reports.statement_sums import LineSource
+
+KEY_FIGURES, SENTENCES, BRIDGE, ACCOUNTS, BY_DAY, FLOWS = (
+    "key_figures",
+    "sentences",
+    "cash_bridge",
+    "cash_accounts",
+    "cash_by_day",
+    "flows",
+)
+PAYEES, CUSTOMERS, UNCATEGORIZED, CHANGES = "payees", "customers", "uncategorized", "changes"
+RECURRING, AGEING, REPORTED = "recurring", "ageing", "reported_cash"
+BY_ENTRY = (
+    "Cash in and out are counted by journal entry: what is withheld from a payment, such as taxes from wages, is in "
+    "neither, and a transfer between own accounts that is booked as two entries is in both."
+)
+_DAY = dt.timedelta(days=1)
+_MAX_DAYS = 93
+"""Longer periods have a balance at the end of each month, not of each day."""
+_STEPS, _PAYEES, _ENTRIES, _CHANGES, _CATEGORIES, _RECURRING = 8, 10, 20, 40, 2, 30
+"""How many steps, payees, journal entries, changes, categories and recurring payments are named."""
+_TOTAL, _OTHERS = "total", "others"
+_TRANSFERS = "Transfers between own accounts"
 
 
-class PackTable(NamedTuple):
-    """A table of a pack.
+@dataclass(frozen=True)
+class CashLines:
+    """A cash flow statement, its lines, and the daily balances of periods, which are read once."""
 
-    Attributes
-    ----------
-    name : str
-        What finds it in the page.
-    table : FigureTable
-        What is shown; each figure has its key, also where there is nothing to unfold.
-    figures : mapping
-        Its figures by key, and those that only sentences name.
-    is_stated : bool
-        Whether its amounts are of elsewhere, and their lines not in the page.
-    """
+    statement: Statement
+    source: LineSource
+    _daily: dict[Period, DailyBalances] = field(default_factory=dict)
 
-    name: str
-    table: FigureTable
-    figures: Mapping[str, Figure]
-    is_stated: bool = False
+    def column(self, key: str) -> StatementColumn:
+        """Column of a key."""
+        return self.statement.figures.columns.by_key[key]
 
-    def shown(self) -> Iterable[tuple[str, FigureCell]]:
-        """Key and cell of each figure that is shown."""
-        return ((cell.key, cell) for row in self.table.rows for cell in row.cells if cell.key)
+    def side(self, column: StatementColumn, sign: int) -> pd.DataFrame | None:
+        """Return the lines of the entries of a period that bring cash in, or take it out; None where not known."""
+        return self.statement.figures.cash_side(column, sign)
 
-    def figure(self, key: str) -> Figure:
-        """Figure of a key."""
-        if key not in self.figures:
-            raise InputError(f"{self.name} has no figure {quote(key)}")
-        return self.figures[key]
+    def figure(self, key: str, label: str, entries: pd.DataFrame | None) -> Figure:
+        """Sum of line entries; not known without any."""
+        options: dict[str, Any] = {"scale": self.source.scale, "as_decimals": self.source.as_decimals}
+        if entries is None:
+            return Figure(key, label, None, "it is not known: lines of these days were not loaded", **options)
+        return figure_of_entries(key, label, entries, **options)
+
+    def name(self, ledger_id: str) -> str:
+        """Name of a ledger."""
+        return self.statement.figures.ledgers.name(ledger_id)
+
+    def units(self, entries: pd.DataFrame) -> int:
+        """Sum of line entries in units."""
+        return int(self.figure("", "", entries).units or 0)
+
+    def uncategorized(self, column_key: str) -> pd.DataFrame | None:
+        """Return the cash flow lines of a period without a category; None where there is none."""
+        row = self.statement.figures.layout.by_key.get("uncategorized")
+        found = None if row is None else self.statement.figures.flow_entries([row], self.column(column_key))
+        return found if found is not None and len(found) else None
+
+    def balances(self, period: Period) -> DailyBalances:
+        """Cash by day, from the day that the books begin."""
+        if period not in self._daily:
+            beginning = self.statement.figures.rules.beginning
+            first = max(period.start_date, beginning.day) if beginning else period.start_date
+            days = Period(min(first, period.end_date), period.end_date, period.time_zone)
+            self._daily[period] = DailyBalances(self.statement.figures, self.source, days)
+        return self._daily[period]
+
+    @property
+    def cash(self) -> list[str]:
+        """The cash ledgers."""
+        return sorted(self.source.cash, key=self.statement.figures.ledgers.path)
 
 
-class PackRow(NamedTuple):
-    """A row: its label, its figures and texts, its kind and level, and a title that is shown under the pointer."""
+def key_figures(cash: CashLines, income: Statement) -> PackTable:
+    """At most twelve rows, of the period, the one before, that of a year before, and the year to date."""
+    statement = cash.statement
+    columns = statement.columns
 
-    label: str
-    cells: Sequence[Figure | str] = ()
-    kind: str = "ledger"
-    level: int = 0
-    title: str = ""
+    def of(statement: Statement, key: str, label: str, row_key: str, level: int = 0) -> PackRow | None:
+        row = statement.figures.layout.by_key.get(row_key)
+        if row is None:
+            return None
+        label = label or row.label
+        found = [statement.figures.figure(row_key, one.key) for one in columns]
+        named = [
+            figure_of_lines(one, f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}")
+            for one, column in zip(found, columns, strict=True)
+        ]
+        return PackRow(label, named, level=level)
 
-
-def make_table(
-    name: str,
-    title: str,
-    heads: Sequence[TableHead],
-    rows: Sequence[PackRow],
-    notes: Sequence[str] = (),
-    *,
-    is_stated: bool = False,
-) -> PackTable:
-    """Make a table of rows."""
-    figures = {one.key: one for row in rows for one in row.cells if isinstance(one, Figure)}
-    shown = [
-        FigureRow(
-            row.label,
-            row.level,
-            row.kind,
-            [FigureCell(one) if isinstance(one, str) else _cell(one) for one in row.cells],
-            row.title,
+    flows = [
+        PackRow(
+            label,
+            [
+                cash.figure(f"{key}{KEY_SEPARATOR}{one.key}", f"{label}, {one.label}", cash.side(one, sign))
+                for one in columns
+            ],
         )
-        for row in rows
+        for key, label, sign in (("cash_in", "Cash in", 1), ("cash_out", "Cash out", -1))
     ]
-    return PackTable(name, FigureTable(title, "", heads, shown, notes, None), figures, is_stated)
+    has_balances = "ending_cash_balance" in statement.figures.layout.by_key
+    label = "Lowest cash at the end of a day"
+    lowest = PackRow(label, [_lowest(cash, column, label) for column in columns]) if has_balances else None
+    sales = income.figures.layout.share_of
+    has_sales = any(income.figures.figure(sales, one.key).units for one in columns)
+    rows = [
+        of(statement, "cash_at_end", "Cash at the end", "ending_cash_balance"),
+        of(statement, "cash_in_accounts", "", "cash_in_accounts", 1),
+        of(statement, "cash_owed", "", "cash_owed", 1),
+        of(statement, "net_cash_flow", "Net change in cash", "net_cash_flow"),
+        *flows,
+        lowest,
+        of(income, "revenues", "Operating revenues", sales),
+        of(income, "gross_margin", "Gross margin", "gross_margin") if has_sales else None,
+        of(income, "net_income", "Net income", "net_income"),
+        of(income, "net_margin", "Net margin", "net_margin") if has_sales else None,
+        of(income, "not_categorized", NOT_CATEGORIZED, "not_categorized"),
+    ]
+    heads = [amount_head(one.label) for one in columns]
+    beginning = statement.figures.rules.beginning
+    compared = (period for one in columns for _, period in one.periods)
+    notes = [BY_ENTRY, *(beginning.notes(compared) if beginning else ())]
+    return make_table(KEY_FIGURES, "Key figures", heads, [one for one in rows if one is not None], notes)
 
 
-def _cell(figure: Figure) -> FigureCell:
-    """Cell of a figure; zero can be pressed where it is made of others, or of listed line entries."""
-    is_listed = figure.is_additive and not figure.selections
-    has_lines = bool(figure.terms) or (is_listed and len(figure.entries) > 0)
-    return _with_key(cell_of(figure, has_lines=has_lines), figure)
+def lowest_day(cash: CashLines, column: StatementColumn) -> dt.date | None:
+    """First day of a period at whose end cash is lowest; None where balances are not known."""
+    statement = cash.statement
+    known = statement.figures.layout.by_key.get("ending_cash_balance")
+    if known is None or statement.since or statement.figures.figure(known.key, column.key).units is None:
+        return None
+    ((_, period),) = column.periods
+    daily = cash.balances(period)
+    units = daily.total(cash.cash)[1:]
+    return daily.days[units.index(min(units))]
 
 
-def _with_key(cell: FigureCell, figure: Figure) -> FigureCell:
-    """Cell with its key, also where there is nothing to unfold, which its mark says."""
-    if not cell.text:
-        return cell
-    if not cell.key:
-        return cell._replace(key=figure.key, mark=cell.mark or "zero")
-    mark = "" if cell.text == ZERO and cell.mark != "unknown" else cell.mark
-    return cell._replace(key=figure.key, mark=mark)
+def _lowest(cash: CashLines, column: StatementColumn, label: str) -> Figure:
+    day = lowest_day(cash, column)
+    if day is None:
+        return cash.figure(f"lowest_cash{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}", None)
+    key = f"lowest_cash{KEY_SEPARATOR}{column.key} lowest"
+    ((_, period),) = column.periods
+    return cash.balances(period).figure(key, f"{label}, {day_label(day)}", cash.cash, day)
 
 
-def statement_table(name: str, statement: Statement) -> PackTable:
-    """Make the table of a statement, without rows whose figures are all zero, and columns of which none is known."""
-    figures = statement.figures
-    table = figure_table(figures, statement.title, "", (), with_entries=False)
-    rows: list[FigureRow] = []
-    found: dict[str, Figure] = {}
-    for row, shown in _without_zeros(list(zip(figures.layout.shown, table.rows, strict=True))):
-        of_row = [figures.figure(row.key, column.key) for column in figures.columns.shown] if shown.cells else []
-        found |= {one.key: one for one in of_row if one.text}
-        cells = [_with_key(cell, figure) for cell, figure in zip(shown.cells, of_row, strict=True)]
-        rows.append(shown._replace(cells=cells))
-    left_out = len(table.rows) - len(rows)
-    notes = [f"{count_of(left_out, 'row')} of zeros left out."] if left_out else []
-    known = [place for place, _ in enumerate(table.heads) if any(map(_is_known, (row.cells[place:] for row in rows)))]
-    unknown = len(table.heads) - len(known)
-    if known and unknown:
-        notes.append(f"{count_of(unknown, 'column')} of days that are not known left out.")
-        notes += figures.rules.beginning.notes(_periods(statement)) if figures.rules.beginning else []
-        rows = [one._replace(cells=[one.cells[place] for place in known] if one.cells else one.cells) for one in rows]
-        table = table._replace(heads=[table.heads[place] for place in known])
-    return PackTable(name, table._replace(rows=rows, notes=notes), found)
+def make_bridge(statement: Statement, periods: PackPeriods) -> Bridge | None:
+    """Explain the change of cash since the period before; None where that is not known."""
+    this, before = (statement.column(f"{periods.key}{suffix}") for suffix in ("", " prior"))
+    try:
+        return bridge(before, this, largest=_STEPS)
+    except InputError:
+        return None
 
 
-def _is_known(cells: Sequence[FigureCell]) -> bool:
-    """Whether the first of some cells has an amount."""
-    return bool(cells) and bool(cells[0].text) and cells[0].mark != "unknown"
+_BEFORE, _AFTER, _CHANGE, _LAST = "before", "after", "change", "last"
+_NET, _UNCHANGED = "net_cash_flow", "unchanged"
 
 
-def _periods(statement: Statement) -> Iterable[Period]:
-    return (period for column in statement.columns for _, period in column.periods)
+def bridge_key(key: str) -> str:
+    """Key in the table of a figure of the bridge: of a side, of the change, or of a step and its sides."""
+    if key in {_BEFORE, _AFTER, _CHANGE}:
+        return f"{_NET}{KEY_SEPARATOR}{key}"
+    row, _, side = key.rpartition(KEY_SEPARATOR)
+    return key if side in {_BEFORE, _AFTER, _LAST} and KEY_SEPARATOR in row else f"{key}{KEY_SEPARATOR}{_CHANGE}"
 
 
-def _without_zeros(rows: Sequence[tuple[Row, FigureRow]]) -> list[tuple[Row, FigureRow]]:
-    """Leave out ledgers and sections whose figures are all zero, and headings without rows."""
-    kept: list[tuple[Row, FigureRow]] = []
-    for row, shown in reversed(rows):
-        if row.kind == "heading":
-            is_kept = bool(kept) and (kept[-1][0].kind != "heading" or kept[-1][0].level > row.level)
-        else:
-            is_kept = row.kind in {"total", "balance"} or any(cell.text not in {ZERO, ""} for cell in shown.cells)
-        if is_kept:
-            kept.append((row, shown))
-    return kept[::-1]
+def cash_bridge(found: Bridge, cash: CashLines, periods: PackPeriods) -> PackTable:
+    """Make the table of the steps of a bridge, with payees without change as one row."""
+
+    def row(key: str, label: str, of_sides: Sequence[Figure], cause: str = "", kind: str = "ledger") -> PackRow:
+        before, after = of_sides
+        terms = [("+", after), ("-", before)]
+        change = figure_of_terms(f"{key}{KEY_SEPARATOR}{_CHANGE}", f"{label}, change", terms)
+        return PackRow(label, [before, after, change, cause], kind)
+
+    of_steps = [(step, found.sides(step.key)) for step in found.steps]
+    rows = [
+        row(
+            step.key,
+            step.label,
+            [one.before, one.after],
+            ", ".join(filter(None, [step.cause.name, step.cause.rhythm])),
+        )
+        for step, one in of_steps
+    ]
+    net = next(one for key, one in cash.statement.figures.layout.by_key.items() if key.rstrip("_") == _NET)
+    columns = {_BEFORE: f"{periods.key} prior", _AFTER: periods.key}
+    totals = {
+        side: figure_of_lines(
+            cash.statement.figures.figure(net.key, column),
+            f"{_NET}{KEY_SEPARATOR}{side}",
+            f"{net.label}, {cash.column(column).label}",
+        )
+        for side, column in columns.items()
+    }
+    rest = [
+        figure_of_terms(
+            f"{_UNCHANGED}{KEY_SEPARATOR}{side}",
+            f"Payees without change, {cash.column(columns[side]).label}",
+            [("+", totals[side]), *(("-", one.before if side == _BEFORE else one.after) for _, one in of_steps)],
+        )
+        for side in (_BEFORE, _AFTER)
+    ]
+    if any(one.units for one in rest):
+        rows.append(row(_UNCHANGED, "Payees without change", rest))
+    rows.append(row(_NET, net.label, [totals[_BEFORE], totals[_AFTER]], kind="total"))
+    heads = [
+        amount_head(found.before),
+        amount_head(found.after),
+        amount_head("Change", is_comparison=True),
+        text_head("Why"),
+    ]
+    made = make_table(BRIDGE, "Cash bridge", heads, rows, found.notes)
+    last = {one.last.key: one.last for _, one in of_steps if one.last}
+    return made._replace(figures={**made.figures, **last})
 
 
-def figure_of_lines(figure: Figure, key: str, label: str) -> Figure:
-    """Figure of a statement under another key: a total that has its lines is the sum of these."""
-    terms = tuple(replace(one, key=key) if one.key == figure.key else one for one in figure.terms)
-    named = replace(figure, key=key, label=label, terms=terms)
-    return replace(named, terms=(), signs=()) if figure.is_additive else named
+def cash_accounts(cash: CashLines, period: Period) -> PackTable:
+    """Balance of each cash account at the start and the end of the period."""
+    daily, names = cash.balances(period), cash.statement.figures.ledgers
+    before = daily.days[0] - _DAY
+    texts = {
+        "start": f"Start of {day_label(daily.days[0])}",
+        "change": "Change",
+        "end": f"End of {day_label(period.end_date)}",
+    }
+
+    def row(key: str, name: str, ledger_ids: Sequence[str], kind: str = "ledger", title: str = "") -> PackRow:
+        make = {
+            side: daily.figure(f"{key}{KEY_SEPARATOR}{side}", f"{name}, {texts[side]}", ledger_ids, day)
+            for side, day in (("start", before), ("end", period.end_date))
+        }
+        terms = [("+", make["end"]), ("-", make["start"])]
+        change = figure_of_terms(f"{key}{KEY_SEPARATOR}change", f"{name}, {texts['change']}", terms)
+        if make["end"].is_additive:
+            selections = [
+                part._replace(factor=factor * part.factor)
+                for factor, one in ((1, make["end"]), (-1, make["start"]))
+                for part in one.selections
+            ]
+            load = partial(cash.source.entries, selections, int(change.units or 0))
+            made_of = "the sum of line entries of these days"
+            change = replace(change, terms=(), signs=(), calculation=made_of, selections=selections, _load_entries=load)
+        return PackRow(name, [make["start"], change, make["end"]], kind, title=title)
+
+    moved = {one: any(units) for one, units in daily.units.items()}
+    rows = [row(one, names.name(one), [one], title=names.path(one)) for one in cash.cash if moved[one]]
+    rows.append(row("cash", "Cash", cash.cash, "total"))
+    left_out = sum(not one for one in moved.values())
+    notes = [f"{count_of(left_out, 'account')} without balances left out."] if left_out else []
+    heads = [amount_head(text, is_comparison=key == "change") for key, text in texts.items()]
+    return make_table(ACCOUNTS, "Cash accounts", heads, rows, notes)
 
 
-def amount_head(text: str, *, is_comparison: bool = False) -> TableHead:
-    """Head of a column of amounts."""
-    return TableHead(text, is_comparison=is_comparison)
+def cash_by_day(cash: CashLines, period: Period) -> PackTable:
+    """Cash at the end of each day, or of each month of a long period."""
+    daily = cash.balances(period)
+    days = daily.days if len(daily.days) <= _MAX_DAYS else [month.end_date for month in period.months()]
+    rows = [
+        PackRow(
+            day_label(day),
+            [daily.figure(f"cash{KEY_SEPARATOR}{day}", f"Cash, end of {day_label(day)}", cash.cash, day)],
+        )
+        for day in days
+    ]
+    return make_table(BY_DAY, "Cash balance by day", [amount_head("Cash")], rows)
 
 
-def text_head(text: str) -> TableHead:
-    """Head of a column of texts."""
-    return TableHead(text, is_comparison=False, is_text=True)
+def flows_by_month(cash: CashLines, statement: Statement, months: Sequence[Period]) -> PackTable:
+    """Cash in and out by month, from the months of a cash flow statement."""
+    rows = []
+    flows = CashLines(statement, cash.source)
+    columns = {one.periods[0][1]: one for one in statement.columns}
+    for month in months:
+        key, label = f"{month.start_date:%Y-%m}", days_label(month)
+        made = [
+            cash.figure(f"{key}{KEY_SEPARATOR}{side}", f"Cash {side}, {label}", flows.side(columns[month], sign))
+            for side, sign in (("in", 1), ("out", -1))
+        ]
+        net = figure_of_terms(f"{key}{KEY_SEPARATOR}net", f"Net, {label}", [("+", one) for one in made])
+        rows.append(PackRow(label, [*made, net]))
+    heads = [amount_head(text) for text in ("Cash in", "Cash out", "Net")]
+    return make_table(FLOWS, "Cash in and out by month", heads, rows, [BY_ENTRY])
+
+
+def top_parties(cash: CashLines, periods: PackPeriods, name: str) -> PackTable:
+    """Whom most was paid to in the period, and before, or who paid most; the totals are cash out, or in."""
+    sign, title = {PAYEES: (-1, "Top payees"), CUSTOMERS: (1, "Top customers")}[name]
+    columns = periods.key_columns()[:3]
+    moved = {column.key: _with_payees(cash, column, sign) for column in columns}
+    this = moved[columns[0].key]
+    sums = {payee: sign * cash.units(one) for payee, one in _by_payee(this).items() if payee not in {"", _TRANSFERS}}
+    shown = sorted((one for one in sums if sums[one] > 0), key=lambda one: (-sums[one], one))[:_PAYEES]
+
+    parties = {key: _by_payee(lines, {*shown, _TRANSFERS}) for key, lines in moved.items()}
+
+    def row(key: str, label: str, party: str, category: str = "") -> PackRow:
+        made = []
+        for column in columns:
+            lines = moved[column.key]
+            if lines is not None:
+                lines = parties[column.key].get(party, lines.head(0)).drop(columns="payee")
+            made.append(cash.figure(f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}", lines))
+        return _payee_row(key, label, made, category)
+
+    rows = [row(f"payee:{one}", one, one, _categories(cash, this, one)) for one in shown]
+    rows.append(row(_OTHERS, "All others", ""))
+    rows.append(row("transfers", _TRANSFERS, _TRANSFERS))
+    rows = [one for one in rows if any(isinstance(cell, Figure) and cell.units for cell in one.cells)]
+    if rows:
+        totals = []
+        for place, column in zip((0, 1, 3), columns, strict=True):
+            terms = [("+", one) for one in (row.cells[place] for row in rows) if isinstance(one, Figure)]
+            totals.append(figure_of_terms(f"{_TOTAL}{KEY_SEPARATOR}{column.key}", f"Total, {column.label}", terms))
+        rows.append(_payee_row(_TOTAL, "Cash out" if sign < 0 else "Cash in", totals, "", "total"))
+    of_this, before, year_before = (amount_head(one.label) for one in columns)
+    heads = [of_this, before, amount_head("Change", is_comparison=True), year_before, text_head("Category")]
+    notes = [] if rows else ["No payments in these days."]
+    return make_table(name, title, heads, rows, notes)
+
+
+def _by_payee(lines: pd.DataFrame | None, named: Collection[str] | None = None) -> dict[str, pd.DataFrame]:
+    """Lines of each payee; of those that are not named together, with those without a payee."""
+    if lines is None:
+        return {}
+    payees = lines["payee"] if named is None else lines["payee"].where(lines["payee"].isin(list(named)), "")
+    return {str(payee): one for payee, one in lines.groupby(payees)}
+
+
+def _with_payees(cash: CashLines, column: StatementColumn, sign: int) -> pd.DataFrame | None:
+    """Lines of the entries that move cash in a direction, with their payees; None where they are not known."""
+    lines, transfers = cash.side(column, sign), cash.statement.figures.transfers
+    if lines is None:
+        return None
+    payees, of_lines = cash.source.payees, zip(lines["ledger_id"], entry_ids(lines), strict=True)
+    return lines.assign(payee=[_TRANSFERS if one in transfers else payees.get(entry, "") for one, entry in of_lines])
+
+
+def _payee_row(key: str, label: str, amounts: Sequence[Figure], category: str, kind: str = "ledger") -> PackRow:
+    """Row of amounts of this period, of that before and of a year before, with the change between the first two."""
+    this, before, year_before = amounts
+    terms = [("+", this), ("-", before)]
+    change = figure_of_terms(f"{key}{KEY_SEPARATOR}{_CHANGE}", f"{label}, change", terms)
+    return PackRow(label, [this, before, change, year_before, category], kind)
+
+
+def _categories(cash: CashLines, lines: pd.DataFrame | None, payee: str) -> str:
+    """Names of the ledgers of the lines of a payee."""
+    ids: Iterable[str] = [] if lines is None else lines.loc[lines["payee"] == payee, "ledger_id"].unique()
+    names = [cash.name(one) for one in ids]
+    more = f" and {len(names) - _CATEGORIES} more" if len(names) > _CATEGORIES else ""
+    return ", ".join(names[:_CATEGORIES]) + more
+
+
+class OpenEntry(NamedTuple):
+    """A journal entry without a category: its uncategorized lines, and what people know it by."""
+
+    lines: pd.DataFrame
+    day: str
+    account: str
+    text: str
+
+
+def open_entries(cash: CashLines, column_key: str) -> list[OpenEntry]:
+    """Journal entries of a period with lines on the uncategorized ledgers, the largest first."""
+    lines = cash.uncategorized(column_key)
+    if lines is None:
+        return []
+    of_cash = cash.source.frame
+    is_open = of_cash["journal_entry_id"].isin(set(lines["journal_entry_id"]))
+    of_cash = of_cash[is_open & of_cash["ledger_id"].isin(list(cash.source.cash))]
+    accounts = dict(iter(of_cash.groupby(of_cash["journal_entry_id"].astype(object))))
+    found = []
+    for entry, own in lines.groupby(lines["journal_entry_id"].astype(object), sort=False):
+        others = accounts.get(entry, of_cash.head(0))
+        names = ", ".join(map(cash.name, others["ledger_id"].unique()))
+        found.append(OpenEntry(own, day_label(own["local_date"].iloc[0].date()), names, _text_of(others, own)))
+    return sorted(found, key=lambda one: -abs(cash.units(one.lines)))
+
+
+def _text_of(*frames: pd.DataFrame) -> str:
+    """First text that the lines of an entry have."""
+    texts = [
+        str(text)
+        for frame in frames
+        for name in ("transaction_description", "journal_entry_description", "description")
+        if name in frame
+        for text in frame[name]
+        if isinstance(text, str) and text.strip()
+    ]
+    return next(iter(texts), "without text")
+
+
+def uncategorized(found: Sequence[OpenEntry], cash: CashLines) -> PackTable:
+    """Make the table of what has no category: the largest, and one row for the others."""
+    amount = "amount"
+    rows = [
+        PackRow(
+            one.text,
+            [one.day, one.account, cash.figure(f"entry {number}{KEY_SEPARATOR}{amount}", one.text, one.lines)],
+        )
+        for number, one in enumerate(found[:_ENTRIES], start=1)
+    ]
+    if rest := found[_ENTRIES:]:
+        label, lines = f"{len(rest):,} smaller", pd.concat([one.lines for one in rest])
+        rows.append(PackRow(label, ["", "", cash.figure(f"{_OTHERS}{KEY_SEPARATOR}{amount}", label, lines)]))
+    if rows:
+        label = count_of(len(found), "transaction")
+        terms = [("+", one) for row in rows for one in row.cells if isinstance(one, Figure)]
+        rows.append(
+            PackRow(label, ["", "", figure_of_terms(f"{_TOTAL}{KEY_SEPARATOR}{amount}", label, terms)], "total")
+        )
+    note = "Received is positive, paid in parentheses; of a split the part without a category."
+    heads = [text_head("Date"), text_head("Account"), amount_head("Amount")]
+    notes = [note] if rows else ["Every transaction has a category."]
+    return make_table(UNCATEGORIZED, "What is not categorized", heads, rows, notes)
+
+
+def recurring(found: RecurringPayments, first_day: dt.date) -> PackTable:
+    """Make the table of what is paid and received in a rhythm, whose latest payment is in the page."""
+    known = [one for one in found.payments if one.occurrences[-1].date >= first_day]
+    rows = [
+        PackRow(
+            one.payee,
+            [
+                one.category,
+                f"{one.rhythm}, {one.found.usual_day}",
+                day_label(one.occurrences[-1].date),
+                found.last(one),
+                day_label(one.due),
+                _remark(one),
+            ],
+        )
+        for one in known[:_RECURRING]
+    ]
+    heads = [
+        text_head("Category"),
+        text_head("Rhythm"),
+        text_head("Last paid"),
+        amount_head("Amount"),
+        text_head("Due"),
+        text_head("Remark"),
+    ]
+    notes = ["Found in the loaded history: four payments or more, at least four of five on their days."]
+    if rest := len(known) - len(rows):
+        notes.append(f"{rest:,} more are not listed: accounting-analytics finds them with recurring_payments.")
+    return make_table(RECURRING, "Recurring payments", heads, rows, notes)
+
+
+def _remark(one: RecurringPayment) -> str:
+    """Say what is unusual about a recurring payment."""
+    _, since = one.dearer
+    dearer = f"dearer since {day_label(since)}" if since else ""
+    return ", ".join(filter(None, ["" if one.status == "expected" else one.status, dearer]))
+
+
+def ageing(found: Ageing) -> PackTable:
+    """Make the table of receivables and payables by age."""
+    rows = []
+    for account in found.accounts:
+        if not account.items or account.reason:
+            continue
+        rows.append(PackRow(account.name, kind="heading"))
+        rows += [PackRow(label, figures, level=1) for label, figures in found.rows(account)]
+        rows[-1] = rows[-1]._replace(kind="subtotal")
+    heads = [amount_head(text) for text in (*(f"{one} days" for one in BUCKETS), "Total")]
+    paid = [
+        f"{one.name}: paid after {one.average_days:.0f} days on average, weighted by amount, over 12 months."
+        for one in found.accounts
+        if one.average_days is not None and not one.reason
+    ]
+    unknown = [f"{one.name}: the ages are not known: {one.reason}." for one in found.accounts if one.reason]
+    notes = [*unknown, "In days since the entry, because no due date is known.", *paid, *found.notes]
+    return make_table(AGEING, "Receivables and payables by age", heads, rows, notes)
+
+
+def changes(drift: Drift) -> PackTable:
+    """Make the table of the largest changes of ledgers; the lines as they were are not in the page."""
+    records = drift.frame.to_dict("records")
+    figures = [drift[KEY_SEPARATOR.join((row["month"], row["ledger_id"], row["kind"]))] for row in records]
+    largest = sorted(range(len(records)), key=lambda place: (-abs(int(figures[place].units or 0)), place))[:_CHANGES]
+    rows = []
+    for place in sorted(largest):
+        record = records[place]
+        key = f"{record['month']} {record['ledger_id']} {record['kind']}{KEY_SEPARATOR}amount"
+        amount = replace(figures[place], key=key, units=figures[place].units or 0)
+        texts = [record["month"], record["kind"], f"{record['entries']:,}"]
+        rows.append(PackRow(record["ledger_name"], [*texts, amount]))
+    rest = len(records) - len(largest)
+    signs = "More of a ledger on the normal side of its type is positive: more sales, rent, cash, or debt."
+    notes = [drift.summary(), signs, *([f"{rest:,} smaller changes are not listed."] if rest else [])]
+    heads = [text_head("Month"), text_head("What"), text_head("Journal entries"), amount_head("Change")]
+    return make_table(CHANGES, "What changed since the last pack", heads, rows, notes, is_stated=True)
+
+
+_REPORTED = {
+    "starting_cash_balance": "Cash at the start",
+    "net_cash_flow": "Net change in cash",
+    "ending_cash_balance": "Cash at the end",
+}
+
+
+def reported_cash(compared: dict[str, ComparedPeriod], cash: CashLines) -> PackTable | None:
+    """Make the table of the reports that were loaded; None where local books had compared them before."""
+    figures, rows = cash.statement.figures, []
+    for key, one in compared.items():
+        if one.reported is None:
+            continue
+        rows.append(PackRow(one.label, kind="heading"))
+        sums = one.reported.exact_sums()
+        for name in (name for name in _REPORTED if name in figures.layout.by_key):
+            row_key, label = f"{name} {key}", f"{_REPORTED[name]}, {one.label}"
+            reported = Figure(
+                f"{row_key}{KEY_SEPARATOR}reported",
+                f"{label}, reported by the service",
+                to_minor_units(getattr(sums, name), cash.source.scale),
+                "as the service stated it",
+                scale=cash.source.scale,
+                as_decimals=cash.source.as_decimals,
+            )
+            own = figure_of_lines(
+                figures.figure(name, key), f"{row_key}{KEY_SEPARATOR}calculated {key}", f"{label}, calculated here"
+            )
+            terms = [("+", reported), ("-", own)]
+            difference = figure_of_terms(f"{row_key}{KEY_SEPARATOR}difference", f"{label}, difference", terms)
+            rows.append(PackRow(_REPORTED[name], [reported, own, difference], level=1))
+    heads = [
+        amount_head("Reported by the service"),
+        amount_head("Calculated here"),
+        amount_head("Difference", is_comparison=True),
+    ]
+    title = "The service's cash flow reports, and the same from line entries"
+    return make_table(REPORTED, title, heads, rows) if rows else None

@@ -13,8 +13,8 @@ from accounting_analytics.core.workbook import (
     require_workbook_name,
 )
 from accounting_analytics.pack.pack_pictures import IN_MAIL
-from accounting_analytics.pack.pack_sections import KEY_FIGURES
 from accounting_analytics.pack.pack_sentences import plain
+from accounting_analytics.pack.pack_tables import KEY_FIGURES
 from accounting_analytics.reports.figure_sheet import FigureSheet
 from accounting_analytics.reports.statement_workbook import statement_sheets
 

@@ -22,14 +22,14 @@ from accounting_analytics.pack.pack_checks import (
     check_shown,
     unchecked_amounts,
 )
-from accounting_analytics.pack.page_data import DATA_ID, StatedFigure, read_data, read_page
+from accounting_analytics.pack.read_page import DATA_ID, StatedFigure, read_data, read_page
 from accounting_analytics.pack.verification_result import PackFault, PackVerification
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from accounting_analytics.pack.page_data import PageElement
+    from accounting_analytics.pack.read_page import PageElement
 
 _MAX_FILE_BYTES = 100_000_000
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")

@@ -22,8 +22,7 @@ from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount
 from accounting_analytics.core.periods import LOCALTIME
 from accounting_analytics.core.schemas import Proposals, QueueGroups
-from accounting_analytics.core.sheet_reader import Column, SheetProblems, read_table
-from accounting_analytics.core.sheet_writer import write_table
+from accounting_analytics.core.sheets import Column, SheetProblems, read_table, write_table
 from accounting_analytics.core.workbook import is_workbook, require_xlsxwriter
 from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.queue import TRANSFER_DAYS, group_queue

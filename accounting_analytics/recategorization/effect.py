@@ -25,10 +25,9 @@ from accounting_analytics.recategorization.changes import (
     updated_lines,
 )
 from accounting_analytics.reports.cash_flow_report import require_report
-from accounting_analytics.reports.figure_table import figure_table_html
+from accounting_analytics.reports.figure_table import entries_behind, figure_table_html, table_of_figures
 from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_terms
 from accounting_analytics.reports.ledger_tree import LedgerTree, Trees
-from accounting_analytics.reports.rows_of_figures import entries_behind, table_of_figures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -16,8 +16,7 @@ from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import DEFAULT_SCALE, format_amount, fraction_digits, sum_by_key
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import Ledgers, PlanItems, PlanTotals
-from accounting_analytics.core.sheet_reader import Column, Kind, SheetTable, Value, read_table
-from accounting_analytics.core.sheet_writer import write_table
+from accounting_analytics.core.sheets import Column, Kind, SheetTable, Value, read_table, write_table
 from accounting_analytics.loading.estimate import DOCUMENTED_RATE
 from accounting_analytics.recategorization.changes import (
     EXPECTED_OUTCOMES,

@@ -45,7 +45,7 @@ from accounting_analytics.core.periods import LOCALTIME, parse_date
 from accounting_analytics.core.schemas import Ledgers, Queue, QueueGroups
 from accounting_analytics.reports.category_ledgers import uncategorized_ledgers
 from accounting_analytics.reports.dated_lines import require_lines
-from accounting_analytics.reports.local_books import ledgers_of, lines_of
+from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
 from accounting_analytics.reports.merchants import merchants
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.column_conversion import ExactFrame
     from accounting_analytics.core.periods import DateLike
-    from accounting_analytics.reports.local_books import LocalBooks
+    from accounting_analytics.reports.lines_or_books import LocalBooks
 
 KEY = ["transaction_id", "category_ledger_id"]
 """Columns of which no two rows of a queue have the same values."""

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from accounting_analytics.recategorization.changes import Change
-    from accounting_analytics.reports.local_books import LocalBooks
+    from accounting_analytics.reports.lines_or_books import LocalBooks
 
 _OPEN, _SKIPPED = -1, -2  # in place of the number of a category
 _AMOUNT = "amount"

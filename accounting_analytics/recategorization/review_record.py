@@ -11,8 +11,7 @@ from accounting_analytics.core.arguments import to_path, to_texts
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
-from accounting_analytics.core.sheet_reader import Column, Kind, read_table
-from accounting_analytics.core.sheet_writer import write_table
+from accounting_analytics.core.sheets import Column, Kind, read_table, write_table
 from accounting_analytics.recategorization.changes import BY_HAND, Change, OpenQueue, net_moves
 from accounting_analytics.recategorization.choices import CATEGORY
 from accounting_analytics.recategorization.plan import plan_changes

@@ -63,7 +63,7 @@ from accounting_analytics.core.schemas import RuleReports
 from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.queue import NO_DESCRIPTION, categorized_transactions
 from accounting_analytics.reports.category_ledgers import find_named
-from accounting_analytics.reports.local_books import lines_of
+from accounting_analytics.reports.lines_or_books import lines_of
 from accounting_analytics.reports.merchants import merchants
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.reports.category_ledgers import Categories
-    from accounting_analytics.reports.local_books import LocalBooks
+    from accounting_analytics.reports.lines_or_books import LocalBooks
 
 _RULE_HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 _DIRECTIONS = ("inflow", "outflow")

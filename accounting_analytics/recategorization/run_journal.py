@@ -44,7 +44,7 @@ from accounting_analytics.recategorization.changes import (
     to_frame,
 )
 from accounting_analytics.recategorization.plan import Plan
-from accounting_analytics.reports.local_books import refuse_books
+from accounting_analytics.reports.lines_or_books import refuse_books
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -27,12 +27,12 @@ from accounting_analytics.recategorization.queue import (
     categorized_transactions,
     local_days,
 )
-from accounting_analytics.reports.local_books import ledgers_of, lines_of
+from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from accounting_analytics.reports.local_books import LocalBooks
+    from accounting_analytics.reports.lines_or_books import LocalBooks
 
 PRECISION = 0.98
 SUGGESTED = "suggested from history"

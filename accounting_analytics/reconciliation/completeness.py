@@ -31,12 +31,12 @@ from accounting_analytics.core.periods import Period
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import LineEntries, Problems
 from accounting_analytics.reports.cash_flow_report import CashFlowReport, require_report
-from accounting_analytics.reports.local_books import lines_of
+from accounting_analytics.reports.lines_or_books import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from accounting_analytics.reports.local_books import LocalBooks
+    from accounting_analytics.reports.lines_or_books import LocalBooks
 
     Checked = tuple["Check", list["LoadProblem"]]
 

@@ -23,7 +23,7 @@ from accounting_analytics.core.messages import count_of, join_ids, printable
 from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.core.periods import local_date, zone
 from accounting_analytics.reports.ledger_tree import LedgerTree
-from accounting_analytics.reports.local_books import ledgers_of, lines_of
+from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
 
 if TYPE_CHECKING:
     import datetime as dt

@@ -33,7 +33,7 @@ from accounting_analytics.reconciliation.explanations import explain_differences
 from accounting_analytics.reconciliation.line_comparison import CASH_ONLY_RECOMPUTED, CASH_ONLY_REPORTED, compare_lines
 from accounting_analytics.reports.cash_flow_report import require_report
 from accounting_analytics.reports.ledger_tree import LedgerTree
-from accounting_analytics.reports.local_books import LocalBooks, lines_of
+from accounting_analytics.reports.lines_or_books import LocalBooks, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -28,16 +28,15 @@ from accounting_analytics.core.periods import day_label, parse_date
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import AgeingRows, OpenItems
 from accounting_analytics.reports.dated_lines import DatedLines
-from accounting_analytics.reports.figure_table import figure_table_html
+from accounting_analytics.reports.figure_table import figure_table_html, table_of_figures
 from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_terms
 from accounting_analytics.reports.merchants import merchants
-from accounting_analytics.reports.rows_of_figures import table_of_figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from accounting_analytics.core.periods import DateLike, ZoneLike
-    from accounting_analytics.reports.local_books import LocalBooks
+    from accounting_analytics.reports.lines_or_books import LocalBooks
 
 BUCKETS = ("0-30", "31-60", "61-90", "over 90")
 _LAST_DAYS = (30, 60, 90)

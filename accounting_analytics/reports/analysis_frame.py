@@ -15,11 +15,11 @@ from accounting_analytics.core.load_metadata import attach_notes, notes, zone_of
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.schemas import Ledgers, LineEntries
 from accounting_analytics.reports.bridge_payments import entry_ids, payees_of_entries
-from accounting_analytics.reports.local_books import ledgers_of, lines_of
+from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
 
 if TYPE_CHECKING:
     from accounting_analytics.core.periods import ZoneLike
-    from accounting_analytics.reports.local_books import LocalBooks
+    from accounting_analytics.reports.lines_or_books import LocalBooks
 
 
 def analysis_frame(

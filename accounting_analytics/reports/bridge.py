@@ -36,9 +36,8 @@ from accounting_analytics.reports.bridge_sentences import (
     total_sentence,
     write_amount,
 )
-from accounting_analytics.reports.figure_table import figure_table_html
+from accounting_analytics.reports.figure_table import entries_behind, figure_table_html, table_of_figures
 from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, checked_entries, figure_of_entries, find_row
-from accounting_analytics.reports.rows_of_figures import entries_behind, table_of_figures
 from accounting_analytics.reports.selections import Selection, Span
 from accounting_analytics.reports.statement import ChosenColumn
 from accounting_analytics.reports.statement_sums import LineSource

@@ -40,7 +40,7 @@ from accounting_analytics.core.periods import Period
 from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 from accounting_analytics.reports.cash_flow_report import CashFlowReport
 from accounting_analytics.reports.ledger_tree import LedgerTree, describe_ledgers
-from accounting_analytics.reports.local_books import ledgers_of, lines_of
+from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
 from accounting_analytics.reports.starting_balances import read_balances
 
 if TYPE_CHECKING:

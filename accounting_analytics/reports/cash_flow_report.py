@@ -22,10 +22,9 @@ from accounting_analytics.core.load_metadata import stated_scales
 from accounting_analytics.core.money import EXACT, exact_amount, format_amount, to_float
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines
-from accounting_analytics.reports.figure_table import MAX_LINES, figure_table_html
+from accounting_analytics.reports.figure_table import MAX_LINES, figure_table_html, table_of_figures
 from accounting_analytics.reports.line_table import LineTable
 from accounting_analytics.reports.report_figures import ReportFigures
-from accounting_analytics.reports.rows_of_figures import table_of_figures
 
 if TYPE_CHECKING:
     import datetime as dt

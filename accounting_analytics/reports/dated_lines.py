@@ -14,7 +14,7 @@ from accounting_analytics.core.load_metadata import missing_reasons, zone_of_fra
 from accounting_analytics.core.periods import Period, parse_date
 from accounting_analytics.core.schemas import Ledgers, LineEntries
 from accounting_analytics.reports.bridge_payments import entry_ids
-from accounting_analytics.reports.local_books import ledgers_of, lines_of
+from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
 
 if TYPE_CHECKING:
     import datetime as dt

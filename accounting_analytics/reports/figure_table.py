@@ -1,28 +1,30 @@
-"""A table of figures as HTML: a normal table without scripts, and with them one whose figures unfold."""
+"""Tables of figures, and their HTML: a normal table without scripts, and with them one whose figures unfold."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from accounting_analytics.core.errors import BooksDoNotTieError
+from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadError
 from accounting_analytics.core.html_tables import NOT_TYPESET, TABLE_STYLE
 from accounting_analytics.core.messages import printable
-from accounting_analytics.reports.figures import KEY_SEPARATOR, NOT_KNOWN, ZERO
-from accounting_analytics.reports.line_table import PageLines
+from accounting_analytics.reports.figures import KEY_SEPARATOR, NOT_KNOWN, ZERO, Figure
+from accounting_analytics.reports.line_table import EntryTable, PageLines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from accounting_analytics.reports.figures import Figure
-    from accounting_analytics.reports.line_table import EntryTable, LineTable, Range
+    from accounting_analytics.reports.line_table import LineTable, Range
 
     NumberedLines = LineTable | EntryTable
 
 
+Rows = Sequence[tuple[str, Sequence[Figure]]]
+"""Labelled rows of figures."""
 MAX_LINES = 9_000
 """Lines that a table carries; above it, a press on a figure shows the call that gives them."""
 MAX_ENTRIES_BYTES = 300_000
@@ -177,6 +179,60 @@ class FigureTable(NamedTuple):
     rows: Sequence[FigureRow]
     notes: Sequence[str]
     entries: EntriesData | None
+
+
+def table_of_figures(
+    title: str,
+    subtitle: Sequence[str],
+    heads: Sequence[str],
+    rows: Rows,
+    lines: NumberedLines | None,
+    *,
+    scale: int,
+    call: str,
+    name: Callable[[str], str] | None = None,
+    ends_in_total: bool = False,
+) -> FigureTable:
+    """Make a table of figures, with the lines behind them.
+
+    `call` is the expression that gives the entries of one, as in :class:`EntriesData`, and `name` that of a ledger.
+    """
+    figures = [one for _, row in rows for one in row]
+    names = lines.names if isinstance(lines, EntryTable) else {}
+    entries = entries_of(
+        lines,
+        sums_of(rows),
+        figures,
+        scale=scale,
+        name=name or (lambda ledger_id: names.get(ledger_id, ledger_id)),
+        call=call,
+    )
+
+    def has_lines(figure: Figure) -> bool:
+        row, column = split_key(figure.key)
+        return bool(figure.terms) or bool(entries.figures.get(row, {}).get(column))
+
+    made = [
+        FigureRow(label, 0, "ledger", [cell_of(one, has_lines=has_lines(one)) for one in row]) for label, row in rows
+    ]
+    if ends_in_total:
+        made[-1] = made[-1]._replace(kind="total")
+    named = [TableHead(head, is_comparison=False) for head in heads]
+    return FigureTable(title, " \N{MIDDLE DOT} ".join(subtitle), named, made, (), entries)
+
+
+def sums_of(rows: Rows) -> list[Figure]:
+    """Figures of rows that are sums of line entries."""
+    return [one for _, row in rows for one in row if one.is_additive and not one.terms]
+
+
+def entries_behind(rows: Rows) -> EntryTable | None:
+    """Line entries of the sums of rows; None where there are too many, none, or where they have changed since."""
+    try:
+        table = EntryTable(sums_of(rows))
+    except (BooksDoNotTieError, IncompleteLoadError):
+        return None
+    return table if len(table.lines) <= MAX_LINES else None
 
 
 def figure_table_html(table: FigureTable) -> str:

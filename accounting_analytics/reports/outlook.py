@@ -39,10 +39,9 @@ from accounting_analytics.reports.cash_forecast import (
 )
 from accounting_analytics.reports.category_ledgers import Categories, required_ledgers
 from accounting_analytics.reports.dated_lines import DatedLines, entries_among
-from accounting_analytics.reports.figure_table import figure_table_html
+from accounting_analytics.reports.figure_table import entries_behind, figure_table_html, table_of_figures
 from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_terms
 from accounting_analytics.reports.recurring_payments import payments_by_payee
-from accounting_analytics.reports.rows_of_figures import entries_behind, table_of_figures
 from accounting_analytics.reports.statements import cash_flow_statement
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
     from accounting_analytics.core.periods import DateLike, ZoneLike
     from accounting_analytics.reports.cash_forecast import CashForecast, ExpectedPayment, ForecastScore
     from accounting_analytics.reports.figure_table import FigureTable
-    from accounting_analytics.reports.local_books import LocalBooks
+    from accounting_analytics.reports.lines_or_books import LocalBooks
 
 _MOST_WEEKS = 26
 _WEEK, _DAY = dt.timedelta(days=7), dt.timedelta(days=1)

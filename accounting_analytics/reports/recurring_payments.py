@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.periods import DateLike, ZoneLike
     from accounting_analytics.reports.figures import Figure
-    from accounting_analytics.reports.local_books import LocalBooks
+    from accounting_analytics.reports.lines_or_books import LocalBooks
 
 _DAY, _YEAR = dt.timedelta(days=1), dt.timedelta(days=366)
 _SHOWN = ["payee", "category", "rhythm", "usual_day", "last_amount", "next_date", "next_amount", "status"]

@@ -16,7 +16,7 @@ from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.core.periods import Period, local_date, zone
 from accounting_analytics.core.schemas import Register
 from accounting_analytics.reports.ledger_tree import LedgerTree
-from accounting_analytics.reports.local_books import ledgers_of, lines_of
+from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
 from accounting_analytics.reports.selections import Span
 from accounting_analytics.reports.statement_sums import LineSource
 

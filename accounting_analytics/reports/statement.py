@@ -17,7 +17,7 @@ from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.reports.figure_table import figure_table_html
 from accounting_analytics.reports.figures import KEY_SEPARATOR, OWN, Figure, find_row
 from accounting_analytics.reports.statement_columns import days_label
-from accounting_analytics.reports.statement_page import figure_table
+from accounting_analytics.reports.statement_table import figure_table
 from accounting_analytics.reports.statement_text import statement_text
 from accounting_analytics.reports.statement_workbook import write_csv, write_workbook
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import printable
 from accounting_analytics.core.money import from_minor_units
-from accounting_analytics.core.sheet_cells import BYTE_ORDER_MARK, FORMULA_START, GUARD
+from accounting_analytics.core.sheets import BYTE_ORDER_MARK, FORMULA_START, GUARD
 from accounting_analytics.core.workbook import (
     MAX_ROWS,
     ColumnSheet,
@@ -22,8 +22,8 @@ from accounting_analytics.core.workbook import (
 )
 from accounting_analytics.reports.figure_sheet import FigureSheet, Terms
 from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure
-from accounting_analytics.reports.statement_page import figure_table, lines_behind
 from accounting_analytics.reports.statement_rows import CASH_PARTS
+from accounting_analytics.reports.statement_table import figure_table, lines_behind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

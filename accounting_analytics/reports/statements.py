@@ -23,7 +23,7 @@ from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.core.periods import Period, choose_zone, day_label, parse_date
 from accounting_analytics.reports.cash_flow_report import CashFlowReport
 from accounting_analytics.reports.ledger_tree import LedgerTree
-from accounting_analytics.reports.local_books import ledgers_of, lines_of
+from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
 from accounting_analytics.reports.selections import Span
 from accounting_analytics.reports.starting_balances import read_balances
 from accounting_analytics.reports.statement import Statement

@@ -2,6 +2,7 @@ from .app import ServiceOptions, show_access_log
 from .audit_log import list_changes
 from .backup import back_up, restore
 from .check import check_books
+from .database import Store
 from .imports import ImportSummary, import_books, store_to_fill
 from .instances import (
     NewInstance,
@@ -15,7 +16,6 @@ from .instances import (
 )
 from .ledgers import list_ledgers, rename_ledger
 from .server import running, serve
-from .store import Store
 
 __all__ = [
     "ImportSummary",

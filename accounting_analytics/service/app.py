@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from msgspec import Struct
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from accounting_analytics.service.store import Store
-    from accounting_analytics.service.values import Instance
+    from accounting_analytics.service.database import Store
+    from accounting_analytics.service.stored_values import Instance
 
     _Endpoint = Callable[[Request], Awaitable[Response]]
 

@@ -11,9 +11,9 @@ from sqlalchemy import Connection, func, insert, select
 
 from accounting_analytics.core.periods import Period
 from accounting_analytics.service import tables
+from accounting_analytics.service.database import Store, read_instance, read_ledgers
 from accounting_analytics.service.interface import encode
-from accounting_analytics.service.store import Store, read_instance, read_ledgers
-from accounting_analytics.service.values import (
+from accounting_analytics.service.stored_values import (
     CREATE_LEDGER,
     RECATEGORIZE_TRANSACTION,
     RENAME_LEDGER,

@@ -11,7 +11,7 @@ from sqlalchemy.exc import DatabaseError
 
 from accounting_analytics.core.atomic_files import replace_file, sync_folder
 from accounting_analytics.core.errors import ConfigurationError, InputError
-from accounting_analytics.service.store import (
+from accounting_analytics.service.database import (
     LOCK_SECONDS,
     SERVER_SCHEMES,
     beside,

@@ -26,11 +26,17 @@ from sqlalchemy import (
 from accounting_analytics.core.chart_of_accounts import TYPE_OF_SUB_TYPE, SubType
 from accounting_analytics.service import tables
 from accounting_analytics.service.audit_log import find_changed_rows
+from accounting_analytics.service.database import Store, find_damage, id_batches, read_ledgers
 from accounting_analytics.service.ledgers import REQUIRED_LEDGERS
 from accounting_analytics.service.operations.recategorize_transaction import BY_USER
 from accounting_analytics.service.post_entries import moved_cash_ledger
-from accounting_analytics.service.store import Store, find_damage, id_batches, read_ledgers
-from accounting_analytics.service.values import CHANGES, RECATEGORIZE_TRANSACTION, SUMMED_APART, Instance, StoredLedger
+from accounting_analytics.service.stored_values import (
+    CHANGES,
+    RECATEGORIZE_TRANSACTION,
+    SUMMED_APART,
+    Instance,
+    StoredLedger,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -20,7 +20,7 @@ from accounting_analytics.core.chart_of_accounts import (
     SubType,
 )
 from accounting_analytics.core.periods import time_zone_names
-from accounting_analytics.service.values import StoredLedger, number_text
+from accounting_analytics.service.stored_values import StoredLedger, number_text
 
 MAX_LIMIT = 1000
 

@@ -24,9 +24,9 @@ from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.messages import quote
 from accounting_analytics.service import tables
 from accounting_analytics.service.audit_log import LOCAL, record
+from accounting_analytics.service.database import Store, read_instance, read_ledgers
 from accounting_analytics.service.interface import CreateLedgerBody
-from accounting_analytics.service.store import Store, read_instance, read_ledgers
-from accounting_analytics.service.values import (
+from accounting_analytics.service.stored_values import (
     CREATE_LEDGER,
     RENAME_LEDGER,
     Instance,

@@ -21,8 +21,8 @@ from accounting_analytics.core.errors import PostingRefusedError
 from accounting_analytics.core.money import format_amount, from_minor_units
 from accounting_analytics.service import tables
 from accounting_analytics.service.audit_log import record
-from accounting_analytics.service.store import Store, id_batches, read_instance, read_ledgers
-from accounting_analytics.service.values import (
+from accounting_analytics.service.database import Store, id_batches, read_instance, read_ledgers
+from accounting_analytics.service.stored_values import (
     POST_ENTRIES,
     Instance,
     StoredLedger,

@@ -14,8 +14,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from accounting_analytics.core.errors import BooksDoNotTieError, ConfigurationError
 from accounting_analytics.service.app import ServiceOptions, create_app
+from accounting_analytics.service.database import Store, beside, find_damage
 from accounting_analytics.service.instances import NewInstance, first_instance
-from accounting_analytics.service.store import Store, beside, find_damage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -42,7 +42,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import UserDefinedType
 
-from accounting_analytics.service.values import MAX_DIGITS, SUMMED_APART
+from accounting_analytics.service.stored_values import MAX_DIGITS, SUMMED_APART
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -194,7 +194,7 @@ Index(
 )
 Index("line_entries_of_journal_entry", line_entries.c.journal_entry_pk)
 SUM_OF_UNITS = (func.sum(line_entries.c.units // SUMMED_APART), func.sum(line_entries.c.units % SUMMED_APART))
-"""Columns of a query for :func:`~accounting_analytics.service.values.join_sums`."""
+"""Columns of a query for :func:`~accounting_analytics.service.stored_values.join_sums`."""
 
 
 def is_within(

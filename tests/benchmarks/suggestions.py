@@ -25,10 +25,10 @@ import accounting_analytics as aa
 from accounting_analytics.recategorization.queue import categorized_transactions
 from accounting_analytics.recategorization.suggestions import lower_bound
 from accounting_analytics.reports.merchants import merchants
+from accounting_analytics.service.database import Store
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.instances import create_instance, issue_token
 from accounting_analytics.service.server import running
-from accounting_analytics.service.store import Store
 
 FOLDER = Path(__file__).parent
 NOISY = runpy.run_path(str(FOLDER / "noisy_books.py"))

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from accounting_analytics.core.chart_of_accounts import RequiredLedger
 from accounting_analytics.core.money import to_minor_units
+from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import NewInstance, create_instance, issue_token
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTransaction, post_entries
-from accounting_analytics.service.store import Store
 
 YEAR = 2025
 END = dt.date(YEAR, 12, 31)

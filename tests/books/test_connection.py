@@ -6,7 +6,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import ConfigurationError, InputError
-from accounting_analytics.reports.local_books import LocalBooks
+from accounting_analytics.reports.lines_or_books import LocalBooks
 
 
 @pytest.fixture

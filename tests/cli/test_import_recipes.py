@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from accounting_analytics.service.database import Store
 from accounting_analytics.service.server import running
-from accounting_analytics.service.store import Store
 
 PROJECT = Path(__file__).parents[2]
 README = (PROJECT / "accounting_analytics" / "service" / "README.md").read_text(encoding="utf-8")

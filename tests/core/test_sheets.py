@@ -9,8 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting_analytics.core.errors import InputError, PlanError
-from accounting_analytics.core.sheet_cells import FORMULA_START, Invalid, guard, unguard
-from accounting_analytics.core.sheet_reader import Column, Kind, read_amount, read_instant, read_table
+from accounting_analytics.core.sheets import (
+    FORMULA_START,
+    Column,
+    Invalid,
+    Kind,
+    guard,
+    read_amount,
+    read_instant,
+    read_table,
+    unguard,
+)
 
 TEN = dt.datetime(2026, 1, 15, 10, tzinfo=dt.UTC)
 

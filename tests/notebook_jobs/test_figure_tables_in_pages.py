@@ -7,7 +7,7 @@ from nbconvert import HTMLExporter
 from nbformat import v4
 
 import accounting_analytics as aa
-from accounting_analytics.notebook_jobs.notebook_page_and_secrets import notebook_html
+from accounting_analytics.notebook_jobs.saved_notebook import notebook_html
 from accounting_analytics.reports.figure_table import (
     EntriesData,
     FigureCell,

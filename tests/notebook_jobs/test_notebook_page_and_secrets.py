@@ -8,7 +8,7 @@ import pytest
 from nbformat import v4
 
 import accounting_analytics as aa
-from accounting_analytics.notebook_jobs.notebook_page_and_secrets import PLOTLY_MIME
+from accounting_analytics.notebook_jobs.saved_notebook import PLOTLY_MIME
 
 OTHER_CHART = "import plotly.express\nplotly.express.bar(x=['Sales'], y=[3])"
 UPLOADS = re.compile("share|cloud|studio|upload|send|edit", re.IGNORECASE)

@@ -8,7 +8,7 @@ import pytest
 from nbformat import v4
 
 import accounting_analytics as aa
-from accounting_analytics.notebook_jobs.notebook_page_and_secrets import PLOTLY_MIME, notebook_html
+from accounting_analytics.notebook_jobs.saved_notebook import PLOTLY_MIME, notebook_html
 
 pytestmark = [pytest.mark.browser, pytest.mark.pdftotext]
 PAPERS = {"A4": {"paperWidth": 8.27, "paperHeight": 11.69}, "letter": {"paperWidth": 8.5, "paperHeight": 11}}

@@ -15,8 +15,8 @@ from accounting_analytics.client.settings import Presentation
 from accounting_analytics.core.errors import EmptyPeriodError, InputError, PeriodError
 from accounting_analytics.pack.loaded_books import LoadedBooks, load_books
 from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
-from accounting_analytics.pack.pack_columns import PackPeriods
 from accounting_analytics.pack.pack_page import SECTIONS
+from accounting_analytics.pack.pack_periods import PackPeriods
 from accounting_analytics.reports.ageing import AGED
 
 NOTE = "**Rent** rose; [more](https://example.com) <b>soon</b>\n\n- 1,234.56 on hold"

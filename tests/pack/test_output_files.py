@@ -11,13 +11,13 @@ from interruptions import COUNTED
 import accounting_analytics as aa
 from accounting_analytics.core import atomic_files
 from accounting_analytics.core.errors import EmptyPeriodError, InputError
-from accounting_analytics.pack.written_pack import OutputFiles, pack_name
+from accounting_analytics.pack.pack_files import OutputFiles, pack_name
 
 OLD = {".html": b"old page", ".pdf": b"old paper", ".xlsx": b"old sheets"}
 NEW = {".html": b"new page", ".pdf": b"new paper", ".xlsx": b"new sheets"}
 PROGRAM = f"""
 {COUNTED}
-from accounting_analytics.pack.written_pack import OutputFiles
+from accounting_analytics.pack.pack_files import OutputFiles
 
 folder, name = arguments
 os.open, os.fsync = counted(os.open), counted(os.fsync)

@@ -15,7 +15,7 @@ import accounting_analytics as aa
 from accounting_analytics.client.settings import Presentation
 from accounting_analytics.pack.loaded_books import LoadedBooks
 from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
-from accounting_analytics.pack.pack_columns import PackPeriods
+from accounting_analytics.pack.pack_periods import PackPeriods
 
 
 def pack_of(naive, period, first_month, *, books_start=FIRST_DAY):

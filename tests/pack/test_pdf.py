@@ -12,7 +12,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import ConfigurationError, JobTimedOutError, PdfFailedError
-from accounting_analytics.pack.written_pack import find_browser, print_pdf
+from accounting_analytics.pack.pack_files import find_browser, print_pdf
 
 FIGURES = resources.files("accounting_analytics.reports").joinpath("figure_table.css").read_text(encoding="utf-8")
 STYLE = resources.files("accounting_analytics.pack").joinpath("print.css").read_text(encoding="utf-8")
@@ -223,7 +223,7 @@ def test_a_page_without_a_head(program):
 FULL_DISK = """
 import resource, signal, sys
 from accounting_analytics.core.errors import PdfFailedError
-from accounting_analytics.pack.written_pack import print_pdf
+from accounting_analytics.pack.pack_files import print_pdf
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
 try:

@@ -8,7 +8,7 @@ from html import escape
 from typing import NamedTuple
 
 from accounting_analytics.pack.browser_check import check_script, check_section, check_style
-from accounting_analytics.pack.page_data import pack_data
+from accounting_analytics.pack.read_page import pack_data
 
 START, END = "2026-05-01", "2026-05-31"
 MONTHS = {"2026-04": ("2026-04-01", "2026-04-30"), "2026-05": (START, END)}

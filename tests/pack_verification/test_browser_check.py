@@ -9,7 +9,7 @@ from alterations import ALTERATIONS, BESIDE, CALCULATED, LOADING, alter
 from small_packs import PLAIN_NAMES, UNUSUAL_NAMES, make_books, page_html, write_pack
 
 from accounting_analytics.pack.browser_check import check_script
-from accounting_analytics.pack.page_data import read_shown, value_text
+from accounting_analytics.pack.read_page import read_shown, value_text
 
 pytestmark = [
     pytest.mark.browser,

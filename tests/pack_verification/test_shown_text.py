@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounting_analytics.pack.page_data import agrees, read_shown, value_text
+from accounting_analytics.pack.read_page import agrees, read_shown, value_text
 
 
 @pytest.mark.parametrize(

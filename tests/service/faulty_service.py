@@ -21,12 +21,12 @@ from starlette.requests import Request
 
 from accounting_analytics.core.errors import InputError, OperationRefusedError
 from accounting_analytics.service.app import ServiceOptions, create_app, error_response, json_response, unauthorized
+from accounting_analytics.service.database import Store
 from accounting_analytics.service.interface import Error, ListLineEntriesQuery
 from accounting_analytics.service.operations.list_line_entries import Cursor, PageTokens
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, post_entries
 from accounting_analytics.service.requests import parse_query
 from accounting_analytics.service.server import RunningService
-from accounting_analytics.service.store import Store
 
 LISTING = {"list_line_entries"}
 CHANGES = {"create_ledger", "recategorize_transaction"}

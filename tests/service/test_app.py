@@ -16,10 +16,10 @@ import pytest
 
 from accounting_analytics.core.errors import ConfigurationError
 from accounting_analytics.service.app import MAX_BODY, RateLimits, ServiceOptions, create_app
+from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import create_instance, issue_token
 from accounting_analytics.service.post_entries import NewTransaction
 from accounting_analytics.service.server import RunningService, running
-from accounting_analytics.service.store import Store
 
 BEARER = 'Bearer realm="accounting-analytics"'
 ERROR = {"message", "data", "display_message", "error_code"}
@@ -146,7 +146,11 @@ def test_health(tmp_path):
     """Health needs no token, says only ok, and counts for no rate limit; 503 without a database."""
     path = tmp_path / "books.db"
     options = ServiceOptions(requests_per_minute=1)
-    with running(path, options) as service, Store.open(path) as store, httpx.Client(base_url=service.base_url) as http:
+    with (
+        running(path, options) as service,
+        Store.open(path) as store,
+        httpx.Client(base_url=service.base_url) as http,
+    ):
         for _ in range(3):
             response = http.get("/health")
             assert (response.status_code, response.json()) == (200, {"status": "ok"})

@@ -13,12 +13,12 @@ from accounting_analytics.core.errors import PeriodError, PostingRefusedError
 from accounting_analytics.service import audit_log
 from accounting_analytics.service.audit_log import list_changes
 from accounting_analytics.service.check import check_books
+from accounting_analytics.service.database import Store
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.ledgers import rename_ledger
 from accounting_analytics.service.post_entries import NewTransaction
 from accounting_analytics.service.server import running
-from accounting_analytics.service.store import Store
-from accounting_analytics.service.values import CHANGES
+from accounting_analytics.service.stored_values import CHANGES
 
 
 @pytest.fixture

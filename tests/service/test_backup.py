@@ -13,11 +13,11 @@ import pytest
 from accounting_analytics.core.errors import ConfigurationError, InputError
 from accounting_analytics.service.backup import back_up, restore
 from accounting_analytics.service.check import check_books
+from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import NewInstance, create_instance
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, post_entries
 from accounting_analytics.service.server import running
-from accounting_analytics.service.store import Store
 
 NOON = dt.datetime(2025, 3, 1, 12, tzinfo=dt.UTC)
 

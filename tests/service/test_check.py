@@ -9,13 +9,13 @@ from contextlib import closing
 import pytest
 
 from accounting_analytics.service.check import MAX_FINDINGS, check_books
+from accounting_analytics.service.database import Store, read_instance
 from accounting_analytics.service.instances import NewInstance, create_instance
 from accounting_analytics.service.interface import RecategorizeTransactionBody
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.operations.recategorize_transaction import recategorize_transaction
 from accounting_analytics.service.operations.resource_lookup import Call
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction, post_entries
-from accounting_analytics.service.store import Store, read_instance
 
 NOON = dt.datetime(2025, 3, 1, 12, tzinfo=dt.UTC)
 

@@ -13,10 +13,10 @@ from sqlalchemy import select
 
 from accounting_analytics.service import tables
 from accounting_analytics.service.check import check_books
+from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import create_instance
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTransaction, post_entries
-from accounting_analytics.service.store import Store
-from accounting_analytics.service.values import join_sums
+from accounting_analytics.service.stored_values import join_sums
 
 THREADS = 64
 CATEGORIES = ["food", "rent", "tax", "travel"]

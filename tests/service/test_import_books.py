@@ -7,11 +7,11 @@ from sqlalchemy import update
 
 from accounting_analytics.core.errors import ImportRefusedError, InputError
 from accounting_analytics.service import tables
+from accounting_analytics.service.database import Store
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.instances import NewInstance, create_instance
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.store import Store
-from accounting_analytics.service.values import instance_suffix
+from accounting_analytics.service.stored_values import instance_suffix
 
 DATA = Path(__file__).parents[2] / "data"
 HEADER = "entry_id,datetime,entry_description,ledger,debit_credit,amount"

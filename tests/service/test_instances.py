@@ -15,6 +15,7 @@ from accounting_analytics.core.errors import (
     PeriodError,
     PostingRefusedError,
 )
+from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import (
     NewInstance,
     create_instance,
@@ -27,7 +28,6 @@ from accounting_analytics.service.instances import (
 )
 from accounting_analytics.service.ledgers import list_ledgers, rename_ledger
 from accounting_analytics.service.post_entries import NewTransaction
-from accounting_analytics.service.store import Store
 
 
 @pytest.fixture

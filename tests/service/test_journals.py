@@ -14,10 +14,10 @@ import pytest
 
 from accounting_analytics.core.errors import ConfigurationError, ImportRefusedError
 from accounting_analytics.core.money import from_minor_units
+from accounting_analytics.service.database import Store
 from accounting_analytics.service.imports import read_books
 from accounting_analytics.service.imports.file_books import ImportOptions
 from accounting_analytics.service.instances import create_instance, instance_to_fill
-from accounting_analytics.service.store import Store
 
 DATA = Path(__file__).parents[2] / "data"
 PROGRAMS = Path(sys.executable).parent

@@ -10,10 +10,10 @@ import httpx
 import pytest
 
 from accounting_analytics.service.check import check_books
+from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import create_instance
 from accounting_analytics.service.post_entries import NewTransaction
-from accounting_analytics.service.store import Store
-from accounting_analytics.service.values import RECATEGORIZE_TRANSACTION
+from accounting_analytics.service.stored_values import RECATEGORIZE_TRANSACTION
 
 CATEGORIES = ["food", "rent", "tax", "travel", "fun"]
 CLIENTS, OF_A_CLIENT, FILE = 4, 5, 10
@@ -25,7 +25,7 @@ from pathlib import Path
 from accounting_analytics.core.errors import OperationRefusedError
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, post_entries
-from accounting_analytics.service.store import Store
+from accounting_analytics.service.database import Store
 
 database, instance, name = sys.argv[1:]
 with Store.open(database) as store:

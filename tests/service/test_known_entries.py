@@ -2,13 +2,13 @@
 
 import pytest
 
+from accounting_analytics.service.database import Store
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.instances import create_instance
 from accounting_analytics.service.interface import RecategorizeTransactionBody
 from accounting_analytics.service.ledgers import rename_ledger
 from accounting_analytics.service.operations.recategorize_transaction import recategorize_transaction
 from accounting_analytics.service.operations.resource_lookup import Call
-from accounting_analytics.service.store import Store
 
 HEADER = "entry_id,datetime,entry_description,ledger,debit_credit,amount\n"
 hledger = pytest.mark.hledger

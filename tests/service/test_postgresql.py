@@ -4,10 +4,10 @@ import psycopg
 import pytest
 
 from accounting_analytics.core.errors import ConfigurationError, InputError
+from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import NewInstance, create_instance, first_instance
 from accounting_analytics.service.post_entries import NewTag
 from accounting_analytics.service.server import running
-from accounting_analytics.service.store import Store
 
 pytestmark = pytest.mark.postgresql
 
@@ -94,7 +94,11 @@ def test_opening_waits_for_no_writer_and_creates_nothing_by_itself(postgresql):
         Store.open(address, create=False)
     with psycopg.connect(address) as connection:
         assert connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
-    with Store.open(address) as store, store.writing(), Store.open(address, lock_seconds=0.1, create=False) as other:
+    with (
+        Store.open(address) as store,
+        store.writing(),
+        Store.open(address, lock_seconds=0.1, create=False) as other,
+    ):
         assert other.instances() == []
 
 

@@ -26,12 +26,12 @@ from accounting_analytics.core.errors import (
     PostingRefusedError,
 )
 from accounting_analytics.service import tables
+from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import NewInstance, create_instance, issue_token
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, post_entries
-from accounting_analytics.service.store import Store
+from accounting_analytics.service.stored_values import SUMMED_APART, join_sums, number_text, to_units
 from accounting_analytics.service.tables import VERSION
-from accounting_analytics.service.values import SUMMED_APART, join_sums, number_text, to_units
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ import sys
 from pathlib import Path
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.service.backup import back_up
-from accounting_analytics.service.store import Store
+from accounting_analytics.service.database import Store
 for call in (lambda: Store.open(sys.argv[1]), lambda: back_up(sys.argv[2], Path("new.db"))):
     try:
         call()

@@ -18,6 +18,7 @@ from accounting_analytics.core.errors import PostingRefusedError
 from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.money import format_amount, from_minor_units
 from accounting_analytics.core.periods import local_date, zone
+from accounting_analytics.service.database import Store, read_ledgers
 from accounting_analytics.service.imports.accounts import AccountMapping, AnyLedger, likely_cash, map_accounts
 from accounting_analytics.service.imports.file_books import FileBooks, ImportErrors, ImportOptions
 from accounting_analytics.service.imports.journals import (
@@ -31,15 +32,14 @@ from accounting_analytics.service.imports.line_table import read_line_table
 from accounting_analytics.service.instances import NewInstance, first_instance, instance_to_fill
 from accounting_analytics.service.ledgers import NewLedger, add_ledgers, names_of_ledgers
 from accounting_analytics.service.post_entries import NewJournalEntry, PostedJournal
-from accounting_analytics.service.store import Store, read_ledgers
-from accounting_analytics.service.values import IMPORT_BOOKS, instance_suffix
+from accounting_analytics.service.stored_values import IMPORT_BOOKS, instance_suffix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
-    from accounting_analytics.service.values import Instance
+    from accounting_analytics.service.stored_values import Instance
 
 
 _MAX_NAMED = 4

@@ -22,13 +22,13 @@ from accounting_analytics.core.chart_of_accounts import (
 from accounting_analytics.core.ledger_names import PATH_SEPARATOR
 from accounting_analytics.core.messages import join_ids
 from accounting_analytics.service.ledgers import FIRST_DIGIT, NewLedger, names_of_ledgers
-from accounting_analytics.service.values import new_id
+from accounting_analytics.service.stored_values import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
     from accounting_analytics.service.imports.file_books import ImportErrors
-    from accounting_analytics.service.values import StoredLedger
+    from accounting_analytics.service.stored_values import StoredLedger
 
 _MAX_ACCOUNTS = 30
 

@@ -13,7 +13,7 @@ from accounting_analytics.core.messages import join_ids, quote
 from accounting_analytics.core.money import DEFAULT_SCALE, format_amount, from_minor_units
 from accounting_analytics.core.periods import as_utc, local_date, zone
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine
-from accounting_analytics.service.values import check_id
+from accounting_analytics.service.stored_values import check_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,7 +24,7 @@ from accounting_analytics.core.messages import join_ids, printable, shorten
 from accounting_analytics.core.money import EXACT, MAX_SCALE, format_amount, from_minor_units, parse_amount
 from accounting_analytics.service.imports.accounts import TYPE_OF_ROOT
 from accounting_analytics.service.post_entries import NewLine, NewTransaction
-from accounting_analytics.service.values import to_units
+from accounting_analytics.service.stored_values import to_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

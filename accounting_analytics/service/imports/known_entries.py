@@ -16,10 +16,10 @@ from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import format_amount, from_minor_units
 from accounting_analytics.core.periods import local_date
 from accounting_analytics.service import tables
+from accounting_analytics.service.database import id_batches
 from accounting_analytics.service.imports.accounts import path_id
 from accounting_analytics.service.post_entries import AS_POSTED, NewJournalEntry
-from accounting_analytics.service.store import id_batches
-from accounting_analytics.service.values import IMPORT_BOOKS, AnyRow, Instance
+from accounting_analytics.service.stored_values import IMPORT_BOOKS, AnyRow, Instance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

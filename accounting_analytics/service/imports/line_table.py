@@ -28,7 +28,7 @@ from accounting_analytics.core.errors import AmountError
 from accounting_analytics.core.messages import shorten
 from accounting_analytics.core.money import parse_amount
 from accounting_analytics.service.post_entries import REVIEW_STATUSES, NewLine, NewTag, NewTransaction
-from accounting_analytics.service.values import to_units
+from accounting_analytics.service.stored_values import to_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from accounting_analytics.core.periods import Interval
     from accounting_analytics.service.interface import ListLineEntriesQuery
     from accounting_analytics.service.operations.resource_lookup import Call
-    from accounting_analytics.service.values import AnyRow, Instance, StoredLedger
+    from accounting_analytics.service.stored_values import AnyRow, Instance, StoredLedger
 
 _SIGNING = {"digest_method": sha256, "key_derivation": "hmac"}
 _LINES = tables.line_entries.c

@@ -26,7 +26,13 @@ from accounting_analytics.service.operations.resource_lookup import (
     transaction_of_line,
 )
 from accounting_analytics.service.requests import refuse_value
-from accounting_analytics.service.values import RECATEGORIZE_TRANSACTION, AnyRow, Instance, StoredLedger, is_valid_id
+from accounting_analytics.service.stored_values import (
+    RECATEGORIZE_TRANSACTION,
+    AnyRow,
+    Instance,
+    StoredLedger,
+    is_valid_id,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

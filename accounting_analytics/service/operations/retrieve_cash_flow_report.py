@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, select
 from accounting_analytics.core.errors import OperationRefusedError
 from accounting_analytics.core.periods import Period
 from accounting_analytics.service import tables
+from accounting_analytics.service.database import read_ledgers
 from accounting_analytics.service.interface import (
     CashFlowLedger,
     CashFlowLine,
@@ -19,8 +20,7 @@ from accounting_analytics.service.interface import (
     number,
 )
 from accounting_analytics.service.operations.resource_lookup import has_all_tags, requested_period
-from accounting_analytics.service.store import read_ledgers
-from accounting_analytics.service.values import Instance, StoredLedger, join_sums
+from accounting_analytics.service.stored_values import Instance, StoredLedger, join_sums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

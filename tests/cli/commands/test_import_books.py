@@ -14,7 +14,7 @@ import pytest
 from long_cases import also_long
 
 from accounting_analytics.service.check import check_books
-from accounting_analytics.service.store import Store
+from accounting_analytics.service.database import Store
 
 PROJECT = Path(__file__).parents[3]
 HEADER = "entry_id,datetime,entry_description,ledger,debit_credit,amount\n"

@@ -14,7 +14,7 @@ import pytest
 from alterations import alter
 from small_packs import make_books, write_pack
 
-from accounting_analytics.pack.written_pack import OutputFiles
+from accounting_analytics.pack.pack_files import OutputFiles
 
 JANUARY = ("--period", "2025-01", "--output", "packs")
 NAME = "harbor-lane_2025-01"

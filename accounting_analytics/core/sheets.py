@@ -1,7 +1,9 @@
 """Files that people edit, CSV or Excel, as spreadsheets save them: declared columns, typed values, problems by cell.
 
 An amount or a date is read where the cell itself is certain; any other is refused, and so is a formula whose result
-the file does not have.
+the file does not have. Written, ids stay text, amounts keep every digit, instants are in UTC, and no cell is a formula:
+text that a spreadsheet would compute or convert has an apostrophe before it. In workbooks amounts are numbers and times
+are dates.
 """
 
 from __future__ import annotations
@@ -19,15 +21,74 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree.ElementTree import ParseError, iterparse
 from zipfile import BadZipFile, ZipFile
 
+import pandas as pd
+
+from accounting_analytics.core.atomic_files import write_text
 from accounting_analytics.core.errors import AmountError, InputError
 from accounting_analytics.core.extras import import_extra
 from accounting_analytics.core.messages import count_of, first_lines, join_ids, quote, shorten
-from accounting_analytics.core.money import MAX_SCALE, parse_amount
-from accounting_analytics.core.sheet_cells import Cell, Invalid, cell_text, is_converted, unguard
+from accounting_analytics.core.money import MAX_SCALE, fraction_digits, parse_amount
+from accounting_analytics.core.workbook import (
+    FIRST_DAY,
+    MAX_ROWS,
+    MAX_TEXT,
+    ColumnSheet,
+    has_too_many_digits,
+    is_text_of_a_workbook,
+    is_workbook,
+    new_workbook,
+    workbook_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
+
+Cell = str | bool | Decimal | dt.datetime
+"""A cell; an empty one is empty text. A CSV file has text only."""
+BYTE_ORDER_MARK = "\ufeff"
+"""Tells spreadsheets that the file is UTF-8."""
+
+GUARD = "'"
+FORMULA_START = "=+-@\t\r\n＝＋－＠"  # noqa: RUF001 (spreadsheets take the wide signs for formulas too)
+"""Characters with which a cell begins that a spreadsheet computes."""
+_MONTH_NAME = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_CONVERTED = re.compile(
+    r"[\d\s.,:/%()$-]*\d[\d\s.,:/%()$-]*(e[+-]?\d+)?"  # 00123, 1e5, 3-4, 12:30
+    r"|(true|false)"
+    rf"|\d{{1,4}}[\s./-]*{_MONTH_NAME}[\s./-]*\d{{0,4}}|{_MONTH_NAME}[\s./-]*\d{{1,4}}"  # 1-Mar, 1 March 2026, MAR1
+    r"|\d+(\.\d+)?\s*[ap]m?",
+    re.IGNORECASE,
+)
+
+
+class Invalid(NamedTuple):
+    """A cell without a certain value, and why."""
+
+    reason: str
+
+
+def cell_text(cell: Cell) -> str:
+    """Cell as text; a number without exponent, a boolean as spreadsheets show it."""
+    if isinstance(cell, Decimal):
+        return f"{cell:f}"
+    return str(cell).upper() if isinstance(cell, bool) else str(cell)
+
+
+def guard(text: str) -> str:
+    """Text with a leading apostrophe where a spreadsheet would compute or convert it."""
+    return f"{GUARD}{text}" if text.startswith((*FORMULA_START, GUARD)) or is_converted(text) else text
+
+
+def is_converted(text: str) -> bool:
+    """Whether a spreadsheet would silently convert text to a number, a date or a boolean."""
+    return _CONVERTED.fullmatch(text) is not None
+
+
+def unguard(cell: str) -> str:
+    """Text of a cell, without the apostrophe of `guard`."""
+    return cell.removeprefix(GUARD)
+
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 """What may separate the cells of a CSV file, and its name."""
@@ -423,3 +484,77 @@ def _possible_instants(text: str) -> set[dt.datetime]:
             year, month, day, hour, minute, seconds = map(int, (*date, *clock))
             instants.add(dt.datetime(year, month, day, hour, minute, seconds, tzinfo=dt.UTC))
     return instants
+
+
+def write_table(
+    frame: pd.DataFrame,
+    file: Path,
+    *,
+    name: str,
+    ids: Collection[str],
+    editable: Collection[str],
+    choices: Sequence[str] = (),
+) -> None:
+    """Write a table, by the name of the file to a workbook or as CSV; it is replaced completely or left unchanged.
+
+    Columns of `ids` are stored exactly; in other text, characters that a workbook cannot hold are replaced. Headings of
+    `editable` columns have a colour, and a list offers the `choices` in the first column.
+    """
+    if not is_workbook(file):
+        write_text(file, f"{BYTE_ORDER_MARK}{_csv_text(frame)}", private=True)
+        return
+    _require_fits(frame, file, ids)
+    columns = {str(column_name): [_workbook_cell(value) for value in column] for column_name, column in frame.items()}
+    amounts = [value for cells in columns.values() for value in cells if isinstance(value, Decimal)]
+    digits = max(map(fraction_digits, amounts), default=0)
+    with new_workbook(file, f"0.{'0' * digits}" if digits else "0", private=True) as workbook:
+        workbook.add_columns(ColumnSheet(name, columns, editable, choices))
+
+
+def _csv_text(frame: pd.DataFrame) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(frame.columns)
+    writer.writerows([_csv_cell(value) for value in row] for row in frame.itertuples(index=False, name=None))
+    return text.getvalue()
+
+
+def _csv_cell(value: Any) -> str:  # noqa: ANN401
+    """Format a cell: amounts with all digits, dates as ISO 8601, guarded text, null as nothing."""
+    if isinstance(value, str):
+        return guard(value)
+    if pd.isna(value):
+        return ""
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)
+
+
+def _workbook_cell(value: Any) -> Any:  # noqa: ANN401
+    """Convert a cell: text that a workbook can hold and that is read back, and no time that it would change."""
+    if isinstance(value, str) and value:
+        text = workbook_text(value)
+        return f"{GUARD}{text}" if text.startswith(GUARD) else text
+    if isinstance(value, dt.datetime) and (value.date() < FIRST_DAY or value.microsecond):
+        return value.isoformat()
+    return None if pd.isna(value) or value == "" else value
+
+
+def _require_fits(frame: pd.DataFrame, file: Path, ids: Collection[str]) -> None:
+    """Refuse rows that a workbook cannot hold exactly."""
+    cells = [value for _, column in frame.items() for value in column if isinstance(value, str | Decimal)]
+    reasons = [f"{len(frame):,} rows are more than a sheet has"] if len(frame) >= MAX_ROWS else []
+    reasons += [
+        f"{quote(text)} is not text of a workbook"
+        for name in ids
+        for text in frame[name]
+        if not is_text_of_a_workbook(text)
+    ]
+    reasons += [f"{quote(text)} is too long" for text in cells if isinstance(text, str) and len(text) >= MAX_TEXT]
+    reasons += [
+        f"{amount} has too many digits"
+        for amount in cells
+        if isinstance(amount, Decimal) and has_too_many_digits(amount)
+    ]
+    if reasons:
+        raise InputError(f"{file}: an Excel workbook cannot hold the rows: {reasons[0]}; save it as .csv")

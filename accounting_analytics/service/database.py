@@ -1,4 +1,4 @@
-"""The store: read snapshots and write transactions of one database, an SQLite file or one on a PostgreSQL server.
+"""The database of a service: read snapshots and write transactions, of an SQLite file or one on a PostgreSQL server.
 
 There is one writer at a time, and readers never wait: :meth:`Store.reading` gives a consistent snapshot,
 :meth:`Store.writing` holds the write lock, and what is written in its block is committed completely or not at all.
@@ -22,7 +22,7 @@ from sqlalchemy.exc import TimeoutError as TooManyConnectionsError
 
 from accounting_analytics.core.errors import ConfigurationError, InputError, OperationRefusedError
 from accounting_analytics.service import tables
-from accounting_analytics.service.values import Instance, StoredLedger
+from accounting_analytics.service.stored_values import Instance, StoredLedger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
