@@ -24,6 +24,8 @@ from accounting_analytics.reports.category_ledgers import Categories, find_named
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from accounting_analytics.core.column_conversion import ExactFrame
+
 
 NEW_CATEGORY = ("updated_category_ledger_id", "updated_category_ledger_name")
 """The two columns of a new category."""
@@ -64,7 +66,7 @@ class Change(NamedTuple):
     reason: str | None = None
 
     def decided(
-        self, category: str, chart: Categories, rule: str, *, confidence: float | None = None, reason: str | None = None
+        self, category: str, chart: Categories, rule: str, confidence: float | None = None, reason: str | None = None
     ) -> Self:
         """Return the change with a new category of a chart of accounts."""
         return self._replace(
@@ -162,40 +164,37 @@ class OpenQueue:
         """Read the changes of a table of proposals by their rows, and ids of transactions that the queue lacks."""
         chosen: dict[int, Change] = {}
         absent: list[str] = []
-        for one in resolve_proposals(proposals, self.chart).to_dict("records"):
-            row = self.places.get((one["transaction_id"], one["category_ledger_id"]))
+        for one in changes_of_proposals(proposals, self.chart)[0]:
+            row = self.places.get((one.transaction_id, one.category_ledger_id))
             if row is None:
-                absent.append(one["transaction_id"])
+                absent.append(one.transaction_id)
             else:
-                category = self.chart.find_category(one[NEW_CATEGORY[0]])
-                why = {name: one[name] for name in ("confidence", "reason")}
-                chosen[row] = self.changes[row].decided(category, self.chart, one["rule"], **why)
+                category = self.chart.find_category(one.updated_category_ledger_id)
+                chosen[row] = self.changes[row].decided(category, self.chart, one.rule, one.confidence, one.reason)
         return chosen, absent
 
 
-def resolve_proposals(proposals: pd.DataFrame, chart: Categories) -> pd.DataFrame:
-    """Check proposals, and find the id and the name of each new category, of which a person may have edited one."""
+def changes_of_proposals(proposals: pd.DataFrame, chart: Categories) -> tuple[list[Change], ExactFrame]:
+    """Read proposals as changes, and as exact rows; of a new category a person may have edited the id or the name."""
     texts = {name: proposals[name].fillna("").astype("str") for name in NEW_CATEGORY if name in proposals}
-    known = [name for name in Proposals.dtypes() if name in proposals]
-    rows = Proposals.checked(proposals[known].assign(**texts))
-    columns = (rows[name].tolist() for name in ("transaction_id", *NEW_CATEGORY))
-    found = [
-        find_named(
-            partial(chart.find_edited, ledger_id),
-            name,
-            f"row {label} of the proposals (transaction {transaction_id})",
+    exact = Proposals.exact(proposals.assign(**texts))
+    changes = []
+    for label, one in zip(proposals.index.tolist(), changes_of_frame(exact.frame), strict=True):
+        category = find_named(
+            partial(chart.find_edited, one.updated_category_ledger_id),
+            one.updated_category_ledger_name,
+            f"row {label} of the proposals (transaction {one.transaction_id})",
             PlanError,
         )
-        for label, transaction_id, ledger_id, name in zip(proposals.index.tolist(), *columns, strict=True)
-    ]
-    ids = pd.Series(found, rows.index, dtype="str")
-    return rows.assign(**dict(zip(NEW_CATEGORY, (ids, ids.map(chart.names.name).astype("str")), strict=True)))
+        changes.append(one.decided(category, chart, one.rule, one.confidence, one.reason))
+    return changes, exact
 
 
 def changes_of_frame(frame: pd.DataFrame) -> tuple[Change, ...]:
-    """Return the changes of the exact rows of :class:`~accounting_analytics.schemas.PlanItems`."""
-    columns: list[list[Any]] = [frame[name].tolist() for name in PlanItems.dtypes()]
-    return tuple(Change(*row) for row in zip(*columns, strict=True))
+    """Return the changes of exact rows that have the columns of :class:`~accounting_analytics.schemas.PlanItems`."""
+    names = [name for name in Change._fields if name in frame]
+    columns: list[list[Any]] = [frame[name].tolist() for name in names]
+    return tuple(Change(**dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True))
 
 
 def to_frame(changes: Sequence[Change], scale: int, *, as_decimals: bool = False) -> pd.DataFrame:

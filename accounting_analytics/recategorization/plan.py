@@ -24,10 +24,10 @@ from accounting_analytics.recategorization.changes import (
     Change,
     OpenQueue,
     changes_of_frame,
+    changes_of_proposals,
     find_conflicts,
     joining_changes,
     require_outcomes_of,
-    resolve_proposals,
     to_frame,
 )
 from accounting_analytics.recategorization.choices import choose_by_rules
@@ -356,9 +356,9 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
     """
     require_type(proposals, pd.DataFrame, "proposals", "propose(queue, rules, ledgers) returns them")
     require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
-    chart = Categories(Ledgers.checked(ledgers), set())
-    rows = resolve_proposals(proposals, chart)[[*PlanItems.dtypes()]]
-    return Plan(rows, instance_id=instance_id, notes=books_notes(proposals))
+    changes, exact = changes_of_proposals(proposals, Categories(Ledgers.checked(ledgers), set()))
+    items = to_frame(changes, exact.scale, as_decimals=exact.as_decimals)
+    return Plan(items, instance_id=instance_id, notes=books_notes(proposals))
 
 
 def plan_changes(asked: OpenQueue, chosen: Mapping[int, Change], instance_id: str | None) -> Plan:

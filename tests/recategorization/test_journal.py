@@ -11,6 +11,7 @@ def test_journal_is_enough_to_undo_a_run(books, build, plan, tmp_path):
     aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True, modified_by="ana")
     header, *rest = build.events(tmp_path / "journal")
     assert (header["event"], header["plan_id"], header["instance_id"]) == ("plan", plan.plan_id, books.instance)
+    assert plan.instance_id == books.instance
     intents = {event["transaction_id"]: event for event in rest if event["event"] == "intent"}
     assert set(intents) == set(plan.frame["transaction_id"])
     split = intents["txn_split"]
