@@ -35,7 +35,7 @@ class Faulty(httpx.BaseTransport):
     on_put : function of (count, request) to fault, optional
         ``None``, ``"lost before"``, ``"lost after"``, ``"late"`` (504, and the request is carried out by
         `carry_out_late`), ``"killed"``, ``"killed after"`` (the request is carried out), a function to call before the
-        request goes on, or the status of a response that replaces the request.
+        request goes on, or a response that replaces the request, or its status.
     on_get : the same for GET requests, optional
     """
 
@@ -66,6 +66,8 @@ class Faulty(httpx.BaseTransport):
             raise KeyboardInterrupt
         if isinstance(fault, int):
             return httpx.Response(fault, json={"message": "no"}, headers={"retry-after": "0.01"})
+        if isinstance(fault, httpx.Response):
+            return fault
         if callable(fault):
             fault()
         return self._real.handle_request(request)
