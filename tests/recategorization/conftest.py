@@ -157,8 +157,8 @@ def books(tmp_path):
         with access.client() as client:
             yield SimpleNamespace(
                 client=client,
-                base_url=access.base_url,
                 token=access.token,
+                environment=access.environment,
                 connected=connected,
                 load=load,
                 post=partial(service.post, access.instance_id),
@@ -192,6 +192,13 @@ def plan(books, rules):
     ledgers, lines = books.load()
     proposals = aa.propose(aa.uncategorized_queue(lines, ledgers), rules, ledgers)
     return aa.plan_recategorization(proposals, ledgers=ledgers, instance_id=books.instance)
+
+
+@pytest.fixture
+def applied(books, plan, tmp_path):
+    """Return the journal of a run that completed."""
+    aa.apply_plan(books.client, plan, journal=tmp_path / "run.journal", confirm=True, modified_by="ana")
+    return tmp_path / "run.journal"
 
 
 @pytest.fixture

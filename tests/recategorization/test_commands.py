@@ -42,13 +42,8 @@ TERMINAL = {"COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "dumb"}
 def environment(books, tmp_path):
     """Return a function that returns the environment of a command on the books, perhaps through another address."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("ACCOUNTING_ANALYTICS_")}
-
-    def environment_of(base_url=books.base_url):
-        settings = {"BASE_URL": base_url, "TOKEN": books.token, "INSTANCE_ID": books.instance, "TIME_ZONE": "UTC"}
-        service = {f"ACCOUNTING_ANALYTICS_{name}": text for name, text in settings.items()}
-        return clean | TERMINAL | service | {"XDG_CONFIG_HOME": str(tmp_path / "config")}
-
-    return environment_of
+    own = {"ACCOUNTING_ANALYTICS_TIME_ZONE": "UTC", "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    return lambda base_url=None: clean | TERMINAL | own | books.environment(base_url)
 
 
 @pytest.fixture
@@ -59,8 +54,7 @@ def commands(fork_server, environment, many, tmp_path):
 
     def start(*arguments, limit=None, base_url=None):
         code, words = (MAIN, arguments) if limit is None else (LIMITED, (limit, *arguments))
-        settings = environment(base_url) if base_url else environment()
-        return fork_server.start(code, *words, folder=tmp_path, environment=settings)
+        return fork_server.start(code, *words, folder=tmp_path, environment=environment(base_url))
 
     def run(*arguments, **options):
         start(*arguments, **options)

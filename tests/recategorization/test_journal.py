@@ -28,23 +28,16 @@ def test_journal_is_enough_to_undo_a_run(books, build, plan, tmp_path):
     assert books.token not in (tmp_path / "journal").read_text()
 
 
-@pytest.fixture
-def written(books, plan, tmp_path):
-    """Return the journal of a run that completed, and the plan of it."""
-    aa.apply_plan(books.client, plan, journal=tmp_path / "written", confirm=True)
-    return tmp_path / "written"
-
-
-def test_run_that_ends_says_so(books, build, plan, written):
+def test_run_that_ends_says_so(books, build, plan, applied):
     """The last line of a run has counts; one that is killed has none, and the intent of what it was sending."""
-    end = build.events(written)[-1]
+    end = build.events(applied)[-1]
     assert (end["event"], end["sent"], end["outcomes"]) == ("end", 4, {"done": 4})
-    aa.apply_plan(books.client, plan, journal=written, confirm=True)
-    assert [(event["sent"], event["outcomes"]) for event in build.events(written) if event["event"] == "end"] == [
+    aa.apply_plan(books.client, plan, journal=applied, confirm=True)
+    assert [(event["sent"], event["outcomes"]) for event in build.events(applied) if event["event"] == "end"] == [
         (4, {"done": 4}), (4, {"already_done": 4}),
     ]  # fmt: skip
-    killed = written.with_name("killed")
-    undo = aa.undo_plan(books.client, written)
+    killed = applied.with_name("killed")
+    undo = aa.undo_plan(books.client, applied)
     with books.connected(build.Faulty(on_put=build.only(2, "killed"))) as client, pytest.raises(KeyboardInterrupt):
         aa.apply_plan(client, undo, journal=killed, confirm=True)
     assert [event["event"] for event in build.events(killed)] == ["plan", "intent", "response", "intent"]
@@ -64,13 +57,13 @@ def damaged_copies(lines):
     yield [*lines, b'{"event":' * 100_000 + b"\n"], len(lines)
 
 
-def test_every_edit_is_found(books, plan, written):
+def test_every_edit_is_found(books, plan, applied):
     """A line that was changed, removed, moved, repeated or lost its hash is named; nothing is sent."""
     made = len(books.audit())
-    content = written.read_bytes()
+    content = applied.read_bytes()
     lines = content.splitlines(keepends=True)
     for number, (copy, first) in enumerate(damaged_copies(lines)):
-        path = written.with_name(f"damaged-{number}")
+        path = applied.with_name(f"damaged-{number}")
         path.write_bytes(b"".join(copy))
         use = [
             lambda path=path: aa.undo_plan(books.client, path, incomplete=True),
@@ -83,29 +76,29 @@ def test_every_edit_is_found(books, plan, written):
         assert path.read_bytes() == b"".join(copy)
     assert len(books.audit()) == made
     moved = content.replace(books.outflow.encode(), books.rent.encode())
-    written.write_bytes(moved)
+    applied.write_bytes(moved)
     with pytest.raises(PlanError, match="line 2 was edited, or lines before it were removed: its hash is another one"):
-        aa.undo_plan(books.client, written)
+        aa.undo_plan(books.client, applied)
 
 
-def test_undo_states_what_a_resumed_journal_lost(books, plan, written):
+def test_undo_states_what_a_resumed_journal_lost(books, plan, applied):
     """After a journal lost lines and was resumed, undoing it states how many changes of the plan it does not have."""
-    assert aa.undo_plan(books.client, written).notes == ()
-    lines = written.read_bytes().splitlines(keepends=True)
+    assert aa.undo_plan(books.client, applied).notes == ()
+    lines = applied.read_bytes().splitlines(keepends=True)
     (second, *_) = [number for number, line in enumerate(lines) if b'"intent"' in line][1:]
-    written.write_bytes(b"".join(lines[:second]))
-    aa.apply_plan(books.client, plan, journal=written, confirm=True)
-    undo = aa.undo_plan(books.client, written)
+    applied.write_bytes(b"".join(lines[:second]))
+    aa.apply_plan(books.client, plan, journal=applied, confirm=True)
+    undo = aa.undo_plan(books.client, applied)
     assert len(undo) == 1
     assert undo.notes[0].startswith("The books already had 3 changes of the plan that no run with this journal sent")
 
 
-def test_only_the_owner_may_read_a_journal_and_a_plan(books, plan, written):
+def test_only_the_owner_may_read_a_journal_and_a_plan(books, plan, applied):
     """A journal and a plan file are private, whatever the umask; the mode of an existing journal stays."""
-    plan.save(written.with_name("plan.csv"))
-    plan.save(written.with_name("plan.xlsx"))
-    for name in ("written", "plan.csv", "plan.xlsx"):
-        assert written.with_name(name).stat().st_mode & 0o777 == 0o600, name
-    written.chmod(0o640)
-    aa.apply_plan(books.client, plan, journal=written, confirm=True)
-    assert written.stat().st_mode & 0o777 == 0o640
+    plan.save(applied.with_name("plan.csv"))
+    plan.save(applied.with_name("plan.xlsx"))
+    for name in ("run.journal", "plan.csv", "plan.xlsx"):
+        assert applied.with_name(name).stat().st_mode & 0o777 == 0o600, name
+    applied.chmod(0o640)
+    aa.apply_plan(books.client, plan, journal=applied, confirm=True)
+    assert applied.stat().st_mode & 0o777 == 0o640

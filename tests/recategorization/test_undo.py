@@ -10,13 +10,6 @@ import accounting_analytics as aa
 from accounting_analytics.core.errors import PlanError
 
 
-@pytest.fixture
-def applied(books, plan, tmp_path):
-    """Return the journal of a run that completed."""
-    aa.apply_plan(books.client, plan, journal=tmp_path / "run.journal", confirm=True, modified_by="ana")
-    return tmp_path / "run.journal"
-
-
 def test_undo_restores_everything(books, plan, tmp_path):
     """After undoing a run, line entries, categories and the report are as before; the audit log has both changes."""
     before = books.snapshot()
