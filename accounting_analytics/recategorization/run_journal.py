@@ -48,6 +48,7 @@ from accounting_analytics.reports.lines_or_books import refuse_books
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 _PRIVATE_MODE = 0o600
@@ -228,19 +229,14 @@ def hash_event(event: Mapping[str, Any], previous: str) -> str:
     return hashlib.sha256(f"{previous}{content}".encode()).hexdigest()[:_HASH_LENGTH]
 
 
-@contextmanager
-def _lock(file: Path) -> Iterator[None]:
-    lock = FileLock(f"{file}.lock", timeout=0)
+def _lock(file: Path) -> AbstractContextManager[object]:
+    """Lock a journal for one run, until the context that is returned ends."""
     try:
-        lock.acquire()
+        return FileLock(f"{file}.lock", timeout=0).acquire()
     except Timeout:
         raise PlanError(f"another run uses the journal {file}; wait until it ends") from None
     except OSError as error:
         raise PlanError(f"the journal {file} cannot be written: {error.strerror}") from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def undo_plan(
