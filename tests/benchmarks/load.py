@@ -1,17 +1,15 @@
 """Measure loading in running kernels: programs in turn against one local server, medians, exactness.
 
-Run ``python tests/benchmarks/load.py [--lines 100000] [--rounds 3] [--against FOLDER]``. The tables: decoding on one
+Run ``python tests/benchmarks/load.py [--lines 100000] [--rounds 3]``. The tables: decoding on one
 core; 20 ms a page; 200 ms a page with skewed ledgers and 32 requests in flight against sequential paging. A program
 loads in a process that has done all its imports, as in JupyterLab; ``growth.py`` measures how loads grow. "Exact"
-compares the sum of all signed amounts with the books in whole cents. ``--against`` compares this working tree with that
-of another commit, in turn.
+compares the sum of all signed amounts with the books in whole cents.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -33,22 +31,15 @@ EXPAND = "journal_entry,opposing_ledger_ids,transaction"
 
 
 def ours(base_url: str, ledger_ids: list[str], in_flight: int) -> tuple[int, str]:
-    """Load into validated pandas, with float64 amounts (Arrow decimals in a working tree before them)."""
-    import pyarrow as pa  # noqa: PLC0415 (each program imports what it needs, as part of its time)
-    import pyarrow.compute as pc  # noqa: PLC0415
-
+    """Load into validated pandas, with float64 amounts."""
     client = aa.LedgerClient(base_url, token="benchmark", instance_id="ins_1")
     frame = aa.load_line_entries(client, ledger_ids, *DAYS, in_flight=in_flight, progress=False)
-    amounts = frame["signed_amount"]
-    if amounts.dtype == "float64":
-        return len(frame), str(Decimal(int((amounts * 100).round().astype("int64").sum())).scaleb(-2))
-    exact = amounts.array.__arrow_array__().cast(pa.decimal256(60, 2))
-    return len(frame), str(pc.sum(exact).as_py())
+    return len(frame), str(Decimal(int((frame["signed_amount"] * 100).round().astype("int64").sum())).scaleb(-2))
 
 
 def ours_to_parquet(base_url: str, ledger_ids: list[str], in_flight: int) -> tuple[int, str]:
     """Load into a Parquet file."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 (each program imports what it needs, as part of its time)
     import pyarrow.compute as pc  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
@@ -96,22 +87,11 @@ def page_server(lines: int, ledgers: int, skew: float, milliseconds: float) -> I
 
 
 class Kernel:
-    """A process that has done its imports and a small load, and then loads as often as it is told to.
+    """A process that has done its imports and a small load, and then loads as often as it is told to."""
 
-    Parameters
-    ----------
-    program : str
-        A name in :data:`PROGRAMS`.
-    tree : Path, optional
-        The working tree to import from; by default what this interpreter imports.
-    """
-
-    def __init__(self, program: str, tree: Path | None = None) -> None:
-        environment = os.environ | ({} if tree is None else {"PYTHONPATH": str(tree)})
+    def __init__(self, program: str) -> None:
         command = [sys.executable, __file__, "--program", program]
-        self._process = subprocess.Popen(  # noqa: S603 (this very file)
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-        )
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603 (this very file)
 
     def __enter__(self) -> Self:
         return self
@@ -141,18 +121,14 @@ def serve_loads(program: str) -> None:
 
 
 def compare_in_kernels(
-    title: str,
-    books: tuple[int, int, float, float],
-    programs: dict[str, tuple[str, Path | None]],
-    rounds: int,
-    in_flight: int,
+    title: str, books: tuple[int, int, float, float], programs: list[str], rounds: int, in_flight: int
 ) -> None:
     """Load with programs in turn in running kernels, and print medians; the ratio is to the first, round by round."""
     runs: dict[str, list[dict]] = {name: [] for name in programs}
     with ExitStack() as stack:
         base_url, truth = stack.enter_context(page_server(*books))
         warm_up, _ = stack.enter_context(page_server(2000, 1, 1.0, 0))
-        kernels = {name: stack.enter_context(Kernel(*program)) for name, program in programs.items()}
+        kernels = {name: stack.enter_context(Kernel(name)) for name in programs}
         for kernel in kernels.values():
             kernel.load(warm_up, 1, in_flight)
         for number in range(rounds):
@@ -225,7 +201,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lines", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--against", type=Path, help="a working tree of another commit to compare with")
     parser.add_argument("--program", choices=PROGRAMS, help=argparse.SUPPRESS)
     parser.add_argument("--url", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -241,15 +216,9 @@ def main() -> None:
         f"{options.lines:,} lines, 4 in 5 of them in one of 20 ledgers, 200 ms a page, 32 in flight",
         (options.lines, 20, 0.81, 200),
     )
-    if options.against:
-        trees = {"this tree": Path(__file__).parents[2], "the other": options.against.resolve()}
-        for program, in_flight, (title, books) in (("ours", 8, fast), ("ours to Parquet", 8, fast), ("ours", 32, slow)):
-            programs = {name: (program, tree) for name, tree in trees.items()}
-            compare_in_kernels(f"{program}: {title}", books, programs, options.rounds, in_flight)
-        return
     decoding(max(options.rounds, 3))
-    compare_in_kernels(*fast, {program: (program, None) for program in PROGRAMS}, options.rounds, 8)
-    compare_in_kernels(*slow, {program: (program, None) for program in ("ours", "by hand")}, 1, 32)
+    compare_in_kernels(*fast, list(PROGRAMS), options.rounds, 8)
+    compare_in_kernels(*slow, ["ours", "by hand"], 1, 32)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Months of a company's payments with a history that contradicts itself, from a seed, and the truth about each.
 
-Payees and statement texts are those of ``uncategorized_books.py``; here they live through 30 months: amounts vary,
+Payees and statement texts are those of ``statement_texts.py``; here they live through 30 months: amounts vary,
 months are skipped, prices rise, payees are new, change their name, or come once. The history is not clean: some payees
 have two categories, by the amount, by the direction, or by nothing that a text or an amount shows; some change their
 category for good, and some rows are categorized by mistake. ``payment_frames.py`` makes line entries of them.
@@ -14,7 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
-COMPANY = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("uncategorized_books.py"))))
+COMPANY = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("statement_texts.py"))))
 SEEDS = (11, 12, 13, 14, 15)
 FIRST, MONTHS = (2023, 1), 30
 ROWS_PER_MONTH = 200

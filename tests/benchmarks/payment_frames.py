@@ -11,7 +11,7 @@ import pandas as pd
 from accounting_analytics.core.chart_of_accounts import TYPE_OF_SUB_TYPE, RequiredLedger
 from accounting_analytics.core.schemas import Ledgers, LineEntries
 
-COMPANY = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("uncategorized_books.py"))))
+COMPANY = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("statement_texts.py"))))
 OUTFLOW, INFLOW = COMPANY.OUTFLOW, COMPANY.INFLOW
 
 

@@ -5,8 +5,8 @@
 A script works in Chromium as a person would who knows which category most money of a payee belongs to: accept all that
 is proposed, type a category for each of the largest groups left, then tick all groups of one category and type it
 once. A decision is one category entered, or one tick-all accepted. In the sheet of `queue --output` it is one category
-for each group. Books with a long past are those of ``noisy_books.py``; those of ``uncategorized_books.py`` have an
-eighth as many transactions with a category as without.
+for each group. The books are those of ``noisy_books.py``; those with little past have one categorized month before the
+seven that are not, the others 23.
 
 Minutes are those of a person: 6 seconds to read a group and type its category, in the grid as in the sheet, 0.5 to pass
 a row that is not ticked, 1.5 to tick one, 10 for what is done to the whole list. Errors are transactions whose category
@@ -30,29 +30,19 @@ from grid_page import GRID, GridPage  # noqa: E402
 
 NOISY = runpy.run_path(str(FOLDER / "noisy_books.py"))
 FRAMES = runpy.run_path(str(FOLDER / "payment_frames.py"))
-DECISIONS = runpy.run_path(str(FOLDER / "decisions.py"))
-GENERATOR = runpy.run_path(str(FOLDER / "uncategorized_books.py"))
-ROWS_PER_MONTH, HISTORY_MONTHS = 600, 23
+ROWS_PER_MONTH, LONG_PAST, LITTLE_PAST = 600, 23, 1
+"""Payments of a month, and the months that are categorized."""
+ASKED_MONTHS = 7
 TYPED, PASSED, TICKED, WHOLE = 6, 0.5, 1.5, 10  # seconds of a person
 KEY = "row => [...row.querySelectorAll('.merchant span, .amount .first')].map(one => one.textContent).join('|')"
 
 
-def noisy_books(seed):
+def noisy_books(seed, past):
     """Return queue, ledgers, history and truth of books whose last months are uncategorized."""
-    payments = NOISY["make_payments"](seed, rows_per_month=ROWS_PER_MONTH)
-    books = FRAMES["frames"](payments, NOISY["month_start"](HISTORY_MONTHS))
+    payments = NOISY["make_payments"](seed, months=past + ASKED_MONTHS, rows_per_month=ROWS_PER_MONTH)
+    books = FRAMES["frames"](payments, NOISY["month_start"](past))
     queue = aa.uncategorized_queue(books.line_entries, books.ledgers)
     return queue, books.ledgers, books.line_entries, books.truth
-
-
-def books_with_little_past(seed, folder):
-    """Return queue, ledgers, lines and truth of 5,000 uncategorized transactions."""
-    generator = argparse.Namespace(**GENERATOR)
-    books = generator.make_books(seed)
-    with DECISIONS["served"](books, generator, folder) as client:
-        loaded = DECISIONS["load"](client, generator)
-    truth = {one: generator.ledger_id(payment.category) for one, payment in books.uncategorized.items()}
-    return aa.uncategorized_queue(loaded.lines, loaded.ledgers), loaded.ledgers, loaded.lines, truth
 
 
 class Person:
@@ -196,9 +186,9 @@ def main():
         browser = Browser(Path(folder) / "profile")
         for seed in options.seeds:
             print(f"books with a long past, seed {seed}")
-            clear(browser, folder, noisy_books(seed), options.typed)
+            clear(browser, folder, noisy_books(seed, LONG_PAST), options.typed)
         print("books with little past")
-        clear(browser, folder, books_with_little_past(1, folder), options.typed)
+        clear(browser, folder, noisy_books(1, LITTLE_PAST), options.typed)
         browser.close()
 
 

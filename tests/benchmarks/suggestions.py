@@ -33,11 +33,27 @@ from accounting_analytics.service.server import running
 FOLDER = Path(__file__).parent
 NOISY = runpy.run_path(str(FOLDER / "noisy_books.py"))
 FRAMES = runpy.run_path(str(FOLDER / "payment_frames.py"))
-RULES = runpy.run_path(str(FOLDER / "decisions.py"))["RULES"]
 PRECISION, POOLED_BELOW = 0.98, 100
 UNCATEGORIZED = {"inflow": "asked_inflow", "outflow": "asked_outflow"}
 """Ledgers of what is made uncategorized, apart from those of the books."""
 BEAN_DAYS = ("2022-01-01", "2024-12-31")
+RULES = """\
+[[rule]]
+name = "fuel"
+regex = 'SUNOCO|SPEEDWAY|MARATHON|SHEETZ|CIRCLE K'
+category = "Fuel"
+
+[[rule]]
+name = "payroll"
+contains = "GUSTO PAY"
+category = "Payroll"
+
+[[rule]]
+name = "lodging"
+regex = 'HAMPTON INN|COURTYARD|SUPER 8|AIRBNB'
+category = "Lodging"
+direction = "outflow"
+"""
 
 
 class KnownBooks(NamedTuple):
