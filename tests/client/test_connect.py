@@ -10,6 +10,7 @@ from accounting_analytics.core.errors import ConfigurationError
 
 VARIABLES = ("BASE_URL", "TOKEN", "TOKEN_FILE", "INSTANCE_ID", "INSTANCE_HEADER", "TIME_ZONE", "PROFILE", "AMOUNTS")
 SHOWN = ("COMPANY", "CURRENCY", "FISCAL_YEAR_START_MONTH")
+SERVICE = {"base_url": "http://127.0.0.1:1", "instance_id": "i", "token": "canary"}
 OAUTH = ("TOKEN_URL", "CLIENT_ID", "CLIENT_SECRET", "CLIENT_SECRET_FILE")
 
 
@@ -49,10 +50,7 @@ def test_the_setting_with_the_highest_priority_is_used(profile, monkeypatch):
     assert settings["instance_id"] == "environment"
     assert settings["time_zone"] == "Europe/Berlin"
     assert settings["instance_header"] == "service-instance-id"
-    assert (
-        frame["source"].to_dict() | {"base_url": "option", "time_zone": "profile 'default'"}
-        == frame["source"].to_dict()
-    )
+    assert list(frame.loc[["base_url", "time_zone"], "source"]) == ["option", "profile 'default'"]
 
 
 def test_connects_from_the_environment(monkeypatch, token_file):
@@ -63,6 +61,10 @@ def test_connects_from_the_environment(monkeypatch, token_file):
     with aa.connect() as client:
         assert client.instance_id == "ins"
         assert "canary" not in repr(client) + repr(load_settings())
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN", "canary")
+    settings = load_settings()
+    assert "canary" not in repr(settings) + settings.frame.to_string()
+    assert "***" in repr(settings)
 
 
 @pytest.mark.parametrize("configured", [None, "Europe/Berlin"])
@@ -70,9 +72,9 @@ def test_the_configured_zone_is_the_clients(monkeypatch, configured):
     """The client takes its zone from the setting, and has none where it is not set."""
     if configured:
         monkeypatch.setenv("ACCOUNTING_ANALYTICS_TIME_ZONE", configured)
-    with aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token="canary") as client:
+    with aa.connect(**SERVICE) as client:
         assert client.time_zone == configured
-    with aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token="canary", time_zone="UTC") as client:
+    with aa.connect(**SERVICE, time_zone="UTC") as client:
         assert client.time_zone == "UTC"
 
 
@@ -80,7 +82,7 @@ def test_the_configured_form_of_amounts_is_the_clients(profile, monkeypatch):
     """Floats by default; the profile, the environment and an option set decimals, each over the one before."""
 
     def amounts(**options):
-        with aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token="canary", **options) as client:
+        with aa.connect(**SERVICE, **options) as client:
             return client.amounts
 
     assert amounts() == "float64"
@@ -91,15 +93,14 @@ def test_the_configured_form_of_amounts_is_the_clients(profile, monkeypatch):
     assert amounts(amounts="decimal") == "decimal"
 
 
-@pytest.mark.parametrize("wrong", ["float32", "decimals", "FLOAT64", "pennies"])
-def test_another_form_of_amounts_is_refused(monkeypatch, wrong):
+def test_another_form_of_amounts_is_refused(monkeypatch):
     """Whatever sets it, a value other than the two is refused with both."""
-    options = {"base_url": "http://127.0.0.1:1", "instance_id": "i", "token": "canary"}
-    with pytest.raises(ConfigurationError, match=f"amounts must be one of float64, decimal, not .{wrong}"):
-        aa.connect(**options, amounts=wrong)
-    monkeypatch.setenv("ACCOUNTING_ANALYTICS_AMOUNTS", wrong)
-    with pytest.raises(ConfigurationError, match=f"not .{wrong}"):
-        aa.connect(**options)
+    message = "amounts must be one of float64, decimal, not .FLOAT64"
+    with pytest.raises(ConfigurationError, match=message):
+        aa.connect(**SERVICE, amounts="FLOAT64")
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_AMOUNTS", "FLOAT64")
+    with pytest.raises(ConfigurationError, match=message):
+        aa.connect(**SERVICE)
 
 
 def test_settings_of_statements(profile, monkeypatch):
@@ -113,16 +114,14 @@ def test_settings_of_statements(profile, monkeypatch):
     assert sources["company"] == sources["fiscal_year_start_month"] == "profile 'default'"
     assert sources["currency"] == "environment ACCOUNTING_ANALYTICS_CURRENCY"
     with pytest.raises(TypeError, match="company"):
-        aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token="canary", company="x")
+        aa.connect(**SERVICE, company="x")
 
 
 @pytest.mark.parametrize(
     ("name", "wrong", "expected"),
     [
         ("fiscal_year_start_month", "13", "a month from 1 to 12"),
-        ("fiscal_year_start_month", "0", "a month from 1 to 12"),
         ("fiscal_year_start_month", "07", "a month from 1 to 12"),
-        ("fiscal_year_start_month", "April", "a month from 1 to 12"),
         ("company", "   ", "1 to 200 printable characters"),
         ("company", "x" * 201, "1 to 200 printable characters"),
         ("currency", r"U\nD", "1 to 200 printable characters"),
@@ -140,23 +139,16 @@ def test_a_setting_of_statements_that_cannot_be_used(profile, monkeypatch, name,
         load_settings("work").presentation()
 
 
-def test_secrets_are_masked_when_printed(monkeypatch):
-    """A token in the environment is printed as stars."""
-    monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN", "canary")
-    settings = load_settings()
-    assert "canary" not in repr(settings) + settings.frame.to_string()
-    assert "***" in repr(settings)
-
-
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o666])
 def test_tokens_that_others_can_read_are_refused(token_file, profile, mode):
-    """A token file or a profile with a token must be readable by its owner only; the message says how."""
+    """A token file or a profile with a secret must be readable by its owner only; the message says how."""
     token_file.chmod(mode)
     with pytest.raises(ConfigurationError, match="chmod 600"):
         aa.connect(base_url="http://x", instance_id="i", token_file=str(token_file))
-    profile('[default]\ntoken = "canary"\n', mode)
-    with pytest.raises(ConfigurationError, match="chmod 600"):
-        load_settings()
+    for secret in ("token", "client_secret"):
+        profile(f'[default]\n{secret} = "canary"\n', mode)
+        with pytest.raises(ConfigurationError, match="chmod 600"):
+            load_settings()
 
 
 @pytest.mark.parametrize(
@@ -228,13 +220,6 @@ def test_incomplete_client_credentials_are_refused(given):
     """A token URL without id or secret says what to set."""
     with pytest.raises(ConfigurationError, match="CLIENT_SECRET_FILE"):
         aa.connect(base_url="http://x", instance_id="i", token_url="http://x/t", **given)
-
-
-def test_a_profile_with_a_client_secret_must_be_private(profile):
-    """A profile with a client secret must be readable by its owner only."""
-    profile('[default]\nclient_secret = "canary"\n', 0o644)
-    with pytest.raises(ConfigurationError, match="chmod 600"):
-        load_settings()
 
 
 def test_credentials_may_be_given_to_connect():

@@ -3,10 +3,7 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import traceback
-from pathlib import Path
 
 import httpx
 import pytest
@@ -18,30 +15,6 @@ from accounting_analytics.core.errors import RateLimitedError
 MARCH = ("2025-03-01", "2025-03-31")
 REPORT = {"cash_flow_ledgers": [], "starting_balances": [], "ending_balances": []}
 REPORT |= {"starting_cash_balance": "10.05", "ending_cash_balance": "10.05"}
-
-
-@pytest.mark.soak
-@pytest.mark.long
-def test_each_forked_process_gets_its_own_responses(demo_company, soak_count):
-    """Reports and pages loaded by a pool of forked processes are those that were requested."""
-    count = soak_count(500)
-    program = subprocess.run(  # noqa: S603 (our own program)
-        [sys.executable, Path(__file__).with_name("forked_pool.py"), str(count)],
-        env=os.environ | demo_company.environment(),
-        capture_output=True,
-        text=True,
-        timeout=500,
-        check=False,
-    )
-    assert program.returncode == 0, program.stderr
-    answers = json.loads(program.stdout)
-    assert len(answers) > count
-    for day, balance, line_ids, entry_ids in answers:
-        report = demo_company.client.retrieve_cash_flow_report(day, day)
-        page = demo_company.client.list_line_entries("led_operating", day, day)
-        assert (day, balance) == (day, str(report.ending_cash_balance))
-        assert line_ids == sorted(line.line_id for ledger in report.cash_flow_ledgers for line in ledger.lines)
-        assert entry_ids == [line.id for line in page.records]
 
 
 def exit_status_of_child(function):

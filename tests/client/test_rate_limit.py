@@ -133,7 +133,6 @@ def test_invalid_headers_are_ignored(starts, limit):
     assert (times, quota.remaining) == ([1000, 1000], None)
 
 
-@pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata"])
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [
@@ -154,9 +153,9 @@ def test_invalid_headers_are_ignored(starts, limit):
         (None, 0.1),
     ],
 )
-def test_the_wait_that_a_response_asks_for(starts, monkeypatch, zone, text, seconds):
+def test_the_wait_that_a_response_asks_for(starts, monkeypatch, text, seconds):
     """Seconds, fractions and dates are waited for, by the clock of the service; after any other 429 for a moment."""
-    monkeypatch.setenv("TZ", zone)
+    monkeypatch.setenv("TZ", "Asia/Kolkata")  # dates are not those of this machine
     time.tzset()
     headers = {"date": formatdate(NOW, usegmt=True)} | ({} if text is None else {"retry-after": text})
     try:
