@@ -132,80 +132,56 @@ def test_a_missing_line(diagnose_books, failed_checks, distortion, books, findin
     assert "debits and credits differ by -1,250.00" in finding_of(diagnosis, "complete").message
 
 
-@pytest.mark.long
-def test_is_cashflow_ignored(diagnose_books, distortion, finding_of):
-    """A service that ignores is_cashflow returns the same lines for true and false."""
-
-    def change_request(_path, params):
-        return {name: value for name, value in params.items() if name != "is_cashflow"}
-
-    finding = finding_of(diagnose_books(distortion(request=change_request)), "cash filter")
-    assert finding.verdict == "failed"
-    assert "comes only with true (of" in finding.message
-    assert "and with false (of" in finding.message
+def without(name):
+    """Return a change of requests that loses a parameter."""
+    return lambda _path, params: {one: value for one, value in params.items() if one != name}
 
 
-def test_lines_lost_by_the_cash_filter(diagnose_books, distortion, books, finding_of):
-    """A line that comes only without is_cashflow is named."""
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("expand", without("expand"), "ledger was requested"),
+        ("tagged report", without("tag_ids"), "in the report of tag"),
+        *also_long(
+            ("cash filter", without("is_cashflow"), "comes only with true (of"),
+            (
+                "page size",
+                lambda _, params: params | ({"limit": "1000"} if "limit" in params else {}),
+                "limit=2 was requested, and page 1 has",
+            ),
+        ),
+    ],
+)
+def test_an_ignored_parameter(diagnose_books, failed_checks, distortion, finding_of, case):
+    """A service that ignores a parameter fails the check of it alone, with what shows that."""
+    check, change_request, text = case
+    diagnosis = diagnose_books(distortion(request=change_request))
+    assert failed_checks(diagnosis) == [check]
+    assert text in finding_of(diagnosis, check).message
+    assert check != "expand" or finding_of(diagnosis, "opposing ledgers").verdict == "not checked"
+
+
+def test_lines_that_come_only_in_some_responses(diagnose_books, distortion, books, finding_of):
+    """Lines that the cash filter or small pages lose, and opposing ledgers outside an entry, are named."""
 
     def change_response(path, params, body):
         if books.sales in path and params.get("is_cashflow") == "false":
             body["records"] = []
-
-    finding = finding_of(diagnose_books(distortion(response=change_response)), "cash filter")
-    assert finding.verdict == "failed"
-    assert "comes only without is_cashflow (of" in finding.message
-
-
-@pytest.mark.long
-def test_limit_ignored(diagnose_books, failed_checks, distortion, finding_of):
-    """A page larger than the limit is named with both numbers."""
-
-    def change_request(_path, params):
-        return params | {"limit": "1000"} if "limit" in params else params
-
-    diagnosis = diagnose_books(distortion(request=change_request))
-    assert failed_checks(diagnosis) == ["page size"]
-    assert "limit=2 was requested, and page 1 has" in finding_of(diagnosis, "page size").message
-
-
-def test_a_line_lost_between_small_pages(diagnose_books, distortion, finding_of):
-    """A line that is missing on small pages only is named."""
-
-    def change_response(_path, params, body):
         if params.get("limit") == "2" and "page_token" in params:
             del body["records"][0]
-
-    finding = finding_of(diagnose_books(distortion(response=change_response)), "page size")
-    assert finding.verdict == "failed"
-    assert "comes 0 times in pages of 2, and once in one of 1,000" in finding.message
-
-
-@pytest.mark.long
-def test_wrong_opposing_ledgers(diagnose_books, distortion, books, finding_of):
-    """A line with an opposing ledger outside its entry is named, with the ledgers of the entry."""
-
-    def change_response(path, _params, body):
         for line in body.get("records", ()):
             if "opposing_ledger_ids" in line and books.rent in path:
                 line["opposing_ledger_ids"] = [books.sales]
 
-    finding = finding_of(diagnose_books(distortion(response=change_response)), "opposing ledgers")
-    assert finding.verdict == "failed"
-    assert books.sales in finding.message
-    assert books.bank in finding.message
-
-
-def test_expand_ignored(diagnose_books, failed_checks, distortion, finding_of):
-    """A service that ignores expand fails that check; checks that need expansions are skipped."""
-
-    def change_request(_path, params):
-        return {name: value for name, value in params.items() if name != "expand"}
-
-    diagnosis = diagnose_books(distortion(request=change_request))
-    assert failed_checks(diagnosis) == ["expand"]
-    assert "ledger was requested" in finding_of(diagnosis, "expand").message
-    assert finding_of(diagnosis, "opposing ledgers").verdict == "not checked"
+    diagnosis = diagnose_books(distortion(response=change_response))
+    for check, texts in (
+        ("cash filter", ["comes only without is_cashflow (of"]),
+        ("page size", ["comes 0 times in pages of 2, and once in one of 1,000"]),
+        ("opposing ledgers", [books.sales, books.bank]),
+    ):
+        finding = finding_of(diagnosis, check)
+        assert finding.verdict == "failed"
+        assert all(text in finding.message for text in texts)
 
 
 @pytest.mark.long
@@ -218,17 +194,6 @@ def test_parents_refused(diagnose_books, distortion, finding_of):
     finding = finding_of(diagnose_books(distortion(status=status)), "expand")
     assert finding.verdict == "ok"
     assert "parents=" in finding.message
-
-
-def test_tag_filter_ignored(diagnose_books, failed_checks, distortion, finding_of):
-    """A report by tag that is the whole report fails the check."""
-
-    def change_request(_path, params):
-        return {name: value for name, value in params.items() if name != "tag_ids"}
-
-    diagnosis = diagnose_books(distortion(request=change_request))
-    assert failed_checks(diagnosis) == ["tagged report"]
-    assert "in the report of tag" in finding_of(diagnosis, "tagged report").message
 
 
 @pytest.mark.long

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import accounting_analytics as aa
 from accounting_analytics.core.periods import time_zone_names
 from accounting_analytics.diagnosis import Part
 from accounting_analytics.diagnosis.doctor import check_disk, check_library, check_machine, check_time_zones
@@ -75,9 +76,13 @@ def test_a_broken_library(tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-def test_all_checks(tmp_path):
-    """Every check of this machine is made, and its libraries can be imported."""
+def test_all_checks(tmp_path, monkeypatch):
+    """Every check of this machine is made, and libraries can be imported; with a wrong configuration no other is."""
     findings = {finding.check: finding for finding in check_machine(tmp_path)}
     assert set(findings) == {"time zones", "disk", "JupyterLab", "plotly"}
     for check in ("time zones", "JupyterLab", "plotly"):
         assert findings[check].verdict == "ok", findings[check]
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_BASE_URL", "ledgers.example.com")
+    result = aa.doctor()
+    assert (result.exit_code, len(result.findings)) == (2, 5)
+    assert {finding.part for finding in result.findings} == {Part.MACHINE}

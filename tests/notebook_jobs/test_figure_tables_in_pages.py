@@ -30,13 +30,6 @@ CODE = """import pandas as pd
 import accounting_analytics as aa
 lines, ledgers = pd.read_pickle("books.pickle")
 aa.cash_flow_statement(lines, ledgers, "2026-04-01", "2026-05-31", compare="change")"""
-CELL = "document.querySelector('.jp-CodeCell')"
-HUGE = 123_456_789_012_345_678
-FROM_FILE = """class Table:
-    def _repr_html_(self):
-        with open("table.html", encoding="utf-8") as file:
-            return file.read()
-Table()"""
 
 
 def line(ledger_id, day, text, units, opposing="Operating Account"):

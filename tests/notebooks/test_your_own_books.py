@@ -115,25 +115,7 @@ def test_a_damaged_file_ends_the_run(checkout):
             "",
             "line 8, closing balance: expected 5034.11, found '5052.51'",
         ),
-        (
-            "bank_statement",
-            '03/05/2025,Posted,SQ *BLUE BTTL 0423,SF CA,-5.00,"4,205.33"\n',
-            "",
-            "line 13, balance: expected 4205.33, found '4200.33'",
-        ),
-        (
-            "quickbooks_journal",
-            ',,,Harbor Property Management,January rent,Rent or Lease,"$2,400.00",\n',
-            "",
-            "line 11, total debit: expected 2400.00, found '0.00'",
-        ),
         ("quickbooks_journal", WALK_IN, "", "line 44, total debit: expected 32062.87, found '31966.62'"),
-        (
-            "xero_journal",
-            "5 Mar 2025,820,VAT,,230.00\n",
-            "",
-            "line 14, total credit: expected 1380.00, found '1150.00'",
-        ),
         ("xero_journal", RENT, "", "line 29, total debit: expected 15717.94, found '14817.94'"),
     ],
 )
@@ -146,12 +128,9 @@ def test_a_missing_row_is_named(refusal, name, old, new, message):
     ("name", "old", "new", "message"),
     [
         ("bank_statement", "03/05/2025", "05/03/2025", f"line 14, {BANK_DAY} '05/03/2025'"),
-        ("bank_statement", "03/28/2025", "28/03/2025", f"line 9, {BANK_DAY} '28/03/2025'"),
         ("bank_statement", "03/14/2025", "03/30/2025", f"line 10, {BANK_DAY} '03/21/2025'"),
         ("quickbooks_journal", "01/08/2025", "08/01/2025", f"line 14, {QUICKBOOKS_DAY} '08/01/2025'"),
-        ("quickbooks_journal", "01/15/2025", "15/01/2025", f"line 19, {QUICKBOOKS_DAY} '15/01/2025'"),
         ("xero_journal", "11 Mar 2025", "Mar 11 2025", f"line 18, {XERO_DAY} 'Mar 11 2025'"),
-        ("xero_journal", "5 Mar 2025", "05/03/2025", f"line 12, {XERO_DAY} '05/03/2025'"),
     ],
 )
 def test_a_wrong_order_of_day_and_month_is_named(refusal, name, old, new, message):

@@ -1,8 +1,10 @@
-"""Printed pages: every row, column and chart is on the paper."""
+"""Pages of notebooks: all is on the paper, and no button of a chart sends figures to another service."""
 
 import json
+import re
 import subprocess
 
+import nbformat
 import pandas as pd
 import pytest
 from nbformat import v4
@@ -10,7 +12,7 @@ from nbformat import v4
 import accounting_analytics as aa
 from accounting_analytics.notebook_jobs.saved_notebook import PLOTLY_MIME, notebook_html
 
-pytestmark = [pytest.mark.browser, pytest.mark.pdftotext]
+pytestmark = pytest.mark.browser
 PAPERS = {"A4": {"paperWidth": 8.27, "paperHeight": 11.69}, "letter": {"paperWidth": 8.5, "paperHeight": 11}}
 WIDE = pd.DataFrame({f"column_{number}": [f"{number}000000.00"] * 3 for number in range(20)})
 CODE = f"report = load({', '.join(f'argument_{number}=None' for number in range(15))})"
@@ -57,6 +59,7 @@ def printed(browser, tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.pdftotext
 def test_nothing_is_cut(browser, page, printed, report):
     """Every ledger, column and word of code, and both ends of every chart are printed; charts fit the window again."""
     narrowest = "Math.min(...[...document.querySelectorAll('.js-plotly-plot')].map(chart => chart._fullLayout.width))"
@@ -67,3 +70,41 @@ def test_nothing_is_cut(browser, page, printed, report):
         text = printed(paper)
         assert [name for name in expected if name.replace(" ", "") not in text] == []
         browser.wait_until(f"Math.abs({narrowest} - {before}) < 20")  # a scroll bar may take some pixels
+
+
+OTHER_CHART = "import plotly.express\nplotly.express.bar(x=['Sales'], y=[3])"
+UPLOADS = re.compile("share|cloud|studio|upload|send|edit", re.IGNORECASE)
+DOWNLOAD = "Download plot as a PNG"
+
+
+@pytest.fixture
+def assert_no_uploads(browser):
+    """Return a function that opens a page and checks the buttons above its charts."""
+
+    def assert_no_uploads(address, charts):
+        browser.open(address)
+        titles = browser.mode_bars(charts)
+        assert titles.count(DOWNLOAD) == charts
+        assert [title for title in titles if UPLOADS.search(title)] == []
+
+    return assert_no_uploads
+
+
+@pytest.mark.long
+def test_charts_of_a_run_have_no_upload_button(notebook, lab, assert_no_uploads, figures, tmp_path):
+    """Neither charts of other packages in the page and the notebook of a run, nor our charts in any notebook."""
+    run = aa.run_notebook(notebook("x = 1", OTHER_CHART), tmp_path / "out")
+    assert_no_uploads(run.html.as_uri(), 1)
+    opened = nbformat.read(run.notebook, as_version=4)
+    outputs = [v4.new_output("display_data", {PLOTLY_MIME: json.loads(figure.to_json())}) for figure in figures]
+    opened.cells.append(v4.new_code_cell("figures", outputs=outputs))
+    nbformat.write(opened, run.notebook)
+    assert_no_uploads(lab(run.notebook), 1 + len(figures))
+
+
+@pytest.mark.long
+def test_exported_charts_have_no_upload_button(assert_no_uploads, figures, tmp_path):
+    """A chart written with the method of Plotly has no upload button either."""
+    for number, figure in enumerate(figures):
+        figure.write_html(tmp_path / f"{number}.html")
+        assert_no_uploads((tmp_path / f"{number}.html").as_uri(), 1)
