@@ -55,16 +55,6 @@ def test_the_run_ends_with_the_pack_of_the_last_month(demo_run):
     assert f"accounting-analytics verify-pack {page} --fingerprint {fingerprint}" in text
 
 
-@pytest.mark.long
-def test_a_second_run_replaces_the_first(demo_run):
-    """A second run writes the same files with the same figures."""
-    folder, text = demo_run
-    before, names, messages = exported_files(text), sorted(path.name for path in folder.iterdir()), []
-    run_demo(folder, echo=messages.append)
-    assert exported_files("\n".join(messages)) == before
-    assert sorted(path.name for path in folder.iterdir()) == names
-
-
 def test_an_impossible_folder_is_refused(tmp_path):
     """A folder that cannot be created is refused first."""
     (tmp_path / "file").write_text("a file", encoding="utf-8")

@@ -27,23 +27,6 @@ def test_a_wrong_ending_balance(diagnose_books, failed_checks, distortion, books
     assert diagnosis.exit_code == 3
 
 
-@pytest.mark.long
-def test_a_wrong_start_of_a_month(diagnose_books, failed_checks, distortion, books, finding_of):
-    """A month that does not start with the balances that the month before ends with is not what its lines make."""
-
-    def change_response(path, params, body):
-        if path.endswith("/cash-flow") and (params["start_date"], params["end_date"]) == ("2025-02-01", "2025-02-10"):
-            for balances in (body["starting_balances"], body["ending_balances"]):
-                for one in balances:
-                    one["cash_balance"] += CENT * (one["ledger_id"] == books.bank)
-
-    diagnosis = diagnose_books(distortion(response=change_response))
-    assert failed_checks(diagnosis) == ["reconciled"]
-    message = finding_of(diagnosis, "reconciled").message
-    assert f"starting balance per cash ledger: Bank ({books.bank})" in message
-    assert "reported -618.79, recomputed -618.80, difference 0.01" in message
-
-
 def test_flows_that_are_not_the_change_of_cash(diagnose_books, distortion, books, finding_of):
     """A flow that is a cent too large in every report is not what the lines make, and is named by its ledger."""
 
@@ -96,28 +79,6 @@ def test_a_period_without_entries(diagnose_books, finding_of):
     for check in ("months add up", "days add up", "complete", "reconciled", "cash filter", "page size"):
         assert finding_of(diagnosis, check).verdict == "not checked"
         assert finding_of(diagnosis, check).message.startswith("because")
-
-
-@pytest.mark.long
-def test_a_flow_on_the_wrong_ledger_everywhere(diagnose_books, failed_checks, distortion, books, finding_of):
-    """Reports that all have rent on meals add up; the comparison with line entries fails."""
-
-    def change_response(path, _params, body):
-        if path.endswith("/cash-flow") and (rent := books.flow_of(body, books.rent)):
-            meals = books.flow_of(body, books.meals)
-            if meals is None:
-                rent["ledger_id"] = books.meals
-                return
-            meals["lines"] += rent["lines"]
-            meals["net_cash_flow"] += rent["net_cash_flow"]
-            body["cash_flow_ledgers"].remove(rent)
-
-    diagnosis = diagnose_books(distortion(response=change_response))
-    assert failed_checks(diagnosis)[:2] == ["complete", "reconciled"]
-    assert f"ledger {books.meals}, report of 2025-02-02" in finding_of(diagnosis, "complete").message
-    message = finding_of(diagnosis, "reconciled").message
-    assert f"Meals ({books.meals})" in message
-    assert "recategorized: " in message
 
 
 def test_a_missing_line(diagnose_books, failed_checks, distortion, books, finding_of):

@@ -145,17 +145,6 @@ def test_no_grammar_is_built_for_a_run():
     assert "lark" not in loaded
 
 
-@pytest.mark.long
-def test_refused_parameters_leave_the_page(notebook, tmp_path):
-    """A run that never starts changes no file."""
-    job = notebook(PERIOD)
-    aa.run_notebook(job, tmp_path / "out")
-    before = names_in(tmp_path / "out")
-    with pytest.raises(NotebookParametersError):
-        aa.run_notebook(job, tmp_path / "out", parameters={"end": "2026-06-30"})
-    assert names_in(tmp_path / "out") == before
-
-
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

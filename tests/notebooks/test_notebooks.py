@@ -103,20 +103,6 @@ def test_confirmed_recategorization_changes_as_previewed_and_is_taken_back(check
 
 
 @pytest.mark.long
-def test_missing_configuration(checkout, tmp_path, monkeypatch):
-    """A notebook without configuration fails with what to set, and with the exit code for configuration."""
-    for name in ("BASE_URL", "TOKEN", "TOKEN_FILE", "INSTANCE_ID"):
-        monkeypatch.delenv(f"ACCOUNTING_ANALYTICS_{name}", raising=False)
-    with pytest.raises(NotebookFailedError, match="ACCOUNTING_ANALYTICS_BASE_URL") as caught:
-        aa.run_notebook(
-            checkout / "notebooks" / "01_cash_flow.ipynb",
-            tmp_path / "out",
-            environment={"XDG_CONFIG_HOME": str(tmp_path)},
-        )
-    assert caught.value.exit_code == 2
-
-
-@pytest.mark.long
 def test_a_period_without_cash_flow_is_named(checkout, demo_company):
     """The notebook of the export ends with the days before it exports nothing."""
     days = {"start_date": "1999-01-01", "end_date": "1999-01-31"}
