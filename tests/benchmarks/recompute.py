@@ -4,18 +4,15 @@ Run ``python tests/benchmarks/recompute.py [--lines 10000000] [--period month] [
 what an analyst would write: merge the ledgers, mark the entries with a cash line, group and sum, amounts as (inexact)
 floats. All programs read the same Parquet file of five years, make all tables of the report of one of its years or
 months, lines included, and must agree on the net cash flow. Those called "totals" make the report with ``lines=False``.
-PySpark (if it and Java are installed) runs on this machine alone: its start is part of every run, and its peak memory
-is that of Python, without the Java process. None of the frames states its load, so each program of this package counts
-the ids of the lines that it sums: seconds of their own, not part of the calculation.
+PySpark is measured by ``growth.py``. None of the frames states its load, so each program of this package counts the ids
+of the lines that it sums: seconds of their own, not part of the calculation.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -28,7 +25,7 @@ import accounting_analytics as aa
 
 PERIODS = {"month": ("2024-03-01", "2024-03-31"), "year": ("2024-01-01", "2024-12-31")}
 ZONE = "America/New_York"
-ENGINES = ("pandas", "pyarrow", "polars lazy", "duckdb", "spark")
+ENGINES = ("pandas", "pyarrow", "polars lazy", "duckdb")
 TOTALS = " totals"
 PROGRAMS = ("naive pandas", *ENGINES, *(f"{engine}{TOTALS}" for engine in ENGINES))
 COLUMNS = ["id", "ledger_id", "journal_entry_id", "journal_entry_description", "datetime", "signed_amount"]
@@ -110,30 +107,6 @@ def naive(folder: Path, start: str, end: str) -> dict[str, float]:
     return {"calculation": time.perf_counter() - began, "ids": 0.0, "net": round(float(net.sum()), 2)}
 
 
-def spark_session() -> Any:
-    """Return a session on this machine, with as many partitions as it has cores."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415
-
-    settings = {
-        "spark.sql.shuffle.partitions": str(os.cpu_count()),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "4g",
-    }
-    builder = SparkSession.builder.master("local[*]")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
-
-
-def installed_programs() -> list[str]:
-    """Return the programs that this machine can run; those of Spark need PySpark and Java."""
-    has_spark = importlib.util.find_spec("pyspark") is not None and shutil.which("java") is not None
-    return [program for program in PROGRAMS if has_spark or not program.startswith("spark")]
-
-
 def recomputed(program: str, folder: Path, start: str, end: str) -> dict[str, float]:
     """Recompute with this package on one engine; return seconds (reading included where it is lazy), and the net."""
     import pandas as pd  # noqa: PLC0415
@@ -166,12 +139,10 @@ def recomputed(program: str, folder: Path, start: str, end: str) -> dict[str, fl
         import polars as pl  # noqa: PLC0415
 
         lines = pl.scan_parquet(path)
-    elif engine == "duckdb":
+    else:
         import duckdb  # noqa: PLC0415
 
         lines = duckdb.read_parquet(str(path))
-    else:
-        lines = spark_session().read.parquet(str(path))
     began = time.perf_counter()
     report = aa.recompute_cash_flow(lines, ledgers, start, end, time_zone=ZONE, lines=program == engine)
     return {"calculation": time.perf_counter() - began - ids, "ids": ids, "net": float(report.net_cash_flow)}
@@ -194,7 +165,7 @@ def compare(lines: int, rounds: int, period: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         subprocess.run([sys.executable, __file__, "--write", "--lines", str(lines), "--folder", name], check=True)  # noqa: S603
-        runs = {program: [] for program in installed_programs()}
+        runs = {program: [] for program in PROGRAMS}
         for _ in range(rounds):
             for program, of_program in runs.items():
                 of_program.append(measured(program, folder, period))

@@ -119,7 +119,7 @@ def test_the_first_segment_is_the_type(store, books, table):
 
 
 def test_sort_codes_follow_the_paths(store, books, table):
-    """Sorted by code, a parent comes before its children and siblings are in order of name, also 30 of them."""
+    """By code a parent comes before its children, and 30 siblings are in order of name; a deep path shares a code."""
     names = [f"expenses:area:place {number:03d}" for number in range(30)]
     rows = "".join(
         f"e{name},2025-01-02,x,{name},debit,1\ne{name},2025-01-02,x,assets:bank,credit,1\n" for name in names
@@ -127,10 +127,6 @@ def test_sort_codes_follow_the_paths(store, books, table):
     import_books(store, books, table(rows))
     ordered = [path for path, ledger in paths(store, books).items() if path.startswith("expenses")]
     assert ordered == ["expenses", "expenses:area", *names]
-
-
-def test_sort_codes_of_deep_paths_are_not_too_long(store, books, table):
-    """A path of fifteen segments is imported; its deepest ledgers share their parent's sort code."""
     deep = ":".join(["expenses", *"abcdefghijklmn"])
     import_books(store, books, table(f"e,2025-01-02,x,{deep},debit,1\ne,2025-01-02,x,assets:bank,credit,1\n"))
     assert max(len(ledger.sort_code) for ledger in store.ledgers(books)) <= 20
@@ -274,7 +270,7 @@ def test_a_path_of_two_ledgers_is_ambiguous(store, books, table):
 
 
 def test_invalid_files(store, books, tmp_path):
-    """A file of another layout, or malformed, is refused with a message of one line."""
+    """A file of another layout, malformed or missing is refused with a message of one line; so is another instance."""
     path = tmp_path / "invalid.csv"
     for content, message in (
         (b"", "it is empty"),
@@ -292,10 +288,6 @@ def test_invalid_files(store, books, tmp_path):
         with pytest.raises(ImportRefusedError, match=message) as refused:
             import_books(store, books, path)
         assert "\n" not in str(refused.value)
-
-
-def test_a_missing_file_and_an_unknown_instance(store, books, tmp_path):
-    """The message names a missing file or an unknown instance."""
     with pytest.raises(ImportRefusedError, match=r"missing.csv: nothing was imported: it cannot be read"):
         import_books(store, books, tmp_path / "missing.csv")
     with pytest.raises(InputError, match="no instance 'unknown'"):

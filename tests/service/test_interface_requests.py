@@ -86,10 +86,12 @@ def wrong_values(row):
     kind = row["type"]
     wrong = {
         "boolean": ["1", "yes", "true "] if row["in"] == "query" else ["true", 1, 0, [], {}],
-        "date": ["", "2025-3-1", "20250301", "2025-02-29", "2025-03-01T00:00:00Z", "1.3.2025"],
-        "integer": ["x", "1.5", "1e2", "-1", "+5"],
-        "time zone": ["", "utc", "Mars/Olympus", "Etc/GMT+13"],
+        "date": ["", "2025-3-1", "20250301", "2025-W01-1", "2025-02-29", "2025-03-01T00:00:00Z", "1.3.2025"],
+        "integer": ["x", "1.5", "1e2", "-1", "+5", "9" * 5000, "\N{ARABIC-INDIC DIGIT ONE}"],
+        "time zone": ["", "utc", "Mars/Olympus", "Etc/GMT+13", "../../etc/passwd"],
+        "array of string": ["a,,b"],
     }.get(kind, [])
+    wrong += ["2024-12-31"] if row["name"] == "end_date" else []  # before the start
     if kind.startswith(("enum ", "array of enum ")):
         value = ENUM[kind.rpartition(" ")[2]][0]
         wrong = [value.upper(), f"{value};", "nothing"]
