@@ -255,16 +255,7 @@ TEMPORARY_FAILURES = {
 FINAL_FAILURES = {"403": status(403), "404": status(404), "501": status(501)}
 
 
-IN_EVERY_RUN = {"503"}
-
-
-@pytest.mark.parametrize(
-    "failure",
-    [
-        name if name in IN_EVERY_RUN else pytest.param(name, marks=pytest.mark.long)
-        for name in TEMPORARY_FAILURES | FINAL_FAILURES
-    ],
-)
+@pytest.mark.parametrize("failure", [*TEMPORARY_FAILURES, *FINAL_FAILURES])
 @pytest.mark.long
 def test_the_nth_request_fails(books, client_of, truth, failure):
     """Whichever request of a run fails, a temporary failure ends EXACT and a final one CLEAR."""

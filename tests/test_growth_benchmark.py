@@ -49,26 +49,3 @@ def test_measured_steps_make_a_page(tmp_path):
     assert all(
         text in page for text in ("2,000 lines in", "pandas by hand", "exponent", "<svg", results["machine"]["date"])
     )
-
-
-def test_page_has_every_engine_and_java(growth, tmp_path):
-    """All engines fit into one picture; what could not be measured is named."""
-    taken = {"seconds": 1.0, "peak_mb": 300.0, "figures": {}}
-    runs = [
-        {
-            "work": work,
-            "lines": lines,
-            "program": program,
-            **taken,
-            **({"java_mb": 900.0, "java_idle_mb": 700.0} if program == "pyspark" else {}),
-        }
-        for work, programs in growth.STEPS.items()
-        for program in programs
-        for lines in (10, 100)
-    ]
-    machine = {"date": "2026-01-01", "system": "a machine", "versions": {"Python": "3.11"}}
-    results = {"runs": runs, "machine": machine, "missing": {"hledger": "not installed"}}
-    page = growth.growth_page.write_page(results, tmp_path).read_text(encoding="utf-8")
-    assert "pyspark, Java" in page
-    assert "300 (Java 900, 700 when idle)" in page
-    assert "hledger: not installed" in page

@@ -105,6 +105,13 @@ AMOUNT = Decimal("-1234567890.12")
 IDS = [f"ledger-{number:032}" for number in range(MANY)]
 
 
+def chart(*cash):
+    """Return a chart of accounts of expenses with long names, and cash."""
+    ledgers = pd.DataFrame({"id": [*IDS, *cash], "name": NAME, "type": "expense", "sub_type": "operating_expenses"})
+    ledgers = ledgers.assign(debit_credit="debit", financial_account_type=None, is_required=False, editable=True)
+    return ledgers.assign(report_cash_flow=ledgers["id"].isin(cash), parent_id=None, sort_code="1", created_at=None)
+
+
 def make_ageing():
     """Return many open items of parties with long names."""
     items = [
@@ -157,15 +164,7 @@ def make_report():
 
 def make_statement():
     """Return the statement of a report of many ledgers with long names."""
-    ledgers = pd.DataFrame({"id": IDS, "name": NAME, "type": "expense", "sub_type": "operating_expenses"}).assign(
-        debit_credit="debit",
-        financial_account_type=None,
-        report_cash_flow=False,
-        is_required=False,
-        parent_id=None,
-        sort_code="1",
-    )
-    return aa.cash_flow_statement(make_report(), ledgers)
+    return aa.cash_flow_statement(make_report(), chart())
 
 
 def make_reconciliation():
@@ -192,9 +191,6 @@ def make_plan(count=MANY):
 
 def make_review():
     """Return a review of many merchants with long names."""
-    ledgers = pd.DataFrame({"id": ["rent", "bank"], "name": NAME, "type": "expense", "sub_type": "operating_expenses"})
-    ledgers = ledgers.assign(debit_credit="debit", financial_account_type=None, report_cash_flow=[False, True])
-    ledgers = ledgers.assign(is_required=False, editable=True, parent_id=None, sort_code="1", created_at=None)
     columns = dict.fromkeys(Queue.to_schema().columns, IDS) | {
         "datetime": [pd.Timestamp("2025-01-02T12:00Z")] * MANY,
         "description": [
@@ -209,7 +205,7 @@ def make_review():
     }
     columns |= {"kind": ["merchant"] * MANY, "merchant": columns["description"], "counterpart_ledger_id": [None] * MANY}
     queue = Queue.from_columns({name: values for name, values in columns.items() if name != "local_date"})
-    return aa.review(queue, ledgers)
+    return aa.review(queue, chart("bank"))
 
 
 def make_certificate():
@@ -244,9 +240,9 @@ def make_drift():
         "journal_entry_description": f"\x1b[31m{NAME}",
     }
     rows = [row | {"id": one, "ledger_id": one, "journal_entry_id": one} for one in IDS]
-    ledgers = pd.DataFrame({"id": IDS, "name": NAME, "type": "expense", "report_cash_flow": True})
     labels = dict.fromkeys(("before_label", "after_label"), "version 1234 (2025-04-14 06:00 UTC)")
     lines = pa.Table.from_pylist(rows, schema)
+    ledgers = chart().assign(report_cash_flow=True)
     return compare_lines(
         schema.empty_table(), lines, ledgers, time_zone=PERIOD.time_zone, scale=2, notes=(NOTE,), **labels
     )
@@ -254,10 +250,6 @@ def make_drift():
 
 def make_bridge():
     """Return many changes of payees with long names."""
-    ledgers = pd.DataFrame(
-        {"id": [*IDS, "bank"], "name": NAME, "type": "expense", "report_cash_flow": [*[False] * MANY, True]}
-    ).assign(parent_id=None, sort_code="1", sub_type="operating_expenses", debit_credit="debit")
-    ledgers = ledgers.assign(financial_account_type=None, is_required=False)
     lines = pd.DataFrame(
         {
             "id": [f"{one}-{side}" for one in IDS for side in ("bank", "category")],
@@ -268,7 +260,7 @@ def make_bridge():
             "signed_amount": [-1234567890.12, 1234567890.12] * MANY,
         }
     )
-    statement = aa.cash_flow_statement(lines, ledgers, "2025-01-01", "2025-02-28", time_zone="UTC")
+    statement = aa.cash_flow_statement(lines, chart("bank"), "2025-01-01", "2025-02-28", time_zone="UTC")
     return aa.bridge(statement.column("2025-02"), statement.column("2025-01"))
 
 
