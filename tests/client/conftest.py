@@ -1,10 +1,11 @@
-"""Line entries in the form of the service, and a server on raw sockets with injected faults."""
+"""Pages of lines, and servers on raw sockets: a service with injected faults, encrypted or not, and a proxy."""
 
 import contextlib
 import email
 import io
 import json
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -75,13 +76,28 @@ class Connection:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-class FaultServer:
-    """A ledger of nine lines on raw sockets; `fault` may respond to any request instead."""
+def carry(source, target, carried):
+    """Forward what arrives until it ends, and store it."""
+    with contextlib.suppress(OSError):
+        while content := source.recv(65536):
+            carried.append(content)
+            target.sendall(content)
+    with contextlib.suppress(OSError):
+        target.shutdown(socket.SHUT_WR)
 
-    def __init__(self):
+
+class FaultServer:
+    """A ledger of nine lines on raw sockets, which is also a proxy; `fault` may respond to any request instead."""
+
+    def __init__(self, certificate=None):
         self.socket = socket.create_server(("127.0.0.1", 0))
-        self.base_url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
-        self.requests = []
+        self.port = self.socket.getsockname()[1]
+        self.base_url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"
+        self._context = None
+        if certificate:
+            self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self._context.load_cert_chain(certificate, certificate.with_suffix(".key"))
+        self.requests, self.carried = [], []
         self.connections = 0
         self.drips_completed = 0
         self.fault = None
@@ -102,20 +118,38 @@ class FaultServer:
 
     def _serve(self, connection):
         with contextlib.suppress(OSError), contextlib.ExitStack() as stack:  # the client may disconnect
+            if self._context:
+                connection = self._context.wrap_socket(connection, server_side=True)
             stack.enter_context(connection)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection.settimeout(20)
             sender, reader = Connection(connection, self), stack.enter_context(connection.makefile("rb"))
             while line := reader.readline():
+                if not line.isascii():  # encrypted, which is not what is spoken here
+                    sender.send(b"", "400 Bad Request")
+                    return
                 method, target, _ = line.decode().split()
-                headers = email.message_from_binary_file(io.BytesIO(b"".join(iter(reader.readline, b"\r\n"))))
+                received = email.message_from_binary_file(io.BytesIO(b"".join(iter(reader.readline, b"\r\n"))))
+                headers = {name.lower(): value for name, value in received.items()}
                 content = reader.read(int(headers.get("content-length", 0)))
-                self.requests.append((method, target, dict(headers), content))
-                fault = self.fault and self.fault(len(self.requests), method, target, dict(headers))
+                self.requests.append((method, target, headers, content))
+                if method == "CONNECT":
+                    self._forward(connection, int(target.rpartition(":")[2]))
+                    return
+                fault = self.fault and self.fault(len(self.requests), method, target, headers)
                 if fault:
                     fault(sender, self.correct_body(method, target))
                     return
                 sender.send(self.correct_body(method, target))
+
+    def _forward(self, connection, port):
+        """Forward bytes in both directions, to a port of this machine whatever the name, and store the client's."""
+        with socket.create_connection(("127.0.0.1", port)) as there:
+            connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            back = threading.Thread(target=carry, args=(there, connection, []))
+            back.start()
+            carry(connection, there, self.carried)
+            back.join()
 
     def correct_body(self, method, target):
         """Return the body of the correct response."""
@@ -134,11 +168,22 @@ class FaultServer:
 
 
 @pytest.fixture
-def fault_server():
+def serving():
+    """Return a function that starts a server, encrypted if a certificate is given."""
+    with contextlib.ExitStack() as stack:
+
+        def serve(certificate=None):
+            server = FaultServer(certificate)
+            stack.callback(server.close)
+            return server
+
+        yield serve
+
+
+@pytest.fixture
+def fault_server(serving):
     """Return a server with faults chosen by the test."""
-    server = FaultServer()
-    yield server
-    server.close()
+    return serving()
 
 
 @pytest.fixture
