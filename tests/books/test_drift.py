@@ -184,30 +184,6 @@ def test_by_entry():
     assert str(found.loc["ent_2", "local_date"]) == "2025-03-16 00:00:00"
 
 
-@pytest.mark.long
-def test_entries_that_another_person_changed(tmp_path, serve):
-    """What was edited in the service between two syncs is named by entry, and sums to the change of cash."""
-    with serve(401, dt.date(2025, 7, 1)) as service:
-        days = {"start_date": service.first, "end_date": "2025-12-31"}
-        books = aa.Books.open(tmp_path / "books")
-        books.sync(service.client, **days)
-        before = books.line_entries()
-        service.recategorize()
-        service.insert()
-        service.delete()
-        books.sync(service.client, **days)
-        after = books.line_entries()
-    drift = books.drift(0)
-    kinds = drift.by_entry.set_index("journal_entry_id")["kind"]
-    old, new = set(before["journal_entry_id"]), set(after["journal_entry_id"])
-    assert set(kinds.index[kinds == "added"]) == new - old
-    assert set(kinds.index[kinds == "removed"]) == old - new
-    assert set(kinds) == {"added", "removed", "recategorized"}
-    months = {figure.key[:7] for figure in drift.figures}
-    exact = EntryDrift.exact(drift.by_entry).frame
-    assert exact["change"].sum() == sum(drift[month].exact() for month in months)
-
-
 def test_recategorized():
     """A line on another ledger moves its amount; the line of the bank only names another opposing ledger."""
     drift = compare(ONE, {"ent_1": ONE["ent_1"].change("lin_1b", ledger="meals", text="Lunch")})

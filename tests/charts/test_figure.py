@@ -1,22 +1,15 @@
 """What holds for every chart: title, escaping, exact digits, and what is refused."""
 
-import dataclasses
 import re
 from decimal import Decimal
 
 import pytest
-from marks import amount_of, unfolded
 
 from accounting_analytics import charts
 from accounting_analytics.charts.labels import compact_amount, short_labels
 from accounting_analytics.core.errors import InputError, PeriodError
 
 CHARTS = [charts.inflow_outflow, charts.running_balance, charts.waterfall]
-
-
-def sizes(trace):
-    """Return the data of the marks of a trace, and the sizes that they are drawn in."""
-    return trace.customdata, trace.x if getattr(trace, "orientation", None) == "h" else trace.y
 
 
 @pytest.mark.parametrize("chart", CHARTS)
@@ -29,26 +22,6 @@ def test_subtitle_names_period_zone_unit_and_limits(chart, make_report, lines):
     named = chart(report, currency="<EUR>").layout
     for one, unit in ((layout, "amounts in the currency of the books"), (named, "&lt;EUR&gt;")):
         assert unit in {one.xaxis.title.text, one.yaxis.title.text}
-
-
-@pytest.mark.parametrize("chart", CHARTS)
-def test_each_mark_has_the_key_of_its_figure(chart, make_report, lines):
-    """A key gives the amount of the mark from the report, also of ledgers that share a step and an unexplained one."""
-    more = [(f"Ledger {number}", f"-{number}.01", lines[0][2]) for number in range(1, 13)]
-    report = make_report([*lines, *more], start="10.00")
-    report = dataclasses.replace(report, ending_cash_balance=report.exact_sums().ending_cash_balance + Decimal("0.07"))
-    marks = [
-        (data[0], data[-1], size) for trace in chart(report).data for data, size in zip(*sizes(trace), strict=True)
-    ]
-    assert marks
-    for key, text, size in (*marks[:: 1 + len(marks) // 20], marks[-1]):  # a chart of balances has a mark for each day
-        figure = report[key]
-        assert figure.exact() == Decimal(text.replace(",", "")) == Decimal(str(size))
-        assert report[figure.key] == figure
-        if figure.is_additive:
-            assert sum(map(Decimal, map(str, figure.entries["figure_amount"])), Decimal(0)) == figure.exact()
-        elif figure.label.startswith("Cash balance"):
-            assert sum(term.exact() for term in figure.terms) == figure.exact()
 
 
 @pytest.mark.parametrize("chart", CHARTS)
@@ -99,31 +72,6 @@ def test_hover_keeps_twenty_digits(make_report, lines, hovers):
     """An amount that a float cannot hold is shown to the last digit."""
     figure = charts.inflow_outflow(make_report([("Sales", "123456789012345678.91", lines[0][2])], as_decimals=True))
     assert hovers(figure.data[0])[0] == "123,456,789,012,345,678.91"
-
-
-@pytest.mark.parametrize("chart", CHARTS)
-def test_figures_of_tables_unfold_to_what_they_show(chart, make_report, lines):
-    """The lines or terms that a press on a figure shows sum to it."""
-    many = [(f"Ledger {number}", f"-{number}.01", lines[0][2]) for number in range(1, 13)]
-    picture = chart(make_report([*lines, *many], start="10.00"))
-    figures = list(unfolded(picture.chart.table()))
-    assert len(figures) > 2
-    for text, units in figures:
-        assert amount_of(text) == units
-    key = picture.data[0].customdata[0][0]
-    assert picture.mark(key) == make_report([*lines, *many], start="10.00")[key]
-
-
-@pytest.mark.parametrize("chart", CHARTS)
-def test_the_frame_has_what_the_table_shows(chart, make_report, lines):
-    """Rows and columns of the frame are those of the table of marks, with its amounts."""
-    picture = chart(make_report(lines, start="10.00"))
-    table, frame = picture.chart.table(), picture.frame
-    assert list(frame.index) == [row.label for row in table.rows]
-    assert list(frame.columns) == [head.text for head in table.heads]
-    for row, amounts in zip(table.rows, frame.itertuples(index=False), strict=True):
-        for cell, amount in zip(row.cells, amounts, strict=True):
-            assert cell.figure is None or amount_of(cell.text) == Decimal(repr(amount))
 
 
 def test_long_names_are_short_and_different():

@@ -27,6 +27,11 @@ CHARTS = {
     "top_payees": lambda statement: charts.top_payees(statement.column("2025-02"), largest=2),
     "uncategorized_share": charts.uncategorized_share,
 }
+REPORT_CHARTS = {
+    "inflow_outflow": charts.inflow_outflow,
+    "running_balance": charts.running_balance,
+    "waterfall": lambda report: charts.waterfall(report, largest=2),
+}
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +50,17 @@ def statement_of(entries, ledgers, days=DAYS, **options):
     return aa.cash_flow_statement(frame_of(entries), ledgers, *days, **options)
 
 
-@pytest.mark.parametrize("name", CHARTS)
+@pytest.mark.parametrize("name", [*CHARTS, *REPORT_CHARTS])
 @settings.get_profile("slow")
 @given(entries=entries_of())
 def test_marks_are_figures_that_unfold(name, ledgers, entries):
     """Each mark has its figure's exact amount, whose entries sum to it; so does each figure of the table."""
-    days = ("2025-02-01", "2025-02-07") if name == "balances" else DAYS  # it has marks for each day
-    picture = CHARTS[name](statement_of(entries, ledgers, days))
+    days = ("2025-02-01", "2025-02-07") if "balance" in name else DAYS  # it has marks for each day
+    if name in CHARTS:
+        picture = CHARTS[name](statement_of(entries, ledgers, days))
+    else:
+        report = aa.recompute_cash_flow(frame_of(entries), ledgers, *days, time_zone="UTC", scale=2)
+        picture = REPORT_CHARTS[name](report)
     for key, text, size in marks_of(picture):
         figure = picture.mark(key)
         assert figure.exact() == amount_of(text)
@@ -166,8 +175,6 @@ def test_a_picture_keeps_its_table(ledgers):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda s: charts.balances(s.frame), "statement is of type DataFrame, not Statement"),
-        (lambda s: charts.outflows_by_category(s.frame), "statement is of type DataFrame, not Statement"),
         (lambda s: charts.outflows_by_category(s, largest=7), "largest must be at most 6"),
         (lambda s: charts.outflow_heat_map(s, largest=0), "largest must be a whole number of at least 1"),
         (charts.top_payees, "pass statement.column"),

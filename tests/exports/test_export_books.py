@@ -1,14 +1,17 @@
-"""The formats that books can be exported to."""
+"""The formats that books can be exported to, the folder of their versions, and the pages about them."""
 
 import re
+import runpy
 import sys
+from pathlib import Path
 
 import duckdb
 import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.exports import FORMATS, check_output, export_books
+from accounting_analytics.exports import FORMATS, Manifest, check_output, export_books
+from accounting_analytics.exports.outputs import VersionFolder
 
 OUTPUTS = {"parquet": "out", "duckdb": "out.duckdb", "excel": "out.xlsx", "csv": "out"}
 
@@ -89,3 +92,102 @@ def test_unknown_formats_are_refused(frames, tmp_path):
     ):
         with pytest.raises(InputError, match=re.escape(message)):
             aa.export(tmp_path / "out", format=written, **frames)
+
+
+MANIFEST = Manifest(
+    "", "2025-01-01", "2025-01-31", "UTC", 2, None, "USD", 1, partial=False, verdict="", known_ledgers=""
+)
+
+
+def write(folder, text):
+    """Write a version with one file and a manifest."""
+    with VersionFolder(folder, ".txt").replaced() as version:
+        (version / "file.txt").write_text(text)
+        (version / "manifest.json").write_text(MANIFEST.to_json())
+
+
+def test_the_newest_version_is_current(tmp_path):
+    """The link names the newest version; the one before stays, earlier ones do not."""
+    for text in ("one", "two", "three"):
+        write(tmp_path / "out", text)
+    assert (tmp_path / "out" / "current" / "file.txt").read_text() == "three"
+    assert sorted(path.name for path in (tmp_path / "out" / "versions").iterdir()) == ["2", "3"]
+
+
+def test_a_failed_version_is_invisible(tmp_path):
+    """An error leaves the current version and no other file; an unfinished version of a killed program is removed."""
+    write(tmp_path / "out", "one")
+    with pytest.raises(FileNotFoundError), VersionFolder(tmp_path / "out", ".txt").replaced() as version:
+        (version / "folder" / "file.txt").write_text("two")
+    versions = tmp_path / "out" / "versions"
+    assert (tmp_path / "out" / "current" / "file.txt").read_text() == "one"
+    assert [path.name for path in versions.iterdir()] == ["1"]
+    (versions / "2.unfinished").mkdir()
+    write(tmp_path / "out", "two")
+    assert sorted(path.name for path in versions.iterdir()) == ["1", "2"]
+
+
+def test_other_files_are_never_touched(tmp_path):
+    """A folder with other files and a file are refused."""
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(InputError, match=r"files that are not part of an export \(thesis\.txt\)"):
+        VersionFolder(tmp_path, ".txt")
+    with pytest.raises(InputError, match=r"thesis\.txt is a file; name a folder"):
+        VersionFolder(tmp_path / "thesis.txt", ".txt")
+    with pytest.raises(InputError, match=r"books\.xlsx is the name of a file.* choose the format duckdb or excel"):
+        VersionFolder(tmp_path / "books.xlsx", ".txt")
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_exports_copied_without_links_are_not_replaced(tmp_path):
+    """A folder in the place of the link is named, before anything is written."""
+    (tmp_path / "current").mkdir()
+    with pytest.raises(InputError, match=r"current is not a link to a version; .* name an empty or new folder"):
+        VersionFolder(tmp_path, ".txt")
+
+
+def test_one_writer_at_a_time(tmp_path):
+    """A second writer is refused while the first is at work, and may write afterwards."""
+    folder = VersionFolder(tmp_path / "out", ".txt")
+    with folder.replaced() as version:
+        (version / "manifest.json").write_text(MANIFEST.to_json())
+        with pytest.raises(InputError, match=r"another export to .* is running") as refused:
+            write(tmp_path / "out", "two")
+        assert refused.value.exit_code == 2
+    write(tmp_path / "out", "two")
+    assert (tmp_path / "out" / "current" / "file.txt").read_text() == "two"
+
+
+WRITER = runpy.run_path(str(Path(__file__).parent / "tables_page.py"))
+TABLES = WRITER["PAGE"].read_text(encoding="utf-8")
+README, TOOLS = (WRITER["PAGE"].with_name(name).read_text(encoding="utf-8") for name in ("README.md", "bi_tools.md"))
+EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+def test_tables_are_those_of_the_code():
+    """Every table and question is listed; `python tests/exports/tables_page.py` writes them."""
+    assert WRITER["with_tables"](TABLES) == TABLES
+
+
+def test_examples_run(frames, tmp_path, monkeypatch):
+    """The Python examples read an export in the folder `export`, in their order, and get all line entries."""
+    monkeypatch.chdir(tmp_path)
+    aa.export_parquet("export", **frames)
+    names = {}
+    assert len(EXAMPLES) == 2
+    for example in EXAMPLES:
+        exec(example, names)  # noqa: S102 (our own README)
+    assert len(names["lines"]) == len(frames["line_entries"])
+    assert str(names["lines"]["signed_amount"].dtype) == "decimal128(18, 2)[pyarrow]"
+    assert str(names["lines"]["month"].dtype) == "string[pyarrow]"
+    assert names["by_ledger"].sum() == 0
+    assert names["by_ledger"].astype(float).describe()["count"] == len(names["by_ledger"])
+    assert names["answer"].num_rows == 3
+
+
+def test_every_tool_has_a_section():
+    """Each tool that an export is made for has its settings."""
+    for tool in ("Power BI", "Tableau", "Spark", "Snowflake", "BigQuery", "Superset"):
+        assert f"## {tool}\n" in TOOLS
+    for tool in ("pandas", "pyarrow", "DuckDB", "polars"):
+        assert f"### {tool}\n" in README

@@ -1,4 +1,4 @@
-"""The star schema as Parquet files: equal in every reader, with what was read when."""
+"""The star schema as Parquet files: equal in every reader, Spark too, with what was read when."""
 
 import dataclasses
 import datetime as dt
@@ -23,14 +23,20 @@ LINES = "fact_line_entry/month={}/fact_line_entry.parquet"
 OPPOSITE = {"debit": "credit", "credit": "debit"}
 
 
-def readers(folder):
-    """Yield the rows of a partitioned table as pandas, polars, pyarrow and DuckDB read them."""
-    yield pd.read_parquet(folder, dtype_backend="pyarrow").to_dict("records")
-    yield pl.read_parquet(folder, hive_partitioning=True).to_dicts()
-    yield pyarrow.dataset.dataset(folder, partitioning="hive").to_table().to_pylist()
+def path_of(version, table):
+    """Return the path of a table."""
+    return str(version / (table.name if table.is_partitioned else f"{table.name}.parquet"))
+
+
+def readers(path, columns):
+    """Yield the rows of a table as pandas, polars, pyarrow and DuckDB read them."""
+    yield pd.read_parquet(path, dtype_backend="pyarrow")[columns].to_dict("records")
+    yield pl.read_parquet(path, hive_partitioning=True)[columns].to_dicts()
+    yield pyarrow.dataset.dataset(path, partitioning="hive").to_table(columns=columns).to_pylist()
+    files = path if path.endswith(".parquet") else f"{path}/*/*.parquet"
     with duckdb.connect() as database:
-        files = f"read_parquet('{folder}/*/*.parquet', hive_partitioning = true)"
-        yield database.sql(f"select * from {files}").to_arrow_table().to_pylist()  # noqa: S608 (our own path)
+        read = f"select {', '.join(columns)} from read_parquet('{files}', hive_partitioning = true)"  # noqa: S608
+        yield database.sql(read).to_arrow_table().to_pylist()
 
 
 def contents(manifest):
@@ -55,7 +61,8 @@ def test_every_reader_gets_the_same_exact_amounts(frames, tmp_path):
         )
     }
     assert len(expected) > 500
-    for rows in readers(tmp_path / "out" / "current" / "fact_line_entry"):
+    columns = ["line_entry_id", "signed_amount", "debit_credit", "date", "datetime_utc", "month"]
+    for rows in readers(str(tmp_path / "out" / "current" / "fact_line_entry"), columns):
         read = {
             row["line_entry_id"]: (
                 row["signed_amount"],
@@ -111,7 +118,7 @@ def test_manifest_describes_the_files(frames, tmp_path):
 
 
 def test_the_export_before_is_kept(frames, tmp_path):
-    """A second export has the same rows and sums, and the first is kept until a third (test_version_folder).
+    """A second export has the same rows and sums, and the first is kept until a third (test_export_books).
 
     Each month has the time when its lines and its report were read.
     """
@@ -177,3 +184,38 @@ def test_books_without_lines_are_exported(frames, tmp_path):
     )
     assert (manifest.tables["fact_line_entry"], manifest.tables["fact_cash_flow_line"]) == (0, 0)
     assert pl.read_parquet(tmp_path / "out" / "current" / "fact_line_entry").height == 0
+
+
+@pytest.fixture(scope="module")
+def version(frames, tmp_path_factory):
+    """Return the folder of a version."""
+    folder = tmp_path_factory.mktemp("spark") / "out"
+    aa.export_parquet(folder, **frames)
+    return (folder / "current").resolve()
+
+
+@pytest.fixture(scope="module")
+def tables(spark_session, version):
+    """Return each table as a Spark frame, read as the README says."""
+    spark_session.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+    spark_session.conf.set("spark.sql.session.timeZone", "UTC")
+    return {table.name: spark_session.read.parquet(path_of(version, table)) for table in STAR_SCHEMA}
+
+
+def comparable(rows):
+    """Return rows in a fixed order, with each instant and each missing value in one form."""
+    plain = [tuple(None if pd.isna(cell) else cell for cell in row.values()) for row in rows]
+    return sorted(plain, key=repr)
+
+
+@pytest.mark.long
+@pytest.mark.spark
+def test_spark_reads_the_rows_of_the_other_readers(tables, version):
+    """Each table has the same rows, amounts as decimals and months as text, in every reader."""
+    types = {"varchar": "string", "timestamptz": "timestamp", "integer": "int", "decimal(18, scale)": "decimal(18,2)"}
+    for table in STAR_SCHEMA:
+        names, on_spark = list(table.columns), tables[table.name]
+        assert dict(on_spark.dtypes) == {name: types.get(one, one) for name, one in table.columns.items()}
+        rows = comparable(on_spark.select(names).toArrow().to_pylist())
+        for others in readers(path_of(version, table), names):
+            assert comparable(others) == rows, table.name

@@ -1,8 +1,10 @@
-"""Verification of an export: a whole one passes, and each kind of damage is named with its file."""
+"""Proofs of an export: each kind of damage is named with its file, and how the report agrees with its lines."""
 
 import json
 import shutil
+from dataclasses import replace
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -10,6 +12,8 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import verify_export
+from accounting_analytics.exports.exported_books import ExportedBooks
+from accounting_analytics.exports.star_schema import build_star_schema, connect
 
 LINES = "fact_line_entry/month=2025-02/fact_line_entry.parquet"
 FLOWS = "fact_cash_flow_line/month=2025-02/fact_cash_flow_line.parquet"
@@ -105,3 +109,71 @@ def test_folders_without_an_export_are_refused(tmp_path):
     (tmp_path / "manifest.json").write_text('{"format": 2, "files": [{"name": ')
     with pytest.raises(InputError, match=r"manifest\.json is not the manifest of an export, or is damaged"):
         verify_export(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def books(frames):
+    """Return the books of the demo's first quarter."""
+    return ExportedBooks.from_frames(**frames)
+
+
+def changed_cell(table, row, column, change):
+    """Return the table with another value in one cell."""
+    values = table[column].tolist()
+    values[row] = change(values[row])
+    return table.assign(**{column: pd.Series(values, dtype=table[column].dtype, index=table.index)})
+
+
+def line_of_another_year(report):
+    """Return a line like one of the report, outside its period."""
+    line = report.lines.iloc[[7]]
+    return line.assign(line_id="other", datetime=line["datetime"] + pd.Timedelta(days=365))
+
+
+CHANGES = {
+    "nothing": (lambda report: report, "Reported and recomputed cash flow agree to the last digit."),
+    "amount of a line": (
+        lambda report: replace(report, lines=changed_cell(report.lines, 7, "amount", lambda amount: amount + 1)),
+        "1 difference",
+    ),
+    "line of another year added": (
+        lambda report: replace(
+            report, lines=pd.concat([report.lines, line_of_another_year(report)], ignore_index=True)
+        ),
+        "1 difference",
+    ),
+    "all lines left out": (
+        lambda report: replace(report, lines=report.lines.head(0)),
+        "The figures compared agree to the last digit; lines not compared",
+    ),
+    "balance": (
+        lambda report: replace(
+            report, ending_balances=changed_cell(report.ending_balances, 0, "cash_balance", lambda one: one + 1)
+        ),
+        "1 difference",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_verdict_is_that_of_the_reconciliation(change, books):
+    """Whatever differs, and wherever, is counted."""
+    make, expected = CHANGES[change]
+    changed = books._replace(report=make(books.report))
+    with connect() as database:
+        build_star_schema(database, changed)
+        stated = "select distinct verdict, proven_at_utc is not null from dim_load"
+        ((verdict, is_proven),) = database.execute(stated).fetchall()
+    assert verdict.startswith(expected)
+    assert is_proven == ("difference" not in verdict)
+    reconciled = aa.reconcile(changed.report, recomputed(changed)).verdict
+    assert verdict.casefold() == f"{reconciled}.".casefold()
+
+
+def recomputed(books):
+    """Return the report recomputed from all lines."""
+    period, balances = books.period, books.report.starting_balances
+    days = (period.start_date, period.end_date)
+    return aa.recompute_cash_flow(
+        books.lines, books.ledgers, *days, time_zone=period.time_zone, starting_balances=balances
+    )

@@ -98,6 +98,16 @@ class RecordedSums:
         )
 
 
+def read_checked(html):
+    """Read a page whose figures each have the text of what their entries or terms sum to; return it with the sums."""
+    page = PageReader(html)
+    sums = RecordedSums(page.data)
+    for figure in page.figures:
+        units = sums.units(figure.table, figure.key)
+        assert units_of(figure.text) == (abs(units) if figure.is_size and units else units), figure
+    return page, sums
+
+
 def units_of(text):
     """Minor units of an amount as it is shown, at scale 2, or tenths of a percentage; None where it is not known."""
     if text == "not known":

@@ -1,7 +1,5 @@
 """The page of a pack in Chromium: it loads nothing, runs nothing that is in the books, and unfolds each figure."""
 
-import subprocess
-
 import pandas as pd
 import pytest
 
@@ -9,8 +7,7 @@ import accounting_analytics as aa
 from accounting_analytics.client.settings import Presentation
 from accounting_analytics.pack.loaded_books import load_books
 from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
-from accounting_analytics.pack.pack_files import find_browser, print_pdf
-from accounting_analytics.pack.pack_periods import PackPeriods
+from accounting_analytics.pack.pack_columns import PackPeriods
 
 pytestmark = pytest.mark.browser
 PAYLOAD = "</script></style><img src=x onerror=\"document.title='owned'\">'\"${1}{{7*7}}\\"
@@ -149,21 +146,3 @@ def test_the_page_fits_a_phone(browser, opened, demo_pack):
         "[...document.querySelectorAll('.picture .narrow text')].map(one => parseFloat(getComputedStyle(one).fontSize))"
     )
     assert min(browser.evaluate(texts)) >= 9
-
-
-@pytest.mark.pdftotext
-def test_the_printed_page_has_everything(demo_pack, tmp_path, program_path):
-    """On paper every row with its amounts is there, what is folded on a screen too, and each page has its number."""
-    path = tmp_path / "pack.pdf"
-    path.write_bytes(print_pdf(demo_pack.html, find_browser()))
-    text = subprocess.run(  # noqa: S603 (pdftotext)
-        [program_path("pdftotext"), "-layout", path, "-"], check=True, capture_output=True, text=True
-    ).stdout  # fmt: skip
-    words = set(text.split())
-    for name, table in demo_pack.content.tables.items():
-        for row in table.table.rows:
-            amounts = {cell.text for cell in row.cells if cell.key}
-            assert amounts <= words, (name, row.label, amounts - words)
-            assert set(row.label.split()) <= words or len(row.label) > 20, row.label
-    pages = text.split("\f")[:-1]
-    assert all(f"{number}/{len(pages)}" in page.replace(" ", "") for number, page in enumerate(pages, start=1))

@@ -1,4 +1,4 @@
-"""The check of packs in Python: no alarm on genuine ones, every alteration found, other files refused."""
+"""The check of packs in Python: no alarm on genuine ones, every alteration found, other files and texts refused."""
 
 import base64
 import gzip
@@ -15,7 +15,7 @@ from small_packs import PLAIN_NAMES, UNUSUAL_NAMES, data_of, make_books, page_ht
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.pack.read_page import MAX_DATA_BYTES, pack_data
+from accounting_analytics.pack.page_data import MAX_DATA_BYTES, agrees, pack_data, read_shown, value_text
 
 OTHER = "0123456789abcdef" * 4
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
@@ -336,3 +336,40 @@ def test_a_figure_that_cannot_be_calculated_is_named(pack, figures, message):
 
     (fault,) = [one for one in aa.verify_pack(altered_data(pack[0], change)).differences if one.what == "figure"]
     assert fault.recomputed == f"not possible: {message}"
+
+
+@pytest.mark.parametrize(
+    ("shown", "value"),
+    [
+        ("1,234.50", (123450, 2)),
+        ("(1,234.50)", (-123450, 2)),
+        ("-0.05", (-5, 2)),
+        ("(0.05)", (-5, 2)),
+        ("+0.05\N{NO-BREAK SPACE}", (5, 2)),
+        ("\N{EN DASH}", (0, 2)),
+        ("0.00", (0, 2)),
+        ("1,000", (1000, 0)),
+        ("not known", (None, 2)),
+    ],
+)
+def test_texts_that_agree(shown, value):
+    """Signs and dashes are read as statements write them."""
+    assert agrees(read_shown(shown), value_text(*value))
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        *("12.5%", "1234.50", "1,234.5", "12,34.50", "1,234.500", "1.234,50", "\u0661,234.50", "", "\N{EN DASH}"),
+        *("(-1,234.50)", "(1,234.50", "1,234.50)", "-1,234.50", "1,234.50 EUR", "EUR 1,234.50"),
+    ],
+)  # fmt: skip
+def test_texts_that_do_not_agree(shown):
+    """Other digits, separators and signs, and currencies, are not the amount."""
+    assert not agrees(read_shown(shown), value_text(123450, 2))
+
+
+def test_a_size_has_no_sign():
+    """A sentence that says that cash fell shows how much; what is not known has no size."""
+    assert value_text(-123450, 2, form="magnitude") == "1,234.50"
+    assert value_text(None, 2) == "not known"

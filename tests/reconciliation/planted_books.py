@@ -132,7 +132,7 @@ def ledger_frame(cash=CASH):
     )
 
 
-def line_frame(lines):
+def line_frame(lines, *, as_decimals=True):
     """Line entries as a load returns them."""
     return LineEntries.from_columns(
         {
@@ -143,7 +143,7 @@ def line_frame(lines):
             "datetime": [one.at for one in lines],
             "signed_amount": [one.amount for one in lines],
         },
-        as_decimals=True,
+        as_decimals=as_decimals,
     )
 
 

@@ -4,11 +4,10 @@ import json
 from decimal import Decimal
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.core.errors import IncompleteLoadError, InputError, PeriodError
+from accounting_analytics.core.errors import IncompleteLoadError, PeriodError
 from accounting_analytics.core.schemas import MonthlyDifferences, Months
 
 START, END = "2025-01-01", "2025-04-15"
@@ -204,11 +203,6 @@ def test_books_that_begin_earlier(demo_company, loaded):
     assert "starting_balances=reported.starting_balances" in result.untied[0].summary()
 
 
-def hide_parents(path, params):
-    """Refuse to expand parents, as some deployments do."""
-    return 422 if "line-entries" in path and "parent" in params.get("expand", "") else None
-
-
 def add_thousand(path, _params, body):
     """Add 1,000 to every total of a report."""
     if "cash-flow" in path:
@@ -244,28 +238,6 @@ def test_totals_of_deep_ledgers_are_compared(reconciled_deep):
     assert month.differences["explanation"].str.contains("which is inferred").all()
 
 
-@pytest.mark.long
-def test_parents_may_be_given(reconciled_deep):
-    """A service that shows no parents leaves totals uncompared, and given parents compare all of them."""
-    hidden = reconciled_deep({}, status=hide_parents)
-    assert hidden.ties
-    assert not hidden.compared_everything
-    assert "in the figures compared; totals not compared (11 of 12)" in hidden.summary()
-    assert list(hidden.frame["not_compared"]) == [11]
-    names = dict(zip(hidden.ledgers["id"], hidden.ledgers["name"], strict=True))
-    ids = {name: ledger_id for ledger_id, name in names.items()}
-    pairs = [("home", "expenses"), ("rent", "home"), ("office", "expenses"), ("paper", "office"), ("expenses", None)]
-    pairs += [("web", "sales"), ("sales", "income"), ("income", None), ("checking", None), ("savings", None)]
-    parents = {ids[child]: parent and ids[parent] for child, parent in pairs}
-    given = reconciled_deep({"parents": parents}, status=hide_parents)
-    assert given.compared_everything
-    assert given.summary().endswith("1 month ties to the last digit.")
-    wrong = reconciled_deep({"parents": parents}, status=hide_parents, response=add_thousand)
-    assert len(wrong.untied[0].differences) == 8
-    with pytest.raises(InputError, match="parents= to discover_ledgers"):
-        reconciled_deep({"parents": parents, "ledgers": hidden.ledgers})
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
@@ -283,21 +255,3 @@ def test_refused_before_any_request(connected, loaded, arguments, error, message
     with pytest.raises(error, match=message):
         aa.reconcile_months(client, **{"start_date": START, "end_date": END} | arguments, **loaded)
     assert client.requests == []
-
-
-def test_line_entries_of_another_engine(demo_company, loaded):
-    """Line entries may be an Arrow table."""
-    table = pa.Table.from_pandas(loaded["line_entries"])
-    options = {"ledgers": loaded["ledgers"], "line_entries": table}
-    assert aa.reconcile_months(demo_company.client, "2025-02-01", "2025-03-31", **options).ties
-
-
-@pytest.mark.long
-def test_decimals_stay_decimals(demo_company):
-    """The months of a client that loads decimals have decimals."""
-    options = {"token": demo_company.token, "instance_id": demo_company.instance_id, "amounts": "decimal"}
-    with aa.LedgerClient(demo_company.base_url, **options) as client:
-        result = aa.reconcile_months(client, "2025-02-01", "2025-02-28", time_zone="UTC")
-    assert result.ties
-    assert result.frame["net_cash_flow"].tolist() == [result.reports[0].net_cash_flow]
-    assert result.frame["net_cash_flow"].dtype == pd.ArrowDtype(pa.decimal128(38, 2))

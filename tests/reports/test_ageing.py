@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planted_books import Line, line_frame
 
 import accounting_analytics as aa
-from accounting_analytics.core.schemas import Ledgers, LineEntries
+from accounting_analytics.core.schemas import Ledgers
 
 LAST = dt.date(2026, 6, 30)
 CHART = (
@@ -26,45 +27,21 @@ NAMES = ("id", "name", "type", "sub_type", "debit_credit", "financial_account_ty
 def chart(rows=CHART):
     """Return a chart of accounts."""
     columns = {name: [row[at] for row in rows] for at, name in enumerate(NAMES)}
-    count = len(rows)
-    others = {
-        "is_required": [False] * count,
-        "editable": [True] * count,
-        "parent_id": [None] * count,
-        "sort_code": [f"{at:03}" for at in range(count)],
-        "created_at": [None] * count,
-    }
-    return Ledgers.from_columns(columns | others)
+    codes = {"sort_code": [f"{at:03}" for at in range(len(rows))], "is_required": [False] * len(rows)}
+    absent = dict.fromkeys(("parent_id", "editable", "created_at"), [None] * len(rows))
+    return Ledgers.from_columns(columns | codes | absent)
 
 
 def lines(*entries):
     """Return line entries: each entry is its days before the last one, its text, amount, and two ledgers."""
-    rows = []
-    for number, (days, text, amount, debit, credit) in enumerate(entries):
-        instant = dt.datetime.combine(LAST - dt.timedelta(days=days), dt.time(12), dt.UTC)
-        for side, ledger_id in (("debit", debit), ("credit", credit)):
-            exact = Decimal(amount)
-            rows.append(
-                {
-                    "id": f"line-{number:03}-{side}",
-                    "ledger_id": ledger_id,
-                    "ledger_name": ledger_id.title(),
-                    "journal_entry_id": f"entry-{number:03}",
-                    "journal_entry_description": text,
-                    "datetime": instant,
-                    "amount": exact,
-                    "debit_credit": side,
-                    "signed_amount": exact if side == "debit" else -exact,
-                    "description": "",
-                    "transaction_id": None,
-                    "related_line_entry_id": None,
-                    "editable": True,
-                    "opposing_ledger_ids": credit if side == "debit" else debit,
-                    "tag_ids": "",
-                }
-            )
-    return LineEntries.from_columns(
-        {name: [row[name] for row in rows] for name in LineEntries.dtypes() if name in rows[0]}
+    return line_frame(
+        [
+            Line(f"line-{number:03}-{ledger}", ledger, f"entry-{number:03}", instant, sign * Decimal(amount), text)
+            for number, (days, text, amount, debit, credit) in enumerate(entries)
+            for instant in [dt.datetime.combine(LAST - dt.timedelta(days=days), dt.time(12), dt.UTC)]
+            for sign, ledger in ((1, debit), (-1, credit))
+        ],
+        as_decimals=False,
     )
 
 

@@ -65,11 +65,13 @@ def test_amounts_of_18_digits(tmp_path, scale):
     assert verify_export(tmp_path / "out").verified
 
 
-def test_balances_of_19_digits_are_refused(tmp_path):
-    """Amounts that fit but add up to a balance that does not are refused; the account and the day are named."""
+def test_amounts_and_balances_of_19_digits_are_refused(tmp_path):
+    """An amount that does not fit, and a balance of amounts that do, are refused; its line, or its day, is named."""
     books = make_books([Decimal("9999999999999999.99"), Decimal("0.01")])
     with pytest.raises(FrameError, match=r"28 values of opening_balance with more than 18 digits.*bank, 2025-01-04"):
         aa.export_parquet(tmp_path / "out", **books)
+    with pytest.raises(FrameError, match=r"fact_line_entry: 2 values of amount with more than 18 .*le_0_bank"):
+        aa.export_parquet(tmp_path / "out", **make_books([Decimal("10000000000000000.00")]))
     assert not (tmp_path / "out").exists()
 
 

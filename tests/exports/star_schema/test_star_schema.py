@@ -1,16 +1,15 @@
-"""The star schema: keys, references, and figures that add up to those of the report."""
+"""The star schema: keys, references, figures that add up to those of the report, and the days of calendars."""
 
+import datetime as dt
 from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
 
-import pyarrow as pa
+import duckdb
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.core.errors import FrameError
-from accounting_analytics.core.money import pandas_dtype
 from accounting_analytics.exports.exported_books import ExportedBooks
 from accounting_analytics.exports.star_schema import (
     AMOUNT,
@@ -219,24 +218,56 @@ def test_tags_are_bridged(database, frames):
     ]
 
 
-def test_amounts_of_more_than_18_digits_are_refused(frames, tmp_path):
-    """The message names the line entry."""
-    lines = frames["line_entries"].head(2).assign(transaction_id=None)
-    side = ["debit", "credit"]
+def days(start_date, end_date, fiscal_year_start_month=1):
+    """Return the rows by day."""
+    exported = f"date '{start_date}' start_date, date '{end_date}' end_date, {fiscal_year_start_month} fiscal_start"
+    with duckdb.connect() as database:
+        database.execute(f"create schema source; create view source.export as select {exported}")
+        rows = database.sql(query_of("dim_date")).to_arrow_table().to_pylist()
+    return {row["date"]: row for row in rows}
 
-    def with_amount(text):
-        amount = (
-            pa.array([Decimal(text)] * 2, pa.decimal128(38, 2))
-            .to_pandas()
-            .astype(pandas_dtype(2))
-            .set_axis(lines.index)
-        )
-        signed = pa.array([Decimal(text), -Decimal(text)], pa.decimal128(38, 2)).to_pandas().astype(pandas_dtype(2))
-        return lines.assign(amount=amount, signed_amount=signed.set_axis(lines.index), debit_credit=side)
 
-    too_large = with_amount("10000000000000000.00")
-    with pytest.raises(
-        FrameError, match=rf"fact_line_entry: 2 values of amount with more than 18 .*{lines['id'].iloc[0]}"
-    ):
-        aa.export_parquet(tmp_path / "out", **frames | {"line_entries": too_large})
-    assert not (tmp_path / "out").exists()
+def test_whole_years_are_listed():
+    """The calendar years of the period are complete, leap days included."""
+    listed = days("2024-02-28", "2025-03-01")
+    assert (min(listed), max(listed), len(listed)) == (dt.date(2024, 1, 1), dt.date(2025, 12, 31), 366 + 365)
+
+
+def test_fields_of_a_day():
+    """ISO weeks may belong to another year; weekday 1 is Monday; names are English."""
+    day = days("2024-12-30", "2024-12-30")[dt.date(2024, 12, 30)]
+    assert day == {
+        "date": dt.date(2024, 12, 30),
+        "year": 2024,
+        "quarter": 4,
+        "month_number": 12,
+        "month_name": "December",
+        "year_month": "2024-12",
+        "day": 30,
+        "weekday": 1,
+        "weekday_name": "Monday",
+        "iso_year": 2025,
+        "iso_week": 1,
+        "fiscal_year": 2024,
+        "fiscal_quarter": 4,
+        "fiscal_month": 12,
+    }
+
+
+@pytest.mark.parametrize(
+    ("day", "fiscal"), [("2025-03-31", (2025, 4, 12)), ("2025-04-01", (2026, 1, 1)), ("2025-12-31", (2026, 3, 9))]
+)
+def test_fiscal_years_are_named_after_the_year_they_end_in(day, fiscal):
+    """A fiscal year from April is complete too: calendar and fiscal years are both whole."""
+    listed = days(day, day, 4)
+    row = listed[dt.date.fromisoformat(day)]
+    assert (row["fiscal_year"], row["fiscal_quarter"], row["fiscal_month"]) == fiscal
+    in_year = [one for one in listed.values() if one["fiscal_year"] == fiscal[0]]
+    assert len(in_year) == 365 + (fiscal[0] == 2024)
+    assert sum(one["year"] == 2025 for one in listed.values()) == 365
+
+
+def test_first_and_last_years_of_the_calendar():
+    """Years before 1 and after 9999 do not exist, so their days are left out."""
+    assert min(days("0001-02-01", "0001-02-02", 4)) == dt.date(1, 1, 1)
+    assert max(days("9999-12-01", "9999-12-31", 4)) == dt.date(9999, 12, 31)

@@ -167,7 +167,6 @@ def cause_of(entries, **options):
 @pytest.mark.parametrize(
     ("entries", "cause"),
     [
-        (paid("02-01", "02-28"), ("earlier", ["02-28"])),  # rent of March
         (paid("01-31", "03-02", "03-31"), ("later", ["03-02"])),  # rent of the end of February
         (paid("03-02", "03-31"), ("new payee", ["03-02", "03-31"])),  # nobody was paid before: it may be new
         (paid("02-01", "02-22"), ("no payment", ["02-01", "02-22"])),  # a week from the edge
@@ -176,29 +175,15 @@ def cause_of(entries, **options):
         (paid("02-01", "02-28", "03-31"), ("fewer payments", ["02-01"])),  # the last of March is that of February
         (paid("02-01") + paid("02-28", cents=-320_001), ("no payment", ["02-01", "02-28"])),  # not the same amount
         (paid("01-03", "01-17", "01-31", "02-14", "02-28", "03-14", "03-28"), None),  # every second Friday
-        (paid("02-07", "02-21", "03-07", "03-21", "03-28"), ("more payments", ["03-28"])),
         (paid("02-05", "03-05", "03-19"), ("more payments", ["03-19"])),  # monthly, of one amount
         (paid("02-05", "03-01", "03-19"), ("more payments", [])),  # none is on the day of February
         (paid("02-03", "02-12") + paid("03-03", cents=-320_000), ("fewer payments", ["02-12"])),
-        (paid("02-03") + paid("03-03", cents=-330_000), ("larger payments", ["03-03"])),
         (paid("02-03", "02-17") + paid("03-03", "03-17", cents=-1), ("smaller payments", [])),
-        (paid("02-03") + paid("03-03", cents=320_000), ("other amounts", ["03-03"])),
-        (paid("02-03") + paid("03-03", "03-17", cents=-100_000), ("smaller payments", [])),
         (paid("02-03", "02-17") + paid("03-03", cents=-900_000), ("larger payments", [])),
-        (paid("02-03", payee=""), ("other", [])),
-        (paid("03-09", cents=100), ("new customer", ["03-09"])),
-        (paid("2024-12-03", ledger="wages") + paid("03-09"), ("new category", ["03-09"])),
-        (paid("2024-12-03", "03-09"), ("paid before", ["03-09"])),
-        (paid("2024-03-20", "2024-06-20", "2024-09-20", "2024-12-20", "03-20"), ("paid before", ["03-20"])),
-        (paid("2024-09-05", "2024-10-05", "2024-11-05", "2024-12-05", "01-05", "02-05"), ("missed", ["02-05"])),
-        (paid("01-03", "01-10", "01-17", "01-24", "01-31", "02-07"), ("gone", ["02-07"])),
-        (paid("2024-10-05", "2024-11-05", "2024-12-05", "01-05", "02-05", "04-05"), ("no payment", ["02-05"])),
-        (paid("2024-06-10", "2024-08-10", "2024-10-10", "2024-12-10", "02-10"), ("not due", ["02-10"])),
-        (paid("03-09", ledger="own"), ("transfers", [])),
     ],
 )
 def test_cause_and_days(entries, cause):
-    """The first cause that fits, with the payments that are certain."""
+    """The first cause that fits, with the payments that are certain (of each cause: test_sentences)."""
     if cause is None:
         assert bridge_of(entries).steps == ()
     else:

@@ -1,0 +1,212 @@
+"""Charts of a report: cash by day as a line, cash in and out as bars, and the waterfall between two balances."""
+
+import dataclasses
+import datetime as dt
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics import charts
+from accounting_analytics.core.errors import InputError
+
+
+def test_every_day_has_a_balance(make_report, lines, hovers):
+    """The line has a value for each local day, from the starting balance to the ending one."""
+    report = make_report(lines, start="10.00")
+    line, marks = charts.running_balance(report).data
+    assert len(line.x) == report.period.days
+    assert hovers(line)[0] == "10.00"
+    assert hovers(line)[-1] == f"{report.exact_sums().ending_cash_balance:,}"
+    assert dict(zip(line.x, hovers(line), strict=True))[dt.date(2025, 1, 31)] == "610.10"
+    assert len(marks.x) == 2
+
+
+def test_axis_leaves_room_for_the_lowest_label(make_report, lines):
+    """The axis extends below the lowest balance, so that its label does not overlap the dates."""
+    figure = charts.running_balance(make_report(lines, start="10.00"))
+    lowest, highest = min(figure.data[0].y), max(figure.data[0].y)
+    bottom, top = figure.layout.yaxis.range
+    assert bottom <= min(0, lowest) - (highest - min(0, lowest)) / 10
+    assert top >= highest + (highest - min(0, lowest)) / 10
+
+
+def test_label_of_an_early_low_is_beside_the_axis(make_report, lines):
+    """The label of a lowest balance on one of the first days extends to the right, on the last days to the left."""
+    first, last = [("Rent", "-5.00", lines[0][2])], [("Sales", "9.00", lines[0][2]), ("Rent", "-50.00", lines[3][2])]
+    early = charts.running_balance(make_report([*first, ("Sales", "9.00", lines[3][2])]))
+    late = charts.running_balance(make_report([*last, ("Rent", "-1.00", lines[3][2].replace(day=28))]))
+    lows = [figure.layout.annotations[0] for figure in (early, late)]
+    assert [(low.text, low.xanchor) for low in lows] == [
+        ("lowest \N{MINUS SIGN}5.00", "left"),
+        ("end, lowest \N{MINUS SIGN}42", "right"),
+    ]
+
+
+def test_labels_are_readable_where_the_zero_line_or_the_balance_crosses_them(make_report, lines):
+    """Labels have a background."""
+    labels = charts.running_balance(make_report(lines, start="10.00")).layout.annotations
+    assert [label.text.split()[0] for label in labels] == ["lowest", "end"]
+    assert {label.bgcolor for label in labels} == {"#ffffff"}
+
+
+def test_hover_shows_the_day(make_report, lines):
+    """The hover text starts with the day, wherever in the chart it is above or below the line."""
+    layout = charts.running_balance(make_report(lines)).layout
+    assert (layout.hovermode, layout.xaxis.hoverformat) == ("x unified", "%a %-d %b %Y")
+
+
+def test_days_of_a_short_period_are_labelled_as_days(make_report, lines):
+    """The axis of one day has one label, not fractions of a second."""
+    one_day = dataclasses.replace(make_report(lines[2:]), period=aa.Period("2025-03-01", "2025-03-01", "UTC"))
+    assert charts.running_balance(one_day).layout.xaxis.dtick == 24 * 60 * 60 * 1000
+    assert charts.running_balance(make_report(lines)).layout.xaxis.dtick is None
+
+
+def test_a_line_that_misses_the_ending_balance_is_stated(make_report, lines):
+    """The subtitle of a report that does not tie names the balance at which the report ends."""
+    report = make_report(lines, start="10.00")
+    assert "the report ends" not in charts.running_balance(report).layout.title.subtitle.text
+    wrong = dataclasses.replace(report, ending_cash_balance=Decimal("7.00"))
+    assert "the report ends at 7.00" in charts.running_balance(wrong).layout.title.subtitle.text
+
+
+@pytest.mark.parametrize("chart", [charts.running_balance, charts.inflow_outflow])
+def test_a_report_without_its_lines_is_refused(make_report, lines, chart):
+    """A report of totals alone, or one whose service sent no lines, would look as if no cash had moved."""
+    report = make_report(lines)
+    without = dataclasses.replace(report, lines=report.lines.head(0), origin="recomputed")
+    with pytest.raises(InputError, match=r"needs the lines of the report.*lines=True"):
+        chart(without)
+    with pytest.raises(InputError, match="recompute it from line entries"):
+        chart(dataclasses.replace(without, origin="loaded"))
+
+
+def test_nothing_is_drawn_before_the_first_line_of_a_report_that_starts_at_zero(make_report, lines, hovers):
+    """A period that begins before the books has no zeros of days without books; the remarks say so."""
+    figure = charts.running_balance(make_report(lines))
+    assert figure.data[0].x[0] == dt.date(2025, 1, 20)
+    assert figure.layout.xaxis.range[0] == dt.date(2025, 1, 15)
+    assert "nothing before 2025-01-20" in figure.layout.title.subtitle.text
+    later = [(ledger, amount, instant + dt.timedelta(days=40)) for ledger, amount, instant in lines[:2]]
+    bars = charts.inflow_outflow(make_report(later))
+    assert [mark[1] for mark in bars.data[0].customdata] == ["Mar 2025"]
+    assert hovers(charts.running_balance(make_report([])).data[0])[0] == "0.00"
+
+
+def test_months_are_local_and_sums_exact(make_report, lines, hovers):
+    """Each bar is the exact sum of a local month, including the partial first one."""
+    inflow, outflow, net = charts.inflow_outflow(make_report(lines)).data
+    assert [data[1] for data in inflow.customdata] == ["15 to 31 Jan 2025", "Feb 2025", "Mar 2025"]
+    assert hovers(inflow) == ["1,000.10", "0.00", "0.20"]
+    assert hovers(outflow) == ["-400.00", "0.00", "-0.30"]
+    assert hovers(net) == ["600.10", "0.00", "-0.10"]
+    assert outflow.marker.pattern.shape == "/"
+
+
+def test_an_entry_is_in_or_out_as_a_whole(make_report, lines, hovers):
+    """What is withheld from wages is in neither sum: the lines of a journal entry count together."""
+    report = make_report([*lines, ("Wages", "-600.00", lines[0][2]), ("Taxes", "100.00", lines[0][2])])
+    entries = [*report.lines["journal_entry_id"][:-2], "pay", "pay"]
+    report = dataclasses.replace(report, lines=report.lines.assign(journal_entry_id=entries))
+    inflow, outflow, net = charts.inflow_outflow(report).data
+    assert [hovers(one)[0] for one in (inflow, outflow, net)] == ["1,000.10", "-900.00", "100.10"]
+
+
+def test_empty_bars_are_annotated(make_report):
+    """Without lines the chart says that no cash moved."""
+    figure = charts.inflow_outflow(make_report([]))
+    assert "No cash moved" in figure.layout.annotations[0].text
+    assert figure.layout.yaxis.visible is False
+    assert not figure.data
+
+
+def test_bars_of_few_months_are_narrow(make_report, lines):
+    """A chart of one month is not one bar as wide as the page."""
+    assert charts.inflow_outflow(make_report(lines)).layout.bargap == pytest.approx(0.7)
+    one_day = dataclasses.replace(make_report(lines[2:]), period=aa.Period("2025-03-01", "2025-03-01", "UTC"))
+    assert charts.inflow_outflow(one_day).layout.bargap == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    ("end", "unit", "labels"),
+    [
+        ("2025-01-15", "week", ("15 Jan 2025", "15 Jan 2025")),
+        ("2025-03-17", "week", ("15 to 19 Jan 2025", "17 Mar 2025")),
+        ("2025-03-31", "month", ("15 to 31 Jan 2025", "Mar 2025")),
+        ("2034-12-31", "quarter", ("15 Jan 2025 to 31 Mar 2025", "Q4 2034")),
+    ],
+)
+def test_bars_are_weeks_months_or_quarters(end, unit, labels, make_report, lines):
+    """The length of the period decides what a bar is, if it is not given."""
+    report = make_report(lines)
+    report = dataclasses.replace(report, period=aa.Period("2025-01-15", end, "America/New_York"))
+    report = dataclasses.replace(report, lines=report.lines.head(0), ledgers=report.ledgers.head(0))
+    for figure in (charts.inflow_outflow(report), charts.inflow_outflow(report, by=unit)):
+        assert figure.layout.title.text == f"Cash in and out by {unit}"
+        places = figure.chart.places
+        assert (places[0].label, places[-1].label) == labels
+    with pytest.raises(InputError, match="by must be week, month or quarter"):
+        charts.inflow_outflow(report, by="day")
+
+
+def test_transfers_between_own_accounts_are_left_out(make_report, lines, hovers):
+    """What goes through the ledger of transfers is neither in nor out; keys and remarks say so."""
+    report = make_report([*lines, ("Moved", "500.00", lines[0][2]), ("Moved", "-500.00", lines[2][2])])
+    ledgers = pd.DataFrame(
+        {"id": ["Moved"], "is_required": [True], "sub_type": ["transfers_between_accounts"], "debit_credit": ["debit"]}
+    )
+    figure = charts.inflow_outflow(report, ledgers=ledgers)
+    assert hovers(figure.data[0]) == ["1,000.10", "0.00", "0.20"]
+    assert "transfers between own accounts" in figure.layout.title.subtitle.text.replace("<br>", " ")
+    key = figure.data[0].customdata[0][0]
+    assert key == "inflow|2025-01-15/2025-01-31|without:Moved"  # the report begins within the month
+    with pytest.raises(InputError, match="'2025-01' is not within the report's period"):
+        report["inflow|2025-01|without:Moved"]
+    assert report[key].exact() == Decimal("1000.10")
+    assert len(report[key].entries) == 1
+    counted = charts.inflow_outflow(report)
+    assert hovers(counted.data[0])[0] == "1,500.10"
+    assert "are counted" in counted.layout.title.subtitle.text.replace("<br>", " ")
+
+
+def test_the_sums_of_the_bars_are_the_net_cash_flow(make_report, lines, hovers):
+    """By week, month and quarter alike."""
+    report = make_report(lines)
+    for unit in ("week", "month", "quarter"):
+        traces = charts.inflow_outflow(report, by=unit).data
+        inflow, outflow, net = ([Decimal(one.replace(",", "")) for one in hovers(trace)] for trace in traces)
+        assert sum(inflow) + sum(outflow) == sum(net) == report.exact_sums().net_cash_flow
+
+
+def steps_of(report, hovers, **options):
+    """Trace of the waterfall, and its amounts."""
+    (trace,) = charts.waterfall(report, **options).data
+    return trace, [Decimal(text.replace(",", "")) for text in hovers(trace)]
+
+
+def test_steps_lead_from_start_to_end(make_report, lines, hovers):
+    """The steps sum exactly to the ending balance; small ledgers share one step."""
+    many = [(f"Ledger {number}", f"-{number}.01", lines[0][2]) for number in range(1, 15)]
+    trace, amounts = steps_of(make_report(many, start="500.00"), hovers, largest=10)
+    assert len(amounts) == 1 + 10 + 1 + 1
+    assert sum(amounts[:-1]) == amounts[-1] == Decimal("500.00") - Decimal("105.14")
+    assert trace.customdata[-2][1] == "4 other ledgers"
+    assert list(trace.measure) == ["absolute", *["relative"] * 11, "total"]
+
+
+def test_unexplained_amount_is_a_step(make_report, lines, hovers):
+    """In a report that does not tie, what the flows do not explain is a step of its own."""
+    report = make_report(lines, start="10.00")
+    wrong = dataclasses.replace(report, ending_cash_balance=report.exact_sums().ending_cash_balance + Decimal("0.07"))
+    trace, amounts = steps_of(wrong, hovers)
+    assert sum(amounts[:-1]) == amounts[-1] == wrong.exact_sums().ending_cash_balance
+    assert list(trace.customdata[-2][1:]) == ["Not explained by the flows", "0.07"]
+
+
+@pytest.mark.parametrize("largest", [0, -1, 2.5, "10"])
+def test_largest_must_be_positive(make_report, lines, largest):
+    """A chart without steps, or a count that is not a whole number, is refused."""
+    with pytest.raises(InputError, match=f"largest must be a whole number of at least 1, not {largest!r}"):
+        charts.waterfall(make_report(lines), largest=largest)
