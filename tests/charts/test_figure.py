@@ -100,3 +100,17 @@ def test_long_names_are_short_and_different():
 def test_compact_amounts(amount, text):
     """Amounts of narrow cells have at most five characters."""
     assert compact_amount(Decimal(amount)) == text
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_the_frame_has_what_the_table_shows(chart, make_report, lines):
+    """Rows and columns of the frame are those of the table of marks, with its amounts."""
+    picture = chart(make_report(lines, start="10.00"))
+    table, frame = picture.chart.table(), picture.frame
+    assert list(frame.index) == [row.label for row in table.rows]
+    assert list(frame.columns) == [head.text for head in table.heads]
+    for row, amounts in zip(table.rows, frame.itertuples(index=False), strict=True):
+        for cell, amount in zip(row.cells, amounts, strict=True):
+            shown = cell.text.strip("()").replace(",", "").replace("\N{EN DASH}", "0")
+            assert cell.figure is None or abs(Decimal(shown)) == abs(Decimal(repr(amount)))
+            assert cell.text.startswith("(") == (amount < 0)

@@ -17,7 +17,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.core.errors import ConfigurationError
 from accounting_analytics.demo_company import DemoCompany, open_lab
-from accounting_analytics.service.store import Store
+from accounting_analytics.service.database import Store
 
 PROJECT = Path(__file__).parents[2]
 CASH = {"led_operating", "led_savings", "led_processor", "led_card"}

@@ -7,7 +7,7 @@ import accounting_analytics as aa
 from accounting_analytics.client.settings import Presentation
 from accounting_analytics.pack.loaded_books import load_books
 from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
-from accounting_analytics.pack.pack_columns import PackPeriods
+from accounting_analytics.pack.pack_periods import PackPeriods
 
 pytestmark = pytest.mark.browser
 PAYLOAD = "</script></style><img src=x onerror=\"document.title='owned'\">'\"${1}{{7*7}}\\"
