@@ -21,6 +21,7 @@ from accounting_analytics.cli.loading import (
     load_books,
     presentation_of,
     read_parents,
+    require_entries,
     require_one_source,
 )
 from accounting_analytics.cli.options import (
@@ -111,6 +112,7 @@ def _books_to_export(client: aa.LedgerClient | aa.Books, days: aa.Period, load: 
     if isinstance(client, aa.Books):
         return {"line_entries": client, "period": days}
     loaded = load_books(client, days, load, report_count=1)
+    require_entries(loaded.lines, days, "nothing was written")
     reported = aa.load_cash_flow_report(client, days.start_date, days.end_date, time_zone=days.time_zone)
     return {"line_entries": loaded.lines, "ledgers": loaded.ledgers, "report": reported}
 

@@ -193,15 +193,19 @@ def load_lines(
         raise
 
 
-def require_complete(lines: pd.DataFrame, days: Period | None = None) -> None:
-    """Fail, after the result was printed, where lines are missing, or there are none in its days."""
-    from accounting_analytics.reports.dated_lines import has_lines
-
+def require_complete(lines: pd.DataFrame) -> None:
+    """Fail, after the result was printed, where lines are missing."""
     certificate = aa.check_completeness(lines)
     if not certificate.complete:
         raise IncompleteLoadError(certificate.summary())
-    if days is not None and not has_lines(lines, days):
-        raise EmptyPeriodError(f"nothing was counted, no line entry is of {days}: is it the right period?")
+
+
+def require_entries(lines: pd.DataFrame, days: Period, effect: str) -> None:
+    """Fail where the days have no line entries, and say what that means."""
+    from accounting_analytics.reports.dated_lines import has_lines
+
+    if not has_lines(lines, days):
+        raise EmptyPeriodError(f"{effect}: no line entry is of {days}; is it the right period?")
 
 
 def require_loaded(lines: pd.DataFrame, days: Period) -> None:

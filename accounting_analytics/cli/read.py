@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from contextlib import ExitStack
 from dataclasses import replace
 from decimal import Decimal
@@ -25,6 +26,7 @@ from accounting_analytics.cli.loading import (
     presentation_of,
     refuse_books,
     require_complete,
+    require_entries,
     require_loaded,
 )
 from accounting_analytics.cli.options import (
@@ -63,7 +65,6 @@ from accounting_analytics.core.errors import (
 from accounting_analytics.core.messages import printable, shorten
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Callable
 
     import pandas as pd
@@ -244,7 +245,9 @@ def statements(
     if output is not None:
         _write_statement(made, output)
         print_message(f"written to {output}")
-    require_complete(books.lines, None if statement == "balance-sheet" else period)
+    require_complete(books.lines)
+    if statement != "balance-sheet":
+        require_entries(books.lines, period, "nothing was counted")
 
 
 def _print_list(
@@ -405,7 +408,8 @@ def bridge(
     if not load.as_json:
         print()
         print_table(explained.frame, {"label": "change", "cause": "cause", "amount": "amount"})
-    require_complete(books.lines, both)
+    require_complete(books.lines)
+    require_entries(books.lines, both, "nothing was compared")
 
 
 @command(READ)
@@ -434,6 +438,7 @@ def outlook(
     limit
         Cash that you do not want to fall below: the week in which it is expected to is named.
     """
+    from accounting_analytics.reports.cash_forecast import AVERAGED
     from accounting_analytics.reports.outlook import read_known_items
 
     items = None if known is None else read_known_items(known)
@@ -450,6 +455,8 @@ def outlook(
     )
     print_result(result, as_json=load.as_json)
     require_complete(books.lines)
+    first_averaged = period.end_date - dt.timedelta(weeks=AVERAGED)
+    require_entries(books.lines, aa.Period(first_averaged, period.end_date, period.time_zone), "nothing was averaged")
 
 
 @command(READ)

@@ -34,6 +34,7 @@ def test_before_the_first_day_of_the_books(run, demo_company, assert_refused, op
         (("statements", "income"), "no line entry is of 2028-01-01 to 2028-01-31"),
         (("statements", "cash-flow"), "no line entry is of 2028-01-01 to 2028-01-31"),
         (("bridge",), "no line entry is of 2027-12-01 to 2028-01-31"),
+        (("outlook",), "nothing was averaged: no line entry is of 2027-08-02 to 2028-01-31"),
         (("reconcile",), "no line entry moved cash in 2028-01-01 to 2028-01-31"),
     ],
 )
@@ -43,6 +44,13 @@ def test_after_the_last_entry(run, demo_company, command, message):
     assert finished.returncode == 3
     assert message in finished.stderr
     assert "is it the right period?" in finished.stderr
+
+
+def test_an_empty_export_replaces_nothing(run, demo_company, assert_refused, tmp_path):
+    """Days without entries are not exported, and what is in the folder stays."""
+    finished = run("export", "--period", "2028-01", "--output", "export", **demo_company.environment())
+    assert_refused(finished, 3, "nothing was written: no line entry is of 2028-01-01 to 2028-01-31")
+    assert not (tmp_path / "export").exists()
 
 
 def test_balances_after_the_last_entry(run):
