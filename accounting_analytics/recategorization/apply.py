@@ -78,12 +78,10 @@ _MAX_LOST = 10
 _OF_THIS_RUN = frozenset({Response.CONFIRMED, Response.LOST, Response.REFUSED, Response.REFUSED_NOW})
 _CAN_BE_SENT = frozenset({Response.NOT_SENT, Response.LOST, Response.REFUSED_NOW})
 _NOT_IN_BOOKS = frozenset({Outcome.NOT_DONE, Outcome.REFUSED, Outcome.CHANGED_ELSEWHERE})
-_SENT_AGAIN = "sent again: a response was lost, and the books did not show the change"
 _JOINS = (
     "it joins this part of a split with another part, which cannot be undone; choose another new category, or allow it "
     "with allow_irreversible=True (--allow-irreversible)"
 )
-_UNCLEAR = "the plan joins parts of this split, and the books do not show which of them changed"
 _UNCHANGED = "the category is unchanged"
 _WITHOUT_JOURNAL = (
     f"{_UNCHANGED}; whether a change was sent is not known without the journal that the plan was applied with"
@@ -158,14 +156,14 @@ class _State:
             Shown.NEW: "",
             Shown.PREVIOUS: _LEFT_ALONE.get(self.response, _UNCHANGED),
             Shown.ANOTHER: f"its categories are now {', '.join(sorted(self.categories)) or 'none'}",
-            Shown.UNCLEAR: _UNCLEAR,
+            Shown.UNCLEAR: "the plan joins parts of this split, and the books do not show which of them changed",
             Shown.ABSENT: f"ledger {change.ledger_id} has no transaction {change.transaction_id} on "
             f"{change.datetime.date()} (UTC)",
             Shown.UNREAD: f"not read back: {self.unread}"
             if was_sent
             else f"not sent: {self.unread}; its category was not read",
         }[self.shown]
-        again = _SENT_AGAIN if self.is_sent_again else ""
+        again = "sent again: a response was lost, and the books did not show the change" if self.is_sent_again else ""
         response = self.failure or _RESPONSES.get(self.response, "") if shown else ""
         return "; ".join(filter(None, [again, response, shown]))
 

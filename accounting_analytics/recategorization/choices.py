@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     Decisions = Mapping[str, str] | str | Path
 
-LIKELY_TRANSFER = "likely transfer"
-"""The column ``rule`` of a likely transfer between own accounts."""
 CATEGORY, GROUP, TRANSACTION = "category", "group_id", "transaction_id"
 _DECISIONS = (Mapping, str, Path)
 _DECISIONS_HINT = "pass {group_id or transaction_id: category}, or the path of a file with decisions"
@@ -312,7 +310,7 @@ def _choose_transfers(asked: OpenQueue, notes: list[str], chosen: Mapping[int, C
     reason = f"equal and opposite amount on {{}} within {TRANSFER_DAYS} days"
     others = map(chart.names.name, likely["counterpart_ledger_id"])
     return {
-        row: asked.changes[row].decided(chart.transfers, chart, LIKELY_TRANSFER, reason=reason.format(other))
+        row: asked.changes[row].decided(chart.transfers, chart, "likely transfer", reason=reason.format(other))
         for row, other in zip(likely.index.tolist(), others, strict=True)
     }
 

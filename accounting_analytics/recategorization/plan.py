@@ -55,12 +55,6 @@ _SHOWN = [
     "datetime", "description", "transaction_amount", "updated_category_ledger_name", "rule", "transaction_id"
 ]  # fmt: skip
 _MAX_ROWS = 20
-NO_RULE = "no rule"
-NOT_EXACT = "rule not exact"
-ABOVE_LIMIT = "above the limit"
-SHARED = "shared category"
-"""Several transactions of one entry share the category line, so changing it changes all of them."""
-JOINS_SPLIT = "joins a split"
 NOT_PLANNED = "not in the plan"
 """Rules decide the transaction, but the plan that is resumed does not contain it."""
 
@@ -386,12 +380,12 @@ def plan_exact_rules(
     notes = list(asked.exact.notes)
     chosen = choose_by_rules(asked, rules, notes)
     is_certain = asked.rows["uncategorized_is_certain"].tolist()
-    reasons = dict.fromkeys(range(len(queue)), NO_RULE) | {
+    reasons = dict.fromkeys(range(len(queue)), "no rule") | {
         row: _why_left(one, max_amount, is_exact=are_exact[one.rule], is_certain=is_certain[row])
         for row, one in chosen.items()
     }
     joining = joining_changes(one for row, one in chosen.items() if not reasons[row])
-    reasons |= {asked.places[one.transaction_id, one.category_ledger_id]: JOINS_SPLIT for one in joining}
+    reasons |= {asked.places[one.transaction_id, one.category_ledger_id]: "joins a split" for one in joining}
     plan = plan_changes(asked, {row: one for row, one in chosen.items() if not reasons[row]}, instance_id)
     rule_of = [chosen[row].rule if row in chosen else None for row in reasons]
     left = queue.assign(
@@ -402,13 +396,16 @@ def plan_exact_rules(
 
 
 def _why_left(change: Change, max_amount: Decimal, *, is_exact: bool, is_certain: bool) -> str:
-    """Say why a change that a rule decides is left for a person; empty where it is not."""
+    """Say why a change that a rule decides is left for a person; empty where it is not.
+
+    Where several transactions of one entry share the category line, changing it changes all of them.
+    """
     if not is_exact:
-        return NOT_EXACT
+        return "rule not exact"
     if not is_certain:
-        return SHARED
+        return "shared category"
     largest = max(change.transaction_amount.copy_abs(), change.uncategorized_amount.copy_abs())
-    return ABOVE_LIMIT if largest > max_amount else ""
+    return "above the limit" if largest > max_amount else ""
 
 
 def left_by(plan: Plan, queue: pd.DataFrame) -> pd.DataFrame:
