@@ -317,15 +317,14 @@ def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None 
     return outcomes_frame(found)
 
 
-def _require_client_and_plan(client: object, plan: object, why_no_books: str) -> None:
+def _require_client_and_plan(client: LedgerClient, plan: Plan, why_no_books: str) -> None:
     """Refuse what is not a client of the service that a plan was made for."""
     refuse_books(client, why_no_books)
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     require_type(
         plan, Plan, "plan", "plan_recategorization(proposals, ledgers=...) makes one, Plan.load(path) reads one"
     )
-    if isinstance(client, LedgerClient) and isinstance(plan, Plan):
-        require_same_instance(plan.instance_id, client.instance_id)
+    require_same_instance(plan.instance_id, client.instance_id)
 
 
 def _states_before(changes: Sequence[Change], journal: Journal, forbidden: Mapping[Change, str]) -> list[_State]:
