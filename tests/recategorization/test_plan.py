@@ -8,7 +8,6 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError, InputError, PlanError
 from accounting_analytics.core.schemas import PlanTotals
-from accounting_analytics.reports.category_ledgers import Categories
 
 
 @pytest.mark.parametrize(
@@ -142,63 +141,6 @@ def test_outcomes_of_another_plan(build, sums):
             sums.totals("rule", other)
     with pytest.raises(InputError, match="outcomes is of type str"):
         sums.summary("done")
-
-
-LEDGERS = {
-    "bank": ("Bank", None, True),
-    "expenses": ("Expenses", None, False),
-    "meals": ("Meals", "expenses", False),
-    "travel": ("Travel", "expenses", False),
-    "software": ("Software", "expenses", False),
-    "goods": ("Goods", None, False),
-    "goods-software": ("Software", "goods", False),
-}
-
-
-@pytest.fixture(scope="module")
-def chart(build):
-    """Return the categories of a small chart of accounts."""
-    names, parents, cash = zip(*LEDGERS.values(), strict=True)
-    return Categories(build.ledgers([*LEDGERS], name=names, parent_id=parents, report_cash_flow=cash), set())
-
-
-@pytest.mark.parametrize(
-    ("ledger_id", "name", "expected"),
-    [
-        ("meals", "Meals", "meals"),
-        ("meals", "", "meals"),
-        ("  ", "expenses:meals", "meals"),
-        ("Travel", "", "travel"),
-        ("Expenses:Travel", "travel", "travel"),
-        ("goods-software", "Software", "goods-software"),  # the name is ambiguous, the id decides
-    ],
-)
-def test_both_columns_mean_one_ledger(chart, ledger_id, name, expected):
-    """Each column holds an id, a name or a path, or is empty; the plan gets the id and the name."""
-    assert chart.find_edited(ledger_id, name) == expected
-
-
-@pytest.mark.parametrize(
-    ("ledger_id", "name", "message"),
-    [
-        (
-            "meals",
-            "Travel",
-            "'Expenses:Meals' by updated_category_ledger_id, but 'Travel' by updated_category_ledger_name; write one",
-        ),
-        ("meals", "Travle", "but 'Travle' by updated_category_ledger_name"),
-        ("Software", "", "several ledgers match 'Software'"),
-        ("", "Software", "several ledgers match 'Software'"),
-        ("mea1s", "Meals", "no discovered ledger matches 'mea1s'; did you mean 'Meals'?"),
-        ("", " ", "there is no new category; write its id, unique name or path, or remove the row"),
-        ("bank", "Bank", "'Bank' reports cash flow and cannot be a category"),
-    ],
-)
-def test_refused_categories(chart, ledger_id, name, message):
-    """Unknown, ambiguous, missing and cash ledgers are refused, and columns that disagree."""
-    with pytest.raises(InputError) as caught:
-        chart.find_edited(ledger_id, name)
-    assert message in str(caught.value)
 
 
 @pytest.fixture

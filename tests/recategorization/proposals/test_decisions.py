@@ -1,10 +1,11 @@
-"""Decisions by group and by transaction, alone and after rules."""
+"""Decisions by group and by transaction, alone and after rules; and edited categories."""
 
 import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.schemas import Proposals
+from accounting_analytics.reports.category_ledgers import Categories
 
 PARENT = "The category 'Cost of Goods' is a parent ledger; a ledger below it may be meant: Software."
 
@@ -129,3 +130,42 @@ def test_nothing_decided(books, queue):
     """Without decisions there are no proposals, and a plan of none."""
     decided = aa.decide(queue, {}, books.ledgers)
     assert len(decided) == len(aa.plan_recategorization(decided, ledgers=books.ledgers)) == 0
+
+
+@pytest.mark.parametrize(
+    ("ledger_id", "name", "expected"),
+    [
+        ("meals", "Meals", "meals"),
+        ("meals", "", "meals"),
+        ("  ", "expenses:meals", "meals"),
+        ("Sales", "", "sales"),
+        ("Expenses:Meals", "meals", "meals"),
+        ("cogs-software", "Software", "cogs-software"),  # the name is ambiguous, the id decides
+    ],
+)
+def test_both_columns_mean_one_ledger(books, ledger_id, name, expected):
+    """Each column holds an id, a name or a path, or is empty; the plan gets the id and the name."""
+    assert Categories(books.ledgers, set()).find_edited(ledger_id, name) == expected
+
+
+@pytest.mark.parametrize(
+    ("ledger_id", "name", "message"),
+    [
+        (
+            "meals",
+            "Sales",
+            "'Expenses:Meals' by updated_category_ledger_id, but 'Sales' by updated_category_ledger_name; write one",
+        ),
+        ("meals", "Slaes", "but 'Slaes' by updated_category_ledger_name"),
+        ("Software", "", "several ledgers match 'Software'"),
+        ("", "Software", "several ledgers match 'Software'"),
+        ("mea1s", "Meals", "no discovered ledger matches 'mea1s'; did you mean 'Meals'?"),
+        ("", " ", "there is no new category; write its id, unique name or path, or remove the row"),
+        ("bank", "Bank", "'Bank' reports cash flow and cannot be a category"),
+    ],
+)
+def test_refused_categories(books, ledger_id, name, message):
+    """Unknown, ambiguous, missing and cash ledgers are refused, and columns that disagree."""
+    with pytest.raises(InputError) as caught:
+        Categories(books.ledgers, set()).find_edited(ledger_id, name)
+    assert message in str(caught.value)
