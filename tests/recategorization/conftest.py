@@ -9,11 +9,12 @@ from functools import partial
 from types import SimpleNamespace
 
 import httpx
+import pandas as pd
 import pytest
 from posted_books import UNCATEGORIZED_OUTFLOW, Part, PostedBooks
 
 import accounting_analytics as aa
-from accounting_analytics.core.schemas import Ledgers, PlanItems
+from accounting_analytics.core.schemas import Ledgers, PlanItems, Proposals
 
 PERIOD = ("2025-03-01", "2025-03-31")
 KEYS = ["transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id"]
@@ -249,6 +250,14 @@ def ledgers_of(ids, **cells):
     return Ledgers.from_columns(columns | known | cells)
 
 
+def proposals_of(queue, categories, rule="a rule", **why):
+    """Return proposals of a category by its id for some transactions of a queue; `why` are confidence and reason."""
+    rows = queue[queue["transaction_id"].isin([*categories])].reset_index(drop=True)
+    new = {"updated_category_ledger_id": rows["transaction_id"].map(categories), "updated_category_ledger_name": ""}
+    empty = {"confidence": float("nan"), "reason": pd.Series(None, rows.index, dtype="str")}
+    return rows[[name for name in Proposals.dtypes() if name in rows]].assign(**new, rule=rule, **empty | why)
+
+
 def rewrite(journal, change):
     """Replace the events of a journal by what a function returns for each, None for none, as a run had written them."""
     last, lines = "", []
@@ -287,6 +296,7 @@ def build():
         item=item,
         plan=items_plan,
         ledgers=ledgers_of,
+        proposals=proposals_of,
         outcomes=outcomes,
         found=found_outcomes,
         events=events,

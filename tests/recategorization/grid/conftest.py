@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.core.schemas import Proposals, Queue
+from accounting_analytics.core.schemas import Queue
 from accounting_analytics.recategorization.queue import with_groups
 from accounting_analytics.reports.merchants import merchants
 
@@ -67,16 +67,6 @@ def make_queue(transactions=TRANSACTIONS, *, as_decimals=False):
     return Queue.from_exact(with_groups(made), 2, as_decimals=as_decimals)
 
 
-def make_proposals(queue, categories=PROPOSED, rule="a rule"):
-    """Return proposals for some transactions of a queue."""
-    rows = queue[queue["transaction_id"].isin(list(categories))].reset_index(drop=True)
-    ids = rows["transaction_id"].map(categories)
-    names = {row[0]: row[1] for row in LEDGERS}
-    new = {"updated_category_ledger_id": ids, "updated_category_ledger_name": ids.map(names), "rule": rule}
-    why = {"confidence": float("nan"), "reason": pd.Series(None, rows.index, dtype="str")}
-    return rows[[name for name in Proposals.dtypes() if name in rows]].assign(**new, **why)
-
-
 @pytest.fixture
 def ledgers(books):
     """Return the chart of accounts."""
@@ -90,9 +80,9 @@ def queue():
 
 
 @pytest.fixture
-def review(queue, ledgers, tmp_path):
+def review(books, queue, ledgers, tmp_path):
     """Return a review of the queue with its proposals."""
-    return aa.review(queue, ledgers, proposals=make_proposals(queue), rules_file=tmp_path / "rules.toml")
+    return aa.review(queue, ledgers, proposals=books["proposals"](queue), rules_file=tmp_path / "rules.toml")
 
 
 @pytest.fixture
@@ -109,4 +99,8 @@ def books(build):
     columns = dict(zip(COLUMNS, cells, strict=True)) | {
         "sub_type": [SUB_TYPES.get(one, "operating_expenses") for one in ids]
     }
-    return {"queue": make_queue, "proposals": make_proposals, "ledgers": lambda: build.ledgers(ids, **columns)}
+    return {
+        "queue": make_queue,
+        "proposals": lambda queue, categories=PROPOSED, *rule: build.proposals(queue, categories, *rule),
+        "ledgers": lambda: build.ledgers(ids, **columns),
+    }

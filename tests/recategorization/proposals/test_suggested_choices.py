@@ -5,7 +5,6 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.core.schemas import Proposals
 from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.choices import TRANSACTION, write_decision_file
 from accounting_analytics.recategorization.suggestions import SUGGESTED
@@ -33,18 +32,11 @@ def rules(read_rules):
 
 
 @pytest.fixture
-def suggestions(queue):
+def suggestions(build, queue):
     """Return suggestions for the first three payments, as `suggest` returns them."""
-    rows = queue[queue["description"].isin(["COFFEE", "HOSTING", "PARTS"])].reset_index(drop=True)
-    return Proposals.checked(
-        rows[[name for name in Proposals.dtypes() if name in rows]].assign(
-            updated_category_ledger_id="expenses",
-            updated_category_ledger_name="Expenses",
-            rule=SUGGESTED,
-            confidence=[0.99, 0.98, 0.97],
-            reason="2 of 2 past transactions",
-        )
-    )
+    categories = dict.fromkeys(["txn-0-0", "txn-1-0", "txn-2-0"], "expenses")
+    reason = "2 of 2 past transactions"
+    return build.proposals(queue, categories, SUGGESTED, confidence=[0.99, 0.98, 0.97], reason=reason)
 
 
 def by_text(proposals):
