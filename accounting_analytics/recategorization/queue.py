@@ -140,8 +140,7 @@ def uncategorized_queue(
     rows = _queue_columns(matching, lines).sort_values(
         order, ascending=[False, True, True, True], key=by_size, ignore_index=True
     )
-    grouped = with_groups(rows)
-    queue = Queue.from_exact(grouped, exact.scale, as_decimals=exact.as_decimals)
+    queue = Queue.from_exact(with_groups(rows), exact.scale, as_decimals=exact.as_decimals)
     attach_notes(queue, (*exact.notes, *_notes(queue, transactions, names, uncategorized)), lines)
     return queue
 
@@ -229,7 +228,7 @@ def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Dat
 
 def by_size(column: pd.Series[Any]) -> pd.Series[Any]:
     """Key by which rows are sorted: amounts without their signs, all else as it is."""
-    return column.abs() if str(column.name).endswith("_amount") else column
+    return column.abs() if str(column.name).endswith("amount") else column
 
 
 def _descriptions(lines: pd.DataFrame) -> pd.Series[Any]:
@@ -380,10 +379,8 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
     day = newest if as_of is None else pd.Timestamp(parse_date(as_of, "as_of"), tz="UTC")
     for age, instant in (("age_days", "first_datetime"), ("newest_age_days", "last_datetime")):
         groups[age] = (day - groups[instant].dt.normalize()).dt.days.astype("int64")
-    columns = list(QueueGroups.to_schema().columns)
-    table = QueueGroups.from_exact(
-        _with_shares(groups, exact.scale)[columns], exact.scale, as_decimals=exact.as_decimals
-    )
+    shared = _with_shares(groups, exact.scale)[[*QueueGroups.dtypes()]]
+    table = QueueGroups.from_exact(shared, exact.scale, as_decimals=exact.as_decimals)
     attach_notes(table, (*exact.notes, *_notes_of_groups(table)), queue)
     return table
 
@@ -391,11 +388,9 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
 def _sums(grouped: pd.DataFrame) -> pd.DataFrame:
     """One row per group, with the exact sum and the example of its largest transaction."""
     names = dict(zip(grouped["ledger_id"], grouped["ledger_name"], strict=True))
-    parts = grouped.assign(
-        amount=grouped["uncategorized_amount"],
-        counterpart_ledger_name=grouped["counterpart_ledger_id"].map(names, na_action="ignore").astype(TEXT),
-    )
-    groups = parts.groupby("group_id", sort=False).agg(
+    counterparts = grouped["counterpart_ledger_id"].map(names, na_action="ignore").astype(TEXT)
+    groups = grouped.assign(counterpart_ledger_name=counterparts).groupby("group_id", sort=False)
+    return groups.agg(
         kind=("kind", "first"),
         merchant=("merchant", "first"),
         direction=("direction", "first"),
@@ -403,25 +398,24 @@ def _sums(grouped: pd.DataFrame) -> pd.DataFrame:
         ledger_name=("ledger_name", "first"),
         counterpart_ledger_name=("counterpart_ledger_name", "first"),
         transaction_count=("transaction_id", "nunique"),
-        amount=("amount", "sum"),
+        amount=("uncategorized_amount", "sum"),
         first_datetime=("datetime", "min"),
         last_datetime=("datetime", "max"),
         description=("description", "first"),
-    )
-    return groups.reset_index()
+    ).reset_index()
 
 
 def _with_shares(groups: pd.DataFrame, scale: int) -> pd.DataFrame:
     """Sort the groups, and add their shares of the whole amount."""
-    sizes = [abs(to_minor_units(amount, scale)) for amount in groups["amount"]]
-    ranked = groups.assign(rank=groups["kind"].map(KINDS.index), size=pd.Series(sizes, groups.index, dtype=object))
-    ordered = ranked.sort_values(["rank", "size", "group_id"], ascending=[True, False, True], ignore_index=True)
+    order = ["rank", "amount", "group_id"]
+    ordered = groups.assign(rank=groups["kind"].map(KINDS.index)).sort_values(
+        order, ascending=[True, False, True], key=by_size, ignore_index=True
+    )
+    sizes = [abs(to_minor_units(amount, scale)) for amount in ordered["amount"]]
     whole = sum(sizes) or 1
-    shares = {
-        "share": [size / whole for size in ordered["size"]],
-        "cumulative_share": [size / whole for size in accumulate(ordered["size"])],
-    }
-    return ordered.drop(columns=["rank", "size"]).assign(**shares)
+    return ordered.assign(
+        share=[size / whole for size in sizes], cumulative_share=[size / whole for size in accumulate(sizes)]
+    )
 
 
 def _notes_of_groups(groups: pd.DataFrame) -> Iterator[str]:

@@ -229,8 +229,7 @@ class ReviewRecord:
 
     def days(self) -> list[str]:
         """Local day of each row."""
-        days: list[str] = local_days(self.rows).dt.strftime("%Y-%m-%d").tolist()
-        return days
+        return list(local_days(self.rows).dt.strftime("%Y-%m-%d"))
 
     def reason(self, row: int) -> str:
         """Why the category of a row is proposed, with the confidence of a suggestion; empty if there is none."""
