@@ -18,6 +18,12 @@ def run(tmp_path, command_line):
 
 
 @pytest.fixture
+def run_demo(run, demo_company):
+    """Return a function that runs the command line on the demo company, perhaps with further settings."""
+    return lambda *arguments, **environment: run(*arguments, **demo_company.environment() | environment)
+
+
+@pytest.fixture
 def run_on_books(run):
     """Return a function that runs a command on the database books.db and checks its exit code."""
 

@@ -63,10 +63,9 @@ def test_the_version(run):
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, f"{aa.__version__}\n", "")
 
 
-def test_wrong_token(run, assert_refused, demo_company):
+def test_wrong_token(run_demo, assert_refused):
     """A wrong token is 4, and the token is not repeated."""
-    environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_TOKEN": "not-the-token"}
-    finished = run("report", *PERIOD, **environment)
+    finished = run_demo("report", *PERIOD, ACCOUNTING_ANALYTICS_TOKEN="not-the-token")
     assert_refused(finished, 4, "401", "token")
     assert "not-the-token" not in finished.stderr
 
@@ -83,13 +82,12 @@ def test_the_demo_company_needs_no_proxy(run):
     assert json.loads(finished.stdout)
 
 
-def test_dead_port(run, assert_refused, demo_company):
+def test_dead_port(run_demo, assert_refused):
     """A service that does not respond is 4, with its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": url}
-    finished = run("report", *PERIOD, **environment)
+    finished = run_demo("report", *PERIOD, ACCOUNTING_ANALYTICS_BASE_URL=url)
     assert_refused(finished, 4, url)
     assert len(finished.stderr.splitlines()) == 1, finished.stderr
 
@@ -173,16 +171,15 @@ def test_dates_that_are_optional():
         GivenDays(None, "2026-01-01", "2026").optional_dates(TOKYO)
 
 
-def test_periods_of_commands(run, assert_refused, demo_company):
+def test_periods_of_commands(run_demo, run, assert_refused):
     """A report has the days of the period; without days a command is refused before it connects."""
-    environment = demo_company.environment()
-    shown = run("report", "--period", "2025-Q1", "--json", **environment)
-    by_dates = run("report", "--start-date", "2025-01-01", "--end-date", "2025-03-31", "--json", **environment)
+    shown = run_demo("report", "--period", "2025-Q1", "--json")
+    by_dates = run_demo("report", "--start-date", "2025-01-01", "--end-date", "2025-03-31", "--json")
     assert (shown.returncode, json.loads(shown.stdout)) == (0, json.loads(by_dates.stdout))
     assert_refused(run("queue"), 2, "no days are given: add --period")
 
 
-def test_the_next_command_has_the_days(run, demo_company):
+def test_the_next_command_has_the_days(run_demo):
     """A suggested command names dates, which are the same days tomorrow."""
-    finished = run("queue", "--period", "2025-03", "--output", "d.csv", **demo_company.environment())
+    finished = run_demo("queue", "--period", "2025-03", "--output", "d.csv")
     assert "--start-date 2025-03-01 --end-date 2025-03-31" in finished.stderr

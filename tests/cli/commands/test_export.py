@@ -9,11 +9,10 @@ MARCH = ("--start-date", "2025-03-01", "--end-date", "2025-03-31", "--time-zone"
 STATED = ("start_date", "end_date", "currency", "fiscal_year_start_month", "notes")
 
 
-def test_export_and_verify(run, assert_refused, demo_company, tmp_path):
+def test_export_and_verify(run_demo, run, assert_refused, tmp_path):
     """A period, then one of its months in its place, is printed and verified; a missing file is 3, and named."""
-    environment = demo_company.environment()
     settings = ("--time-zone", "America/New_York", "--currency", "USD", "--fiscal-year-start-month", "7")
-    whole = run("export", *DAYS, *settings, "--output", "out", **environment)
+    whole = run_demo("export", *DAYS, *settings, "--output", "out")
     assert whole.returncode == 0, whole.stderr
     lines = whole.stdout.splitlines()
     assert lines[0].startswith("Export in out/current: ")
@@ -22,7 +21,7 @@ def test_export_and_verify(run, assert_refused, demo_company, tmp_path):
     assert all(line.startswith("- ") and line.endswith(" rows") for line in tables)
     first = json.loads((tmp_path / "out" / "current" / "manifest.json").read_bytes())
     assert [first[name] for name in STATED] == ["2025-02-01", "2025-03-31", "USD", 7, []]
-    march = run("export", *MARCH, "--output", "out", "--json", **environment)
+    march = run_demo("export", *MARCH, "--output", "out", "--json")
     assert march.returncode == 0, march.stderr
     second = json.loads(march.stdout)
     assert [second[name] for name in STATED] == ["2025-03-01", "2025-03-31", None, 1, []]

@@ -20,6 +20,7 @@ from accounting_analytics.core.errors import InputError
 
 PROJECT = Path(__file__).parents[3]
 PERIOD = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
+QUARTER = ("--start-date", "2025-01-01", "--end-date", "2025-03-31")
 LOADS = {
     "reconcile": (),
     "queue": (),
@@ -33,9 +34,9 @@ LOADS = {
 
 
 @pytest.mark.parametrize("command", ["reconcile", "export", *also_long(*sorted(set(LOADS) - {"reconcile", "export"}))])
-def test_dry_run(run, tmp_path, demo_company, command):
+def test_dry_run(run_demo, tmp_path, command):
     """A dry run of each command that loads prints the cost of the load, and writes nothing."""
-    finished = run(command, *PERIOD, *LOADS[command], "--dry-run", "--json", **demo_company.environment())
+    finished = run_demo(command, *PERIOD, *LOADS[command], "--dry-run", "--json")
     assert finished.returncode == 0, finished.stderr
     plan = json.loads(finished.stdout)
     assert plan["calls"] == sum(ledger["calls"] for ledger in plan["ledgers"]) > 0
@@ -105,12 +106,11 @@ def test_allow_partial(run, assert_refused, tmp_path, demo_company, failing_ledg
         (("plan", *PERIOD, "--rules", "absent.toml", "--output", "plan.csv"), "absent.toml"),
     ],
 )
-def test_refused_before_a_request(run, assert_refused, demo_company, recorded_service, case):
+def test_refused_before_a_request(run_demo, assert_refused, recorded_service, case):
     """What cannot succeed is refused before any request is sent."""
     command, text = case
     base_url, sent = recorded_service
-    environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": base_url}
-    assert_refused(run(*command, **environment), 2, text)
+    assert_refused(run_demo(*command, ACCOUNTING_ANALYTICS_BASE_URL=base_url), 2, text)
     assert sent.requests == []
 
 
@@ -135,10 +135,10 @@ def failing_ledger(demo_company, distortion, forwarding):
         yield base_url, ledger
 
 
-def test_the_demo_ties(run, demo_company):
+def test_the_demo_ties(run_demo):
     """Every month of the demo's first quarter ties, with starting balances summed from history."""
-    arguments = ("--start-date", "2025-01-01", "--end-date", "2025-03-31", "--since", "2025-01-01", "--json")
-    finished = run("reconcile", *arguments, **demo_company.environment())
+    arguments = (*QUARTER, "--since", "2025-01-01", "--json")
+    finished = run_demo("reconcile", *arguments)
     assert finished.returncode == 0, finished.stderr
     assert "all 3 months tie to the last digit." in finished.stderr
     months = json.loads(finished.stdout)["months"]
@@ -146,14 +146,14 @@ def test_the_demo_ties(run, demo_company):
 
 
 @pytest.mark.long
-def test_what_agreement_does_not_prove(run, demo_company):
+def test_what_agreement_does_not_prove(run_demo):
     """Balances that were taken from the report are said to prove nothing."""
-    anchored = run("reconcile", "--period", "2025-01", **demo_company.environment())
+    anchored = run_demo("reconcile", "--period", "2025-01")
     assert anchored.returncode == 0, anchored.stderr
     assert anchored.stdout.count("agreement proves nothing: pass books_start") == 1
     assert "proves nothing" not in anchored.stderr
     assert "tie to the last digit" not in anchored.stderr
-    summed = run("reconcile", "--period", "2025-01", "--books-start", "2025-01-01", **demo_company.environment())
+    summed = run_demo("reconcile", "--period", "2025-01", "--books-start", "2025-01-01")
     assert "proves nothing" not in summed.stdout + summed.stderr
 
 
@@ -166,7 +166,7 @@ def test_a_first_day_after_the_first_entry(run, deep_books):
     assert "balances differ only by the missing history" in finished.stdout
 
 
-def test_a_month_that_does_not_tie(run, demo_company, distortion, forwarding):
+def test_a_month_that_does_not_tie(run_demo, demo_company, distortion, forwarding):
     """An untied month is explained on stdout and named on stderr, exit code 3; the others tie."""
 
     def change_response(path, params, body):
@@ -174,8 +174,7 @@ def test_a_month_that_does_not_tie(run, demo_company, distortion, forwarding):
             body["ending_cash_balance"] = Decimal(body["ending_cash_balance"]) + 1
 
     with forwarding(demo_company.base_url, distortion(response=change_response)) as base_url:
-        environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": base_url}
-        finished = run("reconcile", "--start-date", "2025-01-01", "--end-date", "2025-03-31", **environment)
+        finished = run_demo("reconcile", *QUARTER, ACCOUNTING_ANALYTICS_BASE_URL=base_url)
     assert finished.returncode == 3
     assert "the books do not tie in 1 of 3 months: 2025-02-01 to 2025-02-28 (America/New_York)" in finished.stderr
     assert "ending cash balance" in finished.stdout

@@ -91,9 +91,9 @@ def recategorize(company, item, before, after):
     )
 
 
-def test_undo_without_a_journal(run, assert_refused, demo_company):
+def test_undo_without_a_journal(run_demo, assert_refused):
     """A journal that does not exist is refused, and the message says which to pass."""
-    finished = run("undo", "run.journal", "--journal", "undo.journal", **demo_company.environment())
+    finished = run_demo("undo", "run.journal", "--journal", "undo.journal")
     assert_refused(finished, 2, "does not exist or is empty; pass the journal of the run")
 
 

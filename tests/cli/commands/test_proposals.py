@@ -26,12 +26,6 @@ category = "Meals"
 SHOPS = '[[rule]]\nname = "shops"\ncontains = "SHOP"\ncategory = "Meals"\n'
 
 
-@pytest.fixture
-def invoke(run, demo_company):
-    """Return a function that runs a command on the demo company."""
-    return lambda *arguments, **terminal: run(*arguments, **demo_company.environment(), **terminal)
-
-
 @pytest.fixture(scope="module")
 def ledgers(demo_company):
     """Return the chart of accounts."""
@@ -39,9 +33,9 @@ def ledgers(demo_company):
 
 
 @pytest.mark.long
-def test_ledger_by_id_name_or_path(invoke, ledgers):
+def test_ledger_by_id_name_or_path(run_demo, ledgers):
     """The account may be given by id, name or path, more than once, and only its transactions are listed."""
-    everything = invoke("queue", *PERIOD, "--json")
+    everything = run_demo("queue", *PERIOD, "--json")
     rows = json.loads(everything.stdout)["transactions"]
     assert len(rows) > 20
     account = rows[0]["ledger_id"]
@@ -49,7 +43,7 @@ def test_ledger_by_id_name_or_path(invoke, ledgers):
     names = aa.LedgerNames.from_frame(ledgers)
     for texts in ([account], [names.name(account).upper(), account], [names.path(account)]):
         options = [part for text in texts for part in ("--ledger", text)]
-        finished = invoke("queue", *PERIOD, *options, "--json")
+        finished = run_demo("queue", *PERIOD, *options, "--json")
         assert finished.returncode == 0, finished.stderr
         assert "likely transfers between accounts are recognized only where both" in finished.stderr
         assert "is not known" not in finished.stderr  # the uncategorized ledgers are loaded too
@@ -57,16 +51,16 @@ def test_ledger_by_id_name_or_path(invoke, ledgers):
         assert listed == [row["transaction_id"] for row in rows if row["ledger_id"] == account]
 
 
-def test_groups_and_rows(invoke):
+def test_groups_and_rows(run_demo):
     """Groups are printed within 80 columns, most money first; --all prints every transaction instead."""
-    listed = json.loads(invoke("queue", *PERIOD, "--json").stdout)
+    listed = json.loads(run_demo("queue", *PERIOD, "--json").stdout)
     groups, rows = listed["groups"], listed["transactions"]
     assert sum(group["transaction_count"] for group in groups) == len(rows) > len(groups)
     assert groups[-1]["cumulative_share"] == 1
     assert sum(Decimal(group["amount"]) for group in groups) == sum(
         Decimal(row["uncategorized_amount"]) for row in rows
     )
-    shown = invoke("queue", *PERIOD, "--limit", "3", **TERMINAL).stdout
+    shown = run_demo("queue", *PERIOD, "--limit", "3", **TERMINAL).stdout
     assert max(map(len, shown.splitlines())) <= 80
     assert shown.startswith(f"{len(rows)} uncategorized transactions in {len(groups)} groups; the oldest is ")
     assert f"3 of {len(groups)} groups; --limit N prints more, --all every transaction\n" in shown
@@ -76,36 +70,36 @@ def test_groups_and_rows(invoke):
         first, last = group["age_days"], group["newest_age_days"]
         cells = next(line.split() for line in shown.splitlines() if group["group_id"] in line)
         assert cells[-1] == (f"{first}" if first == last else f"{first}-{last}")
-    everything = invoke("queue", *PERIOD, "--all").stdout
+    everything = run_demo("queue", *PERIOD, "--all").stdout
     assert everything.startswith(f"{len(rows)} uncategorized transactions, largest first: ")
     assert all(row["transaction_id"] in everything for row in rows)
 
 
 @pytest.mark.long
-def test_transactions_of_a_group(invoke, assert_refused, tmp_path):
+def test_transactions_of_a_group(run_demo, assert_refused, tmp_path):
     """Every transaction behind a group is printed, and written to be decided; a misspelt group names the nearest."""
-    listed = json.loads(invoke("queue", *PERIOD, "--json").stdout)
+    listed = json.loads(run_demo("queue", *PERIOD, "--json").stdout)
     group = max(listed["groups"], key=lambda one: one["transaction_count"])
     assert 1 < group["transaction_count"] < len(listed["transactions"])
     expected = [one for one in listed["transactions"] if one["group_id"] == group["group_id"]]
     assert len(expected) == group["transaction_count"]
     command = ("queue", *PERIOD, "--group", group["group_id"])
-    assert json.loads(invoke(*command, "--json").stdout) == {
+    assert json.loads(run_demo(*command, "--json").stdout) == {
         "groups": [group],
         "transactions": expected,
     }
-    finished = invoke(*command, "--output", "group.csv")
+    finished = run_demo(*command, "--output", "group.csv")
     assert finished.stdout.startswith(f"{len(expected)} uncategorized transactions, largest first: ")
     assert all(one["transaction_id"] in finished.stdout for one in expected)
     assert len((tmp_path / "group.csv").read_text(encoding="utf-8-sig").splitlines()) == 1 + len(expected)
-    misspelt = invoke("queue", *PERIOD, "--group", f"{group['group_id']}0")
+    misspelt = run_demo("queue", *PERIOD, "--group", f"{group['group_id']}0")
     assert_refused(misspelt, 2, "--group: the queue of these days has no group", f"did you mean '{group['group_id']}'")
 
 
-def test_unknown_ledger(invoke, assert_refused, ledgers):
+def test_unknown_ledger(run_demo, assert_refused, ledgers):
     """A misspelt account is invalid input, with a suggestion, before any line is loaded."""
     name = ledgers.loc[ledgers["report_cash_flow"], "name"].iloc[0]
-    finished = invoke("queue", *PERIOD, "--ledger", f"{name}x")
+    finished = run_demo("queue", *PERIOD, "--ledger", f"{name}x")
     assert_refused(finished, 2, f"--ledger: no discovered ledger matches '{name}x'; did you mean '{name}'")
 
 
@@ -121,18 +115,18 @@ def decide_first(file, category):
 
 
 @pytest.mark.long
-def test_decisions_become_a_plan(invoke, tmp_path):
+def test_decisions_become_a_plan(run_demo, tmp_path):
     """A filled-in group replaces what a rule decides, a filled-in transaction its group; every item has its reason."""
     rules, groups, rows = (tmp_path / name for name in ("rules.toml", "groups.csv", "rows.csv"))
     rules.write_text("[[rule]]\nname = 'all'\nregex = '.'\ncategory = 'Office Supplies'\n")
-    written = invoke("queue", *PERIOD, "--output", groups)
+    written = run_demo("queue", *PERIOD, "--output", groups)
     assert written.returncode == 0, written.stderr
     assert f" groups written to {groups}, without split ones\n" in written.stderr
     assert f"accounting-analytics plan --decisions {groups} --start-date 2026-05-01" in written.stderr
-    assert invoke("queue", *PERIOD, "--all", "--json", "--output", rows).returncode == 0
+    assert run_demo("queue", *PERIOD, "--all", "--json", "--output", rows).returncode == 0
     group, row = decide_first(groups, "Travel"), decide_first(rows, "Meals")
     decisions = ("--decisions", groups, "--decisions", rows)
-    planned = invoke("plan", *PERIOD, "--rules", rules, *decisions, "--output", tmp_path / "plan.csv", "--json")
+    planned = run_demo("plan", *PERIOD, "--rules", rules, *decisions, "--output", tmp_path / "plan.csv", "--json")
     assert planned.returncode == 0, planned.stderr
     found = {
         item["transaction_id"]: (item["updated_category_ledger_name"], item["rule"])
@@ -142,13 +136,13 @@ def test_decisions_become_a_plan(invoke, tmp_path):
     in_group = int(group["transaction_count"]) - (row["group_id"] == group["group_id"])
     assert list(found.values()).count(("Travel", f"decided by hand: {group['group_id']}")) == in_group
     assert set(found.values()) == {("Travel", f"decided by hand: {group['group_id']}"), ("Office Supplies", "all")}
-    shown = invoke("propose", *PERIOD, *decisions)
+    shown = run_demo("propose", *PERIOD, *decisions)
     assert shown.stdout.startswith(f"{in_group + 1} of ")
     assert group["group_id"] not in shown.stdout
     assert "transactions not decided by hand." in shown.stderr
 
 
-def test_files_are_checked_before_anything_is_loaded(invoke, assert_refused, tmp_path):
+def test_files_are_checked_before_anything_is_loaded(run_demo, assert_refused, tmp_path):
     """Without rules and decisions, with a file of the wrong form, or one that would be replaced, nothing is loaded."""
     file = tmp_path / "decisions.csv"
     file.write_text("category,group_id\n")
@@ -160,24 +154,26 @@ def test_files_are_checked_before_anything_is_loaded(invoke, assert_refused, tmp
         (("plan", *PERIOD, "--decisions", file, "--output", file), "which the plan would replace"),
     ]
     for arguments, message in refused:
-        assert_refused(invoke(*arguments), 2, message)
+        assert_refused(run_demo(*arguments), 2, message)
 
 
-def test_suggestions_fill_what_rules_leave(invoke, tmp_path):
+def test_suggestions_fill_what_rules_leave(run_demo, tmp_path):
     """With --precision the history of the year before is loaded, and what it suggests is proposed and planned."""
-    suggested = invoke("propose", *PERIOD, "--precision", "0.98", "--json")
+    suggested = run_demo("propose", *PERIOD, "--precision", "0.98", "--json")
     assert suggested.returncode == 0, suggested.stderr
     assert "would have been right" in suggested.stderr
     rows = json.loads(suggested.stdout)
     assert len(rows) > 20
     assert {row["rule"] for row in rows} == {"suggested from history"}
     assert all(0.9 < row["confidence"] <= 1 and " past transaction" in row["reason"] for row in rows)
-    shown = invoke("propose", *PERIOD, "--precision", "0.98").stdout.splitlines()
+    shown = run_demo("propose", *PERIOD, "--precision", "0.98").stdout.splitlines()
     assert max(map(len, shown[1:])) <= 120  # in a pipe
     assert "without transaction_id: wider than 120 columns; --json prints every column" in shown
     rules = tmp_path / "rules.toml"
     rules.write_text("[[rule]]\nname = 'postage'\ncontains = 'USPS'\ncategory = 'Shipping'\n")
-    planned = invoke("plan", *PERIOD, "--rules", rules, "--precision", "0.98", "--output", tmp_path / "p.csv", "--json")
+    planned = run_demo(
+        "plan", *PERIOD, "--rules", rules, "--precision", "0.98", "--output", tmp_path / "p.csv", "--json"
+    )
     assert planned.returncode == 0, planned.stderr
     counts = Counter(item["rule"] for item in json.loads(planned.stdout))
     assert set(counts) == {"postage", "suggested from history"}
@@ -194,37 +190,37 @@ def test_suggestions_from_local_books_that_begin_later(run, demo_books):
 
 
 @pytest.mark.long
-def test_rules_are_tested(invoke, tmp_path):
+def test_rules_are_tested(run_demo, tmp_path):
     """Each rule is reported with its line, within 80 columns, and a dead rule is named on stderr."""
     (tmp_path / "rules.toml").write_text(RULES)
-    tested = invoke("rules", "test", "rules.toml", *PERIOD, **TERMINAL)
+    tested = run_demo("rules", "test", "rules.toml", *PERIOD, **TERMINAL)
     assert tested.returncode == 0, tested.stderr
     assert tested.stdout.startswith("2 rules decide ")
     assert max(map(len, tested.stdout.splitlines())) <= 80
     assert "Rule 'never' at line 7 is dead" in tested.stderr
-    first, second = json.loads(invoke("rules", "test", "rules.toml", *PERIOD, "--json").stdout)
+    first, second = json.loads(run_demo("rules", "test", "rules.toml", *PERIOD, "--json").stdout)
     assert (first["line"], first["status"], second["status"]) == (2, "decides", "dead")
     assert first["transaction_count"] > 0 == second["transaction_count"]
 
 
-def test_misspelt_rules_file(invoke, assert_refused, tmp_path):
+def test_misspelt_rules_file(run_demo, assert_refused, tmp_path):
     """A file that cannot be used is refused before anything is loaded, with the line of the rule."""
     (tmp_path / "rules.toml").write_text(RULES.replace('category = "Meals"\n\n', ""))
-    finished = invoke("rules", "test", "rules.toml", *PERIOD)
+    finished = run_demo("rules", "test", "rules.toml", *PERIOD)
     assert_refused(finished, 2, "rule 1 ('all') at line 2: category is missing")
 
 
 @pytest.mark.long
-def test_rule_is_added(invoke, tmp_path):
+def test_rule_is_added(run_demo, tmp_path):
     """A group of the queue becomes a rule at the end of the file, which is printed, and can be tried as printed."""
     file = tmp_path / "my rules.toml"
     file.write_text(RULES)
-    group = json.loads(invoke("queue", *PERIOD, "--json").stdout)["groups"][0]
-    added = invoke("rules", "add", file.name, group["group_id"], "--category", "Office Supplies", *PERIOD)
+    group = json.loads(run_demo("queue", *PERIOD, "--json").stdout)["groups"][0]
+    added = run_demo("rules", "add", file.name, group["group_id"], "--category", "Office Supplies", *PERIOD)
     assert added.returncode == 0, added.stderr
     assert file.read_text() == f"{RULES}\n{added.stdout}"
     _, *command = shlex.split(added.stderr.splitlines()[-1].partition("try it: ")[2])
-    assert invoke(*command).stdout.startswith("3 rules decide ")
+    assert run_demo(*command).stdout.startswith("3 rules decide ")
     assert f'merchant = "{group["merchant"]}"' in added.stdout
 
 

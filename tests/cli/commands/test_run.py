@@ -19,9 +19,9 @@ DAYS = ("-p", "start_date=2030-01-01", "-p", "end_date=2030-01-31")
 
 @pytest.mark.parametrize(("options", "code"), [((), 3), pytest.param(("--allow-empty",), 0, marks=pytest.mark.long)])
 @pytest.mark.long
-def test_an_empty_period_needs_permission(run, demo_company, tmp_path, options, code):
+def test_an_empty_period_needs_permission(run_demo, tmp_path, options, code):
     """Without line entries the scheduled report fails with exit code 3 and a sentence, unless that is allowed."""
-    finished = run("run", NOTEBOOK, "--output", "out", *DAYS, *options, **demo_company.environment())
+    finished = run_demo("run", NOTEBOOK, "--output", "out", *DAYS, *options)
     assert finished.returncode == code, finished.stderr
     assert ("no line entries from 2030-01-01 to 2030-01-31" in finished.stderr) == (code == 3)
     mark = ".failed" if code else ""

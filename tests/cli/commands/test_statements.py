@@ -36,15 +36,13 @@ def amounts(statement):
 
 
 @pytest.mark.parametrize("kind", ["income", "cash-flow", *also_long("balance-sheet", "trial-balance")])
-def test_statements_are_those_of_python(run, demo_company, books, kind):
+def test_statements_are_those_of_python(run_demo, demo_company, books, kind):
     """The JSON of each statement is that of the function, from only the lines that the command loads."""
     ledgers, lines = books
     compared = {} if kind == "trial-balance" else {"compare": ["prior", "change"]}
     since = {} if kind == "income" else {"books_start": "2025-01-01"}
     options = [word for one in compared.get("compare", ()) for word in ("--compare", one)]
-    finished = run(
-        "statements", kind, *MAY, *options, *(BOOKS if since else ()), "--json", **demo_company.environment()
-    )
+    finished = run_demo("statements", kind, *MAY, *options, *(BOOKS if since else ()), "--json")
     assert finished.returncode == 0, finished.stderr
     days = {"start_date": "2025-05-01", "end_date": "2025-05-31", "time_zone": demo_company.time_zone}
     expected = KINDS[kind](lines, ledgers, **days, **compared, **since)
@@ -53,20 +51,20 @@ def test_statements_are_those_of_python(run, demo_company, books, kind):
     assert [column["key"] for column in shown["columns"]] == [column.key for column in expected.columns]
 
 
-def test_statements_by_tags(run, demo_company):
+def test_statements_by_tags(run_demo):
     """The columns of a group of tags sum to the statement; a group is named where there are several."""
     whole = ("statements", "income", "--period", "2026-05", "--json")
     arguments = (*whole, "--columns", "tag")
-    refused = run(*arguments, **demo_company.environment())
+    refused = run_demo(*arguments)
     assert refused.returncode == 2
     group = re.search(r"tag_group \(--tag-group in a shell\): (\w+) \(tags ", refused.stderr)[1]
-    finished = run(*arguments, "--tag-group", group, **demo_company.environment())
+    finished = run_demo(*arguments, "--tag-group", group)
     shown = json.loads(finished.stdout)
-    untagged = json.loads(run(*whole, **demo_company.environment()).stdout)
+    untagged = json.loads(run_demo(*whole).stdout)
     assert [column["label"] for column in shown["columns"]][-1] == "Total"
     totals = {key: row["total"] for key, row in amounts(shown).items()}
     assert totals == {key: row["2026-05"] for key, row in amounts(untagged).items()}
-    refused = run("statements", "balance-sheet", *MAY, "--tag", "tag_1", **demo_company.environment())
+    refused = run_demo("statements", "balance-sheet", *MAY, "--tag", "tag_1")
     assert refused.returncode == 2
     assert "statements balance-sheet has no --tag" in refused.stderr
 
@@ -86,14 +84,13 @@ def test_the_text_of_a_statement(run, demo_company):
 
 
 @pytest.mark.long
-def test_balances_without_the_first_day_of_the_books(run, demo_company):
+def test_balances_without_the_first_day_of_the_books(run_demo):
     """Cash starts at what the service states; a balance sheet is a movement and says so, with what to add."""
-    environment = demo_company.environment()
-    with_history = json.loads(run("statements", "cash-flow", *MAY, *BOOKS, "--json", **environment).stdout)
-    anchored = run("statements", "cash-flow", *MAY, "--json", **environment)
+    with_history = json.loads(run_demo("statements", "cash-flow", *MAY, *BOOKS, "--json").stdout)
+    anchored = run_demo("statements", "cash-flow", *MAY, "--json")
     assert "cash at the start is that of the service's report" in anchored.stderr
     assert amounts(json.loads(anchored.stdout)) == amounts(with_history)
-    sheet = run("statements", "balance-sheet", *MAY, **environment)
+    sheet = run_demo("statements", "balance-sheet", *MAY)
     assert "these are movements, not balances: add --books-start 2025-01-01, the day of the first entry" in sheet.stderr
     assert "since 2025-05-01" in sheet.stdout.splitlines()[0]
 
@@ -147,97 +144,96 @@ def test_files(run, tmp_path, demo_books):
         (("cash-flow", *MAY, "--books-start", "May"), "--books-start 'May' is not a calendar date"),
     ],
 )
-def test_what_is_refused(run, assert_refused, demo_company, arguments, message):
+def test_what_is_refused(run_demo, assert_refused, arguments, message):
     """Bad input is 2, with one line that says what is wrong."""
-    assert_refused(run("statements", *arguments, **demo_company.environment()), 2, message)
+    assert_refused(run_demo("statements", *arguments), 2, message)
 
 
-def test_a_fiscal_year_that_is_not_a_month(run, assert_refused, demo_company):
+def test_a_fiscal_year_that_is_not_a_month(run_demo, assert_refused):
     """The message has the variable that was set."""
-    environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH": "13"}
-    finished = run("statements", "income", *MAY, **environment)
+    finished = run_demo("statements", "income", *MAY, ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH="13")
     assert_refused(finished, 2, "ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH", "must be a month from 1 to 12")
 
 
 @pytest.mark.long
-def test_the_register_of_an_account(run, demo_company, books):
+def test_the_register_of_an_account(run_demo, books):
     """The last running total is the balance of the trial balance; opposing accounts have their names."""
     ledgers, lines = books
     days = {"start_date": "2025-05-01", "end_date": "2025-05-31", "books_start": "2025-01-01"}
     balance = aa.trial_balance(lines, ledgers, **days)["Operating Account", "2025-05 debit"].exact()
     arguments = ("register", "operating account", *MAY, *BOOKS)
-    finished = run(*arguments, "--json", **demo_company.environment())
+    finished = run_demo(*arguments, "--json")
     entries = json.loads(finished.stdout)
     assert Decimal(entries[-1]["running_total"]) == balance
     assert {entry["local_date"][:7] for entry in entries} == {"2025-05"}
     assert "Card Payments Processor" in {entry["opposing_ledgers"] for entry in entries}
-    text = run(*arguments, **demo_company.environment()).stdout
+    text = run_demo(*arguments).stdout
     moved = sum(Decimal(entry["amount"]) for entry in entries)
     heading = "Operating Account, 2025-05-01 to 2025-05-31 (America/New_York)"
     assert text.startswith(f"{heading}: {len(entries)} entries, debits less credits {moved:,}\n")
     assert f"{balance:,}" in text.splitlines()[-2]
-    since = run("register", "led_operating", *MAY, **demo_company.environment())
+    since = run_demo("register", "led_operating", *MAY)
     assert since.returncode == 0, since.stderr
     assert "since 2025-05-01" in since.stdout.splitlines()[2]
 
 
-def test_the_register_of_a_parent(run, demo_company, books):
+def test_the_register_of_a_parent(run_demo, books):
     """It has the entries of the accounts below it, each with its account; an account without entries has none."""
     ledgers, lines = books
     below = ledgers.loc[ledgers["parent_id"] == ledgers.set_index("name").loc["Premises", "id"], "id"]
     of_may = lines[lines["ledger_id"].isin(below) & lines["local_date"].between("2025-05-01", "2025-05-31")]
-    finished = run("register", "Premises", *MAY, "--json", **demo_company.environment())
+    finished = run_demo("register", "Premises", *MAY, "--json")
     assert finished.returncode == 0, finished.stderr
     entries = json.loads(finished.stdout)
     assert {entry["id"] for entry in entries} == set(of_may["id"]) != set()
     assert sum(Decimal(entry["amount"]) for entry in entries) == Decimal(str(round(of_may["signed_amount"].sum(), 2)))
     assert {"Rent", "Utilities"} <= {entry["ledger_name"] for entry in entries}
-    assert "account" in run("register", "Premises", *MAY, **demo_company.environment()).stdout.splitlines()[2]
-    empty = run("register", "Rent", "--period", "2027-01", **demo_company.environment())
+    assert "account" in run_demo("register", "Premises", *MAY).stdout.splitlines()[2]
+    empty = run_demo("register", "Rent", "--period", "2027-01")
     assert empty.returncode == 0, empty.stderr
     assert "Rent, 2027-01-01 to 2027-01-31 (America/New_York): 0 entries" in empty.stdout
 
 
-def test_receivables_and_payables_by_age(run, demo_company, books, assert_refused):
+def test_receivables_and_payables_by_age(run_demo, books, assert_refused):
     """The parties of each ledger sum to its balance at the end of the days; comparisons are refused."""
-    finished = run("statements", "ageing", *MAY, *BOOKS, "--json", **demo_company.environment())
+    finished = run_demo("statements", "ageing", *MAY, *BOOKS, "--json")
     assert finished.returncode == 0, finished.stderr
     parties = json.loads(finished.stdout)["parties"]
     _, lines = books
     until = lines[(lines["ledger_name"] == "Wholesale Receivables") & (lines["local_date"] <= "2025-05-31")]
     totals = [Decimal(one["total"]) for one in parties if one["ledger_name"] == "Wholesale Receivables"]
     assert sum(totals) == Decimal(str(round(until["signed_amount"].sum(), 2))) > 0
-    refused = run("statements", "ageing", *MAY, "--compare", "prior", **demo_company.environment())
+    refused = run_demo("statements", "ageing", *MAY, "--compare", "prior")
     assert_refused(refused, 2, "statements ageing has no --compare: leave it out; nothing was loaded")
 
 
-def test_lists_at_a_day(run, demo_company):
+def test_lists_at_a_day(run_demo):
     """The last day is enough for ages and for what recurs: their history is all that the known ledgers have."""
     last = ("--end-date", "2025-05-31")
-    aged = run("statements", "ageing", *last, "--aged-ledger", "Supplier Payables", **demo_company.environment())
+    aged = run_demo("statements", "ageing", *last, "--aged-ledger", "Supplier Payables")
     assert aged.returncode == 0, aged.stderr
     assert "Wholesale" not in aged.stdout
     assert re.search(r"^ +ROYAL GREEN IMPORTERS +30 May 2025 +3,782.45$", aged.stdout, re.MULTILINE)
-    recurring = run("statements", "recurring", *last, "--json", **demo_company.environment())
+    recurring = run_demo("statements", "recurring", *last, "--json")
     rent = [one for one in json.loads(recurring.stdout)["payments"] if one["category"] == "Rent"]
     assert [(one["rhythm"], one["next_date"][:10], one["next_amount"]) for one in rent] == [
         ("monthly", "2025-06-01", "-7600.00")
     ]
 
 
-def test_an_account_that_is_misspelt(run, assert_refused, demo_company):
+def test_an_account_that_is_misspelt(run_demo, assert_refused):
     """The message has the account that was probably meant."""
-    finished = run("register", "Sofware", *MAY, **demo_company.environment())
+    finished = run_demo("register", "Sofware", *MAY)
     assert_refused(finished, 2, "'Sofware'", "did you mean 'Software'?")
 
 
-def test_the_report_as_a_statement(run, demo_company):
+def test_the_report_as_a_statement(run_demo):
     """The service's report is shown in sections; its own columns are shown with --raw."""
-    finished = run("report", *MAY, **demo_company.environment())
+    finished = run_demo("report", *MAY)
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout.startswith("Cash flow statement\n")
     assert re.search(r"^Cash at the end +[\d,.]+$", finished.stdout, re.MULTILINE)
-    raw = run("report", *MAY, "--raw", **demo_company.environment())
+    raw = run_demo("report", *MAY, "--raw")
     assert raw.stdout.startswith("Cash flow report, 2025-05-01 to 2025-05-31")
     ending = re.search(r"ending cash balance ([\d,.]+)\.\n", raw.stdout).group(1)
     assert f" {ending}\n" in finished.stdout
@@ -247,20 +243,19 @@ def test_the_report_as_a_statement(run, demo_company):
     ("configured", "option", "zone"),
     [(None, (), "UTC"), ("Asia/Tokyo", (), "Asia/Tokyo"), ("Asia/Tokyo", ("--time-zone", "UTC"), "UTC")],
 )
-def test_the_zone_is_the_configured_one(run, demo_company, configured, option, zone):
+def test_the_zone_is_the_configured_one(run_demo, configured, option, zone):
     """Days are local to the option, else to the configured zone, else to UTC, which a message states."""
-    environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_TIME_ZONE": configured or ""}
-    finished = run("report", *MAY, *option, "--json", **environment)
+    finished = run_demo("report", *MAY, *option, "--json", ACCOUNTING_ANALYTICS_TIME_ZONE=configured or "")
     assert json.loads(finished.stdout)["time_zone"] == zone
     message = "no time zone is configured, so the days are those of UTC\n"
     assert finished.stderr == (message if configured is None else "")
 
 
 @pytest.mark.long
-def test_bridges_are_those_of_python(run, demo_company):
+def test_bridges_are_those_of_python(run_demo, demo_company):
     """The JSON is that of the function, whose lines reach back 13 months more; the text has the sentences."""
     arguments = ("bridge", "--period", "2026-05", "--against", "prior-year", "--statement", "income", "--largest", "4")
-    finished = run(*arguments, "--json", **demo_company.environment())
+    finished = run_demo(*arguments, "--json")
     assert finished.returncode == 0, finished.stderr
     days = ("2024-04-01", "2026-05-31")
     ledgers = aa.discover_ledgers(demo_company.client, demo_company.start_date, demo_company.end_date)
@@ -268,7 +263,7 @@ def test_bridges_are_those_of_python(run, demo_company):
     expected = aa.bridge(statement.column("2025-05"), statement.column("2026-05"), largest=4)
     found, wanted = json.loads(finished.stdout), json.loads(expected.to_json())
     assert {**found, "notes": None} == {**wanted, "notes": None}
-    text = run(*arguments, **demo_company.environment()).stdout
+    text = run_demo(*arguments).stdout
     assert " ".join(text.split()).startswith(" ".join(" ".join(expected.sentences()).split()))
 
 
@@ -299,19 +294,19 @@ def test_what_is_compared_with_is_read_first(run):
     assert "2026-Q1" in refused.stderr
 
 
-def test_an_outlook_is_that_of_python(run, demo_company, tmp_path):
+def test_an_outlook_is_that_of_python(run_demo, demo_company, tmp_path):
     """The JSON is that of the function, of all lines until the last day; the text has the sentences and the weeks."""
     start = str(demo_company.start_date)
     (tmp_path / "known.csv").write_text("date,amount,note\n2025-11-10,-2500,new grinder\n")
     asked = ("--known", "known.csv", "--limit", "60000", "--weeks", "8")
     arguments = ("outlook", "--end-date", "2025-10-31", "--books-start", start, *asked)
-    finished = run(*arguments, "--json", **demo_company.environment())
+    finished = run_demo(*arguments, "--json")
     assert finished.returncode == 0, finished.stderr
     ledgers = aa.discover_ledgers(demo_company.client, start, "2025-10-31")
     lines = aa.load_line_entries(demo_company.client, ledgers["id"], start, "2025-10-31")
     expected = aa.outlook(lines, ledgers, "2025-10-31", 8, tmp_path / "known.csv", limit=60_000, books_start=start)
     assert {**json.loads(finished.stdout), "notes": None} == {**json.loads(expected.to_json()), "notes": None}
-    text = " ".join(run(*arguments, **demo_company.environment()).stdout.split())
+    text = " ".join(run_demo(*arguments).stdout.split())
     assert all(" ".join(one.split()) in text for one in (expected.summary(), *expected.sentences()))
     assert "-2,500.00 new grinder (known)" in text
 

@@ -29,86 +29,47 @@ def company(tmp_path_factory):
         yield company
 
 
-def without_notes(text):
-    """Return JSON without what books note in addition."""
-    content = json.loads(text)
-    return {name: value for name, value in content.items() if name not in {"notes", "origin"}}
-
-
 @pytest.mark.parametrize(
     "command",
     [
         ("statements", "income"),
         ("report",),
-        *also_long(
-            ("statements", "cash-flow", "--books-start", "2025-01-01"),
-            ("statements", "balance-sheet", "--books-start", "2025-01-01"),
-        ),
-    ],
-    ids=" ".join,
-)
-def test_statements_of_books(run, demo_company, demo_books, command):
-    """Statements and the report of local books have the figures of the service, without one, and their age."""
-    served = run(*command, *MARCH, "--json", **demo_company.environment())
-    local = run(*command, *MARCH, "--books", demo_books, "--json")
-    assert (served.returncode, local.returncode) == (0, 0), local.stderr
-    if command != ("report",):
-        assert without_notes(local.stdout) == without_notes(served.stdout)
-    else:
-        served, figures = json.loads(served.stdout), json.loads(local.stdout)
-        assert figures["ending_cash_balance"] == served["ending_cash_balance"]
-        assert len(figures["lines"]) == len(served["lines"])
-    assert AGE in local.stderr
-    assert any(AGE in note for note in json.loads(local.stdout)["notes"])
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
         ("queue",),
         *also_long(("register", "Operating Account"), ("propose", "--rules", RULES), ("rules", "test", RULES)),
     ],
     ids=lambda command: command[0],
 )
-def test_tables_of_books(run, demo_company, demo_books, command):
-    """Tables of local books are those of the service, and their age is stated once."""
-    served = run(*command, *MARCH, "--json", **demo_company.environment())
+def test_commands_on_books(run_demo, run, demo_books, command):
+    """Figures and rows of local books are those of the service, without one, and their age is stated."""
+    served = run_demo(*command, *MARCH, "--json")
     local = run(*command, *MARCH, "--books", demo_books, "--json")
     assert (served.returncode, local.returncode) == (0, 0), local.stderr
+    assert local.stderr.count(AGE) == 1
     expected, printed = json.loads(served.stdout), json.loads(local.stdout)
+    if command[0] in {"statements", "report"}:
+        assert any(AGE in note for note in printed["notes"])
+        printed |= {name: expected.get(name) for name in ("notes", "origin") if name in printed}
+    if command[0] == "report":
+        expected, printed = ([one["ending_cash_balance"], len(one["lines"])] for one in (expected, printed))
     if command[0] == "register":
         expected, printed = ([row["amount"] for row in one] for one in (expected, printed))
     assert printed == expected
-    assert local.stderr.count(AGE) == 1
 
 
-def test_a_register_of_books_has_balances(run, demo_books):
-    """Books that reach back to the first day need no --books-start: balances are balances."""
-    shown = run("register", "Operating Account", *MARCH, "--books", demo_books)
-    assert " balance" in shown.stdout
+def test_what_books_know(run, demo_books):
+    """They may be configured, know their chart and their first day, and say what is before it."""
+    configured = run("report", *MARCH, "--raw", ACCOUNTING_ANALYTICS_BOOKS=str(demo_books))
+    assert configured.returncode == 0, configured.stderr
+    assert AGE in configured.stderr
+    listed = json.loads(run("discover", *MARCH, "--books", demo_books, "--json").stdout)
+    assert {ledger["id"] for ledger in listed} == set(aa.connect(books=demo_books).ledgers()["id"])
+    assert " balance" in run("register", "Operating Account", *MARCH, "--books", demo_books).stdout
     balance = run("statements", "balance-sheet", *MARCH, "--books", demo_books)
     assert "Balances are sums since 2025-01-01, the first day of the books." in balance.stdout
     assert AGE in balance.stdout
-
-
-def test_compared_days_that_books_do_not_have(run, demo_books):
-    """A year before the books is not known, and does not prevent the statement."""
-    shown = run("statements", "income", *MARCH, "--compare", "prior-year", "--books", demo_books)
-    assert shown.returncode == 0, shown.stderr
-    assert "Mar 2024" in shown.stdout
-
-
-def test_the_chart_of_books(run, demo_books):
-    """`discover` lists the chart of accounts of the books."""
-    listed = json.loads(run("discover", *MARCH, "--books", demo_books, "--json").stdout)
-    assert {ledger["id"] for ledger in listed} == set(aa.connect(books=demo_books).ledgers()["id"])
-
-
-def test_the_configured_books(run, demo_books):
-    """The setting stands for --books where no service is configured."""
-    shown = run("report", *MARCH, "--raw", ACCOUNTING_ANALYTICS_BOOKS=str(demo_books))
-    assert shown.returncode == 0, shown.stderr
-    assert AGE in shown.stderr
+    compared = run("statements", "income", *MARCH, "--compare", "prior-year", "--books", demo_books)
+    assert compared.returncode == 0, compared.stderr
+    assert "Mar 2024" in compared.stdout
 
 
 @pytest.mark.parametrize(
@@ -128,10 +89,10 @@ def test_the_configured_books(run, demo_books):
         (("queue", "--period", "2024-03"), "the local books have 2025-01-01 to 2025-03-31"),
     ],
 )
-def test_refused_with_books(run, assert_refused, demo_company, demo_books, case):
+def test_refused_with_books(run_demo, assert_refused, demo_books, case):
     """What needs the service, or has no effect, is refused with what to do instead."""
     command, text = case
-    assert_refused(run(*command, "--books", demo_books, **demo_company.environment()), 2, text)
+    assert_refused(run_demo(*command, "--books", demo_books), 2, text)
 
 
 def test_sync_and_changes(run, assert_refused, company, *, tmp_path):
@@ -173,9 +134,9 @@ def test_sync_and_changes(run, assert_refused, company, *, tmp_path):
 
 
 @pytest.mark.long
-def test_an_instance_that_is_served_elsewhere(run, demo_company, company):
+def test_an_instance_that_is_served_elsewhere(run_demo, run, demo_company, company):
     """The same instance at another address is synced, and the address is noted."""
-    assert run(*SYNC, **demo_company.environment()).returncode == 0
+    assert run_demo(*SYNC).returncode == 0
     synced = run(*SYNC, **company.environment())
     assert synced.returncode == 0
     assert f"The service is at {company.client.base_url} now; it was at {demo_company.base_url}." in synced.stdout
@@ -196,7 +157,7 @@ def test_a_run_whose_books_cannot_be_synced(run, company, tmp_path):
 
 
 @pytest.mark.long
-def test_a_month_that_is_not_proven(run, demo_company, distortion, forwarding):
+def test_a_month_that_is_not_proven(run_demo, run, demo_company, distortion, forwarding):
     """A report that the lines do not agree with is exit code 3, and every result of the books says so."""
 
     def change(path, _, report):
@@ -204,8 +165,7 @@ def test_a_month_that_is_not_proven(run, demo_company, distortion, forwarding):
             report["ending_cash_balance"] = str(Decimal(report["ending_cash_balance"]) + 1)
 
     with forwarding(demo_company.base_url, distortion(response=change)) as base_url:
-        environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": base_url}
-        synced = run("sync", "--books", "local", "--period", "2025-01", **environment)
+        synced = run_demo("sync", "--books", "local", "--period", "2025-01", ACCOUNTING_ANALYTICS_BASE_URL=base_url)
     assert synced.returncode == 3, synced.stderr
     assert "1 of 1 months do not agree with the service's report" in synced.stdout
     assert "the books were written, and every result of them says so" in synced.stderr
@@ -237,7 +197,10 @@ def test_closed_days(run, demo_books, books):
     none = run("books", "closed", "--books", demo_books)
     assert none.returncode == 0
     assert "no days are closed; to close some: accounting-analytics books close --books" in none.stderr
+    synced_at = aa.connect(books=books).synced_at
     closed = run("books", "close", "--books", books, "--period", "2025-02")
+    shown = run("report", "--period", "2025-02", "--raw", "--books", books).stderr  # the age is that of the sync
+    assert shown.count(f"Local books, version 1, as of {synced_at:%Y-%m-%d %H:%M} UTC") == 1
     assert closed.stdout == "closed 2025-02-01 to 2025-02-28 (America/New_York) in version 1\n"
     assert closed.stderr == "2025-02: The service's cash flow report agrees with the line entries to the last digit.\n"
     as_json = json.loads(run("books", "close", "--books", books, "--period", "2025-Q1", "--json").stdout)
@@ -245,20 +208,10 @@ def test_closed_days(run, demo_books, books):
     assert (as_json["version"], as_json["start_date"], as_json["end_date"]) == (2, "2025-01-01", "2025-03-31")
     assert [one["month"] for one in as_json["months"]] == ["2025-01", "2025-02", "2025-03"]
     assert f"2025-02: {first['verdict']}\n" == closed.stderr
-    assert dt.datetime.fromisoformat(first["proven_at"]) == aa.connect(books=books).synced_at
+    assert dt.datetime.fromisoformat(first["proven_at"]) == synced_at
     _, row = json.loads(run("books", "closed", "--books", books, "--json").stdout)
     assert (row["start_date"], row["version"], row["changed_lines"]) == ("2025-02-01T00:00:00", 1, 0)
     assert " 2025-02-01   2025-02-28 " in run("books", "closed", "--books", books).stdout
-
-
-def test_closing_days_does_not_make_books_newer(run, books):
-    """The age that results state is that of the last sync, whatever was closed since."""
-    synced_at = aa.connect(books=books).synced_at
-    assert run("books", "close", "--books", books, "--period", "2025-02").returncode == 0
-    closed = aa.connect(books=books)
-    assert (closed.version, closed.synced_at) == (1, synced_at)
-    shown = run("report", "--period", "2025-02", "--raw", "--books", books).stderr
-    assert shown.count(f"Local books, version 1, as of {synced_at:%Y-%m-%d %H:%M} UTC") == 1
 
 
 def test_drift_without_changes(run, demo_books, books):
