@@ -20,23 +20,16 @@ CATEGORY = {
 }
 
 
-def add_entries(books):
+@pytest.fixture
+def world(books):
     """Return books with ten transactions, two categories and a tag."""
     books.bank(id="bank")
     books.category(id="rent")
     books.category("Food", id="food")
     for number in range(10):
-        transaction = NewTransaction(id=f"T{number}", source_account_id="source")
-        books.post(
-            f"2025-03-{number + 1:02d}T12:00:00Z", ("bank", -5, transaction, NewTag("class", "north")), ("rent", 5)
-        )
+        own = ("bank", -5, NewTransaction(id=f"T{number}", source_account_id="source"), NewTag("class", "north"))
+        books.post(f"2025-03-{number + 1:02d}T12:00:00Z", own, ("rent", 5))
     return books
-
-
-@pytest.fixture
-def world(books):
-    """Return books with ledgers, transactions and a tag."""
-    return add_entries(books)
 
 
 def make_meaningful(case, world):

@@ -89,10 +89,8 @@ def test_other_files_are_refused_and_not_changed(tmp_path):
             Store.open(wrong)
 
 
-@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
-def test_another_version_is_refused(tmp_path, request, kind):
+def test_another_version_is_refused(database):
     """A database of another version is named, with what to do."""
-    database = tmp_path / "books.db" if kind == "sqlite" else request.getfixturevalue("postgresql").new()
     with Store.open(database) as store, store.writing() as connection:
         is_version = tables.settings.c.name == "schema_version"
         connection.execute(update(tables.settings).where(is_version).values(value=str(VERSION + 1).encode()))
@@ -190,10 +188,8 @@ def test_a_failed_write_is_rolled_back(store):
     create_ledger(store, "books", NewLedger(name="Card", financial_account_type="credit_card"))
 
 
-@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
-def test_a_writer_that_waits_too_long_is_refused(tmp_path, request, kind):
+def test_a_writer_that_waits_too_long_is_refused(database):
     """While another writer holds the lock, in this process or not, a writer is refused and readers are not."""
-    database = tmp_path / "books.db" if kind == "sqlite" else request.getfixturevalue("postgresql").new()
     with Store.open(database, lock_seconds=0.2) as store, Store.open(database, lock_seconds=0.2) as other:
         instance = create_instance(store)
         for busy in (store, other):
