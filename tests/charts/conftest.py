@@ -1,12 +1,9 @@
 """Small cash flow reports to draw."""
 
 import datetime as dt
-from decimal import Decimal
 
 import pytest
-
-import accounting_analytics as aa
-from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines
+from small_reports import small_report
 
 
 @pytest.fixture
@@ -24,34 +21,12 @@ def lines():
 def make_report():
     """Return a function that makes a report of (ledger, amount, instant) lines."""
 
-    def make(lines, *, start="0.00", zone="America/New_York", as_decimals=False, **options):
-        amounts = [Decimal(amount) for _, amount, _ in lines]
-        nets = {}
-        for (ledger, _, _), amount in zip(lines, amounts, strict=True):
-            nets[ledger] = nets.get(ledger, Decimal(0)) + amount
-        columns = {
-            "line_id": [f"line-{position}" for position in range(len(lines))],
-            "ledger_id": [ledger for ledger, _, _ in lines],
-            "amount": amounts,
-            "datetime": [instant for _, _, instant in lines],
-            "cash_flow_ledger_name": ["Bank"] * len(lines),
-            "journal_entry_id": [f"entry{number}" for number in range(len(lines))],
-            "journal_entry_description": [""] * len(lines),
-        }
-        net = list(nets.values())
-        return aa.CashFlowReport(
-            period=aa.Period.of("2025-01-15", "2025-03-31", zone),
-            ledgers=CashFlowLedgers.from_columns(
-                {"ledger_id": list(nets), "name": list(nets), "net_cash_flow": net, "total_net_cash_flow": net},
-                as_decimals=as_decimals,
-            ),
-            lines=CashFlowLines.from_columns(columns, as_decimals=as_decimals),
-            starting_balances=CashBalances.without_rows(),
-            ending_balances=CashBalances.without_rows(),
-            starting_cash_balance=Decimal(start),
-            ending_cash_balance=Decimal(start) + sum(amounts, Decimal(0)),
-            **options,
-        )
+    def make(lines, *, start="0.00", zone="America/New_York", **options):
+        numbered = [
+            (f"line-{number}", ledger, f"entry{number}", amount, instant)
+            for number, (ledger, amount, instant) in enumerate(lines)
+        ]
+        return small_report(numbered, days=("2025-01-15", "2025-03-31"), zone=zone, starting=start, **options)
 
     return make
 

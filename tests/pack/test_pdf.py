@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import accounting_analytics as aa
 from accounting_analytics.core.errors import ConfigurationError, JobTimedOutError, PdfFailedError
 from accounting_analytics.pack.pack_files import find_browser, print_pdf
 
@@ -26,7 +25,6 @@ body {{ font: 15px/1.5 system-ui; }} main {{ max-width: 980px; margin: auto; pad
 <body><main>{content}</main></body>
 </html>
 """
-PICTURE = '<svg viewBox="0 0 720 200"><text y="90">A picture</text></svg>'
 PIXEL = (
     '<img alt="" src="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk'
     '+M/wHwAEBgIApD5fRAAAAABJRU5ErkJggg==">'
@@ -61,19 +59,6 @@ def read(tmp_path):
     return read
 
 
-@pytest.fixture(scope="module")
-def statements(demo_company):
-    """Return statements of the demo company: a month compared, twelve months, and balances."""
-    days = ("2025-06-01", "2026-05-31")
-    ledgers = aa.discover_ledgers(demo_company.client, "2025-01-01", "2026-05-31")
-    lines = aa.load_line_entries(demo_company.client, ledgers["id"], "2025-01-01", "2026-05-31")
-    return [
-        aa.income_statement(lines, ledgers, "2026-05-01", "2026-05-31", compare=["prior", "prior_year", "change"]),
-        aa.cash_flow_statement(lines, ledgers, *days, books_start="2025-01-01"),
-        aa.balance_sheet(lines, ledgers, "2026-05-01", "2026-05-31", books_start="2025-01-01"),
-    ]
-
-
 def without_space(text):
     """Return a text without white space, which printing changes."""
     return "".join(text.split())
@@ -83,24 +68,6 @@ def texts_of(name, html):
     """Return the text without white space of each element of a name."""
     found = re.findall(rf"<{name}\b[^>]*>(.*?)</{name}>", html, re.DOTALL)
     return [without_space(unescape(re.sub(r"<[^>]*>", "", content))) for content in found]
-
-
-@pytest.mark.browser
-@pytest.mark.pdftotext
-@pytest.mark.long
-def test_every_row_column_and_picture_is_printed(statements, read):
-    """Every row with all its amounts, every picture, and what is folded is on A4 with heading and page number."""
-    tables = "".join(statement._repr_html_() for statement in statements)
-    folded = "<details><summary>More</summary><table><tr><td>Behind the picture</td></tr></table></details>"
-    pages, sizes = read(print_pdf(page(f"{PICTURE}{folded}{tables}{PICTURE}"), find_browser()))
-    text = "".join(pages)
-    expected = texts_of("tr", tables)
-    assert len(expected) > 100
-    assert [row for row in expected if row not in text] == []
-    assert (text.count("Apicture"), text.count("Behindthepicture")) == (2, 1)
-    assert set(sizes) == {A4, A4[::-1]}
-    heads = "".join(f"{month.start_date:%b%Y}" for month in aa.Period("2025-06-01", "2026-05-31").months())
-    assert text.count(heads) == 2  # the statement of twelve months is on two pages, and its head on both
 
 
 @pytest.mark.browser

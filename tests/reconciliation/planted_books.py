@@ -132,19 +132,24 @@ def ledger_frame(cash=CASH):
     )
 
 
-def line_frame(lines, *, as_decimals=True):
+UNKNOWN = ("ledger_name", "description", "transaction_id", "related_line_entry_id", "editable", "tag_ids")
+"""Columns of lines that are null here."""
+
+
+def line_frame(lines, scale=2, *, as_decimals=True):
     """Line entries as a load returns them."""
-    return LineEntries.from_columns(
-        {
-            "id": [one.id for one in lines],
-            "ledger_id": [one.ledger for one in lines],
-            "journal_entry_id": [one.entry for one in lines],
-            "journal_entry_description": [one.text for one in lines],
-            "datetime": [one.at for one in lines],
-            "signed_amount": [one.amount for one in lines],
-        },
-        as_decimals=as_decimals,
-    )
+    columns = {
+        "id": [one.id for one in lines],
+        "ledger_id": [one.ledger for one in lines],
+        "journal_entry_id": [one.entry for one in lines],
+        "journal_entry_description": [one.text for one in lines],
+        "datetime": [one.at for one in lines],
+        "amount": [one.amount.copy_abs() for one in lines],
+        "debit_credit": ["debit" if one.amount >= 0 else "credit" for one in lines],
+        "signed_amount": [one.amount for one in lines],
+        **dict.fromkeys(UNKNOWN, [None] * len(lines)),
+    }
+    return LineEntries.checked(LineEntries.from_columns(columns, scale, as_decimals=as_decimals))
 
 
 class Reading(NamedTuple):

@@ -20,6 +20,7 @@ from accounting_analytics.core.periods import LOCALTIME, time_zone_names
 
 ZONES = sorted(time_zone_names() - {LOCALTIME})
 DAY = dt.timedelta(days=1)
+ONE = Decimal(1)
 
 
 class Error:
@@ -309,7 +310,7 @@ def test_assumptions_that_cannot_be_recomputed_do_not_fit():
     books = make_books(4)
     error = plant_as_of(books, random.Random(4))  # noqa: S311 (reproducible books, no secret)
     at = dt.datetime.combine(books.end + DAY, dt.time(1), ZoneInfo(books.zone)).astimezone(dt.UTC)
-    unknown = [Line(f"u{ledger}", ledger, "eu", at, amount, "") for ledger, amount in (("new", 1), ("bank", -1))]
+    unknown = [Line(f"u{ledger}", ledger, "eu", at, amount, "") for ledger, amount in (("new", ONE), ("bank", -ONE))]
     lines, ledgers = line_frame([*books.lines, *unknown]), ledger_frame()
     recomputed = aa.recompute_cash_flow(lines, ledgers, *books.days, time_zone=books.zone)
     outcome = aa.reconcile(error.report, recomputed, line_entries=lines, ledgers=ledgers)

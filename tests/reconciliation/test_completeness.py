@@ -5,10 +5,11 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
+from planted_books import Line, line_frame
+from small_reports import small_report
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError, IncompleteLoadError
-from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines, LineEntries
 
 MARCH = ("2025-03-01", "2025-03-31")
 LINES = [
@@ -24,23 +25,11 @@ def frame(lines, *, named=True):
     ids = {}
     for line_id, _, entry, _ in LINES:
         ids.setdefault(entry, []).append(line_id)
-    signed = [Decimal(amount) for *_, amount in lines]
-    columns = {
-        "id": [line[0] for line in lines],
-        "ledger_id": [line[1] for line in lines],
-        "ledger_name": [line[1] for line in lines],
-        "journal_entry_id": [line[2] for line in lines],
-        "journal_entry_description": [None] * len(lines),
-        "datetime": [pd.Timestamp("2025-03-01", tz="UTC")] * len(lines),
-        "amount": [abs(amount) for amount in signed],
-        "debit_credit": ["debit" if amount > 0 else "credit" for amount in signed],
-        "signed_amount": signed,
-        **dict.fromkeys(
-            ("description", "transaction_id", "related_line_entry_id", "editable", "tag_ids"), [None] * len(lines)
-        ),
-        **({"journal_entry_line_entry_ids": ["|".join(ids[line[2]]) for line in lines]} if named else {}),
-    }
-    return LineEntries.checked(LineEntries.from_columns(columns))
+    at = pd.Timestamp("2025-03-01", tz="UTC")
+    written = [Line(one, ledger, entry, at, Decimal(amount), None) for one, ledger, entry, amount in lines]
+    found = line_frame(written, as_decimals=False)
+    named_ids = ["|".join(ids[entry]) for _, _, entry, _ in lines]
+    return found.assign(journal_entry_line_entry_ids=pd.Series(named_ids, dtype="str")) if named else found
 
 
 def test_sound_books_are_complete():
@@ -199,41 +188,10 @@ def make_report(
     lines=(("b", "rent", "-5.00"), ("d", "sales", "7.01")), *, days=MARCH, starting="10.00", ending="12.01"
 ):
     """Return a report of (line id, ledger, amount), with one cash ledger."""
-    flows = {}
-    for _, ledger_id, amount in lines:
-        flows[ledger_id] = flows.get(ledger_id, Decimal(0)) + Decimal(amount)
     entry_of = {line_id: entry for line_id, _, entry, _ in LINES}
-    columns = {
-        "line_id": [line_id for line_id, _, _ in lines],
-        "ledger_id": [ledger_id for _, ledger_id, _ in lines],
-        "amount": [Decimal(amount) for *_, amount in lines],
-        "datetime": [pd.Timestamp("2025-03-01", tz="UTC")] * len(lines),
-        "cash_flow_ledger_name": ["bank"] * len(lines),
-        "journal_entry_id": [entry_of.get(line_id, "e9") for line_id, _, _ in lines],
-        "journal_entry_description": [None] * len(lines),
-    }
-    net = {"ledger_id": list(flows), "name": list(flows), "net_cash_flow": list(flows.values())}
-    balances = [
-        CashBalances.from_columns(
-            {
-                "ledger_id": ["bank"],
-                "ledger_name": ["bank"],
-                "sort_code": ["1"],
-                "cash_balance": [Decimal(amount)],
-                "total_cash_balance": [Decimal(amount)],
-            }
-        )
-        for amount in (starting, ending)
-    ]
-    return aa.CashFlowReport(
-        period=aa.Period.of(*days),
-        ledgers=CashFlowLedgers.from_columns(net | {"total_net_cash_flow": list(flows.values())}),
-        lines=CashFlowLines.from_columns(columns),
-        starting_balances=balances[0],
-        ending_balances=balances[1],
-        starting_cash_balance=Decimal(starting),
-        ending_cash_balance=Decimal(ending),
-    ).checked()
+    instant = pd.Timestamp("2025-03-01", tz="UTC")
+    of_report = [(one, ledger_id, entry_of.get(one, "e9"), amount, instant) for one, ledger_id, amount in lines]
+    return small_report(of_report, days=days, starting=starting, ending=ending).checked()
 
 
 def failed(certificate):

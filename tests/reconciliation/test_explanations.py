@@ -7,12 +7,14 @@ import random
 from decimal import Decimal
 
 import pandas as pd
+import planted_books
 import pytest
 from long_cases import also_long
+from planted_books import Line
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError
-from accounting_analytics.core.schemas import Ledgers, LineEntries
+from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.reconciliation.differences import Comparison, Difference
 
 DAYS = ("2025-03-01", "2025-03-31")
@@ -45,19 +47,13 @@ def line_frame(seed=1, count=100):
         category = rng.choice(["rent", "meals", "tips", "sales"])
         amount = Decimal(rng.randrange(100, 99999)) / 100 * (1 if category == "sales" else -1)
         entries.append((moment, rng.choice(CASH), category, amount, f"Payee {number}"))
-    rows = [
-        row
-        for number, (moment, cash, category, amount, text) in enumerate(entries)
-        for row in (
-            (f"c{number}", cash, f"e{number}", moment, amount, f"tx{number}", text.upper(), text),
-            (f"l{number}", category, f"e{number}", moment, -amount, None, None, text),
-        )
-    ]
-    ids = ("id", "ledger_id", "journal_entry_id", "datetime", "signed_amount", "transaction_id")
-    names = (*ids, "transaction_description", "journal_entry_description")
-    return LineEntries.from_columns(
-        {name: [row[position] for row in rows] for position, name in enumerate(names)}, as_decimals=True
-    )
+    lines, texts = [], []
+    for number, (moment, cash, category, amount, text) in enumerate(entries):
+        lines.append(Line(f"c{number}", cash, f"e{number}", moment, amount, text))
+        lines.append(Line(f"l{number}", category, f"e{number}", moment, -amount, text))
+        texts += [(f"tx{number}", text.upper()), (None, None)]
+    ids, descriptions = (pd.Series(column, dtype="str") for column in zip(*texts, strict=True))
+    return planted_books.line_frame(lines).assign(transaction_id=ids, transaction_description=descriptions)
 
 
 LINES, LEDGERS = line_frame(), ledger_frame()

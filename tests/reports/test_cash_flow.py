@@ -66,25 +66,13 @@ def entry(date, **lines):
 def line_frame(entries, scale=2, *, as_decimals=False):
     """Line entries of some entries, ids le_0, le_1 ... and je_0, je_1 ..."""
     rows = [(number, e.at, *line) for number, e in enumerate(entries) for line in e.lines]
-    count = len(rows)
-    sides = ["debit" if signed >= 0 else "credit" for *_, signed in rows]
-    cells = {
-        "id": [f"le_{number}" for number in range(count)],
-        "ledger_id": [ledger_id for _, _, ledger_id, _ in rows],
-        "ledger_name": [None] * count,
-        "journal_entry_id": [f"je_{number}" for number, *_ in rows],
-        "journal_entry_description": [f"entry {number}" if number % 3 else None for number, *_ in rows],
-        "datetime": [at for _, at, *_ in rows],
-        "amount": [signed.copy_abs() for *_, signed in rows],
-        "debit_credit": sides,
-        "signed_amount": [signed for *_, signed in rows],
-        "description": [None] * count,
-        "transaction_id": [None] * count,
-        "related_line_entry_id": [None] * count,
-        "editable": [None] * count,
-        "tag_ids": [None] * count,
-    }
-    return LineEntries.checked(LineEntries.from_columns(cells, scale, as_decimals=as_decimals))
+    lines = [
+        planted_books.Line(
+            f"le_{place}", ledger_id, f"je_{number}", at, signed, f"entry {number}" if number % 3 else None
+        )
+        for place, (number, at, ledger_id, signed) in enumerate(rows)
+    ]
+    return planted_books.line_frame(lines, scale, as_decimals=as_decimals)
 
 
 def ledger_frame(ledgers):

@@ -1,40 +1,25 @@
 """The single amounts of a report: what its tables have, so that they calculate together, and exact text."""
 
 import copy
+import datetime as dt
 import json
 from dataclasses import replace
 from decimal import Decimal, localcontext
 
 import pytest
+from small_reports import small_report
 
-import accounting_analytics as aa
 from accounting_analytics.core.errors import AmountError, FrameError
-from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 
 SINGLE_AMOUNTS = ("starting_cash_balance", "net_cash_flow", "ending_cash_balance", "identity_gap")
 
 
-def make_report(starting, flows, *, scale=2, as_decimals=False, gap="0", name="Ledger"):
-    """Return a report of one cash ledger and a ledger for each flow; `gap` is added to the ending balance."""
-    starting, flows = Decimal(starting), [Decimal(flow) for flow in flows]
-    ending = starting + sum(flows) + Decimal(gap)
-    ids = [f"led_{number}" for number in range(len(flows))]
-    form = {"scale": scale, "as_decimals": as_decimals}
-
-    def balances(amount):
-        cells = {"ledger_id": ["bank"], "ledger_name": ["Bank"], "sort_code": ["1"]}
-        return CashBalances.from_columns(cells | {"cash_balance": [amount], "total_cash_balance": [amount]}, **form)
-
-    ledgers = {"ledger_id": ids, "name": [name] * len(flows), "net_cash_flow": flows, "total_net_cash_flow": flows}
-    return aa.CashFlowReport(
-        period=aa.Period.of("2025-05-01", "2025-05-31"),
-        ledgers=CashFlowLedgers.from_columns(ledgers, **form),
-        lines=CashFlowLines.without_rows(**form),
-        starting_balances=balances(starting),
-        ending_balances=balances(ending),
-        starting_cash_balance=starting,
-        ending_cash_balance=ending,
-    )
+def make_report(starting, flows, *, gap="0", ledger="Ledger", **form):
+    """Return a report with a ledger for each flow; `gap` is added to the ending balance."""
+    instant = dt.datetime(2025, 5, 2, tzinfo=dt.UTC)
+    lines = [(f"l{at}", f"{ledger} {at}", f"e{at}", flow, instant) for at, flow in enumerate(flows)]
+    ending = Decimal(starting) + sum(map(Decimal, flows)) + Decimal(gap)
+    return small_report(lines, days=("2025-05-01", "2025-05-31"), starting=starting, ending=ending, **form)
 
 
 def single_amounts(report):
@@ -123,7 +108,7 @@ def test_a_report_checks_all_its_tables():
 
 def test_a_page_shows_names_as_text_and_given_balances():
     """Names from the books are escaped in the notebook, and it says that a starting balance was given."""
-    report = make_report("0", ["1234.50"], name="<script>alert(1)</script>")
+    report = make_report("0", ["1234.50"], ledger="<script>alert(1)</script>")
     assert "<script>alert" not in report._repr_html_()
     assert "1,234.50" in report._repr_html_()
     assert "anchored" not in report._repr_html_()

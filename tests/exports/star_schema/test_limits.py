@@ -6,10 +6,11 @@ from decimal import Decimal
 import pandas as pd
 import pytest
 from long_cases import also_long
+from planted_books import Line, line_frame
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError, InputError
-from accounting_analytics.core.schemas import Ledgers, LineEntries
+from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.exports import verify_export
 from accounting_analytics.exports.exported_books import ExportedBooks
 from accounting_analytics.exports.star_schema import build_star_schema, connect
@@ -20,27 +21,21 @@ NAMES = ("bank", "sales")
 
 def make_lines(amounts, scale):
     """Return an entry for each amount: into the bank account, from sales."""
-    rows = [
-        {
-            "id": f"le_{number}_{name}",
-            "ledger_id": name,
-            "ledger_name": name.title(),
-            "journal_entry_id": f"je_{number}",
-            "journal_entry_description": None,
-            "datetime": pd.Timestamp(f"2025-01-{number + 2:02}T12:00Z"),
-            "amount": amount,
-            "debit_credit": side,
-            "signed_amount": amount if side == "debit" else amount.copy_negate(),
-            "description": None,
-            "transaction_id": None,
-            "related_line_entry_id": None,
-            "editable": None,
-            "tag_ids": None,
-        }
-        for number, amount in enumerate(amounts)
-        for name, side in zip(NAMES, ("debit", "credit"), strict=True)
-    ]
-    return LineEntries.from_columns({name: [row[name] for row in rows] for name in rows[0]}, scale, as_decimals=True)
+    return line_frame(
+        [
+            Line(
+                f"le_{number}_{name}",
+                name,
+                f"je_{number}",
+                pd.Timestamp(f"2025-01-{number + 2:02}T12:00Z"),
+                signed,
+                None,
+            )
+            for number, amount in enumerate(amounts)
+            for name, signed in zip(NAMES, (amount, amount.copy_negate()), strict=True)
+        ],
+        scale,
+    )
 
 
 def make_books(amounts, scale=2, *, cash=("bank",)):
