@@ -117,7 +117,9 @@ def signs(amount):
             "received every second month (next about 10 Apr 2025), none in Mar 2025 after 1 payment on 10 Feb 2025.",
         ),
         (
-            paid("2024-10-05", "2024-11-05", "2024-12-05", "01-05", "02-05"),
+            # money that comes back, on other days, is of no rhythm
+            paid("2024-10-05", "2024-11-05", "2024-12-05", "01-05", "02-05")
+            + paid("2024-11-16", "2024-12-27", "01-17", cents=100),
             "Rent, OAK STREET: 3,200.00 less paid",
             "paid monthly and due about 5 Mar 2025, none in Mar 2025 after 1 payment on 5 Feb 2025.",
         ),
