@@ -7,6 +7,7 @@ import pickle
 import re
 from decimal import Decimal
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from marks import amount_of, marks_of, unfolded
@@ -75,8 +76,15 @@ def test_marks_are_figures_that_unfold(name, ledgers, entries):
         if figure.is_additive:
             entries_sum = sum(map(Decimal, map(str, figure.entries["figure_amount"])), Decimal(0))
             assert entries_sum == figure.exact()
-    for text, units in unfolded(picture.chart.table()):
+    table, frame = picture.chart.table(), picture.frame
+    for text, units in unfolded(table):
         assert amount_of(text) == units
+    assert list(frame.index) == [row.label for row in table.rows]
+    assert list(frame.columns) == [head.text for head in table.heads]
+    for row, amounts in zip(table.rows, frame.itertuples(index=False), strict=True):
+        for cell, amount in zip(row.cells, amounts, strict=True):
+            shown = amount_of(cell.text)
+            assert pd.isna(amount) if shown is None else Decimal(str(amount)) == shown
 
 
 @settings.get_profile("slow")
