@@ -210,27 +210,6 @@ def test_months_and_windows_tile_a_period(first, second, days, name):
     assert all(month.start_date.day == 1 for month in months[1:])
 
 
-@given(DATES, st.integers(0, 3000), ZONES, st.integers(1, 100))
-def test_windows_tile_the_instants(start, length, name, days):
-    """The instants of the windows together are the instants of the period."""
-    start = min(start, dt.date(9980, 1, 1))
-    period = aa.Period(start, start + dt.timedelta(days=length % 200), name)
-    merged = []
-    for start_instant, end in sorted(interval for part in period.windows(days) for interval in part.instants()):
-        if merged and merged[-1][1] == start_instant:
-            merged[-1] = (merged[-1][0], end)
-        else:
-            merged.append((start_instant, end))
-    assert merged == [tuple(interval) for interval in period.instants()]
-
-
-@pytest.mark.parametrize("text", ["2025-1-1", "20250101", "2025-02-30", "2025-W01-1", "01/02/2025", "", "today"])
-def test_dates_are_written_one_way(text):
-    """Only YYYY-MM-DD is a date."""
-    with pytest.raises(PeriodError, match="is not a calendar date"):
-        parse_date(text)
-
-
 FEBRUARY_3 = [
     dt.date(2025, 2, 3),
     "2025-02-03",
@@ -284,9 +263,8 @@ def test_an_instant_is_not_a_date(value):
 @pytest.mark.parametrize(
     "value",
     [
-        None,
-        20250101,
-        ["2025-01-01"],
+        *("2025-1-1", "20250101", "2025-02-30", "2025-W01-1", "01/02/2025", "", "today"),
+        *(None, 20250101, ["2025-01-01"]),
         pd.NaT,
         np.datetime64("NaT", "D"),
         np.datetime64("2025-02"),
@@ -298,7 +276,7 @@ def test_an_instant_is_not_a_date(value):
     ids=str,
 )
 def test_what_is_not_a_day_is_refused(value):
-    """Anything that does not mean one whole day is refused, on one line."""
+    """Anything that does not mean one whole day is refused, on one line; as text only YYYY-MM-DD is a date."""
     with pytest.raises(PeriodError, match=r"^end_date .* is not a calendar date; write it like 2025-01-31$"):
         aa.Period("2025-01-01", value)
 
@@ -496,21 +474,8 @@ def test_each_part_of_the_calendar_contains_its_days(day):
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "2026-Q5",
-        "2026-H3",
-        "Q2",
-        "Junius 2026",
-        "June2026",
-        "Q1 0000",
-        "2026-13",
-        "2026-00",
-        "0000",
-        "2026-02-30",
-        "2026-3",
-        "2026/",
-        "/2026",
-        "٢٠٢٦",
+        *("", "2026-Q5", "2026-H3", "Q2", "Junius 2026", "June2026", "Q1 0000", "2026-13", "2026-00", "0000"),
+        *("2026-02-30", "2026-3", "2026/", "/2026", "٢٠٢٦", "2026-01/2026-02/2026-03", 2026),
     ],
 )
 def test_texts_that_are_not_periods(text):
@@ -520,11 +485,8 @@ def test_texts_that_are_not_periods(text):
 
 
 def test_misspelt_periods():
-    """A misspelt name gets a suggestion; three parts, another type and an unknown zone are refused."""
+    """A misspelt name gets a suggestion; an unknown zone is refused."""
     with pytest.raises(PeriodError, match="'last month' is not a period; did you mean 'last-month'"):
         aa.Period.parse("last month")
-    for wrong in ("2026-01/2026-02/2026-03", 2026):
-        with pytest.raises(PeriodError, match="is not a period; write it like"):
-            aa.Period.parse(wrong)
     with pytest.raises(PeriodError, match="'Mars' is not a time zone"):
         aa.Period.parse("2026", time_zone="Mars")
