@@ -587,5 +587,5 @@ def as_parquet(lines, folder):
 def test_lists_of_earlier_versions_are_refused(books, tmp_path, earlier, read):
     """Lists of ids, as earlier development versions had them in frames and Parquet files, are refused by name."""
     frame = earlier(books.lines.head(20), tmp_path)
-    with pytest.raises(FrameError, match=r"ids' holds lists, as earlier development versions wrote them; load again"):
+    with pytest.raises(FrameError, match=r"ids' holds lists; it takes texts, the values of each list joined by '\|'"):
         read(frame)

@@ -204,7 +204,9 @@ def convert(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # noqa: ANN4
     if column.dtype == dtype:
         return column
     if _holds_lists(column):
-        raise FrameError(f"column {column.name!r} holds lists, as earlier development versions wrote them; load again")
+        raise FrameError(
+            f"column {column.name!r} holds lists; it takes texts, the values of each list joined by {LIST_SEPARATOR!r}"
+        )
     if pd.api.types.is_datetime64_any_dtype(dtype):
         return _convert_instants(column, dtype)
     if dtype == BOOLEAN and pd.api.types.is_numeric_dtype(column.dtype) and column.dropna().isin([0, 1]).all():
