@@ -103,7 +103,10 @@ class GivenDays:
         """First to last day; a relative period is relative to today in the zone."""
         first, last = self.optional_dates(time_zone)
         if first is None and last is None:
-            raise InputError(f"no days are given: add --period ({_EXAMPLES}), or --start-date and --end-date")
+            raise InputError(
+                f"no days are given: add --period ({_EXAMPLES}), or --start-date and --end-date; an outlook, ages and "
+                "what recurs take --end-date alone"
+            )
         if first is None or last is None:
             missing = "--start-date" if first is None else "--end-date"
             raise InputError(f"{missing} is missing: give both dates, or --period ({_EXAMPLES}) instead of them")

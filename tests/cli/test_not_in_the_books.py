@@ -72,3 +72,8 @@ def test_a_payee_is_no_ledger(run, demo_company, assert_refused):
     """A register of a payee is refused with the commands that have payees."""
     finished = run("register", "ROYAL GREEN IMPORTERS", "--period", "2026-05", **demo_company.environment())
     assert_refused(finished, 2, "no discovered ledger matches", "payees are in `statements recurring`")
+
+
+def test_an_outlook_without_a_day(run, assert_refused):
+    """Before a demo company starts, the error says that the last day suffices."""
+    assert_refused(run("outlook", "--demo"), 2, "no days are given", "an outlook", "take --end-date alone")
