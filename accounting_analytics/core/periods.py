@@ -549,6 +549,9 @@ def _not_a_period_message(text: object) -> str:
     hint = (
         "write it like 2026, 2026-H1, 2026-Q1, Q1 2026, 2026-03, March 2026, 2026-03-01/2026-03-15, ytd or last-month"
     )
+    month = re.match(r"\d{4}-(\d\d)(?:-|$)", str(text))
+    if month and not 1 <= int(month[1]) <= len(_MONTH_NAMES):
+        hint = f"there is no month {month[1]}"
     return f"{quote(text)} is not a period; {_similar_period_name(text) or hint}"
 
 
