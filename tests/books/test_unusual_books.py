@@ -151,6 +151,40 @@ def test_books_that_are_extended_both_ways(make_books, tmp_path):
     pd.testing.assert_frame_equal(books.line_entries(), before)
 
 
+def test_cash_before_the_first_day_that_changes_is_noted(make_books, tmp_path):
+    """Balances that were taken from the service's report are taken again; those of extended books are others."""
+    small, changed = make_books(), "The cash balances before 2025-04-01 have changed"
+    fill(small, (1, 2, 3, 4))
+    books = aa.Books.open(tmp_path / "books")
+    assert small.sync(books, start_date="2025-04-01").notes == small.sync(books).notes == ()
+    small.post("2025-03-20T03:00:00", "rent", "bank")
+    late = small.sync(books)
+    assert (late.ties, [note.startswith(changed) for note in late.notes]) == (True, [True])
+    extended = small.sync(books, start_date="2025-03-01")
+    assert (extended.ties, extended.notes) == (True, ())
+    small.check(books)
+
+
+def test_texts_are_found_in_recent_days_and_in_turn(make_books, tmp_path):
+    """A text, which no report shows, is read again in recent days; of other months, first the one read long ago."""
+    small = make_books()
+    fill(small)
+    books = aa.Books.open(tmp_path / "books")
+    small.sync(books)
+    days_since = (dt.datetime.now(dt.UTC).date() - dt.date(2025, 4, 1)).days
+    for number, (options, found) in enumerate(
+        [
+            ({"months_a_night": 0}, 0),
+            ({"months_a_night": 0, "lookback_days": days_since}, 2),
+            ({"months_a_night": 1}, 0),  # of March
+            ({"months_a_night": 1}, 2),
+        ]
+    ):
+        entry = "id = '2025-04-10' AND instance_pk = (SELECT max(pk) FROM instances)"
+        small.service.execute(f"UPDATE journal_entries SET description = 'text {number}' WHERE {entry}")  # noqa: S608
+        assert small.sync(books, **options).changes.frame["lines"].sum() == found
+
+
 @pytest.mark.parametrize("zone", ["Pacific/Apia", *also_long("Australia/Lord_Howe", "Africa/Cairo")])
 def test_days_of_other_zones(make_books, tmp_path, zone):
     """Lines at the ends of months and where clocks change are in the months of the service."""
