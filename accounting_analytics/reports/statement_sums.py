@@ -307,9 +307,8 @@ class LineSource:
         chosen = self.exact.lines.filter(on_ledgers)
         if collect(chosen.select(count=nw.len()))["count"][0].as_py() > limit:
             return None
-        summed = collect(chosen.select("id", "units"))
-        units = dict(zip(summed["id"].to_pylist(), map(self.exact.to_units, summed["units"].to_pylist()), strict=True))
         frame = self._rows(on_ledgers).sort_values(["datetime", "id"], kind="stable")
+        amounts = exact_amounts(frame["signed_amount"], self.scale, frame["id"]).column
         of_entry: dict[str, dict[str, None]] = {}
         whole = lines_of_entries(self.exact.lines, within, on_ledgers, "id", "ledger_id")
         for one in collect(whole).sort_by("id").to_pylist():
@@ -324,8 +323,9 @@ class LineSource:
 
         days = local_midnights(frame["datetime"], self.time_zone).to_numpy().astype("datetime64[D]")
         found = []
-        for ledger_id, day, text, stated, entry, line_id in zip(
+        for ledger_id, amount, day, text, stated, entry, line_id in zip(
             frame["ledger_id"].tolist(),
+            amounts,
             np.datetime_as_string(days).tolist(),
             texts_of(frame, "journal_entry_description", "description"),
             texts_of(frame, "opposing_ledger_ids"),
@@ -334,7 +334,8 @@ class LineSource:
             strict=True,
         ):
             is_flow, opposing = others(ledger_id, tuple(of_entry[entry]), stated)
-            found.append(ShownLine(ledger_id, day, text, opposing, units[line_id], line_id, entry, is_flow=is_flow))
+            units = to_minor_units(amount, self.scale)
+            found.append(ShownLine(ledger_id, day, text, opposing, units, line_id, entry, is_flow=is_flow))
         return found
 
     def _lines_of(self, part: Selection) -> pd.DataFrame:
