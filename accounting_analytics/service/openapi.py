@@ -57,13 +57,21 @@ def openapi_document() -> bytes:
                 "description": "Double-entry ledgers: line entries, categories and the cash flow report.",
             },
             "security": [{"bearer": []}],
-            "paths": {operation.path: {operation.method.lower(): _operation(operation)} for operation in OPERATIONS},
+            "paths": _paths(),
             "components": {
                 "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
                 "schemas": msgspec.json.schema_components(_BODIES, ref_template=f"{_SCHEMAS}{{name}}")[1],
             },
         }
     )
+
+
+def _paths() -> dict[str, dict[str, Any]]:
+    """Operations by path and method."""
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
+    return paths
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
