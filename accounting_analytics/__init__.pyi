@@ -21,7 +21,7 @@ from .pack.pack_result import MonthlyPack
 from .pack.verification_result import PackVerification
 from .pack.verify_pack import verify_pack
 from .recategorization.apply import apply_plan, verify_plan
-from .recategorization.choices import decide, propose
+from .recategorization.decisions import decide, propose
 from .recategorization.effect import Effect
 from .recategorization.plan import Plan, plan_recategorization
 from .recategorization.queue import group_queue, uncategorized_queue
@@ -36,10 +36,10 @@ from .reconciliation.reconciliation import Reconciliation, reconcile
 from .reports.ageing import Ageing, ageing
 from .reports.analysis_frame import analysis_frame
 from .reports.bridge import Bridge, bridge
-from .reports.cash_flow import recompute_cash_flow
 from .reports.cash_flow_report import CashFlowReport
 from .reports.figures import Figure
 from .reports.outlook import Outlook, outlook
+from .reports.recompute_cash_flow import recompute_cash_flow
 from .reports.recurring_payments import RecurringPayments, recurring_payments
 from .reports.register import register
 from .reports.statement import Statement

@@ -26,7 +26,7 @@ from accounting_analytics.core.money import (
 from accounting_analytics.core.periods import Period
 from accounting_analytics.core.results import MAX_HTML_ROWS, Result, ResultPart
 from accounting_analytics.core.schemas import EntryDrift, LedgerDrift
-from accounting_analytics.loading.line_tables import lines_within, to_line_frame, with_local_dates
+from accounting_analytics.loading.arrow_lines import lines_within, to_line_frame, with_local_dates
 from accounting_analytics.reports.bridge_payments import payees_of_entries
 from accounting_analytics.reports.changed_lines import (
     AFTER,

@@ -12,9 +12,9 @@ from accounting_analytics.core.column_conversion import LIST_SEPARATOR
 from accounting_analytics.core.exact_sums import ExactLines
 from accounting_analytics.core.load_metadata import DayRange, merge_days
 from accounting_analytics.core.messages import count_of, join_ids
-from accounting_analytics.loading.line_tables import with_local_dates
+from accounting_analytics.loading.arrow_lines import with_local_dates
 from accounting_analytics.reconciliation.reconciliation import compare_reports
-from accounting_analytics.reports.cash_flow import recompute_cash_flow
+from accounting_analytics.reports.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

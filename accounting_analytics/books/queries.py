@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from accounting_analytics.exports.exported_books import ExportedBooks
+    from accounting_analytics.exports.books_to_export import ExportedBooks
 
 
 _HADOOP_GLOB = re.compile(r"[*?\[\]{}]")

@@ -19,9 +19,9 @@ from accounting_analytics.core.errors import InputError, PeriodError
 from accounting_analytics.core.load_metadata import StatedFrame, attach_load_metadata
 from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.periods import Period
-from accounting_analytics.exports.exported_books import ExportedBooks
-from accounting_analytics.loading.line_tables import lines_within, to_line_frame
-from accounting_analytics.reports.cash_flow import recompute_cash_flow
+from accounting_analytics.exports.books_to_export import ExportedBooks
+from accounting_analytics.loading.arrow_lines import lines_within, to_line_frame
+from accounting_analytics.reports.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.books.versions import Version
-    from accounting_analytics.exports.exported_books import MonthProof
+    from accounting_analytics.exports.books_to_export import MonthProof
     from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
 _DAY = dt.timedelta(days=1)

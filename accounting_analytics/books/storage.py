@@ -27,7 +27,7 @@ from accounting_analytics.core.extras import import_extra
 from accounting_analytics.core.load_metadata import DayRange, days_to_text, to_file_metadata
 from accounting_analytics.core.messages import quote, shorten
 from accounting_analytics.core.schemas import Ledgers
-from accounting_analytics.loading.line_tables import are_within, line_schema, lines_within, sort_lines
+from accounting_analytics.loading.arrow_lines import are_within, line_schema, lines_within, sort_lines
 from accounting_analytics.loading.request import DEFAULT_EXPANSIONS
 
 if TYPE_CHECKING:

@@ -120,7 +120,12 @@ def queue(
         New file to decide by hand, .xlsx for Excel or .csv: the groups, or with --all the transactions.
     """
     from accounting_analytics.recategorization.changes import OpenQueue
-    from accounting_analytics.recategorization.choices import GROUP, TRANSACTION, require_new_file, write_decision_file
+    from accounting_analytics.recategorization.decisions import (
+        GROUP,
+        TRANSACTION,
+        require_new_file,
+        write_decision_file,
+    )
 
     if output is not None:
         require_new_file(output)
@@ -320,7 +325,7 @@ def plan(
     output
         Plan file to write: .xlsx for Excel, else CSV.
     """
-    from accounting_analytics.recategorization.choices import require_writable
+    from accounting_analytics.recategorization.decisions import require_writable
 
     require_writable(to_path(output, "--output"))
     if output.absolute() in {one.absolute() for one in (deciding.rules, *deciding.decisions) if one is not None}:
@@ -350,7 +355,7 @@ def _propose(
     deciding: Deciding, days: ZonedDays, load: QueueLoad, source: BooksOrService
 ) -> tuple[pd.DataFrame, LoadedQueue, aa.Period, str | None]:
     """Proposals for the queue, the days and the instance of the books; unusable files are refused before the load."""
-    from accounting_analytics.recategorization.choices import read_decisions
+    from accounting_analytics.recategorization.decisions import read_decisions
     from accounting_analytics.recategorization.suggestions import check_precision
 
     if not any(vars(deciding).values()):

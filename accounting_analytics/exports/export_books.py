@@ -16,7 +16,7 @@ from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import did_you_mean, quote, shorten
 from accounting_analytics.core.periods import Period
-from accounting_analytics.exports.exported_books import ExportedBooks, ProvenBooks
+from accounting_analytics.exports.books_to_export import ExportedBooks, ProvenBooks
 from accounting_analytics.exports.formats import FORMATS
 from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest
 from accounting_analytics.exports.outputs import OutputFile, VersionFolder

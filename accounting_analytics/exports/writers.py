@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from accounting_analytics.exports.exported_books import ExportedBooks
+    from accounting_analytics.exports.books_to_export import ExportedBooks
     from accounting_analytics.exports.manifest import Manifest
     from accounting_analytics.exports.star_schema import StarTable
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.loading.arrow_lines import INSTANT
 from accounting_analytics.loading.checkpoint import MANIFEST, Checkpoint, WindowStore
-from accounting_analytics.loading.line_tables import INSTANT
 from accounting_analytics.loading.pages import instants_in_utc
 from accounting_analytics.loading.request import PAGE_SIZE, LoadRequest
 from accounting_analytics.loading.windows import MIN_PAGES_TO_SPLIT, DensityEstimate, run_in_parallel, unread_windows

@@ -39,8 +39,8 @@ from accounting_analytics.core.periods import choose_zone
 from accounting_analytics.core.progress import LoadProgress
 from accounting_analytics.core.schemas import LineEntries
 from accounting_analytics.core.sheets import ERRORS, cell_text, read_workbook
+from accounting_analytics.loading.arrow_lines import line_schema, remove_repeats, with_local_dates
 from accounting_analytics.loading.checkpoint import Checkpoint
-from accounting_analytics.loading.line_tables import line_schema, remove_repeats, with_local_dates
 from accounting_analytics.loading.load import load_windows
 from accounting_analytics.loading.request import LoadRequest
 

@@ -27,14 +27,14 @@ from accounting_analytics.core.load_metadata import (
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.periods import LOCALTIME, Period, local_date, zone
 from accounting_analytics.core.progress import LoadProgress
-from accounting_analytics.loading.checkpoint import Checkpoint, WindowStore
-from accounting_analytics.loading.line_tables import (
+from accounting_analytics.loading.arrow_lines import (
     line_schema,
     lines_within,
     remove_repeats,
     sort_lines,
     to_line_frame,
 )
+from accounting_analytics.loading.checkpoint import Checkpoint, WindowStore
 from accounting_analytics.loading.request import DEFAULT_EXPANSIONS, DEFAULT_IN_FLIGHT, LoadRequest, check_ledger_ids
 from accounting_analytics.loading.windows import (
     FinishedWindow,

@@ -25,7 +25,7 @@ from accounting_analytics.core.column_conversion import LIST_SEPARATOR, SEPARATO
 from accounting_analytics.core.errors import AmountError, ProtocolError
 from accounting_analytics.core.money import ParsedAmount, arrow_type, parse_amount
 from accounting_analytics.core.periods import as_utc
-from accounting_analytics.loading.line_tables import INSTANT, TEXT, line_schema, requested_columns
+from accounting_analytics.loading.arrow_lines import INSTANT, TEXT, line_schema, requested_columns
 
 if TYPE_CHECKING:
     import datetime as dt

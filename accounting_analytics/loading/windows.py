@@ -27,7 +27,7 @@ from accounting_analytics.client.ledger_client import restart_on_expired_token
 from accounting_analytics.core.errors import AccountingAnalyticsError, ExpiredPageTokenError, ProtocolError
 from accounting_analytics.core.load_metadata import DayRange, subtract_days
 from accounting_analytics.core.periods import LOCALTIME, Period, local_date, zone
-from accounting_analytics.loading.line_tables import line_schema, remove_repeats, require_in_period, sort_lines
+from accounting_analytics.loading.arrow_lines import line_schema, remove_repeats, require_in_period, sort_lines
 from accounting_analytics.loading.pages import DECODING_THREADS, decode_page
 from accounting_analytics.loading.request import PAGE_SIZE
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 from accounting_analytics.core.errors import EmptyPeriodError, InputError, PeriodError
 from accounting_analytics.core.load_metadata import Discovery, notes
 from accounting_analytics.core.periods import Period
-from accounting_analytics.exports.exported_books import ProvenBooks
+from accounting_analytics.exports.books_to_export import ProvenBooks
 from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
 from accounting_analytics.loading.ledger_discovery import discover_ledgers
 from accounting_analytics.loading.load import load_line_entries
 from accounting_analytics.reconciliation.completeness import check_completeness
 from accounting_analytics.reconciliation.reconciliation import reconcile
-from accounting_analytics.reports.cash_flow import recompute_cash_flow
+from accounting_analytics.reports.recompute_cash_flow import recompute_cash_flow
 from accounting_analytics.reports.statement_columns import days_label
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accounting_analytics import charts
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.periods import Period
-from accounting_analytics.reports.cash_flow import recompute_cash_flow
+from accounting_analytics.reports.recompute_cash_flow import recompute_cash_flow
 from accounting_analytics.reports.statement_columns import days_label
 
 if TYPE_CHECKING:

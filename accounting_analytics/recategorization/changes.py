@@ -42,7 +42,7 @@ _PAYEE_WIDTH = 30
 class Change(NamedTuple):
     """A change of one category of a transaction: what a rule, a person or the history decides, and a plan is a list of.
 
-    The fields are the columns of :class:`~accounting_analytics.schemas.PlanItems`, of a plan file and of a journal.
+    Most fields are columns of :class:`~accounting_analytics.schemas.PlanItems`, of a plan file and of a journal.
     `updated_category_ledger_id` is empty where nothing is decided. `rule` says why: the rule, or who decided.
     `opposing_ledger_ids` are all categories of the transaction before; the name of the category that is replaced is
     empty where it is not known. A suggestion has the share of such ones that were right in the past, and its reason.

@@ -30,7 +30,7 @@ from accounting_analytics.recategorization.changes import (
     require_outcomes_of,
     to_frame,
 )
-from accounting_analytics.recategorization.choices import choose_by_rules
+from accounting_analytics.recategorization.decisions import choose_by_rules
 from accounting_analytics.recategorization.effect import Effect
 from accounting_analytics.recategorization.queue import KEY
 from accounting_analytics.reports.cash_flow_report import require_report

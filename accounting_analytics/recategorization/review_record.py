@@ -13,7 +13,7 @@ from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.core.sheets import Column, Kind, read_table, write_table
 from accounting_analytics.recategorization.changes import BY_HAND, Change, OpenQueue, net_moves
-from accounting_analytics.recategorization.choices import CATEGORY
+from accounting_analytics.recategorization.decisions import CATEGORY
 from accounting_analytics.recategorization.plan import plan_changes
 from accounting_analytics.recategorization.queue import KEY, by_size, group_queue, local_days
 from accounting_analytics.recategorization.rules import add_rule

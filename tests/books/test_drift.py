@@ -21,7 +21,7 @@ from accounting_analytics.books.versions import Version
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.core.schemas import EntryDrift, LedgerDrift, LineEntries
-from accounting_analytics.loading.line_tables import sort_lines
+from accounting_analytics.loading.arrow_lines import sort_lines
 from accounting_analytics.reports.changed_lines import KINDS
 
 ZONE = "America/New_York"

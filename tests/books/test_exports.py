@@ -15,7 +15,7 @@ from accounting_analytics.books.versions import MonthRecord
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.demo_company import DemoCompany
 from accounting_analytics.exports import verify_export
-from accounting_analytics.exports.exported_books import MonthProof
+from accounting_analytics.exports.books_to_export import MonthProof
 
 ZONE = "America/New_York"
 AGREES = "The service's cash flow report agrees with the line entries to the last digit."

@@ -12,7 +12,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.books.queries import BooksQueries
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.exports.exported_books import ExportedBooks, MonthProof
+from accounting_analytics.exports.books_to_export import ExportedBooks, MonthProof
 
 DAYS = ("2025-01-01", "2025-03-31")
 ZONE = "America/New_York"

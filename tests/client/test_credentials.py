@@ -102,10 +102,9 @@ def test_threads_wait_for_a_token_no_longer_than_their_deadline(issuing, fault_s
         patient = threads.submit(client.with_options(deadline=2.5).retrieve_cash_flow_report, *MARCH)
         while not token_requests(fault_server):
             time.sleep(0.01)
-        started = time.monotonic()
         with pytest.raises(DeadlineExceededError, match=r"no token within 0\.2 seconds"):
             client.with_options(deadline=0.2).retrieve_cash_flow_report(*MARCH)
-        assert time.monotonic() - started < 1.5
+        assert not patient.done()
         assert isinstance(patient.exception(), DeadlineExceededError)
 
 

@@ -14,7 +14,7 @@ import accounting_analytics as aa
 from accounting_analytics.client.records import LineEntry
 from accounting_analytics.core.errors import AmountError, InputError, NotFoundError, ProtocolError
 from accounting_analytics.core.schemas import LineEntries
-from accounting_analytics.loading.line_tables import columns, line_schema
+from accounting_analytics.loading.arrow_lines import columns, line_schema
 
 MARCH = ("2025-03-01", "2025-03-31")
 

@@ -21,7 +21,7 @@ from accounting_analytics.core.errors import FrameError
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.messages import count_of, join_ids, shorten
 from accounting_analytics.core.version import __version__
-from accounting_analytics.exports.exported_books import arrow_table, compare_with_report, local_times, with_dates
+from accounting_analytics.exports.books_to_export import arrow_table, compare_with_report, local_times, with_dates
 from accounting_analytics.exports.questions import QUESTIONS, Question
 from accounting_analytics.reports.category_ledgers import uncategorized_ledgers
 from accounting_analytics.reports.merchants import merchants
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from accounting_analytics.exports.exported_books import ExportedBooks
+    from accounting_analytics.exports.books_to_export import ExportedBooks
 
 DIGITS = 18
 """Digits of an amount: as many as Parquet stores in an INT64."""

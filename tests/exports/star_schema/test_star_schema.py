@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.exports.exported_books import ExportedBooks
+from accounting_analytics.exports.books_to_export import ExportedBooks
 from accounting_analytics.exports.star_schema import (
     AMOUNT,
     KEYS,

@@ -12,7 +12,7 @@ import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.sheets import unguard
 from accounting_analytics.recategorization.changes import BY_HAND, OpenQueue
-from accounting_analytics.recategorization.choices import TRANSACTION, read_decisions, write_decision_file
+from accounting_analytics.recategorization.decisions import TRANSACTION, read_decisions, write_decision_file
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.recategorization.changes import OpenQueue
-from accounting_analytics.recategorization.choices import TRANSACTION, write_decision_file
+from accounting_analytics.recategorization.decisions import TRANSACTION, write_decision_file
 from accounting_analytics.recategorization.suggestions import SUGGESTED
 
 
