@@ -91,6 +91,11 @@ def render_page(environment: jinja2.Environment, pack: MonthlyPack) -> str:
         **page.functions(),
     }
     rendered = [environment.get_template(_section_file(one)).render(context) for one in pack.section_names]
+    if not page.shows_figures:
+        raise InputError(
+            f"sections: {', '.join(pack.section_names)} shows no figure, so its receiver could check nothing; add a "
+            "section with figures, such as summary"
+        )
     headings = (_HEADING.search(one) for one in rendered)
     contents = [(found[1], Markup(found[2])) for found in headings if found]  # noqa: S704 (rendered with escapes)
     sections = [Markup(one) for one in rendered]  # noqa: S704 (rendered with escapes)
@@ -107,6 +112,11 @@ class PackPage:
     def __init__(self, pack: MonthlyPack) -> None:
         self._pack = pack
         self._shown: dict[str, set[str]] = defaultdict(set)
+
+    @property
+    def shows_figures(self) -> bool:
+        """Whether the sections that are rendered have a figure."""
+        return any(self._shown.values())
 
     def functions(self) -> Mapping[str, Callable[..., Any]]:
         """Return the functions of templates by name."""

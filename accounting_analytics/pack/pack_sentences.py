@@ -82,8 +82,8 @@ class SentenceWriter:
             return None
         amounts = [f"{self._write(one, 'income', is_size=True)} {text}" for text, one in self._facts.undecided]
         return self._split(
-            f"Undecided: {' and '.join(amounts)} in {self._label()} have no category yet, beside a net income of "
-            f"{self._write(net)}."
+            f"Undecided: {' and '.join(amounts)} in {self._label()} have no category yet, and are not in the "
+            f"net income of {self._write(net)}."
         )
 
     def table(self) -> PackTable:
@@ -114,7 +114,11 @@ class SentenceWriter:
         against = f", against {' and '.join(compared)}" if compared else ""
         open_amount = self._key("not_categorized")
         is_open = open_amount is not None and open_amount.exact()
-        left = f"; not categorized (in less out): {self._write(open_amount)}" if open_amount and is_open else ""
+        left = (
+            f"; not in it, because not categorized (in less out): {self._write(open_amount)}"
+            if open_amount and is_open
+            else ""
+        )
         return f"Net income was {self._write(this)} in {self._label()}{against}{left}."
 
     def _uncategorized(self) -> str:
@@ -131,8 +135,8 @@ class SentenceWriter:
         have = count_of(facts.uncategorized_count, "transaction has", "transactions have")
         in_all = ""
         if facts.suspense is not None and facts.suspense.exact():
-            days = f"since {day_label(facts.suspense_since)}" if facts.suspense_since else "of all days of the books"
-            in_all = f"; {self._write(facts.suspense, 'balance')} {days} are in suspense"
+            days = f"since {day_label(facts.suspense_since)}" if facts.suspense_since else "since the books began"
+            in_all = f"; {self._write(facts.suspense, 'balance')} are in suspense {days}"
         return f"{have} no category: {amounts[0]} in and {amounts[1]} out{in_all}."
 
     def _lowest(self) -> str:

@@ -1,5 +1,6 @@
 """The pack of a month: every amount follows from its entries, sections, sentences, and what is refused."""
 
+import dataclasses
 import datetime as dt
 import re
 from decimal import Decimal
@@ -74,12 +75,12 @@ def test_page_one(demo_pack):
     """Verdict with its reasons, five sentences with what changed and why, twelve key figures with comparisons."""
     assert demo_pack.proven
     assert demo_pack.verdict.startswith(
-        "Cash flow proven. Undecided: 402.43 received and 6,085.03 paid in May 2026 have no category yet, beside a net "
-        "income of 7,855.83. The 7,286 line entries of 71 ledgers are all there. 71 ledgers are known from all entries "
-        "since 1 Jan 2025; the service has no list of ledgers."
+        "Cash flow proven. Undecided: 402.43 received and 6,085.03 paid in May 2026 have no category yet, and are not "
+        "in the net income of 7,855.83. The 7,286 line entries of 71 ledgers are all there. 71 ledgers are known from "
+        "all entries since 1 Jan 2025; the service has no list of ledgers."
     )
     assert '<div class="verdict undecided">' in demo_pack.html
-    assert "in May 2025; not categorized (in less out): -5,682.60." in demo_pack.sentences[3]
+    assert "in May 2025; not in it, because not categorized (in less out): -5,682.60." in demo_pack.sentences[3]
     assert demo_pack.title == "Harbor Lane Coffee Roasters, May 2026"
     assert len(demo_pack.sentences) == 5
     assert demo_pack.sentences[0] == (
@@ -87,7 +88,7 @@ def test_page_one(demo_pack):
     )
     assert (
         "41 transactions have no category: 402.43 in and 6,085.03 out; "
-        "43,948.92 of all days of the books are in suspense." in demo_pack.sentences
+        "43,948.92 are in suspense since the books began." in demo_pack.sentences
     )
     assert len(demo_pack.key_figures) == 12
     label, amount, note = demo_pack.key_figures[0]
@@ -171,7 +172,7 @@ def test_a_balance_that_starts_from_a_stated_one_has_terms(demo_company):
     assert start.amount == 85_371.88
     with pytest.raises(InputError, match="the supplied starting balance and the movement since"):
         start.entries  # noqa: B018 (it raises)
-    assert "37,300.81 since 1 Apr 2025 are in suspense." in pack.sentences[-1]
+    assert "37,300.81 are in suspense since 1 Apr 2025." in pack.sentences[-1]
     additive = 0
     for name, table in pack.content.tables.items():
         for key, cell in table.shown():
@@ -350,3 +351,19 @@ def test_the_same_books_give_the_same_page(demo_company, demo_pack):
     assert pages[0] == pages[1]
     data = [RecordedSums(PageReader(one.html).data).data | {"created_at": ""} for one in packs]
     assert data[0] == data[1]
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_a_page_of_one_section_can_be_checked(demo_pack, section, tmp_path):
+    """It has the facts of the pack at its head, and no check accuses it; one without a figure is refused."""
+    pack = dataclasses.replace(demo_pack, section_names=(section,))
+    if section in {"certificate", "assumptions", "changes"}:
+        with pytest.raises(InputError, match=f"sections: {section} shows no figure, so its receiver could check"):
+            pack.save(tmp_path / "pack.html")
+        return
+    page = pack.save(tmp_path / "pack.html")
+    found = aa.verify_pack(page)
+    assert found.faults.empty, found.explain()
+    text = page.read_text(encoding="utf-8")
+    assert "Harbor Lane Coffee Roasters</h1>" in text
+    assert text.count('data-field="verdict"') == 1
