@@ -289,7 +289,8 @@ class Outlook(Result):
         now = f"{self._text(int(self._cash.units or 0))} on {day_label(self.end_date)}"
         return (
             f"Cash is {now} and expected {last} on {until}"
-            f"{f' (80 % range {low} to {high})' if self.has_range else ''}; lowest {least} in week {lowest}, to {day}."
+            f"{f' (80 % range {low} to {high})' if self.has_range else ''}; lowest at the end of a week {least}, on "
+            f"{day}."
         )
 
     @property
@@ -332,14 +333,14 @@ class Outlook(Result):
             yield f"Whether cash falls below {limit} is not known, because cash is not known."
             return
         week = self._first_below("cash", self._limit)
-        text = f"to stay at or above {limit} for {self.weeks} weeks"
+        text = f"to be at or above {limit} at the end of each of {self.weeks} weeks"
         if week is not None:
-            text = f"to fall below {limit} in week {week}, to {day_label(self.week_end(week))}"
+            text = f"to be below {limit} at the end of week {week}, on {day_label(self.week_end(week))}"
         if self.has_range:
             low, high = (self._first_below(name, self._limit) for name, _ in SIDES)
-            text += f"; at the low end of its range it falls below in {_named_week(low)}, at the high end in "
+            text += f"; at the low end of its range it is below at the end of {_named_week(low)}, at the high end of "
             text += _named_week(high)
-        yield f"Cash is expected {text}."
+        yield f"Cash is expected {text}. Days within a week may be lower."
 
     def _first_below(self, name: str, limit: int) -> int | None:
         weeks = enumerate(self._figures, start=1)
@@ -521,7 +522,7 @@ def outlook(
         What you know of: a table or CSV file with ``date`` and ``amount`` (negative goes out), and if you like
         ``category`` and ``note``.
     limit : amount, optional
-        Cash that you do not want to fall below: says in which week it is expected to, as a range.
+        Cash that you do not want to fall below: says at the end of which week it is expected to be, as a range.
     books_start : date-like, optional
         First day of the books, as for :func:`balance_sheet`: without it, or where lines begin later, cash is not known,
         and neither are balances.

@@ -275,10 +275,10 @@ def test_a_limit_says_in_which_week_cash_falls_below():
     first = next(week.week for week in frame.itertuples() if week.cash < limit)
     low = next(week.week for week in frame.itertuples() if week.low < limit)
     (sentence,) = (one for one in ahead(limit=limit).sentences() if "Cash is expected" in one)
-    assert f"to fall below {limit:,.2f} in week {first}," in sentence
-    assert f"at the low end of its range it falls below in week {low}," in sentence
+    assert f"to be below {limit:,.2f} at the end of week {first}," in sentence
+    assert f"at the low end of its range it is below at the end of week {low}," in sentence
     below_all = ahead(limit="0").sentences()
-    assert any("to stay at or above 0.00 for 13 weeks" in one for one in below_all)
+    assert any("to be at or above 0.00 at the end of each of 13 weeks" in one for one in below_all)
     with pytest.raises(aa.errors.InputError, match="limit: 'much' is not an amount"):
         ahead(limit="much")
 
