@@ -230,7 +230,7 @@ def categorize(
 
     most, loaded_rules = _parse_limit(max_amount), aa.load_rules(rules)
     with connect_for_days(run, days) as (client, period):
-        ledgers, queue, _ = load_queue(client, period, QueueLoad())
+        ledgers, _, queue, _ = load_queue(client, period, QueueLoad())
         made, decided = plan_exact_rules(queue, loaded_rules, ledgers, max_amount=most, instance_id=client.instance_id)
         file = journal or Path(f"categorize-{made.plan_id}.journal")
         plan = _saved_plan(made, file, confirm=run.confirm)
@@ -341,7 +341,7 @@ def run_plan(
         following = "add --confirm to change the books" if would_change else "--confirm would change nothing"
         print_message(f"dry run, nothing was sent: {_summarize(outcomes)}; {following}")
         return
-    if not run.demo and (outcomes["outcome"] == "done").any():
+    if (outcomes["outcome"] == "done").any():
         _print_undo(journal, run, incomplete=False)
     try:
         _sync(books, client, run)
@@ -369,6 +369,9 @@ def _apply(
 
 
 def _print_undo(journal: Path, run: Run, *, incomplete: bool) -> None:
+    if run.demo:
+        print_message("the demo company ends with this command, and its changes too: the next --demo begins anew")
+        return
     new = journal.with_name(f"undo-{journal.name}")
     following = command_line("undo", journal, journal=new, profile=run.profile, incomplete=incomplete)
     print_message(f"to take back what this run changed: {following}")

@@ -204,7 +204,7 @@ def pack(
     presentation = presentation_of(source)
     days.in_zone("UTC")  # also of local books, all of whose days are no pack
     with connect_source(source, days) as (client, period):
-        first = books_start_of(books_start, period, client, demo=source.demo)
+        first = books_start_of(books_start, period.end_date, client, demo=source.demo)
         if since is not None and not isinstance(client, aa.Books):
             raise InputError("--since is for local books, which have versions: give --books, or leave it out")
         files = OutputFiles(output, pack_name(presentation.company, period))

@@ -305,21 +305,24 @@ def load_statement_books(
     return loaded
 
 
-def parse_books_start(text: str, option: str, latest: dt.date) -> dt.date:
-    """First day of the books, which are asked for until `latest`."""
-    first = parse_date(text, option)
-    if first > latest:
-        raise PeriodError(f"{option} {first} is after {latest}; it is the first day of the books")
-    return first
-
-
-def books_start_of(text: str | None, days: Period, client: aa.LedgerClient | aa.Books, *, demo: bool) -> dt.date | None:
-    """First day of the books, at most the last day of the period; by default that of local books or the demo."""
+def books_start_of(
+    text: str | None,
+    latest: dt.date,
+    client: aa.LedgerClient | aa.Books,
+    *,
+    demo: bool,
+    option: str = "--books-start",
+) -> dt.date | None:
+    """First day of the books, which are asked for until `latest`; by default that of local books or the demo."""
     if text is not None:
-        return parse_books_start(text, "--books-start", days.end_date)
-    if isinstance(client, aa.Books):
-        return client.books_start and min(client.books_start, days.end_date)
-    return min(demo_company.DemoCompany.start_date, days.end_date) if demo else None
+        first = parse_date(text, option)
+        if first > latest:
+            raise PeriodError(f"{option} {first} is after {latest}; it is the first day of the books")
+        return first
+    known = client.books_start if isinstance(client, aa.Books) else None
+    if demo:
+        known = demo_company.DemoCompany.start_date
+    return known and min(known, latest)
 
 
 def load_cash_lines(
@@ -336,9 +339,10 @@ def load_cash_lines(
 
 
 class LoadedQueue(NamedTuple):
-    """Chart of accounts, its uncategorized transactions, and what the history of their payees suggests for them."""
+    """Chart of accounts, line entries, uncategorized transactions, and what their payees' history suggests."""
 
     ledgers: pd.DataFrame
+    lines: pd.DataFrame
     transactions: pd.DataFrame
     suggestions: pd.DataFrame | None = None
 
@@ -356,7 +360,7 @@ def load_queue(
 
     if precision is None:
         ledgers, lines = load_cash_lines(client, days, load, only=only)
-        return LoadedQueue(ledgers, aa.uncategorized_queue(lines, ledgers))
+        return LoadedQueue(ledgers, lines, aa.uncategorized_queue(lines, ledgers))
     start = days.start_date
     first = start.replace(year=max(start.year - 1, 1), day=1)
     if isinstance(client, aa.Books):  # which may begin later, and have no days before
@@ -366,7 +370,8 @@ def load_queue(
     except InvalidRequestError:  # some deployments refuse days before the start of the books
         ledgers, lines = load_cash_lines(client, days, load, only=only)
     dates = local_midnights(lines["datetime"], "UTC" if days.time_zone == LOCALTIME else days.time_zone)
-    transactions = aa.uncategorized_queue(lines[dates.dt.date >= start], ledgers)
+    of_days = lines[dates.dt.date >= start]
+    transactions = aa.uncategorized_queue(of_days, ledgers)
     suggestions = aa.suggest(transactions, lines, ledgers, precision=precision)
     print_notes(suggestions)
-    return LoadedQueue(ledgers, transactions, suggestions)
+    return LoadedQueue(ledgers, of_days, transactions, suggestions)

@@ -131,6 +131,8 @@ def queue(
         require_new_file(output)
     with connect_source(source, days, load) as (client, period):
         loaded = load_queue(client, period, load, only=ledger, precision=precision)
+    if loaded.lines.empty:
+        print_message(f"no line entry of cash is of {period}: is it the right period?")
     transactions, suggestions = loaded.transactions, loaded.suggestions
     groups = aa.group_queue(transactions, as_of=period.end_date)
     if group is not None:
@@ -331,6 +333,10 @@ def plan(
     if output.absolute() in {one.absolute() for one in (deciding.rules, *deciding.decisions) if one is not None}:
         raise PlanError(
             f"--output {output} is a file of rules or decisions, which the plan would replace; give another name"
+        )
+    if output.exists():
+        raise PlanError(
+            f"{output} exists and may have been edited, so it is not replaced; give another name, or move it"
         )
     proposals, queued, period, instance_id = _propose(deciding, days, load, source)
     planned = aa.plan_recategorization(proposals, ledgers=queued.ledgers, instance_id=instance_id)

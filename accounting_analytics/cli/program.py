@@ -8,7 +8,7 @@ import sys
 from io import TextIOWrapper
 from typing import NoReturn
 
-from cyclopts import CycloptsError, UnusedCliTokensError
+from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 # Each declares its commands; the help lists them in this order.
 # isort: off
@@ -72,6 +72,8 @@ def _describe(error: CycloptsError) -> str:
     """Say what is wrong with a command line, without repeating what may be a secret."""
     if isinstance(error, UnusedCliTokensError):
         return "There is an argument that the command does not have; options are written --name VALUE."
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        return f"{error.argument.name} is missing, or has no value."
     return str(error)
 
 

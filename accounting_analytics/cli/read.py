@@ -22,7 +22,6 @@ from accounting_analytics.cli.loading import (
     load_books,
     load_ledgers,
     load_statement_books,
-    parse_books_start,
     presentation_of,
     refuse_books,
     require_complete,
@@ -62,7 +61,7 @@ from accounting_analytics.core.errors import (
     InputError,
     InvalidRequestError,
 )
-from accounting_analytics.core.messages import printable, shorten
+from accounting_analytics.core.messages import count_of, printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -221,7 +220,7 @@ def statements(
     compared = check_comparisons(compare, of_flows=statement not in {"balance-sheet", "trial-balance"})
     presentation = presentation_of(source)
     with connect_source(source, days, load) as (client, period):
-        start = books_start_of(books_start, period, client, demo=source.demo)
+        start = books_start_of(books_start, period.end_date, client, demo=source.demo)
         since = None if statement == "income" else start
         unit = [period] if columns == "tag" else columns
         needed = days_needed(period, unit, compared, presentation.fiscal_year_start_month, since)
@@ -274,12 +273,21 @@ def _print_list(
 def _load_until(
     days: ZonedDays, books_start: str | None, load: Load, source: BooksOrService
 ) -> tuple[LedgersAndLines, aa.Period, dt.date | None]:
-    """Load the lines until a last day, which suffices, from the first entry on; and the first day of the books."""
+    """Load the lines until a last day, which suffices, from the first entry on; and the first day of the books.
+
+    Without days the last one is that of the latest line of local books, which also have the days after it.
+    """
+    from accounting_analytics.core.column_conversion import local_midnights
+
     if days.end_date is not None and days.period is None:
         days = replace(days, start_date=days.start_date or days.end_date)
     with connect_source(source, days, load) as (client, period):
-        first = books_start_of(books_start, period, client, demo=source.demo)
-        return load_books(client, period, load, first_day=first, all_history=True), period, first
+        first = books_start_of(books_start, period.end_date, client, demo=source.demo)
+        books = load_books(client, period, load, first_day=first, all_history=True)
+    if not days.given and not books.lines.empty:
+        last = local_midnights(books.lines["datetime"], period.time_zone).max().date()
+        period = aa.Period(min(period.start_date, last), last, period.time_zone)
+    return books, period, first
 
 
 def _require_writable(path: Path) -> None:
@@ -325,7 +333,7 @@ def register(
         Account: id, unique name or path.
     """
     with connect_source(source, days, load) as (client, period):
-        first = books_start_of(books_start, period, client, demo=source.demo)
+        first = books_start_of(books_start, period.end_date, client, demo=source.demo)
         books = load_books(client, period, load, first_day=first, ledger=ledger)
     ledger_id = aa.LedgerNames.from_frame(books.ledgers).find(ledger)
     entries = aa.register(books.lines, ledger_id, ledgers=books.ledgers, period=period)
@@ -346,7 +354,11 @@ def _print_register(
 
     names = books.ledgers.set_index("id")["name"]
     moved = format_amount(exact_sum(exact_floats(entries)["amount"]))
-    print(printable(f"{names[ledger_id]}, {days}: {len(entries):,} entries, debits less credits {moved}"))
+    print(
+        printable(
+            f"{names[ledger_id]}, {days}: {count_of(len(entries), 'entry', 'entries')}, debits less credits {moved}"
+        )
+    )
     width = console().width // 4
     shown = entries.assign(
         local_date=entries["local_date"].dt.date,
@@ -409,7 +421,8 @@ def bridge(
         print()
         print_table(explained.frame, {"label": "change", "cause": "cause", "amount": "amount"})
     require_complete(books.lines)
-    require_entries(books.lines, both, "nothing was compared")
+    for one in (period, other):
+        require_entries(books.lines, one, "one of the periods is empty")
 
 
 @command(READ)
@@ -436,7 +449,7 @@ def outlook(
     known
         CSV file of payments and receipts that you know of: date, amount (negative goes out), category, note.
     limit
-        Cash that you do not want to fall below: the week in which it is expected to is named.
+        Cash that you do not want to fall below: the first week at whose end it is expected to is named.
     """
     from accounting_analytics.reports.cash_forecast import AVERAGED
     from accounting_analytics.reports.outlook import read_known_items
@@ -487,7 +500,7 @@ def reconcile(
         "`books history` shows the result",
     )
     with connect_for_days(service, days) as (client, period):
-        first = None if since is None else parse_books_start(since, "--since", period.start_date)
+        first = books_start_of(since, period.start_date, client, demo=service.demo, option="--since")
         loaded = load_books(client, period, load, first_day=first, report_count=len(period.months()))
         certificate = aa.check_completeness(loaded.lines)
         print_message(certificate.summary())

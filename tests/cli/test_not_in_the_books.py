@@ -33,7 +33,7 @@ def test_before_the_first_day_of_the_books(run, demo_company, assert_refused, op
     [
         (("statements", "income"), "no line entry is of 2028-01-01 to 2028-01-31"),
         (("statements", "cash-flow"), "no line entry is of 2028-01-01 to 2028-01-31"),
-        (("bridge",), "no line entry is of 2027-12-01 to 2028-01-31"),
+        (("bridge",), "no line entry is of 2028-01-01 to 2028-01-31"),
         (("outlook",), "nothing was averaged: no line entry is of 2027-08-02 to 2028-01-31"),
         (("reconcile",), "no line entry moved cash in 2028-01-01 to 2028-01-31"),
     ],
@@ -77,3 +77,17 @@ def test_a_payee_is_no_ledger(run, demo_company, assert_refused):
 def test_an_outlook_without_a_day(run, assert_refused):
     """Before a demo company starts, the error says that the last day suffices."""
     assert_refused(run("outlook", "--demo"), 2, "no days are given", "an outlook", "take --end-date alone")
+
+
+def test_a_bridge_to_an_empty_month(run, demo_company):
+    """What stopped is no change where a month has no entries at all: the error asks whether it is the right period."""
+    finished = run("bridge", "--period", "2026-07", **demo_company.environment())
+    assert finished.returncode == 3
+    assert "one of the periods is empty: no line entry is of 2026-07-01 to 2026-07-31" in finished.stderr
+
+
+def test_an_empty_queue_of_empty_days(run, demo_company):
+    """An empty queue of days without entries says so; it is no error, because jobs have quiet days."""
+    finished = run("queue", "--period", "2026-07", **demo_company.environment())
+    assert finished.returncode == 0, finished.stderr
+    assert "no line entry of cash is of 2026-07-01 to 2026-07-31" in finished.stderr

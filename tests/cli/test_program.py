@@ -116,7 +116,7 @@ def test_no_configuration(run, assert_refused):
 @pytest.mark.parametrize(
     ("command", "hint"),
     [
-        (("verify-export",), "FOLDER requires an argument. See: accounting-analytics verify-export --help"),
+        (("verify-export",), "FOLDER is missing, or has no value. See: accounting-analytics verify-export --help"),
         (("tokens", "revoke"), "See: accounting-analytics tokens revoke --help"),
         (("reprot",), 'Did you mean "report"?'),
         (("statements", "incom"), 'Did you mean "income"? See: accounting-analytics statements --help'),

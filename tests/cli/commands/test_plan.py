@@ -91,6 +91,14 @@ def recategorize(company, item, before, after):
     )
 
 
+def test_a_plan_is_not_replaced(run_demo, assert_refused, tmp_path):
+    """A file that exists may have been edited: it stays, and nothing is loaded."""
+    (tmp_path / "plan.csv").write_text("edited", encoding="utf-8")
+    refused = run_demo("plan", *PERIOD, *RULES, "--output", "plan.csv")
+    assert_refused(refused, 2, "plan.csv exists and may have been edited, so it is not replaced")
+    assert (tmp_path / "plan.csv").read_text(encoding="utf-8") == "edited"
+
+
 def test_undo_without_a_journal(run_demo, assert_refused):
     """A journal that does not exist is refused, and the message says which to pass."""
     finished = run_demo("undo", "run.journal", "--journal", "undo.journal")
