@@ -1,5 +1,7 @@
 """What is not in the books: every command says so."""
 
+import json
+
 import pytest
 
 import accounting_analytics as aa
@@ -91,3 +93,20 @@ def test_an_empty_queue_of_empty_days(run, demo_company):
     finished = run("queue", "--period", "2026-07", **demo_company.environment())
     assert finished.returncode == 0, finished.stderr
     assert "no line entry of cash is of 2026-07-01 to 2026-07-31" in finished.stderr
+
+
+def test_local_books_end_with_their_latest_line(run, deep_books):
+    """Ages, what recurs and an outlook are those at the latest line, not at the end of the days that were synced."""
+    days = ("--start-date", "2024-12-01", "--end-date", "2025-12-31")
+    synced = run("sync", "--books", "local", *days, **deep_books.environment())
+    assert synced.returncode == 0, synced.stderr
+    shown = run("statements", "recurring", "--books", "local", "--json")
+    assert shown.returncode == 0, shown.stderr
+    assert json.loads(shown.stdout)["end_date"] == "2025-01-10"
+
+
+def test_the_demo_knows_the_first_day_of_its_books(run):
+    """Starting balances of its months are summed since then."""
+    finished = run("reconcile", "--demo", "--period", "2025-02")
+    assert finished.returncode == 0, finished.stderr
+    assert "Starting balances are summed from the line entries since 2025-01-01" in finished.stdout
