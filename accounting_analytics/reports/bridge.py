@@ -407,7 +407,9 @@ def _checked(before: ChosenColumn, after: ChosenColumn) -> _BridgedTotal:
             )
         figure = figures.figure(total.key, one.column.key)
         if figure.units is None:
-            raise InputError(f"{total.label} of {one.column.label} cannot be bridged: {figure.calculation}")
+            raise InputError(
+                f"{total.label} of {one.column.label} cannot be bridged: {figure.calculation}; compare other columns"
+            )
     old, new = _period(before.column), _period(after.column)
     if old.start_date <= new.end_date and new.start_date <= old.end_date:
         raise InputError(f"before and after must be different days, and {old} and {new} overlap")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.core.arguments import to_texts
 from accounting_analytics.core.chart_of_accounts import LedgerType
-from accounting_analytics.core.errors import FrameError, IncompleteLoadError, InputError
+from accounting_analytics.core.errors import EmptyPeriodError, FrameError, IncompleteLoadError, InputError
 from accounting_analytics.core.exact_sums import collect, require_columns, wrap
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.load_metadata import (
@@ -640,8 +640,12 @@ def _require_a_known_column(
         for _, days in column.periods
         for tag in column.tags or ("",)
     ]
-    if all(reasons):
-        raise IncompleteLoadError(
-            f"no column is known: {reasons[0]}; pass all lines of these days, of all ledgers, each once, and select "
-            "afterwards"
-        )
+    if not all(reasons):
+        return
+    shown = [days for column in columns.shown if column.kind == "period" for _, days in column.periods]
+    if rules.beginning and all(days.end_date < rules.beginning.day for days in shown):
+        raise EmptyPeriodError(f"the books begin on {rules.beginning.day}: choose days from then on")
+    raise IncompleteLoadError(
+        f"no column is known: {reasons[0]}; pass all lines of these days, of all ledgers, each once, and select "
+        "afterwards"
+    )

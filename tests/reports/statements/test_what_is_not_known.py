@@ -12,7 +12,13 @@ from naive_statements import TRIAL, Days, columns, units
 from statement_checks import FUNCTIONS, entry_units, row_units, shown_keys
 
 import accounting_analytics as aa
-from accounting_analytics.core.errors import AccountingAnalyticsError, FrameError, IncompleteLoadError, InputError
+from accounting_analytics.core.errors import (
+    AccountingAnalyticsError,
+    EmptyPeriodError,
+    FrameError,
+    IncompleteLoadError,
+    InputError,
+)
 
 MARCH, MAY = "2025-03-01", "2025-05-31"
 SINCE = "since 2025-03-01"
@@ -230,6 +236,8 @@ def test_loaded_days_before_the_first_entry_are_not_known(demo_company, chart):
         average = statement["led_rent", "average"]
         assert [one.key for one in average.terms] == [f"led_rent|{column}" for column in averaged]
         assert "There are no entries before 1 Jan 2025: what was before is not known." in statement.notes
+        with pytest.raises(EmptyPeriodError, match="the books begin on 2025-01-01: choose days from then on"):
+            function(lines, chart, "2024-11-01", "2024-12-31")
     assert any("Opening Balance Retained Earnings and Owner Capital on 1 Jan 2025" in one for one in statement.notes)
 
 
