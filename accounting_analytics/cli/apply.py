@@ -71,7 +71,10 @@ _ADVICE = (
         "unknown",
         "applying again with the same journal leaves unknown items that were sent alone, a new journal does not",
     ),
-    ("not_done", "it is safe to apply the rest again with the same journal"),
+    (
+        "not_done",
+        "it is safe to apply the rest again, with the same journal, or by a new plan what the service had confirmed",
+    ),
     ("refused", "applying again leaves refused items as they are: see the reasons"),
     ("changed_elsewhere", "applying again does not change items that were changed elsewhere, a new plan does"),
 )
