@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _DAY, _YEAR = dt.timedelta(days=1), dt.timedelta(days=366)
 _SHOWN = ["payee", "category", "rhythm", "usual_day", "last_amount", "next_date", "next_amount", "status"]
+_VARIED = f"Where amounts vary, the next one is estimated as the middle one of the last {RECENT}."
 
 
 class Occurrence(NamedTuple):
@@ -303,7 +304,9 @@ def recurring_payments(
     named = [one._replace(category=names.names.name(one.category)) for one in payments]
     ordered = sorted(named, key=lambda one: (one.next_units > 0, one.status == "stopped", one.due, one.key))
     shown = lines.listed(lines.rows)
-    return RecurringPayments(lines.last, tuple(ordered), lines.scale, lines.notes, shown, lines.as_decimals)
+    varied = any(one.next_units != one.occurrences[-1].units for one in ordered)
+    notes = (*lines.notes, *([_VARIED] if varied else []))
+    return RecurringPayments(lines.last, tuple(ordered), lines.scale, notes, shown, lines.as_decimals)
 
 
 def payments_by_payee(

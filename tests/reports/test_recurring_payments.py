@@ -111,6 +111,8 @@ def test_amounts():
     (one,) = recurring(rises).frame.to_dict("records")
     assert (one["last_amount"], one["next_amount"], one["dearer_by"]) == (-60.0, -50.0, 10.0)
     assert one["dearer_since"] == pd.Timestamp("2026-05-03")
+    assert any("the middle one of the last" in note for note in recurring(rises).notes)
+    assert not any("the middle one" in note for note in recurring([*rises, pay("2026-06-03", amount="-60.00")]).notes)
     (one,) = recurring([*rises, pay("2026-06-03", amount="-60.00")]).frame.to_dict("records")
     assert (one["next_amount"], one["smallest_amount"], one["largest_amount"], one["dearer_by"]) == (
         -60.0,
@@ -168,7 +170,9 @@ def test_lines_that_were_not_loaded(demo_company):
     result = aa.recurring_payments(lines, ledgers)
     assert result.end_date == dt.date(2026, 5, 31)
     assert result["KENT AVE PROPERTIES"].entries["local_date"].dt.day.unique().tolist() == [1]
-    assert aa.notes(result)[-1].endswith("America/New_York.")
+    zone, estimate = aa.notes(result)[-2:]
+    assert zone.endswith("America/New_York.")
+    assert estimate == "Where amounts vary, the next one is estimated as the middle one of the last 6."
 
 
 PRECISION, RECALL, WITHIN = 0.98, 0.9, 0.95
