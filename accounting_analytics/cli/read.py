@@ -440,7 +440,8 @@ def outlook(
 
     The weeks after the last day (--end-date suffices), from line entries since the books began: what recurs, balances
     with an 80 % range, and how far such outlooks were off in past weeks. It takes 26 weeks of history, and 59 for a
-    range. Exit code 3 if lines are missing, or there are too few.
+    range. Open bills that do not recur are not in it: `statements ageing` has them. Exit code 3 if lines are missing,
+    or there are too few.
 
     Parameters
     ----------
