@@ -259,8 +259,7 @@ def _print_list(
     source: BooksOrService,
 ) -> None:
     """Print what recurs, or what is open by age, at the last day."""
-    books, period, first = _load_until(days, books_start, load, source)
-    at: dict[str, Any] = {"end_date": period.end_date, "time_zone": period.time_zone}
+    books, at, first = _load_until(days, books_start, load, source)
     result: Result
     if statement == "recurring":
         result = aa.recurring_payments(books.lines, books.ledgers, **at)
@@ -272,22 +271,19 @@ def _print_list(
 
 def _load_until(
     days: ZonedDays, books_start: str | None, load: Load, source: BooksOrService
-) -> tuple[LedgersAndLines, aa.Period, dt.date | None]:
-    """Load the lines until a last day, which suffices, from the first entry on; and the first day of the books.
+) -> tuple[LedgersAndLines, dict[str, Any], dt.date | None]:
+    """Load the lines until a last day, which suffices, from the first entry on; that day, and the first of the books.
 
-    Without days the last one is that of the latest line of local books, which also have the days after it.
+    Without days it is not given to a calculation, which then takes that of the latest line: local books also have the
+    days after it.
     """
-    from accounting_analytics.core.column_conversion import local_midnights
-
     if days.end_date is not None and days.period is None:
         days = replace(days, start_date=days.start_date or days.end_date)
     with connect_source(source, days, load) as (client, period):
         first = books_start_of(books_start, period.end_date, client, demo=source.demo)
         books = load_books(client, period, load, first_day=first, all_history=True)
-    if not days.given and not books.lines.empty:
-        last = local_midnights(books.lines["datetime"], period.time_zone).max().date()
-        period = aa.Period(min(period.start_date, last), last, period.time_zone)
-    return books, period, first
+    last = period.end_date if days.given or books.lines.empty else None
+    return books, {"end_date": last, "time_zone": period.time_zone}, first
 
 
 def _require_writable(path: Path) -> None:
@@ -456,21 +452,12 @@ def outlook(
     from accounting_analytics.reports.outlook import read_known_items
 
     items = None if known is None else read_known_items(known)
-    books, period, first = _load_until(days, books_start, load, source)
-    result = aa.outlook(
-        books.lines,
-        books.ledgers,
-        period.end_date,
-        weeks,
-        items,
-        limit=limit,
-        books_start=first,
-        time_zone=period.time_zone,
-    )
+    books, at, first = _load_until(days, books_start, load, source)
+    result = aa.outlook(books.lines, books.ledgers, weeks=weeks, known=items, limit=limit, books_start=first, **at)
     print_result(result, as_json=load.as_json)
     require_complete(books.lines)
-    first_averaged = period.end_date - dt.timedelta(weeks=AVERAGED)
-    require_entries(books.lines, aa.Period(first_averaged, period.end_date, period.time_zone), "nothing was averaged")
+    first_averaged = result.end_date - dt.timedelta(weeks=AVERAGED)
+    require_entries(books.lines, aa.Period(first_averaged, result.end_date, at["time_zone"]), "nothing was averaged")
 
 
 @command(READ)
