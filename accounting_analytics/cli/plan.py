@@ -327,17 +327,14 @@ def plan(
     output
         Plan file to write: .xlsx for Excel, else CSV.
     """
-    from accounting_analytics.recategorization.decisions import require_writable
+    from accounting_analytics.recategorization.decisions import require_absent, require_writable
 
     require_writable(to_path(output, "--output"))
     if output.absolute() in {one.absolute() for one in (deciding.rules, *deciding.decisions) if one is not None}:
         raise PlanError(
             f"--output {output} is a file of rules or decisions, which the plan would replace; give another name"
         )
-    if output.exists():
-        raise PlanError(
-            f"{output} exists and may have been edited, so it is not replaced; give another name, or move it"
-        )
+    require_absent(output, "may have been edited")
     proposals, queued, period, instance_id = _propose(deciding, days, load, source)
     planned = aa.plan_recategorization(proposals, ledgers=queued.ledgers, instance_id=instance_id)
     planned.save(output)

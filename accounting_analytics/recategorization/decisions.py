@@ -323,14 +323,19 @@ def require_writable(path: Path) -> None:
         raise InputError(f"folder {path.absolute().parent} for the file does not exist")
 
 
+def require_absent(path: Path, reason: str) -> None:
+    """Refuse a file that exists, for the reason that it is not replaced."""
+    if path.exists():
+        raise InputError(f"{path} exists and {reason}, so it is not replaced; give another name, or move it")
+
+
 def require_new_file(path: Path) -> None:
     """Refuse a file that exists, since it may hold decisions, of another format, or that cannot be written."""
     if path.suffix.lower() != ".csv" and not is_workbook(path):
         raise InputError(
             f"{path}: decisions are written as CSV or as an Excel workbook; give a name that ends in .xlsx or .csv"
         )
-    if path.exists():
-        raise InputError(f"{path} exists and may hold decisions, so it is not replaced; give another name, or move it")
+    require_absent(path, "may hold decisions")
     require_writable(path)
 
 
