@@ -233,8 +233,9 @@ def categorize(
 
     most, loaded_rules = _parse_limit(max_amount), aa.load_rules(rules)
     with connect_for_days(run, days) as (client, period):
-        ledgers, _, queue, _ = load_queue(client, period, QueueLoad())
-        made, decided = plan_exact_rules(queue, loaded_rules, ledgers, max_amount=most, instance_id=client.instance_id)
+        loaded = load_queue(client, period, QueueLoad())
+        queue, instance_id = loaded.transactions, client.instance_id
+        made, decided = plan_exact_rules(queue, loaded_rules, loaded.ledgers, max_amount=most, instance_id=instance_id)
         file = journal or Path(f"categorize-{made.plan_id}.journal")
         plan = _saved_plan(made, file, confirm=run.confirm)
         left = left_by(plan, decided)
