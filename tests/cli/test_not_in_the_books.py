@@ -16,9 +16,9 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_before_the_first_entry(run, demo_company, assert_refused, command):
+def test_before_the_first_entry(run_demo, assert_refused, command):
     """Days before the books begin are refused with the day of the first entry, and no figure is shown."""
-    finished = run(command, *COMMANDS[command], "--period", "2024-05", **demo_company.environment())
+    finished = run_demo(command, *COMMANDS[command], "--period", "2024-05")
     assert_refused(finished, 3, "the first entry of the books is of 2025-01-01", "choose days from then on")
 
 
@@ -40,17 +40,17 @@ def test_before_the_first_day_of_the_books(run, demo_company, assert_refused, op
         (("reconcile",), "no line entry moved cash in 2028-01-01 to 2028-01-31"),
     ],
 )
-def test_after_the_last_entry(run, demo_company, command, message):
+def test_after_the_last_entry(run_demo, command, message):
     """Zeros are printed, and the error asks whether the period is right; a balance sheet has its balances."""
-    finished = run(*command, "--period", "2028-01", **demo_company.environment())
+    finished = run_demo(*command, "--period", "2028-01")
     assert finished.returncode == 3
     assert message in finished.stderr
     assert "is it the right period?" in finished.stderr
 
 
-def test_an_empty_export_replaces_nothing(run, demo_company, assert_refused, tmp_path):
+def test_an_empty_export_replaces_nothing(run_demo, assert_refused, tmp_path):
     """Days without entries are not exported, and what is in the folder stays."""
-    finished = run("export", "--period", "2028-01", "--output", "export", **demo_company.environment())
+    finished = run_demo("export", "--period", "2028-01", "--output", "export")
     assert_refused(finished, 3, "nothing was written: no line entry is of 2028-01-01 to 2028-01-31")
     assert not (tmp_path / "export").exists()
 
@@ -71,9 +71,9 @@ def test_months_without_cash_are_not_said_to_tie_alone(demo_company):
     assert "no line entry moved cash, so no flow was compared" in months.summary()
 
 
-def test_a_payee_is_no_ledger(run, demo_company, assert_refused):
+def test_a_payee_is_no_ledger(run_demo, assert_refused):
     """A register of a payee is refused with the commands that have payees."""
-    finished = run("register", "ROYAL GREEN IMPORTERS", "--period", "2026-05", **demo_company.environment())
+    finished = run_demo("register", "ROYAL GREEN IMPORTERS", "--period", "2026-05")
     assert_refused(finished, 2, "no discovered ledger matches", "payees are in `statements recurring`")
 
 
@@ -82,16 +82,16 @@ def test_an_outlook_without_a_day(run, assert_refused):
     assert_refused(run("outlook", "--demo"), 2, "no days are given", "an outlook", "take --end-date alone")
 
 
-def test_a_bridge_to_an_empty_month(run, demo_company):
+def test_a_bridge_to_an_empty_month(run_demo):
     """What stopped is no change where a month has no entries at all: the error asks whether it is the right period."""
-    finished = run("bridge", "--period", "2026-07", **demo_company.environment())
+    finished = run_demo("bridge", "--period", "2026-07")
     assert finished.returncode == 3
     assert "one of the periods is empty: no line entry is of 2026-07-01 to 2026-07-31" in finished.stderr
 
 
-def test_an_empty_queue_of_empty_days(run, demo_company):
+def test_an_empty_queue_of_empty_days(run_demo):
     """An empty queue of days without entries says so; it is no error, because jobs have quiet days."""
-    finished = run("queue", "--period", "2026-07", **demo_company.environment())
+    finished = run_demo("queue", "--period", "2026-07")
     assert finished.returncode == 0, finished.stderr
     assert "no line entry of cash is of 2026-07-01 to 2026-07-31" in finished.stderr
 

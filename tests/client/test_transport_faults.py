@@ -27,7 +27,6 @@ from accounting_analytics.core.errors import (
 
 MARCH = ("2025-03-01", "2025-03-31")
 TRUTH = [(f"lin_{at}", Decimal(f"{at}.05")) for at in range(9)]
-CHUNKED = {"length": None, "transfer_encoding": "chunked"}
 
 
 def status(line, **headers):

@@ -30,7 +30,6 @@ from accounting_analytics.service.server import running
 from accounting_analytics.service.stored_values import CHANGES, AuditRow, to_units
 
 ON_THE_WEB = {"test_app", "test_attacks", "test_interface_requests", "test_openapi"}
-FULL_EXPANSION = "ledger,transaction,journal_entry,opposing_ledger_ids"
 
 
 class Books:
