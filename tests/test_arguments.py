@@ -22,7 +22,7 @@ from accounting_analytics.recategorization.rules import Rules
 
 MARCH = ("2025-03-01", "2025-03-31")
 LINES = LineEntries.without_rows()
-PLAN = aa.Plan(PlanItems.without_rows())
+PLAN = aa.Plan.from_frame(PlanItems.without_rows())
 REPORT = aa.CashFlowReport(
     period=aa.Period(*MARCH),
     ledgers=CashFlowLedgers.without_rows(),
@@ -69,22 +69,32 @@ WRONG_CALLS = [
         "queue is of type CashFlowReport, not DataFrame; uncategorized_",
     ),
     (lambda: aa.propose(LINES, "rules.toml", LINES), "rules is of type str, not Rules; load_rules(path) reads them"),
-    (lambda: aa.propose(LINES, Rules((), "r"), REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
+    (
+        lambda: aa.propose(Queue.without_rows(), Rules((), "r"), REPORT),
+        f"ledgers is of type CashFlowReport, {LEDGERS_HINT}",
+    ),
     (lambda: aa.ageing(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
     (lambda: aa.analysis_frame(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
     (lambda: aa.outlook(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
     (lambda: aa.recurring_payments(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
     (lambda: aa.backtest(REPORT, Ledgers.without_rows()), f"history is of type CashFlowReport, {LINES_HINT}"),
     (lambda: aa.suggest(REPORT, LINES, LINES), "queue is of type CashFlowReport, not DataFrame; uncategorized_"),
-    (lambda: aa.suggest(LINES, LINES, REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
+    (lambda: aa.suggest(Queue.without_rows(), LINES, REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
     (
         lambda: aa.suggest(Queue.without_rows(), REPORT, Ledgers.without_rows()),
         f"history is of type CashFlowReport, {LINES_HINT}",
     ),
     (lambda: aa.review(REPORT, LINES), "queue is of type CashFlowReport, not DataFrame; uncategorized_queue("),
-    (lambda: aa.review(LINES, REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
-    (lambda: aa.review(LINES, LINES, proposals=PLAN), "proposals is of type Plan, not DataFrame; propose("),
-    (lambda: aa.plan_recategorization(PLAN, ledgers=LINES), "proposals is of type Plan, not DataFrame; propose("),
+    (lambda: aa.review(Queue.without_rows(), REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
+    (
+        lambda: aa.review(Queue.without_rows(), Ledgers.without_rows(), proposals=PLAN),
+        "proposals is of type Plan, not DataFrame; propose(",
+    ),
+    (lambda: aa.Plan(PlanItems.without_rows()), "items is a DataFrame, not changes; Plan.from_frame(frame) makes"),
+    (
+        lambda: aa.plan_recategorization(PLAN, ledgers=Ledgers.without_rows()),
+        "proposals is of type Plan, not DataFrame; propose(",
+    ),
     (lambda: aa.plan_recategorization(LINES, ledgers=REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
     (lambda: PLAN.preview(LINES), f"before is of type DataFrame, {REPORT_HINT}"),
     (lambda: aa.apply_plan("http://x", PLAN, journal="j"), CLIENT_HINT),

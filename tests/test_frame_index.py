@@ -108,7 +108,7 @@ class Books(SimpleNamespace):
                 changed[name] = disguise.report(value)
             else:
                 changed[name] = value
-        return Books(**changed, plan=aa.Plan(changed["items"]))
+        return Books(**changed, plan=aa.Plan.from_frame(changed["items"]))
 
 
 KEY = ["transaction_id", "category_ledger_id"]
@@ -192,9 +192,9 @@ CASES = {
     "LedgerNames.from_frame": lambda books, _: paths(aa.LedgerNames.from_frame(books.ledgers)),
     "Effect.check": lambda books, _: shown(books.plan.preview(books.report).check(books.recomputed, verified(books))),
     "Effect.totals": lambda books, _: books.plan.preview(books.report).totals(books.ledgers),
-    "Plan": lambda books, _: [
-        aa.Plan(books.items).frame,
-        aa.Plan(books.items).items,
+    "Plan.from_frame": lambda books, _: [
+        aa.Plan.from_frame(books.items).frame,
+        aa.Plan.from_frame(books.items).items,
         books.plan.plan_id,
     ],
     "Plan.load": lambda books, folder: saved(books.plan, folder, books.ledgers),

@@ -186,7 +186,7 @@ def make_plan(count=MANY):
         "updated_category_ledger_name": [NAME] * count,
         "opposing_ledger_ids": [["uncategorized"]] * count,
     }
-    return aa.Plan(PlanItems.from_columns(columns), instance_id="ins_1")
+    return aa.Plan.from_frame(PlanItems.from_columns(columns), instance_id="ins_1")
 
 
 def make_review():
@@ -290,7 +290,7 @@ def make_results():
         make_plan(0),
         make_plan().preview(make_report()),
         make_plan().preview(make_report()).check(make_report()),
-        aa.Plan(make_plan().frame, instance_id="i", notes=(NOTE,) * MANY),
+        aa.Plan(make_plan().items, instance_id="i", notes=(NOTE,) * MANY),
         make_certificate(),
         Diagnosis(f"Service {NAME}", PERIOD, (finding,) * MANY),
         LoadPlan(pd.DataFrame(ledgers), 320.0, rate_is_known=False, probes=MANY, kept_windows=9, notes=(NOTE,)),

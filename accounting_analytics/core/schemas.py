@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import pandas as pd
 
+from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.chart_of_accounts import DebitCredit
 from accounting_analytics.core.column_conversion import (
     BOOLEAN,
@@ -55,6 +56,14 @@ if TYPE_CHECKING:
 
 
 _MAX_FAILURES = 3
+_ARGUMENTS = {
+    "LineEntries": ("line_entries", "load_line_entries(client, ...) returns them"),
+    "Ledgers": ("ledgers", "discover_ledgers(client, ...) returns them"),
+    "Queue": ("queue", "uncategorized_queue(line_entries, ledgers) returns it"),
+    "Proposals": ("proposals", "propose(queue, rules, ledgers) returns them"),
+    "Outcomes": ("outcomes", "apply_plan(client, plan, ...) and verify_plan(client, plan) return them"),
+}
+"""Tables that are passed to functions: the name of the argument, and what returns one."""
 
 Instant = Annotated[pd.DatetimeTZDtype, "us", "UTC"]
 
@@ -144,8 +153,14 @@ class Table(pandera.DataFrameModel):
         return exact
 
     @classmethod
+    def require_frame(cls, frame: object) -> None:
+        """Refuse what is not a DataFrame, with what returns one."""
+        require_type(frame, pd.DataFrame, *_ARGUMENTS.get(cls.__name__, ("the table", "pass a DataFrame of pandas")))
+
+    @classmethod
     def exact(cls, frame: pd.DataFrame, *, scale: int | None = None) -> ExactFrame:
         """Convert a frame for calculations: amounts become Arrow decimals, columns get the dtypes of the table."""
+        cls.require_frame(frame)
         dtypes = cls.dtypes()
         amounts = [name for name in cls.amount_columns() if name in frame]
         columns = {

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import AccountingAnalyticsError, FrameError, InputError
 from accounting_analytics.core.load_metadata import known_ledgers_claim, missing_reasons, stated_read_at
 from accounting_analytics.core.messages import join_ids
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     import duckdb
+    import pandas as pd
 
 
 _DIFFERENT_LINES = """
@@ -103,8 +102,6 @@ class ExportedBooks(NamedTuple):
     @classmethod
     def from_frames(cls, line_entries: pd.DataFrame, ledgers: pd.DataFrame, report: CashFlowReport) -> Self:
         """Validate the frames, and keep the lines of the report's period."""
-        require_type(line_entries, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
-        require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
         require_report(report, "report")
         zone(report.period.time_zone)  # local dates need a zone with a name: refuse "localtime"
         if report.tag_ids:  # its lines are filtered and its balances are not, so the facts would not add up

@@ -7,17 +7,16 @@ from collections import Counter, defaultdict
 from decimal import Decimal  # noqa: TC003
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import pandas as pd
 
-from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.column_conversion import split_list
 from accounting_analytics.core.errors import InputError, PlanError
 from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.messages import did_you_mean, printable, quote, shorten
-from accounting_analytics.core.money import fits_float, format_amount
-from accounting_analytics.core.schemas import Ledgers, Outcomes, PlanItems, Proposals
+from accounting_analytics.core.money import format_amount
+from accounting_analytics.core.schemas import Ledgers, Outcomes, Proposals
 from accounting_analytics.recategorization.queue import exact_queue
 from accounting_analytics.reports.category_ledgers import Categories, find_named
 
@@ -101,8 +100,6 @@ class OpenQueue:
     """
 
     def __init__(self, queue: pd.DataFrame, ledgers: pd.DataFrame) -> None:
-        require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
-        require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
         self.queue, self.exact = queue, exact_queue(queue)
         self.ledgers = Ledgers.checked(ledgers)
         self.rows = self.exact.frame.reset_index(drop=True)
@@ -176,6 +173,7 @@ class OpenQueue:
 
 def changes_of_proposals(proposals: pd.DataFrame, chart: Categories) -> tuple[list[Change], ExactFrame]:
     """Read proposals as changes, and as exact rows; of a new category a person may have edited the id or the name."""
+    Proposals.require_frame(proposals)
     texts = {name: proposals[name].fillna("").astype("str") for name in NEW_CATEGORY if name in proposals}
     exact = Proposals.exact(proposals.assign(**texts))
     changes = []
@@ -193,16 +191,8 @@ def changes_of_proposals(proposals: pd.DataFrame, chart: Categories) -> tuple[li
 def changes_of_frame(frame: pd.DataFrame) -> tuple[Change, ...]:
     """Return the changes of exact rows that have the columns of :class:`~accounting_analytics.schemas.PlanItems`."""
     names = [name for name in Change._fields if name in frame]
-    columns: list[list[Any]] = [frame[name].tolist() for name in names]
+    columns = [frame[name].astype(object).where(frame[name].notna(), None) for name in names]
     return tuple(Change(**dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True))
-
-
-def to_frame(changes: Sequence[Change], scale: int, *, as_decimals: bool = False) -> pd.DataFrame:
-    """Return changes as :class:`~accounting_analytics.schemas.PlanItems`, in decimals if an amount needs them."""
-    columns = {name: [getattr(change, name) for change in changes] for name in PlanItems.dtypes()}
-    amounts = (amount for name in PlanItems.amount_columns() for amount in columns[name])
-    as_decimals = as_decimals or not all(fits_float(amount, scale) for amount in amounts)
-    return PlanItems.from_columns(columns, scale, as_decimals=as_decimals)
 
 
 class Outcome(StrEnum):
@@ -374,8 +364,6 @@ def outcomes_frame(found: Mapping[Change, tuple[Outcome, str]]) -> pd.DataFrame:
 
 def require_outcomes_of(plan: Iterable[Change], outcomes: pd.DataFrame) -> list[Outcome]:
     """Return the outcomes of the changes of a plan, in its order, if they belong to it."""
-    hint = "apply_plan(client, plan, ...) and verify_plan(client, plan) return them"
-    require_type(outcomes, pd.DataFrame, "outcomes", hint)
     checked = Outcomes.checked(outcomes)
     if [list(change.identity) for change in plan] != checked[list(IDENTITY)].to_numpy().tolist():
         raise InputError("the outcomes belong to another plan; pass the result of apply_plan for this plan")

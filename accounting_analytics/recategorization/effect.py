@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pandas as pd
 
-from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import BooksDoNotTieError, InputError
 from accounting_analytics.core.load_metadata import books_notes
 from accounting_analytics.core.messages import count_of, join_ids
@@ -208,7 +207,6 @@ class Effect(Result):
         InputError
             `ledgers` is of another type.
         """
-        require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
         tree = LedgerTree.from_frame(Ledgers.checked(ledgers))
         before, changes = (tree.totals(own, _ALL_KNOWN) for own in (self._before.flows, self._moved))
         roots = {tree.hierarchy.root(one) for one in self._moved}

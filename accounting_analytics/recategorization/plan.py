@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
-from accounting_analytics.core.arguments import require_type, to_path
+from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.errors import InputError, PlanError, RulesError
 from accounting_analytics.core.load_metadata import books_notes
 from accounting_analytics.core.messages import count_of
-from accounting_analytics.core.money import DEFAULT_SCALE, format_amount, fraction_digits, sum_by_key
+from accounting_analytics.core.money import DEFAULT_SCALE, fits_float, format_amount, fraction_digits, sum_by_key
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import Ledgers, PlanItems, PlanTotals
 from accounting_analytics.core.sheets import Column, Kind, SheetTable, Value, read_table, write_table
@@ -28,7 +28,6 @@ from accounting_analytics.recategorization.changes import (
     find_conflicts,
     joining_changes,
     require_outcomes_of,
-    to_frame,
 )
 from accounting_analytics.recategorization.decisions import choose_by_rules
 from accounting_analytics.recategorization.effect import Effect
@@ -37,7 +36,7 @@ from accounting_analytics.reports.cash_flow_report import require_report
 from accounting_analytics.reports.category_ledgers import Categories
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from decimal import Decimal
     from pathlib import Path
 
@@ -95,12 +94,18 @@ class Plan(Result):
 
     Parameters
     ----------
-    frame : DataFrame
-        :class:`~accounting_analytics.schemas.PlanItems`.
+    items : iterable of Change
+        The changes; :func:`plan_recategorization` makes them of proposals, and :meth:`from_frame` of an edited table.
+    scale : int
+        Number of decimal places of its amounts.
+    as_decimals : bool
+        Whether its tables have Arrow decimals; they also have them where an amount has too many digits for float64.
     instance_id : str, optional
         Service instance of the books; the plan is then refused for any other instance.
     notes : sequence of str
         What is not known, or was ignored.
+    left_out : sequence of Change
+        The changes of a run that :func:`undo_plan` leaves out.
 
     Raises
     ------
@@ -119,20 +124,42 @@ class Plan(Result):
 
     def __init__(
         self,
-        frame: pd.DataFrame,
+        items: Iterable[Change],
         *,
+        scale: int = DEFAULT_SCALE,
+        as_decimals: bool = False,
         instance_id: str | None = None,
-        notes: Sequence[str] = (),
-        left_out: tuple[Change, ...] = (),
+        notes: Iterable[str] = (),
+        left_out: Iterable[Change] = (),
     ) -> None:
-        exact = PlanItems.exact(frame)
-        self.items = changes_of_frame(exact.frame)
-        self._scale, self._as_decimals = exact.scale, exact.as_decimals
-        self.instance_id = instance_id
-        self.notes = tuple(notes)
-        self.left_out = left_out
+        if isinstance(items, pd.DataFrame):
+            raise InputError("items is a DataFrame, not changes; Plan.from_frame(frame) makes a plan of a table")
+        self.items, self.notes, self.left_out = tuple(items), tuple(notes), tuple(left_out)
+        self.instance_id, self._scale = instance_id, scale
+        amounts = (getattr(one, name) for one in self.items for name in _AMOUNTS)
+        self._as_decimals = as_decimals or not all(fits_float(amount, scale) for amount in amounts)
         for reason in find_conflicts(self.items):
             raise PlanError(reason)
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, *, instance_id: str | None = None) -> Self:
+        """Create a plan from an edited :attr:`frame` of another.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            :class:`~accounting_analytics.schemas.PlanItems`.
+        instance_id : str, optional
+            Service instance of the books; the plan is then refused for any other instance.
+
+        Raises
+        ------
+        PlanError
+            An item changes nothing or appears twice, or items contradict each other.
+        """
+        exact = PlanItems.exact(frame)
+        items = changes_of_frame(exact.frame)
+        return cls(items, scale=exact.scale, as_decimals=exact.as_decimals, instance_id=instance_id)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -140,12 +167,12 @@ class Plan(Result):
     @property
     def frame(self) -> pd.DataFrame:
         """The items as a table (a copy)."""
-        return to_frame(self.items, self._scale, as_decimals=self._as_decimals)
+        return self._table(as_decimals=self._as_decimals)
 
-    @property
-    def _exact(self) -> pd.DataFrame:
-        """The items as a table whose amounts are exact."""
-        return to_frame(self.items, self._scale, as_decimals=True)
+    def _table(self, *, as_decimals: bool = True) -> pd.DataFrame:
+        """Tabulate the items; in decimals their amounts are exact."""
+        columns = {name: [getattr(one, name) for one in self.items] for name in PlanItems.dtypes()}
+        return PlanItems.from_columns(columns, self._scale, as_decimals=as_decimals)
 
     def summary(self, outcomes: pd.DataFrame | None = None) -> str:
         """One line: the id of the plan, the number of its items, and how many have each outcome.
@@ -251,7 +278,7 @@ class Plan(Result):
         PlanError
             The file cannot be written, or a workbook cannot hold the plan.
         """
-        file, rows = to_path(path, "path"), self._exact.assign(**{_INSTANCE: self.instance_id or ""})
+        file, rows = to_path(path, "path"), self._table().assign(**{_INSTANCE: self.instance_id or ""})
         try:
             write_table(rows, file, name="plan", ids=(*_IDS, NEW_CATEGORY[0]), editable=NEW_CATEGORY)
         except InputError as error:
@@ -306,7 +333,7 @@ class Plan(Result):
         notes = [] if chart is None else [*chart.parent_notes(one.updated_category_ledger_id for one in items)]
         if sheet.hidden:
             notes.insert(0, f"{count_of(sheet.hidden, 'hidden row')} of the plan file taken into the plan.")
-        return cls(to_frame(items, scale), instance_id=instance_of(sheet), notes=notes)
+        return cls(items, scale=scale, instance_id=instance_of(sheet), notes=notes)
 
     def _parts(self) -> list[ResultPart]:
         """Show each item, and in HTML also its time, its rule and the id to find it by."""
@@ -314,14 +341,14 @@ class Plan(Result):
             f"- {one.description}: {format_amount(one.transaction_amount)} to {one.updated_category_ledger_name}"
             for one in self.items
         ]
-        return [ResultPart(lines, self._exact[_SHOWN], _MAX_ROWS, "items; .frame has all")]
+        return [ResultPart(lines, self._table()[_SHOWN], _MAX_ROWS, "items; .frame has all")]
 
     def _content(self) -> dict[str, Any]:
         return {
             "plan_id": self.plan_id,
             "instance_id": self.instance_id,
             "notes": self.notes,
-            "items": self._exact,
+            "items": self._table(),
             "left_out": [one.transaction_id for one in self.left_out],
         }
 
@@ -348,18 +375,25 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
         A new category is not in `ledgers`, is ambiguous, reports cash flow or equals the current one, the id and the
         name in a row are of different ledgers, or two items contradict each other.
     """
-    require_type(proposals, pd.DataFrame, "proposals", "propose(queue, rules, ledgers) returns them")
-    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     changes, exact = changes_of_proposals(proposals, Categories(Ledgers.checked(ledgers), set()))
-    items = to_frame(changes, exact.scale, as_decimals=exact.as_decimals)
-    return Plan(items, instance_id=instance_id, notes=books_notes(proposals))
+    return Plan(
+        changes,
+        scale=exact.scale,
+        as_decimals=exact.as_decimals,
+        instance_id=instance_id,
+        notes=books_notes(proposals),
+    )
 
 
 def plan_changes(asked: OpenQueue, chosen: Mapping[int, Change], instance_id: str | None) -> Plan:
     """Plan what was decided of the rows of a queue, in their order."""
-    changes = [chosen[row] for row in sorted(chosen)]
-    items = to_frame(changes, asked.exact.scale, as_decimals=asked.exact.as_decimals)
-    return Plan(items, instance_id=instance_id, notes=books_notes(asked.queue))
+    return Plan(
+        (chosen[row] for row in sorted(chosen)),
+        scale=asked.exact.scale,
+        as_decimals=asked.exact.as_decimals,
+        instance_id=instance_id,
+        notes=books_notes(asked.queue),
+    )
 
 
 def plan_exact_rules(

@@ -120,7 +120,6 @@ def uncategorized_queue(
     """
     lines, chart = lines_of(line_entries), ledgers_of(line_entries, ledgers)
     require_type(lines, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
-    require_type(chart, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     if "opposing_ledger_ids" not in lines:
         raise FrameError("line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)")
     require_lines(lines, _NEEDED)
@@ -147,7 +146,6 @@ def uncategorized_queue(
 
 def exact_queue(queue: pd.DataFrame) -> ExactFrame:
     """Check a queue and make its amounts exact; a row that it has twice would be counted twice, and is refused."""
-    require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
     exact = Queue.exact(queue)
     ids = exact.frame["transaction_id"]
     repeated = ids[exact.frame.duplicated(KEY)].drop_duplicates()

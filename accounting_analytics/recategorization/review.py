@@ -18,7 +18,7 @@ import anywidget
 import pandas as pd
 import traitlets
 
-from accounting_analytics.core.arguments import require_type, to_path
+from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.column_conversion import split_list
 from accounting_analytics.core.errors import AccountingAnalyticsError, InputError
 from accounting_analytics.core.html_tables import NOT_TYPESET
@@ -358,13 +358,7 @@ def review(
         review  # the grid: tick groups, type a category, press Enter
         plan = review.plan(instance_id=client.instance_id)
     """
-    require_type(queue, pd.DataFrame, "queue", "uncategorized_queue(line_entries, ledgers) returns it")
-    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
-    given = []
-    if proposals is not None:
-        require_type(proposals, pd.DataFrame, "proposals", "propose(queue, rules, ledgers) returns them")
-        given.append(proposals)
-    if history is not None:
-        given.append(suggest(queue, history, ledgers))
-    more = () if history is None else notes(given[-1])
-    return Review(queue, ledgers, given, to_path(rules_file, "rules_file"), more)
+    suggested = None if history is None else suggest(queue, history, ledgers)
+    given = [one for one in (proposals, suggested) if one is not None]
+    remarks = () if suggested is None else notes(suggested)
+    return Review(queue, ledgers, given, to_path(rules_file, "rules_file"), remarks)

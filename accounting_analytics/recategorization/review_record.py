@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from accounting_analytics.core.arguments import to_path, to_texts
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of
@@ -21,6 +19,8 @@ from accounting_analytics.recategorization.rules import add_rule
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
+
+    import pandas as pd
 
     from accounting_analytics.recategorization.plan import Plan
 
@@ -236,8 +236,8 @@ class ReviewRecord:
         proposed = self.proposed.get(row)
         if proposed is None:
             return ""
-        reason = proposed.rule if pd.isna(proposed.reason) else str(proposed.reason)
-        if proposed.confidence is None or pd.isna(proposed.confidence):
+        reason = proposed.reason or proposed.rule
+        if proposed.confidence is None:
             return reason
         return f"{reason} ({int(1000 * proposed.confidence) / 10:g} %)"  # rounded down: 100 % is certain
 

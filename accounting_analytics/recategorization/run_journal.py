@@ -1,7 +1,7 @@
 """Journal of a run: each change before it is sent, its response and its outcome; and the plan that undoes the run.
 
 A file of JSON lines that is only appended to. The first line names the plan and the instance; an ``end`` line with
-counts ends a run that was not interrupted. An ``intent`` has the columns of the plan, with the categories that the
+counts ends a run that was not interrupted. An ``intent`` has the fields of its change, with the categories that the
 books showed, and is on disk before its change is sent: the journal and the books are enough to resume a run, or to undo
 it or a part of it.
 
@@ -41,7 +41,6 @@ from accounting_analytics.recategorization.changes import (
     changes_by_entry,
     joining_changes,
     name_changes,
-    to_frame,
 )
 from accounting_analytics.recategorization.plan import Plan
 from accounting_analytics.reports.lines_or_books import refuse_books
@@ -299,8 +298,14 @@ def undo_plan(
             )
     left_out = dict.fromkeys([*joined, *unknown])
     undone = [_inverse(change, of_entry[change.journal_entry_id]) for change in changes if change not in left_out]
-    items = to_frame(undone, client.scale, as_decimals=client.amounts == "decimal")
-    return Plan(items, instance_id=client.instance_id, left_out=tuple(left_out), notes=notes)
+    return Plan(
+        undone,
+        scale=client.scale,
+        as_decimals=client.amounts == "decimal",
+        instance_id=client.instance_id,
+        notes=notes,
+        left_out=left_out,
+    )
 
 
 def _changes_of(changes: Sequence[Change], wanted: Sequence[str]) -> list[Change]:

@@ -284,7 +284,6 @@ def backtest(
         backtest(line_entries, ledgers)
     """
     lines, chart = lines_of(history), ledgers_of(history, ledgers)
-    require_type(chart, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     check_precision(precision)
     past = _read_past(lines, Ledgers.checked(chart))
     tried = _tried(past)

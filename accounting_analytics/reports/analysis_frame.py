@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.chart_of_accounts import DebitCredit
 from accounting_analytics.core.column_conversion import TEXT, local_midnights
 from accounting_analytics.core.errors import FrameError
@@ -64,8 +63,6 @@ def analysis_frame(
         expenses.pivot_table(index="payee", columns="month", values="signed_amount", aggfunc="sum")
     """
     lines, chart = lines_of(line_entries), ledgers_of(line_entries, ledgers)
-    require_type(lines, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
-    require_type(chart, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
     frame, chart = LineEntries.checked(lines), Ledgers.checked(chart)
     unknown = frame.loc[~frame["ledger_id"].isin(chart["id"]), "ledger_id"].unique()
     if len(unknown):

@@ -66,7 +66,6 @@ class DatedLines(NamedTuple):
         """Read a frame, or local books, until a day, by default that of the latest line."""
         lines, chart = lines_of(line_entries), ledgers_of(line_entries, ledgers)
         require_type(lines, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
-        require_type(chart, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
         require_lines(lines, _NEEDED)
         if lines.empty and end_date is None:
             raise InputError("there are no line entries, so their last day is not known; pass end_date")

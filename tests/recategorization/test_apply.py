@@ -86,7 +86,7 @@ def test_verifying_an_unchanged_item(books, build, many, tmp_path):
     build.rewrite(journal, build.a_minute_ago)
     assert set(aa.verify_plan(books.client, plan, journal=journal)["outcome"]) == {"not_done"}
     with pytest.raises(PlanError, match="belongs to another plan"):
-        aa.verify_plan(books.client, aa.Plan(plan.frame[:1]), journal=journal)
+        aa.verify_plan(books.client, aa.Plan.from_frame(plan.frame[:1]), journal=journal)
 
 
 def test_transactions_that_share_a_line(books, build, tmp_path):
@@ -116,7 +116,7 @@ def test_invalid_rows_are_refused_individually(books, build, many, tmp_path):
         build.item("..", books.bank, books.outflow, books.meals),
         build.item("txn_dots", "..", books.outflow, books.meals),
     ]
-    mixed = aa.Plan(_concatenate(good, build.plan(None, *bad)))
+    mixed = aa.Plan([*good.items, *build.plan(None, *bad).items])
     frame = aa.apply_plan(books.client, mixed, journal=tmp_path / "journal", confirm=True)
     assert frame["outcome"].tolist() == ["done"] * 3 + ["refused"] * 5
     assert frame["reason"].iloc[3:].str.len().gt(0).all()
@@ -138,7 +138,7 @@ def test_unusable_categories_refuse_their_items(books, build, many, tmp_path, co
         build.item(one, books.bank, books.outflow, updated, updated_category_ledger_name=name)
         for one, (updated, name, _) in edited.items()
     )
-    mixed = aa.Plan(_concatenate(build.plan(None, *items), many(2)))
+    mixed = aa.Plan([*build.plan(None, *items).items, *many(2).items])
     transport = build.Faulty()
     with books.connected(transport) as client:
         frame = aa.apply_plan(client, mixed, journal=tmp_path / "journal", confirm=confirm)
@@ -171,13 +171,9 @@ def test_category_without_lines_is_used(books, build, tmp_path):
 def test_changes_already_made_are_not_refused_for_their_name(books, plan, tmp_path):
     """A plan that was applied stays done if its file was edited to another name afterwards."""
     aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
-    renamed = aa.Plan(plan.frame.assign(updated_category_ledger_name="Other"), instance_id=plan.instance_id)
+    renamed = aa.Plan.from_frame(plan.frame.assign(updated_category_ledger_name="Other"), instance_id=plan.instance_id)
     frame = aa.apply_plan(books.client, renamed, journal=tmp_path / "journal", confirm=True)
     assert set(frame["outcome"]) == {"already_done"}
-
-
-def _concatenate(*plans):
-    return pd.concat([plan.frame for plan in plans], ignore_index=True)
 
 
 def test_cash_ledger_cannot_be_a_category(books, build, tmp_path):

@@ -30,7 +30,7 @@ def test_an_empty_id_is_refused(build, column):
     """An item without an id cannot be sent, so it is refused before anything is."""
     frame = build.plan(None, build.item("t1", "bank", "out", "meals", entry="e1")).frame
     with pytest.raises(FrameError, match=f"{column}: empty where a value is required"):
-        aa.Plan(frame.assign(**{column: ""}))
+        aa.Plan.from_frame(frame.assign(**{column: ""}))
 
 
 def test_plan_id_depends_on_the_changes_only(build):
@@ -161,7 +161,7 @@ def test_edit_of_the_name_alone_is_refused(proposed, tmp_path):
     with pytest.raises(PlanError) as caught:
         aa.plan_recategorization(edited, ledgers=ledgers)
     assert str(caught.value).startswith(f"row {label} of the proposals (transaction txn_1): {reason}")
-    aa.Plan(plan.frame.assign(updated_category_ledger_name="Software")).save(tmp_path / "plan.csv")
+    aa.Plan.from_frame(plan.frame.assign(updated_category_ledger_name="Software")).save(tmp_path / "plan.csv")
     with pytest.raises(PlanError) as caught:
         aa.Plan.load(tmp_path / "plan.csv", ledgers=ledgers)
     assert f"plan.csv, rows 3, 4, 5: {reason}" in str(caught.value)

@@ -150,7 +150,7 @@ def test_the_reported_and_the_books(demo_company, books, age):
     assert not aa.reconcile(changed, recomputed, line_entries=books).ties
 
 
-PLAN = aa.Plan(PlanItems.without_rows())
+PLAN = aa.Plan.from_frame(PlanItems.without_rows())
 REFUSED = [
     (lambda books: aa.load_line_entries(books, "a", *MARCH, checkpoint="x"), "checkpoint has no effect on local books"),
     (lambda books: aa.load_line_entries(books, "a", *MARCH, consistency="all"), "consistency has no effect on local"),

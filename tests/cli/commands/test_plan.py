@@ -137,7 +137,7 @@ def make_plan(*categories, instance_id=""):
         "updated_category_ledger_name": [name for _, name in categories],
         "rule": ["x"] * count,
     }
-    return aa.Plan(PlanItems.from_columns(columns), instance_id=instance_id)
+    return aa.Plan.from_frame(PlanItems.from_columns(columns), instance_id=instance_id)
 
 
 @pytest.fixture
