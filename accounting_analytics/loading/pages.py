@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterable
     from concurrent.futures import ThreadPoolExecutor
-    from decimal import Decimal
 
 DECODING_THREADS = min(os.cpu_count() or 1, 4)
 """Pages decoded in parallel: few, because Arrow keeps memory for each thread."""
@@ -82,7 +82,6 @@ class _UndecodedPage(msgspec.Struct):
 
 # msgspec learns a type when it first decodes it; two threads that do so in parallel crash the interpreter
 _PAGE = msgspec.json.Decoder(_UndecodedPage)
-_ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 class _Fallback(Exception):  # noqa: N818 (not an error: the strict decoder takes over)
@@ -256,7 +255,7 @@ def _require(condition: bool) -> None:  # noqa: FBT001 (reads as a statement)
 def decode_strictly(
     page: LineEntryPage, where: str, *, ledger_id: str, expand: frozenset[str], scale: int
 ) -> DecodedPage:
-    """Decode a page of wire records: each is checked, and written as an ordinary line, which Arrow reads."""
+    """Decode a page of wire records: each is checked, and becomes an object as an ordinary page has it."""
     noise_removed = separators_replaced = 0
     records = []
     for line in page.records:
@@ -269,12 +268,10 @@ def decode_strictly(
         amount = _parse_amount(line.amount, f"{where}: amount of line {line.id}", scale)
         noise_removed += amount.rounding_noise_removed
         separators_replaced += sum((tag.name or "").count(LIST_SEPARATOR) for tag in line.tags or ())
-        records.append(_ordinary_fields(line, where, scale) | {"amount": amount.amount})
-    content = _ENCODER.encode(
-        _UndecodedPage(msgspec.Raw(_ENCODER.encode(records)), page.next_page_token, page.prev_page_token)
-    )
+        fields = _ordinary_fields(line, where, scale) | {"amount": amount.amount}
+        records.append(msgspec.to_builtins(fields, builtin_types=(Decimal,)))
     try:
-        table = _make_table(_read_records(content, scale), ledger_id, expand, scale)
+        table = _make_table(pa.array(records, _arrow_type(_LINE, scale)), ledger_id, expand, scale)
     except (_Fallback, pa.ArrowException) as error:
         raise ProtocolError(f"{where}: {error or 'a value cannot be read'}") from None
     return DecodedPage(table, page.next_page_token, noise_removed, page.characters_replaced + separators_replaced)
