@@ -51,7 +51,7 @@ from accounting_analytics.reports.statement_sums import BooksBeginning, LineSour
 from accounting_analytics.reports.tagged_lines import TAG, Tags
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from decimal import Decimal
 
     import pandas as pd
@@ -390,7 +390,7 @@ def _make(source: Any, ledgers: Any, options: StatementOptions, kind: _Kind) -> 
     moved = partial(summed.moved, history.starting or {})
     layout = kind.rows(LayoutBuilder(chart, moved, trees.unknown, options.depth), cash_rows)
     notes = (
-        *([] if any(summed.sums.values()) else ["There are no line entries in these days."]),
+        *_notes_without_entries(columns, summed, kind),
         *history.notes,
         *(beginning.notes(one for column in columns.shown for _, one in column.periods) if beginning else ()),
         *([f"{count_of(layout.left_out, 'ledger')} without amounts left out."] if layout.left_out else []),
@@ -442,6 +442,23 @@ def _read_lines(
     loaded = lines.loaded
     period = asked or Period(options.start_date or loaded.start_date, options.end_date or loaded.end_date, time_zone)
     return lines, period
+
+
+def _notes_without_entries(columns: Columns, summed: _Summed, kind: _Kind) -> Iterator[str]:
+    """Say that there are no line entries, in any column or in the latest ones."""
+    if not any(summed.sums.values()):
+        yield "There are no line entries in these days."
+    elif not kind.of_balances:
+        shown = [column for column in columns.shown if column.kind == "period" and not column.tags]
+        in_time = sorted((period, column.label) for column in shown for _, period in column.periods)
+        empty = ""
+        for period, label in reversed(in_time):
+            if summed.sums.get(summed.rules.span(kind.measures[0], period)) != {}:  # or it is not known
+                break
+            empty = label
+        if empty:
+            what = "entries that touch cash" if kind.measures[0] == "flow" else "line entries"
+            yield f"There are no {what} in the columns from {empty} on."
 
 
 class _Summed(NamedTuple):

@@ -356,7 +356,7 @@ def test_days_that_nothing_states_are_noted(books):
 
 
 def test_days_without_entries_are_noted(books):
-    """A statement of days that no line is in says so first: the year may be wrong."""
+    """A statement of days that no line is in says so first: the year may be wrong, or months are still to come."""
     lines, ledgers, _ = books
     load = dict(lines.attrs["load"]) | {"lines": 0, "end_date": "2026-12-31"}
     nothing = lines.iloc[:0].copy()
@@ -364,6 +364,12 @@ def test_days_without_entries_are_noted(books):
     statement = aa.income_statement(nothing, ledgers, columns=["2026-05"])
     assert statement.notes[0] == "There are no line entries in these days."
     assert not any("no line entries" in note for note in aa.income_statement(lines, ledgers, columns=["2026-05"]).notes)
+    until_december = lines.copy()
+    until_december.attrs = lines.attrs | {"load": lines.attrs["load"] | {"end_date": "2026-12-31"}}
+    to_come = aa.income_statement(until_december, ledgers, columns=["2026-07", "2026-04", "2026-06", "2026-05"])
+    assert to_come.notes[0] == "There are no line entries in the columns from Jun 2026 on."
+    flows = aa.cash_flow_statement(until_december, ledgers, columns=["2026-04", "2026-06"])
+    assert flows.notes[0] == "There are no entries that touch cash in the columns from Jun 2026 on."
 
 
 def test_entries_have_the_days_of_the_statement(books):
