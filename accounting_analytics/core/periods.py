@@ -211,6 +211,11 @@ def parse_date(value: DateLike, name: str = "date", *, last: bool = False) -> dt
         raise PeriodError(
             f"{name} {value} is not midnight without a time zone; give the calendar date, such as its .date()"
         )
+    days = _calendar_days(value) if isinstance(value, str) else None
+    if days is not None:
+        raise PeriodError(f"{name} {quote(value)} has several days: from {days[0]} to {days[1]}; name one of them")
+    if isinstance(value, Period):
+        raise PeriodError(f"{name} is a Period; pass its start_date and its end_date")
     raise PeriodError(f"{name} {quote(value)} is not a calendar date; write it like 2025-01-31")
 
 

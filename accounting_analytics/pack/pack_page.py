@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from accounting_analytics.charts.matplotlib_charts import PICTURE_STYLE
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.html_tables import html_table
-from accounting_analytics.core.messages import printable, quote
+from accounting_analytics.core.messages import did_you_mean, printable, quote
 from accounting_analytics.core.periods import day_label
 from accounting_analytics.core.version import __version__
 from accounting_analytics.pack.browser_check import check_script, check_section, check_style
@@ -69,12 +69,14 @@ def page_environment(templates: Path | None) -> jinja2.Environment:
 
 def check_sections(sections: Iterable[str] | None, environment: jinja2.Environment) -> tuple[str, ...]:
     """Names of the sections that are shown; each has a template."""
-    names = SECTIONS if sections is None else tuple(sections)
     templates = environment.list_templates(filter_func=lambda name: name.startswith("sections/"))
     known = {Path(one).name.removesuffix(".html.j2") for one in templates}
+    asked = SECTIONS if sections is None else sections
+    names = tuple(one if one in known else one.replace("-", "_") for one in asked)
     for one in names:
         if one not in known:
-            raise InputError(f"sections: {quote(one)} is unknown; there are {', '.join(sorted(known))}")
+            hint = did_you_mean(one, known) or f"there are {', '.join(sorted(known))}"
+            raise InputError(f"sections: {quote(one)} is unknown; {hint}")
     if not names:
         raise InputError("sections is empty; name at least one, or leave it out for all")
     return names

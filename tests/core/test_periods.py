@@ -281,6 +281,14 @@ def test_what_is_not_a_day_is_refused(value):
         aa.Period("2025-01-01", value)
 
 
+def test_a_period_is_not_a_day():
+    """A month is refused with its first and last day, and a Period with where its days are."""
+    with pytest.raises(PeriodError, match=r"^end_date '2025-02' has several days: from 2025-02-01 to 2025-02-28; name"):
+        aa.Period("2025-01-01", "2025-02")
+    with pytest.raises(PeriodError, match=r"^start_date is a Period; pass its start_date and its end_date$"):
+        aa.Period(aa.Period.parse("2025-01"), "2025-01-31")
+
+
 def test_time_zone_objects():
     """A ``ZoneInfo`` is its key and ``datetime.UTC`` is UTC; a zone without a name is refused."""
     assert aa.Period("2025-01-01", "2025-01-01", ZoneInfo("Asia/Tokyo")).time_zone == "Asia/Tokyo"

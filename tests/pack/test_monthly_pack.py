@@ -319,8 +319,11 @@ def test_what_is_refused(demo_company):
         aa.monthly_pack(client, "2027-01", progress=False)
     with pytest.raises(PeriodError, match="days of the pack are counted in America/New_York"):
         aa.monthly_pack(client, aa.Period("2026-05-01", "2026-05-31", "UTC"), time_zone="America/New_York")
-    with pytest.raises(InputError, match="sections: 'payee' is unknown; there are ageing, assumptions, "):
+    with pytest.raises(InputError, match="sections: 'payee' is unknown; did you mean 'payees'"):
         aa.monthly_pack(client, "2026-05", sections=["payee"])
+    with pytest.raises(InputError, match="sections: 'x' is unknown; there are ageing, assumptions, "):
+        aa.monthly_pack(client, "2026-05", sections=["x"])
+    assert PageOptions(["cash-bridge", "payees"]).check()[1] == ("cash_bridge", "payees")
     with pytest.raises(InputError, match="source is of type str, not LedgerClient; connect\\(\\) returns one"):
         aa.monthly_pack("http://x", "2026-05")
     with pytest.raises(InputError, match="no-such-folder is not a folder"):
