@@ -331,4 +331,6 @@ def _inverse(change: Change, sent: Sequence[Change]) -> Change:
         updated_category_ledger_name=change.category_ledger_name or old,
         rule=f"{_UNDO}: {change.rule}" if change.rule else _UNDO,
         opposing_ledger_ids=LIST_SEPARATOR.join(sorted({updated.get(one, one) for one in change.previous_categories})),
+        confidence=None,
+        reason=None,
     )

@@ -28,6 +28,19 @@ def test_journal_is_enough_to_undo_a_run(books, build, plan, tmp_path):
     assert books.token not in (tmp_path / "journal").read_text()
 
 
+def test_a_suggestion_is_recorded_with_its_reason(books, build, tmp_path):
+    """The journal has why a category was suggested, and how certain that was; undoing it is no suggestion."""
+    ledgers, lines = books.load()
+    why = {"confidence": 0.99, "reason": "all of 9 past transactions in Meals"}
+    proposals = build.proposals(aa.uncategorized_queue(lines, ledgers), {"txn_0": books.meals}, **why)
+    plan = aa.plan_recategorization(proposals, ledgers=ledgers)
+    aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
+    (intent,) = [event for event in build.events(tmp_path / "journal") if event["event"] == "intent"]
+    assert {name: intent[name] for name in why} == why
+    (undone,) = aa.undo_plan(books.client, tmp_path / "journal").items
+    assert (undone.confidence, undone.reason) == (None, None)
+
+
 def test_run_that_ends_says_so(books, build, plan, applied):
     """The last line of a run has counts; one that is killed has none, and the intent of what it was sending."""
     end = build.events(applied)[-1]
