@@ -10,32 +10,35 @@ of the Spark cluster whose driver the step is.
 from __future__ import annotations
 
 import csv
+import gc
 import hashlib
 import json
 import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
-import exports
 import pandas as pd
 import polars as pl  # noqa: F401 (imported before the clock starts)
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from recompute import COLUMNS, ZONE, naive
-from statements import TYPES, pivot, read_ledgers
 
 import accounting_analytics as aa
 from accounting_analytics.books.queries import scan_files
 from accounting_analytics.core.load_metadata import StatedFrame
+from accounting_analytics.core.schemas import Ledgers, LineEntries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-YEAR = ("2024-01-01", "2024-12-31")
+YEAR, YEARS = ("2024-01-01", "2024-12-31"), ("2020-01-01", "2024-12-31")
 STATEMENTS = (aa.cash_flow_statement, aa.income_statement, aa.balance_sheet, aa.trial_balance)
 WATCH = """
 import os, subprocess, sys
@@ -46,6 +49,14 @@ print(usage.ru_maxrss, file=sys.stderr)
 sys.exit(program.returncode)
 """
 """Start a program from a small process, whose memory is the least that its peak can be."""
+TYPES = ["asset"] * 15 + ["revenue"] * 15 + ["expense"] * 20 + ["liability"] * 5 + ["equity"] * 5
+SUB_TYPES = {
+    "asset": "current_assets",
+    "revenue": "operating_revenues",
+    "expense": "operating_expenses",
+    "liability": "current_liabilities",
+    "equity": "equity",
+}
 TABLES = ("ledgers", "starting_balances", "ending_balances")
 SPARK = {
     "spark.ui.enabled": "false",
@@ -67,6 +78,14 @@ def peak_mb(process: int | str = "self") -> float:
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
+def count_peak_from_now() -> float:
+    """Release what this process does not need and forget its peak; return the memory that it has."""
+    gc.collect()
+    pa.default_memory_pool().release_unused()
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    return peak_mb()
+
+
 def digest(texts: list[str]) -> str:
     """Return a short hash of tables as text."""
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
@@ -75,6 +94,13 @@ def digest(texts: list[str]) -> str:
 def digest_of_months(cents: dict[tuple[str, str], int]) -> str:
     """Return a hash of the cents of ledgers and months, without those that are zero."""
     return digest([f"{ledger} {month} {amount}" for (ledger, month), amount in sorted(cents.items()) if amount])
+
+
+def read_ledgers(folder: Path) -> pd.DataFrame:
+    """Read the chart of accounts, with what statements need of it."""
+    ledgers = pd.read_parquet(folder / "ledgers.parquet").assign(type=TYPES, parent_id=None)
+    ledgers = ledgers.assign(sub_type=ledgers["type"].map(SUB_TYPES), debit_credit="debit", is_required=False)
+    return ledgers.assign(financial_account_type=None)
 
 
 def read_lines(engine: str, folder: Path, session: Any) -> Any:
@@ -134,6 +160,12 @@ def of_income(cents: dict[tuple[str, str], int]) -> dict[tuple[str, str], int]:
     return {key: sign[kinds[key[0]]] * amount for key, amount in cents.items() if kinds[key[0]] in sign}
 
 
+def pivot(lines: pd.DataFrame) -> pd.DataFrame:
+    """Sum by ledger and local month, as an analyst would."""
+    month = lines["datetime"].dt.tz_convert(ZONE).dt.tz_localize(None).dt.to_period("M")
+    return lines.groupby(["ledger_id", month])["signed_amount"].sum().unstack(fill_value=0)  # noqa: PD010 (the sums are one value a cell)
+
+
 def naive_statements(folder: Path) -> Callable[[], dict[str, str]]:
     """Sum by ledger and month as an analyst would in pandas, with amounts as floats."""
     sums = pivot(pd.read_parquet(folder / "lines.parquet", columns=COLUMNS).astype({"signed_amount": "float64"}))
@@ -186,20 +218,52 @@ def hledger_statements(journal: Path) -> tuple[float, Callable[[], dict[str, str
     return float(ran.stderr.splitlines()[-1]) / 1024, figures
 
 
+def read_books(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read line entries and ledgers as a load returns them."""
+    table = pq.read_table(folder / "lines.parquet")
+    debit = pc.greater_equal(table["signed_amount"], pa.scalar(0, table["signed_amount"].type))
+    absent = pa.nulls(len(table), pa.string())
+    added = {
+        "amount": pc.abs(table["signed_amount"]),
+        "debit_credit": pc.if_else(debit, "debit", "credit"),
+        "ledger_name": table["ledger_id"],
+        "transaction_id": table["journal_entry_id"],
+        "description": table["journal_entry_description"],
+        "related_line_entry_id": absent,
+        "tag_ids": absent,
+        "editable": pa.nulls(len(table), pa.bool_()),
+    }
+    dtypes = LineEntries.dtypes(2)
+    columns = {name: table[name] for name in table.column_names} | added
+    lines = pd.DataFrame({name: column.to_pandas().astype(dtypes[name]) for name, column in columns.items()})
+    lines.attrs["scale"] = 2
+    few = pd.read_parquet(folder / "ledgers.parquet")
+    absent_columns = {name: [None] * len(few) for name in Ledgers.dtypes() if name not in ("found_by", "parent_known")}
+    return lines, Ledgers.from_columns(absent_columns | {name: few[name].tolist() for name in few})
+
+
 def export_lines(program: str, folder: Path) -> dict[str, Any]:
     """Export the books of all years, or write their lines by hand, from a frame made before the clock starts."""
+    lines, ledgers = read_books(folder)
     if program == "star schema":
         shutil.rmtree(folder / "out", ignore_errors=True)
-        took = exports.export(folder)
         stored = f"{folder}/out/**/fact_line_entry*.parquet"
-        taken = {"seconds": took["seconds"], "peak_mb": took["before"] + took["added"], "bytes_a_line": took["bytes"]}
+        # a report of the service, or there is nothing to compare
+        report = replace(aa.recompute_cash_flow(lines, ledgers, *YEARS), origin="loaded")
+        before, began = count_peak_from_now(), time.perf_counter()
+        books = {"line_entries": lines, "ledgers": ledgers, "report": report}
+        manifest = aa.export_parquet(folder / "out", **books)
+        seconds = time.perf_counter() - began
+        assert manifest.verdict == "Reported and recomputed cash flow agree to the last digit."
+        stored_bytes = sum((manifest.folder / file.name).stat().st_size for file in manifest.files)
     else:
-        lines, _ = exports.read_books(folder)
-        stored = folder / "by_hand.parquet"
-        memory, began = exports.PeakMemory(), time.perf_counter()
+        stored = str(folder / "by_hand.parquet")
+        before, began = count_peak_from_now(), time.perf_counter()
         lines.to_parquet(stored)
-        taken = {"seconds": time.perf_counter() - began, "peak_mb": memory.before + memory.added}
-        taken["bytes_a_line"] = stored.stat().st_size / len(lines)
+        seconds = time.perf_counter() - began
+        stored_bytes = Path(stored).stat().st_size
+    taken = {"seconds": seconds, "peak_mb": peak_mb(), "bytes_a_line": stored_bytes / len(lines)}
+    taken["added_mb"] = taken["peak_mb"] - before
     [(count, total)] = duckdb.sql(f"SELECT count(*), sum(amount) FROM '{stored}'").fetchall()  # noqa: S608 (our own words)
     return taken | {"figures": {"lines": str(count), "sum of amounts": str(total)}}
 

@@ -1,9 +1,9 @@
 """Measure loading in running kernels: programs in turn against one local server, medians, exactness.
 
-Run ``python tests/benchmarks/load.py [--lines 100000] [--rounds 3]``. The tables: decoding on one
-core; 20 ms a page; 200 ms a page with skewed ledgers and 32 requests in flight against sequential paging. A program
-loads in a process that has done all its imports, as in JupyterLab; ``growth.py`` measures how loads grow. "Exact"
-compares the sum of all signed amounts with the books in whole cents.
+Run ``python tests/benchmarks/load.py [--lines 100000] [--rounds 3]``. The tables: 20 ms a page;
+200 ms a page with skewed ledgers and 32 requests in flight against sequential paging. A program loads in a process
+that has done all its imports, as in JupyterLab; ``growth.py`` measures how loads grow. The sum of all signed amounts is
+compared with the books in whole cents.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DAYS = ("2025-01-01", "2025-12-31")
-PAGES_DECODED = 40
 EXPAND = "journal_entry,opposing_ledger_ids,transaction"
 
 
@@ -97,8 +96,7 @@ class Kernel:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._process.stdin.close()
-        self._process.wait()
+        self._process.__exit__(*error)  # closes its input, on which it ends
 
     def load(self, base_url: str, ledgers: int, in_flight: int) -> dict[str, float | str]:
         """Load once; the seconds are measured in the kernel."""
@@ -160,54 +158,13 @@ def ledger_names(count: int) -> list[str]:
     return [f"led_{number}" for number in range(count)]
 
 
-def decoding(rounds: int) -> None:
-    """Print the processor time to decode a page with all nested objects."""
-    import pandas as pd  # noqa: PLC0415 (the programs above import what they need themselves)
-    from page_server import make_ledgers  # noqa: PLC0415
-
-    from accounting_analytics.client import strict_json  # noqa: PLC0415
-    from accounting_analytics.client.records import LineEntryPage  # noqa: PLC0415
-    from accounting_analytics.loading.pages import decode_fast, decode_strictly  # noqa: PLC0415
-
-    served, _ = make_ledgers(PAGES_DECODED * 1000, 1, 1.0)
-    records = served["led_0"][1]
-    tail = b'],"next_page_token":"t","prev_page_token":null}'
-    starts = range(0, len(records), 1000)
-    pages = [b'{"records":[' + b",".join(records[at : at + 1000]) + tail for at in starts]
-    requested = {"ledger_id": "led_0", "expand": frozenset(EXPAND.split(",")), "scale": 2}
-    decoders = {
-        "fast decoder": lambda page: decode_fast(page, **requested).table,
-        "strict decoder": lambda page: (
-            decode_strictly(strict_json.decode(page, LineEntryPage), "page", **requested).table
-        ),
-        "json_normalize": lambda page: pd.json_normalize(json.loads(page)["records"]),
-    }
-    took: dict[str, list[float]] = {name: [] for name in decoders}
-    for _ in range(rounds):
-        for name, decode in decoders.items():
-            start = time.thread_time()
-            kept = [decode(page) for page in pages]  # as a load keeps them
-            took[name].append((time.thread_time() - start) / len(pages))
-            del kept
-    print(f"\ndecoding a page of 1,000 lines, {len(pages[0]) / 1e6:.2f} MB, on one core: {rounds} round(s), medians")
-    slowest = took["json_normalize"]
-    for name, seconds in took.items():
-        ratio = statistics.median(slow / fast for slow, fast in zip(slowest, seconds, strict=True))
-        print(f"{name:18}{statistics.median(seconds) * 1000:9.2f} ms{ratio:7.1f}x json.loads + json_normalize")
-
-
 def main() -> None:
     """Compare, or be one of the processes compared."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lines", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--program", choices=PROGRAMS, help=argparse.SUPPRESS)
-    parser.add_argument("--url", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.url:
-        lines, total = PROGRAMS[options.program](options.url, ledger_names(1), 8)
-        print(json.dumps({"lines": lines, "sum": total}))
-        return
     if options.program:
         serve_loads(options.program)
         return
@@ -216,7 +173,6 @@ def main() -> None:
         f"{options.lines:,} lines, 4 in 5 of them in one of 20 ledgers, 200 ms a page, 32 in flight",
         (options.lines, 20, 0.81, 200),
     )
-    decoding(max(options.rounds, 3))
     compare_in_kernels(*fast, list(PROGRAMS), options.rounds, 8)
     compare_in_kernels(*slow, ["ours", "by hand"], 1, 32)
 

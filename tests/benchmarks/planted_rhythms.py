@@ -1,17 +1,13 @@
 """Recurring payments found in books whose rhythms are known: precision, recall, next days, and causes of bridges.
 
-    python tests/benchmarks/planted_rhythms.py [--seeds 1 2 3 4 5 6 7 8 9 10]
-
 Each of the books has payees with a rhythm, moved by weekends and holidays, with a payment left out here and there, and
 as many without one: shops of any frequency, and customers who pay when they like.
 """
 
-import argparse
 import calendar
 import datetime as dt
 import runpy
 import string
-from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -127,7 +123,7 @@ def score(seed):
     possible = {name for name, one in planted.items() if one.count >= LEAST and not one.is_over}
     going_on = [claims[name] for name in right & possible if claims[name].status != "stopped"]
     within = sum(one.found.earliest <= planted[one.payee].next_day <= one.found.latest for one in going_on)
-    return Score(len(right), len(claims), len(right & possible), len(possible), within, len(going_on)), claims, planted
+    return Score(len(right), len(claims), len(right & possible), len(possible), within, len(going_on))
 
 
 class Claims(NamedTuple):
@@ -160,40 +156,3 @@ def claims(seed):
                 is_right = step.payee in planted and planted[step.payee].rhythm == step.cause.rhythm
                 wrong += [] if is_right else [(step.payee, step.cause.rhythm)]
     return Claims(count, wrong)
-
-
-def print_misses(claims, planted):
-    """Print what was claimed wrongly, and what was not found."""
-    wrong = Counter()
-    for name, one in claims.items():
-        if name not in planted or planted[name].rhythm != one.rhythm:
-            wrong[one.rhythm, planted[name].rhythm if name in planted else "none", len(one.occurrences)] += 1
-    missed = Counter(
-        (one.rhythm, one.count)
-        for name, one in planted.items()
-        if one.count >= LEAST and not one.is_over and name not in claims
-    )
-    print("  claimed, planted, payments:", dict(wrong))
-    print("  not found:", dict(missed))
-
-
-def main():
-    """Measure all books."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, nargs="*", default=range(1, 11))
-    total, of_bridges = Score(0, 0, 0, 0, 0, 0), []
-    for seed in parser.parse_args().seeds:
-        one, found, planted = score(seed)
-        total += one
-        of_bridges.append(claims(seed))
-        print(seed, one, of_bridges[-1])
-        print_misses(found, planted)
-    print(
-        f"precision {total.right / total.claimed:.3f}, recall {total.found / total.planted:.3f}, next day within its "
-        f"range {total.within / total.expected:.3f} of {total.expected:,}; of {sum(one.count for one in of_bridges):,} "
-        f"causes {sum(len(one.wrong) for one in of_bridges):,} wrong"
-    )
-
-
-if __name__ == "__main__":
-    main()

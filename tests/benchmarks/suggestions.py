@@ -14,7 +14,6 @@ import datetime as dt
 import runpy
 import tempfile
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -122,9 +121,8 @@ def demo():
     return known("demo", lines, ledgers, rules)
 
 
-@contextmanager
-def bean_service(folder):
-    """Serve three years of a person, as beancount generates them, and yield a client."""
+def bean_example(folder):
+    """Return the books of three years of a person, as beancount generates them."""
     generator = runpy.run_path(str(FOLDER.parent / "exports" / "conftest.py"))["GeneratedBooks"]
     books = generator(folder / "books.bean", *BEAN_DAYS)
     books.uncategorized = ()
@@ -140,12 +138,6 @@ def bean_service(folder):
         running(folder / "books.db") as service,
         aa.LedgerClient(service.base_url, token=token, instance_id=instance_id) as client,
     ):
-        yield client
-
-
-def bean_example(folder):
-    """Return the books of a person."""
-    with bean_service(folder) as client:
         return known("bean-example", *load(client, *BEAN_DAYS, "UTC"), "")
 
 

@@ -3,9 +3,8 @@
 import json
 import os
 import random
+import runpy
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -138,16 +137,7 @@ def test_a_process_exits_after_a_load_ended(fork_server, tmp_path, soak_count, e
     assert min(outputs) in seen
 
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-# the peak memory of a process includes that of the process that forked it: fork from a small one, not from the tests
-WATCH = """
-import os, subprocess, sys
-program = subprocess.Popen(sys.argv[1:])
-_, status, usage = os.wait4(program.pid, 0)
-program.returncode = os.waitstatus_to_exitcode(status)
-print(usage.ru_maxrss)
-sys.exit(program.returncode)
-"""
+LOAD = Path(__file__).parents[1] / "benchmarks" / "load.py"
 
 
 @pytest.mark.soak
@@ -155,14 +145,8 @@ sys.exit(program.returncode)
 def test_a_load_to_parquet_stays_small(soak_count):
     """A load of many lines takes less than 500 MB, including interpreter and libraries."""
     lines = soak_count(1_000_000, fewer=60_000)
-    server = [sys.executable, str(BENCHMARKS / "page_server.py"), str(lines), "1", "1", "1"]
-    with subprocess.Popen(server, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as served:  # noqa: S603
-        port, _ = served.stdout.readline().split()
-        load = [sys.executable, str(BENCHMARKS / "load.py"), "--program", "ours to Parquet"]
-        output = subprocess.run(  # noqa: S603 (our own program)
-            [sys.executable, "-c", WATCH, *load, "--url", f"http://127.0.0.1:{port}"],
-            stdout=subprocess.PIPE, text=True, check=True,
-        ).stdout  # fmt: skip
-        served.stdin.close()
-    assert f'"lines": {lines}' in output
-    assert int(output.splitlines()[-1]) / 1024 < 500
+    benchmark = runpy.run_path(str(LOAD))
+    with benchmark["page_server"](lines, 1, 1.0, 1) as (base_url, _), benchmark["Kernel"]("ours to Parquet") as kernel:
+        took = kernel.load(base_url, 1, 8)
+    assert took["lines"] == lines
+    assert took["peak"] < 500
