@@ -116,20 +116,19 @@ def random_books(seed):
     return Planted(sorted(poster.lines, key=lambda one: (one.at, one.id)), start, end, zone)
 
 
-def ledger_frame(cash=CASH):
-    """Chart of accounts, with the required ledger of opening balances."""
-    return Ledgers.from_columns(
-        {
-            "id": list(LEDGERS),
-            "name": [ledger.title() for ledger in LEDGERS],
-            "type": [None] * len(LEDGERS),
-            "sub_type": ["equity" if ledger == "opening" else None for ledger in LEDGERS],
-            "is_required": [ledger == "opening" for ledger in LEDGERS],
-            "report_cash_flow": [ledger in cash for ledger in LEDGERS],
-            "parent_id": [PARENTS.get(ledger) for ledger in LEDGERS],
-            "sort_code": [f"{position:02}" for position in range(len(LEDGERS))],
-        }
-    )
+def ledger_frame(cash=CASH, **others):
+    """Chart of accounts, with the required ledger of opening balances; the values of other columns may be given."""
+    columns = {
+        "id": list(LEDGERS),
+        "name": [ledger.title() for ledger in LEDGERS],
+        "type": [None] * len(LEDGERS),
+        "sub_type": ["equity" if ledger == "opening" else None for ledger in LEDGERS],
+        "is_required": [ledger == "opening" for ledger in LEDGERS],
+        "report_cash_flow": [ledger in cash for ledger in LEDGERS],
+        "parent_id": [PARENTS.get(ledger) for ledger in LEDGERS],
+        "sort_code": [f"{position:02}" for position in range(len(LEDGERS))],
+    }
+    return Ledgers.from_columns(columns | {name: [value] * len(LEDGERS) for name, value in others.items()})
 
 
 UNKNOWN = ("ledger_name", "description", "transaction_id", "related_line_entry_id", "editable", "tag_ids")
