@@ -14,34 +14,18 @@ from planted_books import Line
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError
-from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.reconciliation.differences import Comparison, Difference
 
 DAYS = ("2025-03-01", "2025-03-31")
-PARENTS = {"rent": "costs", "meals": "costs", "tips": "meals"}
-NAMES = {"bank": "Checking", "card": "Credit Card", "equity": "Capital", "sales": "Sales", "costs": "Expenses"}
-NAMES |= {ledger_id: ledger_id.title() for ledger_id in PARENTS}
 CASH = ("bank", "card")
-
-
-def ledger_frame(ledger_ids=tuple(NAMES)):
-    """Chart of accounts with three levels."""
-    return Ledgers.from_columns(
-        {
-            "id": list(ledger_ids),
-            "name": [NAMES[ledger_id] for ledger_id in ledger_ids],
-            "report_cash_flow": [ledger_id in CASH for ledger_id in ledger_ids],
-            "parent_id": [PARENTS.get(ledger_id) for ledger_id in ledger_ids],
-            "sort_code": [f"{position}" for position in range(len(ledger_ids))],
-        }
-    )
+LEDGERS = planted_books.ledger_frame(CASH)
 
 
 def line_frame(seed=1, count=100):
     """Line entries with transactions on the cash side: an opening, then payments and receipts of three months."""
     rng = random.Random(seed)  # noqa: S311 (reproducible books, no secret)
     start = dt.datetime(2025, 2, 1, 12, tzinfo=dt.UTC)
-    entries = [(start, "bank", "equity", Decimal(5000), "Opening")]
+    entries = [(start, "bank", "opening", Decimal(5000), "Opening")]
     for number in range(count):
         moment = start + dt.timedelta(hours=rng.randrange(24 * 80))
         category = rng.choice(["rent", "meals", "tips", "sales"])
@@ -56,18 +40,18 @@ def line_frame(seed=1, count=100):
     return planted_books.line_frame(lines).assign(transaction_id=ids, transaction_description=descriptions)
 
 
-LINES, LEDGERS = line_frame(), ledger_frame()
+LINES = line_frame()
 RECOMPUTED = aa.recompute_cash_flow(LINES, LEDGERS, *DAYS)
 
 
-def as_reported(lines, ledgers=LEDGERS):
+def as_reported(lines):
     """Report of other books, as if the service had sent it."""
-    return dataclasses.replace(aa.recompute_cash_flow(lines, ledgers, *DAYS), origin="loaded")
+    return dataclasses.replace(aa.recompute_cash_flow(lines, LEDGERS, *DAYS), origin="loaded")
 
 
-def reconciled(reported):
+def reconciled(reported, recomputed=RECOMPUTED, lines=LINES):
     """Reconcile with all that is known."""
-    return aa.reconcile(reported, RECOMPUTED, line_entries=LINES, ledgers=LEDGERS)
+    return aa.reconcile(reported, recomputed, line_entries=lines, ledgers=LEDGERS)
 
 
 def causes(outcome):
@@ -81,38 +65,27 @@ def without_entries(lines, entry_ids):
 
 
 @pytest.mark.parametrize("seed", [0, *also_long(1, 2)])
-def test_what_follows_from_a_line_is_counted_once(seed):
-    """Of an omitted entry the line is the cause; balances, nets and totals follow, and are counted."""
+def test_an_omitted_line_is_named_as_people_know_it(seed):
+    """The line is the cause, with its day, text, account and path beside the ids; what follows from it is counted."""
     line = RECOMPUTED.lines.sample(1, random_state=seed).iloc[0]
-    outcome = reconciled(as_reported(without_entries(LINES, [line["journal_entry_id"]])))
+    entry, ledger, account = line[["journal_entry_id", "ledger_id", "cash_flow_ledger_name"]]
+    number = entry.removeprefix("e")
+    outcome = reconciled(as_reported(without_entries(LINES, [entry])))
     (cause,) = causes(outcome).to_dict("records")
-    assert (cause["what"], cause["line_id"]) == ("line", line["line_id"])
+    path = {"rent": "Costs:Rent", "meals": "Costs:Meals", "tips": "Costs:Meals:Tips", "sales": "Sales"}[ledger]
+    description = LINES.set_index("id").loc[f"c{number}", "transaction_description"]
+    expected = {"what": "line", "line_id": line["line_id"], "description": description, "cash_account": account}
+    expected |= {"category": path, "transaction_id": f"tx{number}"}
+    assert {name: cause[name] for name in expected} == expected
+    assert cause["local_date"].date() == line["datetime"].date()
     assert outcome.differences["role"].tolist() == ["cause"] + ["consequence"] * (len(outcome.differences) - 1)
     text = outcome.explain()
+    assert f'of {line["datetime"]:%Y-%m-%d} "{description}" on {account}' in text
+    assert f"{path} ({ledger}), line l{number} of entry {entry}" in text
     assert f"{len(outcome.differences) - 1} balances and totals follow from this." in text
     assert f"amounts to {-line['amount']:,}, the gap of net cash flow." in text
     assert "nexplained" not in text
     assert "1 of them a cause" in outcome.summary()
-
-
-@pytest.mark.parametrize("seed", [0, *also_long(1, 2)])
-def test_a_line_is_named_as_people_know_it(seed):
-    """Beside the ids stand local date, text of the transaction, cash account, path of the category, transaction."""
-    line = RECOMPUTED.lines.sample(1, random_state=seed).iloc[0]
-    number = line["journal_entry_id"].removeprefix("e")
-    outcome = reconciled(as_reported(without_entries(LINES, [f"e{number}"])))
-    (cause,) = causes(outcome).to_dict("records")
-    path = {"rent": "Expenses:Rent", "meals": "Expenses:Meals", "tips": "Expenses:Meals:Tips", "sales": "Sales"}
-    text = LINES.set_index("id").loc[f"c{number}", "transaction_description"]
-    assert {name: cause[name] for name in ("description", "cash_account", "category", "transaction_id")} == {
-        "description": text,
-        "cash_account": line["cash_flow_ledger_name"],
-        "category": path[line["ledger_id"]],
-        "transaction_id": f"tx{number}",
-    }
-    assert cause["local_date"].date() == line["datetime"].date()
-    assert f'of {line["datetime"]:%Y-%m-%d} "{text}" on {line["cash_flow_ledger_name"]}' in outcome.explain()
-    assert f"{path[line['ledger_id']]} ({line['ledger_id']}), line l{number} of entry e{number}" in outcome.explain()
 
 
 def test_many_causes_are_all_shown_before_what_follows():
@@ -120,12 +93,7 @@ def test_many_causes_are_all_shown_before_what_follows():
     lines = line_frame(seed=5, count=300)
     recomputed = aa.recompute_cash_flow(lines, LEDGERS, *DAYS)
     omitted = recomputed.lines.head(68)
-    outcome = aa.reconcile(
-        as_reported(without_entries(lines, omitted["journal_entry_id"])),
-        recomputed,
-        line_entries=lines,
-        ledgers=LEDGERS,
-    )
+    outcome = reconciled(as_reported(without_entries(lines, omitted["journal_entry_id"])), recomputed, lines)
     text = outcome.explain()
     assert len(causes(outcome)) >= 1
     lines_named = causes(outcome)["line_id"].dropna()
@@ -150,8 +118,7 @@ def test_a_missing_ledger_is_one_cause(ledger_id, is_reported):
     lacking = dataclasses.replace(RECOMPUTED, **fewer)
     reported, recomputed = (RECOMPUTED, lacking) if is_reported else (lacking, RECOMPUTED)
     lines = LINES[LINES["ledger_id"] != ledger_id] if is_reported else LINES
-    loaded = dataclasses.replace(reported, origin="loaded")
-    outcome = aa.reconcile(loaded, recomputed, line_entries=lines, ledgers=LEDGERS)
+    outcome = reconciled(dataclasses.replace(reported, origin="loaded"), recomputed, lines)
     (cause,) = causes(outcome).to_dict("records")
     which = "only the report lists this ledger" if is_reported else "the report does not list this ledger"
     assert (cause["what"], cause["ledger_id"]) == ("net_cash_flow", ledger_id)
@@ -161,10 +128,10 @@ def test_a_missing_ledger_is_one_cause(ledger_id, is_reported):
 
 def test_a_load_with_an_unknown_ledger_names_it():
     """The refusal of lines on a ledger that the chart lacks names it, with the count and sum of its lines."""
-    known = ledger_frame([ledger_id for ledger_id in NAMES if ledger_id != "rent"])
+    known = LEDGERS[LEDGERS["id"] != "rent"]
     end = pd.Timestamp("2025-04-01", tz="UTC")
     of_rent = LINES[(LINES["ledger_id"] == "rent") & (LINES["datetime"] < end)]
-    lines = LINES.assign(ledger_name=LINES["ledger_id"].map(NAMES))
+    lines = LINES.assign(ledger_name=LINES["ledger_id"].str.title())
     sentence = f"{len(of_rent)} lines that sum to {of_rent['signed_amount'].sum():,}; whether they report"
     for frame, name in ((lines, "Rent (rent)"), (LINES, "rent")):
         with pytest.raises(FrameError) as raised:
@@ -245,9 +212,10 @@ def test_ties(make_result):
     )
 
 
-def test_explanation_of_a_difference(make_result):
-    """Each difference is a line with its figure, place, amounts and explanation; notes and limits are named."""
-    text = make_result(1, notes=("The parents are unknown.",), partial=True).explain()
+def test_a_difference_as_text_html_and_json(make_result):
+    """A difference has its figure, place, amounts and explanation; notes and limits are named; JSON has every digit."""
+    result = make_result(1, notes=("The parents are unknown.",), partial=True)
+    text = result.explain()
     assert text.startswith("PARTIAL: Cash flow report, 2025-01-01 to 2025-01-31 (UTC): 1 difference.")
     assert (
         "- cash flow lines: Rent (led_1), line le_0 of entry je_1: reported 1,234,567.89, recomputed nothing, "
@@ -256,19 +224,9 @@ def test_explanation_of_a_difference(make_result):
     assert "starting cash balance" in text
     assert "(supplied: proves nothing)" in text
     assert text.endswith("Note: The parents are unknown.")
-
-
-def test_html(make_result):
-    """The HTML has the summary, what was compared, and the differences."""
-    page = make_result(1)._repr_html_()
-    assert "1 difference." in page
-    assert "no, supplied" in page
-    assert "1,234,567.89" in page
-
-
-def test_json(make_result):
-    """The JSON has every digit as a string, and null where a report has no such row."""
-    content = json.loads(make_result(1, partial=True).to_json())
+    page = result._repr_html_()
+    assert all(shown in page for shown in ("1 difference.", "no, supplied", "1,234,567.89"))
+    content = json.loads(result.to_json())
     assert (content["ties"], content["partial"], content["end_date"]) == (False, True, "2025-01-31")
     assert content["comparisons"][1] == {"what": "line", "compared": 90, "differing": 1} | {
         "independent": True,

@@ -76,7 +76,7 @@ def untied_months(result):
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("books_start", [None, START])
 def test_every_month_ties(demo_company, loaded, zone, books_start):
-    """Each month of the demo company ties in both zones, whether its starting balance is anchored or summed."""
+    """Each month ties in both zones, with starting balances that are anchored, which proves nothing, or summed."""
     options = {"time_zone": zone, "books_start": books_start}
     result = aa.reconcile_months(demo_company.client, START, END, **options, **loaded)
     assert result.ties
@@ -90,6 +90,9 @@ def test_every_month_ties(demo_company, loaded, zone, books_start):
     assert set(frame["anchored"]) == {result.anchored}
     assert {report.anchored for report in result.recomputed} == {result.anchored}
     assert {month.period.time_zone for month in result.reconciliations} == {zone}
+    starting = [one for month in result.reconciliations for one in month.comparisons if "starting" in one.what]
+    assert {one.independent for one in starting} == {not result.anchored}
+    assert ("prove" in result.notes[0]) == result.anchored
 
 
 @pytest.mark.long
@@ -100,15 +103,6 @@ def test_the_lines_of_the_period_are_of_one_moment(demo_company):
     load = result.line_entries.attrs["load"]
     assert (load["start_date"], load["consistency"], load["of_one_moment"]) == (START, "all", "/".join(month))
     assert "the other 31 days" in " ".join(aa.check_completeness(result.line_entries).explain().split())
-
-
-def test_anchored_balances_are_never_independent(demo_company, loaded):
-    """Agreement of anchored starting balances proves nothing in any month; that of summed ones counts."""
-    for books_start, expected in ((None, {False}), (START, {True})):
-        result = aa.reconcile_months(demo_company.client, START, END, books_start=books_start, **loaded)
-        starting = [one for month in result.reconciliations for one in month.comparisons if "starting" in one.what]
-        assert {one.independent for one in starting} == expected
-        assert ("prove" in result.notes[0]) == (expected == {False})
 
 
 @pytest.mark.long
@@ -149,8 +143,8 @@ def add_flow(report):
     ledger["net_cash_flow"] = Decimal(ledger["net_cash_flow"]) + CENT
 
 
-def test_differences_by_month_are_drawn(distorted, loaded):
-    """A wrong flow is one cell, whose key is the figure of its month's report; books that tie have none."""
+def test_differences_by_month(distorted, loaded):
+    """A wrong flow is one cell, whose key is the figure of its report, and exact in JSON; right books have none."""
     result, _ = distorted(in_month("2025-03-01", add_flow), **loaded)
     (row,) = MonthlyDifferences.exact(result.differences).frame.to_dict("records")
     assert (row["start_date"], row["what"], row["difference"]) == (pd.Timestamp("2025-03-01"), "net_cash_flow", CENT)
@@ -159,12 +153,6 @@ def test_differences_by_month_are_drawn(distorted, loaded):
     assert [cell[-1] for cell in cells] == ["0.00", "0.00", "0.01", "0.00"]
     figures = [report[cells[2][0]].exact() for report in (result.reports[2], result.recomputed[2])]
     assert figures[0] - figures[1] == CENT
-    assert distorted(**loaded)[0].differences.empty
-
-
-def test_json_has_exact_amounts_and_differences(distorted, loaded):
-    """JSON contains the figures of each month as text, and the differences of the wrong one."""
-    result, _ = distorted(in_month("2025-03-01", shift_end), **loaded)
     content = json.loads(result.to_json())
     assert (content["ties"], content["anchored"], content["partial"]) == (False, True, False)
     assert [len(month["differences"]) > 0 for month in content["months"]] == [False, False, True, False]
@@ -172,12 +160,9 @@ def test_json_has_exact_amounts_and_differences(distorted, loaded):
     assert {name: march[name] for name in AMOUNTS} == {
         name: f"{getattr(result.reports[2].exact_sums(), name):f}" for name in AMOUNTS
     }
-
-
-def test_the_zone_is_utc_by_default(distorted, loaded):
-    """Days are counted in UTC unless a zone is given."""
-    result, _ = distorted(**loaded)
-    assert {month.period.time_zone for month in (result, *result.reports, *result.recomputed)} == {"UTC"}
+    right, _ = distorted(**loaded)
+    assert right.differences.empty
+    assert {month.period.time_zone for month in (right, *right.reports, *right.recomputed)} == {"UTC"}
 
 
 def test_missing_lines(demo_company, loaded):
