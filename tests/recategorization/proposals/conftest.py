@@ -69,6 +69,15 @@ def line_entries(*entries, descriptions=None):
     return LineEntries.from_columns({name: [row[name] for row in rows] for name in rows[0]}, as_decimals=True)
 
 
+def payments(*rows):
+    """Return line entries of (account, amount, text), and of what each moves instead of `out` or `in` after these."""
+    entries = []
+    for account, amount, _, *parts in rows:
+        opposing = ("out", amount.removeprefix("-")) if amount.startswith("-") else ("in", f"-{amount}")
+        entries.append([(account, amount), *(parts or [opposing])])
+    return line_entries(*entries, descriptions={number: row[2] for number, row in enumerate(rows)})
+
+
 @pytest.fixture(scope="session")
 def books(build):
     """Return builders of frames; tests do not modify them."""
@@ -77,7 +86,11 @@ def books(build):
         cells = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
         return build.ledgers(cells.pop("id"), **cells)
 
-    return SimpleNamespace(rows=CHART, chart=chart, lines=line_entries, ledgers=chart(CHART))
+    def queue(*rows):
+        return aa.uncategorized_queue(payments(*rows), ledgers)
+
+    ledgers = chart(CHART)
+    return SimpleNamespace(rows=CHART, chart=chart, lines=line_entries, payments=payments, queue=queue, ledgers=ledgers)
 
 
 @pytest.fixture

@@ -45,19 +45,14 @@ def test_a_month_is_what_suggest_would_have_said(books, tested, noisy_books, pay
     assert Decimal(str(row["suggested_amount"])) == sum(sizes[one] for one in suggestions["transaction_id"])
 
 
-def test_the_first_months_say_why_they_are_silent(tested):
-    """A month without enough past has no suggestions, and a note."""
+def test_notes_sum_up_and_say_which_months_are_silent(tested):
+    """The first note has the sums of the months; a month without enough past has no suggestions, and a note."""
+    right, suggested = tested["right_count"].sum(), tested["suggested_count"].sum()
+    total, silent = aa.notes(tested)[:2]
+    assert total.startswith(f"{right:,} of {suggested:,} suggestions for 13 months were right: ")
     first = tested.iloc[0]
     assert (first["month"], first["suggested_count"]) == ("2023-02", 0)
-    assert aa.notes(tested)[1].startswith(
-        "2023-02: There are no suggestions: a precision of 98.0% can be checked from 133"
-    )
-
-
-def test_the_first_note_sums_up(tested):
-    """The first note has the sums of the months."""
-    right, suggested = tested["right_count"].sum(), tested["suggested_count"].sum()
-    assert aa.notes(tested)[0].startswith(f"{right:,} of {suggested:,} suggestions for 13 months were right: ")
+    assert silent.startswith("2023-02: There are no suggestions: a precision of 98.0% can be checked from 133")
 
 
 RIGHT, LOST_FOLDS, ROWS, MONEY, CALIBRATION = 0.985, 0.05, 0.85, 0.75, 0.03

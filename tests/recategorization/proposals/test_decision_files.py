@@ -18,17 +18,14 @@ from accounting_analytics.recategorization.decisions import TRANSACTION, read_de
 @pytest.fixture(scope="module")
 def lines(books):
     """Return two coffees, a supply, a formula, a split transaction, and a transfer."""
-    return books.lines(
-        [("card", "-10.00"), ("out", "10.00")],
-        [("card", "-30.00"), ("out", "30.00")],
-        [("bank", "-5.00"), ("out", "5.00")],
-        [("bank", "-4.00"), ("out", "4.00")],
-        [("card", "-50.00"), ("out", "20.00"), ("meals", "30.00")],
-        [("bank", "-70.00"), ("out", "70.00")],
-        [("card", "70.00"), ("in", "-70.00")],
-        descriptions=dict(
-            enumerate(["SQ *BLUE BOTTLE", "BLUE BOTTLE 1234", "STAPLES", "=1+1", "ULINE", "TRANSFER", "PAYMENT"])
-        ),
+    return books.payments(
+        ("card", "-10.00", "SQ *BLUE BOTTLE"),
+        ("card", "-30.00", "BLUE BOTTLE 1234"),
+        ("bank", "-5.00", "STAPLES"),
+        ("bank", "-4.00", "=1+1"),
+        ("card", "-50.00", "ULINE", ("out", "20.00"), ("meals", "30.00")),
+        ("bank", "-70.00", "TRANSFER"),
+        ("card", "70.00", "PAYMENT"),
     )
 
 

@@ -19,21 +19,12 @@ def queue_of(books):
     """Return a function that makes a queue from (account, amount, description, day); it opposes `out` or `in`."""
 
     def build(*rows):
-        entries = [[(account, amount), _opposing(amount)] for account, amount, *_ in rows]
-        lines = books.lines(*entries, descriptions={number: row[2] for number, row in enumerate(rows)})
-        days = {f"entry-{number}": row[3] for number, row in enumerate(rows) if len(row) > 3}
-        instants = [
-            NOON + pd.Timedelta(days=days[entry]) if entry in days else instant
-            for entry, instant in zip(lines["journal_entry_id"], lines["datetime"], strict=True)
-        ]
-        lines["datetime"] = pd.Series(instants, lines.index, dtype=lines["datetime"].dtype)
-        return aa.uncategorized_queue(lines, books.ledgers)
+        lines = books.payments(*(row[:3] for row in rows))
+        days = [row[3] if len(row) > 3 else number for number, row in enumerate(rows) for _ in range(2)]
+        instants = pd.Series([NOON + pd.Timedelta(days=day) for day in days], dtype=lines["datetime"].dtype)
+        return aa.uncategorized_queue(lines.assign(datetime=instants), books.ledgers)
 
     return build
-
-
-def _opposing(amount):
-    return ("out", amount.removeprefix("-")) if amount.startswith("-") else ("in", f"-{amount}")
 
 
 def shown(groups, *columns):
@@ -128,12 +119,8 @@ def test_a_part_of_the_queue_has_the_same_groups(queue_of, books):
 
 def test_splits_are_apart(books):
     """A split transaction is in a group of its own, with its uncategorized part only."""
-    lines = books.lines(
-        [("card", "-50.00"), ("out", "20.00"), ("meals", "30.00")],
-        [("card", "-10.00"), ("out", "10.00")],
-        descriptions={0: "ULINE", 1: "ULINE"},
-    )
-    groups = aa.group_queue(aa.uncategorized_queue(lines, books.ledgers))
+    split = ("card", "-50.00", "ULINE", ("out", "20.00"), ("meals", "30.00"))
+    groups = aa.group_queue(books.queue(split, ("card", "-10.00", "ULINE")))
     assert shown(groups, "kind", "merchant", "amount") == [
         ("merchant", "ULINE", Decimal("-10.00")),
         ("split", "ULINE", Decimal("-20.00")),
@@ -156,7 +143,7 @@ def test_transactions_are_counted_not_rows(books):
 
 def test_withheld_amounts_are_no_payment(books, read_rules):
     """Of wages with tax withheld the payee was paid the cash; what is uncategorized are the whole wages."""
-    lines = books.lines([("bank", "-750.00"), ("loan", "-250.00"), ("out", "1000.00")], descriptions={0: "PAYROLL"})
+    lines = books.payments(("bank", "-750.00", "PAYROLL", ("loan", "-250.00"), ("out", "1000.00")))
     queue = aa.uncategorized_queue(lines[lines["id"] != "line-0-1"], books.ledgers)
     assert shown(queue, "transaction_amount", "uncategorized_amount") == [(Decimal("-750.00"), Decimal("-1000.00"))]
     (group,) = aa.group_queue(queue).itertuples()
@@ -215,11 +202,7 @@ AMOUNTS = st.sampled_from(["-1.00", "1.00", "-2.00", "2.00"])
 )
 def test_every_transaction_is_in_one_group(books, rows):
     """Counts and sums of the groups are those of the queue, and transfers are pairs: their sum is zero."""
-    lines = books.lines(
-        *([(account, amount), _opposing(amount)] for account, amount, _ in rows),
-        descriptions={number: row[2] for number, row in enumerate(rows)},
-    )
-    queue = aa.uncategorized_queue(lines, books.ledgers)
+    queue = books.queue(*rows)
     groups = aa.group_queue(queue)
     assert groups["transaction_count"].sum() == len(queue)
     assert sum(groups["amount"]) == sum(queue["uncategorized_amount"])

@@ -12,20 +12,17 @@ from accounting_analytics.core.schemas import RuleReports
 @pytest.fixture(scope="module")
 def lines(books):
     """Return four uncategorized transactions, four of one category, a split and a transfer."""
-    return books.lines(
-        [("card", "-10.00"), ("out", "10.00")],
-        [("card", "-30.30"), ("out", "30.30")],
-        [("bank", "-5.00"), ("out", "5.00")],
-        [("bank", "7.00"), ("in", "-7.00")],
-        [("card", "-11.00"), ("meals", "11.00")],
-        [("card", "-12.00"), ("software", "12.00")],
-        [("card", "-13.00"), ("cogs", "13.00")],
-        [("bank", "-14.00"), ("cogs", "14.00")],
-        [("card", "-50.00"), ("meals", "20.00"), ("cogs", "30.00")],
-        [("bank", "-60.00"), ("card", "60.00")],
-        descriptions=dict(
-            enumerate(["COFFEE", "COFFEE 1234", "TEA", "REFUND", *["COFFEE"] * 3, "PARTS", *["COFFEE"] * 2])
-        ),
+    return books.payments(
+        ("card", "-10.00", "COFFEE"),
+        ("card", "-30.30", "COFFEE 1234"),
+        ("bank", "-5.00", "TEA"),
+        ("bank", "7.00", "REFUND"),
+        ("card", "-11.00", "COFFEE", ("meals", "11.00")),
+        ("card", "-12.00", "COFFEE", ("software", "12.00")),
+        ("card", "-13.00", "COFFEE", ("cogs", "13.00")),
+        ("bank", "-14.00", "PARTS", ("cogs", "14.00")),
+        ("card", "-50.00", "COFFEE", ("meals", "20.00"), ("cogs", "30.00")),
+        ("bank", "-60.00", "COFFEE", ("card", "60.00")),
     )
 
 

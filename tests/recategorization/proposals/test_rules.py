@@ -54,11 +54,9 @@ def matches(rules, *descriptions):
         (RULE, "either contains or regex or merchant"),
         (RULE + "contains = 'x'\nmerchant = 'x'", "either contains or regex"),
         (RULE + "contains = 3", "contains: must be non-empty text, not 3"),
-        (RULE + "regex = '('", "does not compile"),
         (RULE + r"regex = '(a)\1'", "does not compile"),
         (RULE + "contains = 'x'\nmax = 3", "unknown key 'max'"),
         (RULE + "contains = 'x'\nmax_amount = '3,50'", "max_amount: '3,50' is not an amount"),
-        (RULE + "contains = 'x'\nmax_amount = nan", "max_amount"),
         (RULE + "contains = 'x'\nmin_amount = -5", "use direction instead"),
         (RULE + "contains = 'x'\nmin_amount = 5\nmax_amount = 4", "min_amount is greater than max_amount"),
         (RULE + "contains = 'x'\ndirection = 'up'", "inflow or outflow"),
@@ -69,7 +67,7 @@ def matches(rules, *descriptions):
         (RULE + "contains = 'x'\nday_of_month = true", "day_of_month: must be days from 1 to 31"),
         (RULE + "contains = 'x'\nexact = 'yes'", "exact: must be true or false, not 'yes'"),
         ((RULE + "contains = 'x'\n") * 2, "two rules named 'a'"),
-        ("rule = 3", "[[rule]] tables"),
+        ("rule = [3]", "[[rule]] tables"),
         ("", "[[rule]] tables"),
         (RULE + "contains = 'x'\n[more]\nx = 1", "nothing else"),
         ("[[rule", "not valid TOML"),
@@ -83,14 +81,16 @@ def test_unusable_rule_is_refused_by_name(read_rules, text, message):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"])
-def test_unreadable_file_is_named(tmp_path, content):
-    """A file that does not exist, or is not text, is named in the message."""
+def test_files_are_read_as_they_are(tmp_path):
+    """A byte order mark is ignored; a file that does not exist, or is not text, is named in the message."""
     file = tmp_path / "rules.toml"
-    if content is not None:
-        file.write_bytes(content)
     with pytest.raises(RulesError, match=re.escape(str(file))):
         aa.load_rules(file)
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(RulesError, match=re.escape(str(file))):
+        aa.load_rules(file)
+    file.write_text(RULE + "contains = 'x'", encoding="utf-8-sig")
+    assert len(aa.load_rules(file)) == 1
 
 
 def test_amounts_may_be_numbers_or_text(read_rules):
@@ -117,13 +117,7 @@ def test_any_text_contains_itself(tmp_path_factory, text):
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize(
-    ("pattern", "expected"),
-    [
-        ("(a+)+$", False),
-        ("(a|a)*$", True),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "expected"), [("(a+)+$", False), ("(a|a)*$", True)])
 def test_patterns_do_not_backtrack(read_rules, *, pattern, expected):
     """Patterns that take exponential time in a backtracking engine finish on long descriptions."""
     rules = read_rules(f"{RULE}regex = '{pattern}'")
@@ -180,13 +174,6 @@ def test_lines_of_rules(read_rules):
     assert inline.line is None
 
 
-def test_file_with_a_byte_order_mark_is_read(tmp_path):
-    """A byte order mark at the start of the file is ignored."""
-    file = tmp_path / "rules.toml"
-    file.write_text(RULE + "contains = 'x'", encoding="utf-8-sig")
-    assert len(aa.load_rules(file)) == 1
-
-
 EXISTING = "# my rules\n\n[[rule]]\nname = 'tea'  # green\ncontains = 'tea'\ncategory = 'Sales'\n\n\n"
 ADDED = """[[rule]]
 name = "joes \\"pizza\\", outflow, Card"
@@ -200,14 +187,11 @@ ledger = "Card"
 @pytest.fixture
 def queue(books):
     """Return a queue of two pizzas, a refund of one, and a split."""
-    lines = books.lines(
-        [("card", "-10.00"), ("out", "10.00")],
-        [("card", "-30.00"), ("out", "30.00")],
-        [("card", "5.00"), ("in", "-5.00")],
-        [("card", "-50.00"), ("out", "20.00"), ("meals", "30.00")],
-        descriptions=dict.fromkeys(range(4), 'SQ *Joe\'s "Pizza" 1234'),
+    text = 'SQ *Joe\'s "Pizza" 1234'
+    parts = ("out", "20.00"), ("meals", "30.00")
+    return books.queue(
+        ("card", "-10.00", text), ("card", "-30.00", text), ("card", "5.00", text), ("card", "-50.00", text, *parts)
     )
-    return aa.uncategorized_queue(lines, books.ledgers)
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
@@ -236,25 +220,19 @@ def test_rule_of_some_days(books, queue, tmp_path):
     assert file.read_text() == rule
 
 
-def test_rule_of_a_transaction_in_a_new_file(books, queue, tmp_path):
-    """A transaction gives the rule of its group, and a missing file is created."""
-    file = tmp_path / "rules.toml"
-    add_rule(file, OpenQueue(queue, books.ledgers), "txn-0-0", "Expenses:Meals")
-    assert file.read_text() == ADDED
-
-
 def test_refused_rules_change_nothing(books, queue, tmp_path):
-    """A second rule of the same name, an unknown group, a split, and an invalid file leave the file as it is."""
-    file = tmp_path / "rules.toml"
-    add_rule(file, OpenQueue(queue, books.ledgers), "txn-0-0", "Meals")
-    with pytest.raises(RulesError, match="has two rules named"):
-        add_rule(file, OpenQueue(queue, books.ledgers), "txn-1-0", "Sales")
-    with pytest.raises(InputError, match="neither a group nor a transaction"):
-        add_rule(file, OpenQueue(queue, books.ledgers), "pizza", "Sales")
-    with pytest.raises(InputError, match="is split"):
-        add_rule(file, OpenQueue(queue, books.ledgers), "txn-3-0", "Sales")
-    assert file.read_text() == ADDED
+    """A second rule of the same name, an unknown group, a split, and an invalid file leave a new file as it is."""
+    file, opened = tmp_path / "rules.toml", OpenQueue(queue, books.ledgers)
+    add_rule(file, opened, "txn-0-0", "Expenses:Meals")  # the rule of its group
+    for key, error, message in (
+        ("txn-1-0", RulesError, "has two rules named"),
+        ("pizza", InputError, "neither a group nor a transaction"),
+        ("txn-3-0", InputError, "is split"),
+    ):
+        with pytest.raises(error, match=message):
+            add_rule(file, opened, key, "Sales")
+        assert file.read_text() == ADDED
     file.write_text("[[rule]]")
     with pytest.raises(RulesError, match="rule 1 at line 1: name is missing"):
-        add_rule(file, OpenQueue(queue, books.ledgers), "txn-2-0", "Sales")
+        add_rule(file, opened, "txn-2-0", "Sales")
     assert file.read_text() == "[[rule]]"

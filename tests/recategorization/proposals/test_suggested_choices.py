@@ -13,16 +13,14 @@ from accounting_analytics.recategorization.suggestions import SUGGESTED
 @pytest.fixture
 def queue(books):
     """Return a queue of four payments and a likely transfer."""
-    lines = books.lines(
-        [("bank", "-4.50"), ("out", "4.50")],
-        [("bank", "-120.00"), ("out", "120.00")],
-        [("card", "-50.00"), ("out", "50.00")],
-        [("card", "-9.00"), ("out", "9.00")],
-        [("bank", "-700.00"), ("out", "700.00")],
-        [("card", "700.00"), ("in", "-700.00")],
-        descriptions={0: "COFFEE", 1: "HOSTING", 2: "PARTS", 3: "BOOKS", 4: "CARD PAYMENT", 5: "THANK YOU"},
+    return books.queue(
+        ("bank", "-4.50", "COFFEE"),
+        ("bank", "-120.00", "HOSTING"),
+        ("card", "-50.00", "PARTS"),
+        ("card", "-9.00", "BOOKS"),
+        ("bank", "-700.00", "CARD PAYMENT"),
+        ("card", "700.00", "THANK YOU"),
     )
-    return aa.uncategorized_queue(lines, books.ledgers)
 
 
 @pytest.fixture

@@ -29,19 +29,21 @@ def test_a_line_of_zero_has_the_direction_of_its_side(books):
     assert aa.uncategorized_queue(nothing, books.ledgers)["direction"].tolist() == ["outflow"]
 
 
-def test_lines_that_occur_twice_are_refused(books):
-    """Overlapping loads after ``pd.concat`` would double the uncategorized parts, so they are refused."""
+def test_frames_that_cannot_be_used_are_refused(books):
+    """Lines twice, as of overlapping loads, a missing column, and transactions of unknown accounts are refused."""
     lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
     with pytest.raises(FrameError, match=r"occurs more than once: line-0-0, line-0-1; .* combine_loads"):
         aa.uncategorized_queue(pd.concat([lines, lines]), books.ledgers)
-
-
-@pytest.mark.parametrize("name", ["id", "transaction_id"])
-def test_a_missing_column_is_named(books, name):
-    """A column that the queue needs and the frame lacks is named."""
-    lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
-    with pytest.raises(FrameError, match=f"line_entries: column is missing: {name}"):
-        aa.uncategorized_queue(lines.drop(columns=name), books.ledgers)
+    missing = "line_entries: column is missing: "
+    for name, message in (
+        ("id", f"{missing}id"),
+        ("transaction_id", f"{missing}transaction_id"),
+        ("opposing_ledger_ids", "line_entries have no opposing_ledger_ids; load them with expand="),
+    ):
+        with pytest.raises(FrameError, match=message):
+            aa.uncategorized_queue(lines.drop(columns=name), books.ledgers)
+    with pytest.raises(FrameError, match="'bank'"):
+        aa.uncategorized_queue(lines, books.ledgers[books.ledgers["id"] != "bank"])
 
 
 def test_several_cash_lines_share_a_category(books):
@@ -131,15 +133,6 @@ def test_undetermined_transactions_are_noted(books):
     assert "1 transaction without opposing_ledger_ids" in queue.attrs["notes"][0]
     unknown = aa.uncategorized_queue(lines, books.ledgers[books.ledgers["id"] != "meals"])
     assert "meals" in unknown.attrs["notes"][0]
-
-
-def test_incomplete_frames_are_refused(books):
-    """Lines without opposing ledgers, or with transactions of unknown accounts, are refused."""
-    lines = books.lines([("bank", "-1.00"), ("out", "1.00")])
-    with pytest.raises(FrameError, match="opposing_ledger_ids"):
-        aa.uncategorized_queue(lines.drop(columns="opposing_ledger_ids"), books.ledgers)
-    with pytest.raises(FrameError, match="'bank'"):
-        aa.uncategorized_queue(lines, books.ledgers[books.ledgers["id"] != "bank"])
 
 
 def test_local_dates(books):
