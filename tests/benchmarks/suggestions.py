@@ -9,11 +9,13 @@ what must be silent, and the seconds for 24,000 transactions.
 """
 
 import argparse
-import csv
 import datetime as dt
 import runpy
+import subprocess
+import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +38,7 @@ PRECISION, POOLED_BELOW = 0.98, 100
 UNCATEGORIZED = {"inflow": "asked_inflow", "outflow": "asked_outflow"}
 """Ledgers of what is made uncategorized, apart from those of the books."""
 BEAN_DAYS = ("2022-01-01", "2024-12-31")
+BEAN_CASH = ("Assets:US:BofA:Checking", "Assets:US:ETrade:Cash", "Liabilities:US:Chase:Slate")
 RULES = """\
 [[rule]]
 name = "fuel"
@@ -121,23 +124,26 @@ def demo():
     return known("demo", lines, ledgers, rules)
 
 
-def bean_example(folder):
-    """Return the books of three years of a person, as beancount generates them."""
-    generator = runpy.run_path(str(FOLDER.parent / "exports" / "conftest.py"))["GeneratedBooks"]
-    books = generator(folder / "books.bean", *BEAN_DAYS)
-    books.uncategorized = ()
-    with (folder / "lines.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(books.columns)
-        writer.writerows(books.rows())
+@contextmanager
+def bean_service(folder):
+    """Serve three years of a person, as beancount generates them, and yield a client."""
+    program, file = Path(sys.executable).with_name("bean-example"), folder / "books.beancount"
+    days = ("--date-begin", BEAN_DAYS[0], "--date-end", BEAN_DAYS[1])
+    subprocess.run([program, "--seed", "7", *days, "-o", file], check=True, capture_output=True)  # noqa: S603 (our own)
     with Store.open(folder / "books.db") as store:
         instance_id = create_instance(store)
-        import_books(store, instance_id, folder / "lines.csv", cash=books.cash)
+        import_books(store, instance_id, file, cash=BEAN_CASH, commodity="USD")
         token = issue_token(store, instance_id)
     with (
         running(folder / "books.db") as service,
         aa.LedgerClient(service.base_url, token=token, instance_id=instance_id) as client,
     ):
+        yield client
+
+
+def bean_example(folder):
+    """Return the books of a person."""
+    with bean_service(folder) as client:
         return known("bean-example", *load(client, *BEAN_DAYS, "UTC"), "")
 
 

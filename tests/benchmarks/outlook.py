@@ -1,0 +1,79 @@
+"""How far outlooks were off: three companies, the demo and bean-example, each past week from what was known then.
+
+    python tests/benchmarks/outlook.py [--seeds 1 2 3]
+
+Errors of a week, and of the balance at the end of week 13, are in parts of those of the plain average of 26 weeks;
+`in range` is how many of the balances were in their 80 % range. With seeds, the three companies are others.
+"""
+
+import argparse
+import runpy
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import accounting_analytics as aa
+
+FOLDER = Path(__file__).parent
+COMPANIES = SimpleNamespace(**runpy.run_path(str(FOLDER / "three_companies.py")))
+FRAMES = runpy.run_path(str(FOLDER / "payment_frames.py"))["frames"]
+SUGGESTIONS = SimpleNamespace(**runpy.run_path(str(FOLDER / "suggestions.py")))
+LAST = COMPANIES.LAST + COMPANIES.DAY
+
+
+def company(name, seed=None):
+    """Return line entries and ledgers of a company."""
+    books = FRAMES(COMPANIES.payments(name, seed), LAST)
+    return books.line_entries, books.ledgers
+
+
+def loaded(client, first_day, last_day, time_zone):
+    """Load line entries and ledgers of a client."""
+    ledgers = aa.discover_ledgers(client, first_day, last_day, time_zone=time_zone)
+    return aa.load_line_entries(client, ledgers["id"], first_day, last_day, time_zone=time_zone), ledgers
+
+
+def books(seeds):
+    """Yield the name, line entries and ledgers of each of the books."""
+    for name in COMPANIES.COMPANIES:
+        for seed in seeds or [None]:
+            yield f"{name} {seed or ''}".strip(), *company(name, seed)
+    if not seeds:
+        with aa.demo() as demo:
+            yield "demo", *loaded(demo.client, demo.start_date, demo.end_date, demo.time_zone)
+        with tempfile.TemporaryDirectory() as folder, SUGGESTIONS.bean_service(Path(folder)) as client:
+            yield "bean-example", *loaded(client, *SUGGESTIONS.BEAN_DAYS, "UTC")
+
+
+def recurring_part(lines, ledgers):
+    """Return which part of the money that moved on cash ledgers is of payments with a rhythm."""
+    cash = lines[lines["ledger_id"].isin(ledgers.loc[ledgers["report_cash_flow"], "id"])]
+    result = aa.recurring_payments(lines, ledgers)
+    recurring = sum(result[one.key].entries["figure_amount"].abs().sum() for one in result.payments)
+    return recurring / cash["signed_amount"].abs().sum()
+
+
+def main():
+    """Print the score of each of the books, and of all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, nargs="*", default=())
+    covered = ranges = weeks = 0
+    heads = ("past weeks", "week", "balance", "no change", "in range", "recurs")
+    print(f"{'books':16}{''.join(f'{one:>11}' for one in heads)}  measured by")
+    for name, lines, ledgers in books(parser.parse_args().seeds):
+        result = aa.outlook(lines, ledgers)
+        score = result.score
+        covered, ranges, weeks = covered + score.covered, ranges + score.ranges, weeks + 13 * score.origins
+        parts = [
+            score.weekly["outlook"] / score.weekly["average"],
+            score.balance["outlook"] / score.balance["average"],
+            score.weekly["no change"] / score.weekly["average"],
+            score.covered / score.ranges,
+            recurring_part(lines, ledgers),
+        ]
+        print(f"{name:16}{score.origins:11}{''.join(f'{one:11.3f}' for one in parts)}  {result.method}")
+    print(f"of {weeks:,} weeks and {ranges:,} balances {covered / ranges:.3f} in range")
+
+
+if __name__ == "__main__":
+    main()
