@@ -12,6 +12,8 @@ import accounting_analytics as aa
 from accounting_analytics.client import Deadline
 from accounting_analytics.core.errors import RateLimitedError
 
+# Python 3.12 and later warn about every fork of a process with threads, such as that of a test server
+pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 MARCH = ("2025-03-01", "2025-03-31")
 REPORT = {"cash_flow_ledgers": [], "starting_balances": [], "ending_balances": []}
 REPORT |= {"starting_cash_balance": "10.05", "ending_cash_balance": "10.05"}
@@ -31,11 +33,6 @@ def exit_status_of_child(function):
     return os.waitpid(child, 0)[1]
 
 
-# Python 3.12 and later warn about every fork of a process with threads, such as that of a test server
-FORKS_WITH_THREADS = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
-
-
-@FORKS_WITH_THREADS
 def test_a_child_opens_its_own_connection(across, fault_server):
     """The child connects anew, and the parent keeps its connection."""
     client = across()
@@ -46,7 +43,6 @@ def test_a_child_opens_its_own_connection(across, fault_server):
     assert (fault_server.connections, len(fault_server.requests)) == (2, 3)
 
 
-@FORKS_WITH_THREADS
 def test_locks_that_are_held_during_the_fork_are_free_in_the_child(across, tmp_path):
     """A child works although another thread of the parent held the locks of the client during the fork."""
     file = tmp_path / "token"
@@ -64,7 +60,6 @@ def test_locks_that_are_held_during_the_fork_are_free_in_the_child(across, tmp_p
         assert exit_status_of_child(renew_and_request) == 0
 
 
-@FORKS_WITH_THREADS
 def test_a_child_gets_a_token_although_the_parent_is_renewing_it(across, fault_server):
     """The lock of the thread that renews a token is free in the child, which connects to the endpoint anew."""
     issued = json.dumps({"access_token": "a", "token_type": "bearer"}).encode()
@@ -75,7 +70,6 @@ def test_a_child_gets_a_token_although_the_parent_is_renewing_it(across, fault_s
         assert exit_status_of_child(lambda: client.retrieve_cash_flow_report(*MARCH)) == 0
 
 
-@FORKS_WITH_THREADS
 def test_the_rate_limit_of_a_child_is_its_own(across, fault_server):
     """A wait that the service imposed on the parent, and its quota, do not apply to the child."""
     fault_server.fault = lambda count, *_: (
@@ -88,7 +82,6 @@ def test_the_rate_limit_of_a_child_is_its_own(across, fault_server):
     assert client.quota.paused_for > 0
 
 
-@FORKS_WITH_THREADS
 def test_a_given_transport_is_not_shared(connected, capfd):
     """A client with a transport of the caller refuses to send in a child, and says what to do."""
     client = connected(lambda _: httpx.Response(200, json=REPORT))
@@ -97,7 +90,6 @@ def test_a_given_transport_is_not_shared(connected, capfd):
     assert "make a client in this process" in capfd.readouterr().err
 
 
-@FORKS_WITH_THREADS
 def test_a_closed_client_stays_closed_in_a_child(across, capfd):
     """Closing is not undone by a fork, and a child may close its copy."""
     client = across()

@@ -8,12 +8,11 @@ import httpx
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.client.ledger_client import MAX_PAGES_WITHOUT_NEW_IDS, follow_pages, restart_on_expired_token
+from accounting_analytics.client.ledger_client import MAX_PAGES_WITHOUT_NEW_IDS, follow_pages
 from accounting_analytics.core.errors import (
     AuthenticationError,
     ConfigurationError,
     ConflictError,
-    ExpiredPageTokenError,
     GarbledAnswerError,
     InputError,
     InvalidRequestError,
@@ -24,7 +23,6 @@ from accounting_analytics.core.errors import (
     RateLimitedError,
     ServerFaultError,
     ServiceError,
-    StatusError,
     TransportError,
 )
 
@@ -210,12 +208,6 @@ def test_bad_arguments_are_refused_before_sending(connected, arguments, expected
     assert client.requests == []
 
 
-def test_a_missing_token_is_refused():
-    """A token of None, as from an unset variable, is refused."""
-    with pytest.raises(ConfigurationError, match="no token given"):
-        aa.LedgerClient("http://ledgers.test", token=None, instance_id="ins_1")
-
-
 def test_a_closed_client_sends_nothing(connected):
     """A closed client raises an error that says so."""
     client = connected(lambda _: httpx.Response(200, json={}))
@@ -227,10 +219,12 @@ def test_a_closed_client_sends_nothing(connected):
 
 @pytest.mark.parametrize("token", ["", "two\nlines", "ünïcode", " sesame "])
 def test_tokens_that_do_not_fit_a_header_are_refused(token):
-    """An invalid token is refused without being repeated."""
+    """An invalid token is refused without being repeated, and None, as from an unset variable."""
     with pytest.raises(ConfigurationError) as caught:
         aa.LedgerClient("http://ledgers.test", token=token, instance_id="ins_1")
     assert not token.strip() or token not in str(caught.value)
+    with pytest.raises(ConfigurationError, match="no token given"):
+        aa.LedgerClient("http://ledgers.test", token=None, instance_id="ins_1")
 
 
 @pytest.mark.parametrize(
@@ -271,20 +265,17 @@ def test_a_client_with_an_unknown_zone_is_refused(connected):
 
 
 REPEATED_TOKENS = [
-    {"message": f"bad token {TOKEN}"},
     {"display_message": TOKEN},
-    {"error_code": f"bad:{TOKEN}"},
     {"message": "x" * 290 + TOKEN},
     {"detail": TOKEN},
     {"detail": [{"loc": ["header", TOKEN], "msg": f"not {TOKEN}", "type": "x"}]},
 ]
 
 
-@pytest.mark.parametrize("status", [401, 422, 429, 503])
 @pytest.mark.parametrize("body", REPEATED_TOKENS)
-def test_a_repeated_token_is_masked(connected, status, body):
+def test_a_repeated_token_is_masked(connected, body):
     """If the service repeats the token in a refusal, the error does not."""
-    client = connected(lambda _: httpx.Response(status, json=body, headers={"x-token": TOKEN}))
+    client = connected(lambda _: httpx.Response(422, json=body))
     with pytest.raises(aa.errors.StatusError) as caught:
         client.list_line_entries("led_1", *MARCH)
     shown = f"{caught.value} {caught.value.error_code} {caught.value!r}"
@@ -365,47 +356,3 @@ def test_pages_without_new_ids_are_refused(ids):
     with pytest.raises(ProtocolError, match=f"the last {MAX_PAGES_WITHOUT_NEW_IDS} pages contain no new record"):
         list(follow_pages(request_page, subject="list"))
     assert len(numbers) in {MAX_PAGES_WITHOUT_NEW_IDS, MAX_PAGES_WITHOUT_NEW_IDS + 1}
-
-
-def refuse(status, *, page):
-    """Return a function that requests pages, the n-th of which is refused."""
-
-    def request_page(_, number):
-        if number == page:
-            msg = "refused"
-            raise StatusError(msg, status=status, error_code="code")
-        return Page([str(number)], str(number))
-
-    return request_page
-
-
-def test_an_expired_page_token_has_its_own_error():
-    """A refused page token is told apart from a refused request, by status and page."""
-    for status in (400, 404, 410, 422):
-        with pytest.raises(ExpiredPageTokenError, match="refused") as caught:
-            list(follow_pages(refuse(status, page=2), subject="list"))
-        assert (caught.value.status, caught.value.error_code) == (status, "code")
-    for status, page in ((400, 1), (404, 1), (403, 2), (409, 2), (500, 2)):
-        with pytest.raises(StatusError) as caught:
-            list(follow_pages(refuse(status, page=page), subject="list"))
-        assert not isinstance(caught.value, ExpiredPageTokenError)
-
-
-@pytest.mark.parametrize(("failures", "attempts", "calls"), [(0, 3, 1), (2, 3, 3), (3, 3, 3), (1, 1, 1)])
-def test_a_list_is_restarted_on_an_expired_token(failures, attempts, calls):
-    """Reading starts again after an expired token, and fails after the last attempt."""
-    numbers = []
-
-    def read():
-        numbers.append(len(numbers))
-        if len(numbers) <= failures:
-            msg = "expired"
-            raise ExpiredPageTokenError(msg, status=400)
-        return "read"
-
-    if failures < attempts:
-        assert restart_on_expired_token(read, attempts=attempts) == "read"
-    else:
-        with pytest.raises(ExpiredPageTokenError):
-            restart_on_expired_token(read, attempts=attempts)
-    assert len(numbers) == calls
