@@ -1,18 +1,34 @@
 """The command line, run in an empty folder with only the given configuration."""
 
+import json
 import os
+from typing import NamedTuple
 
 import pytest
 
 
+class Finished(NamedTuple):
+    """What a command printed."""
+
+    stdout: str
+    stderr: str
+
+    @property
+    def content(self):
+        """The content of the JSON that it printed."""
+        return json.loads(self.stdout)
+
+
 @pytest.fixture
 def run(tmp_path, command_line):
-    """Return a function that runs the command line in an empty folder with only the given configuration."""
+    """Return a function that runs a command in an empty folder with only the given settings, and compares its code."""
 
-    def run(*arguments, **environment):
+    def run(*arguments, code=0, **environment):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("ACCOUNTING_ANALYTICS_")}
         clean |= {"XDG_CONFIG_HOME": str(tmp_path / "config")}
-        return command_line([*map(str, arguments)], tmp_path, clean | environment)
+        finished = command_line([*map(str, arguments)], tmp_path, clean | environment)
+        assert finished.returncode == code, finished.stderr
+        return Finished(finished.stdout, finished.stderr)
 
     return run
 
@@ -25,22 +41,15 @@ def run_demo(run, demo_company):
 
 @pytest.fixture
 def run_on_books(run):
-    """Return a function that runs a command on the database books.db and checks its exit code."""
-
-    def run_on_books(*arguments, code=0):
-        finished = run(*arguments, "--database", "books.db")
-        assert finished.returncode == code, finished.stderr
-        return finished
-
-    return run_on_books
+    """Return a function that runs a command on the database books.db."""
+    return lambda *arguments, **options: run(*arguments, "--database", "books.db", **options)
 
 
 @pytest.fixture
 def assert_refused():
-    """Return a function that checks for one error line on stderr, the exit code, no traceback and no result."""
+    """Return a function that checks for one error line on stderr with texts, no traceback and no result."""
 
-    def assert_refused(finished, code, *texts):
-        assert finished.returncode == code, finished.stderr
+    def assert_refused(finished, *texts):
         assert "Traceback" not in finished.stderr
         lines = [line for line in finished.stderr.splitlines() if line.startswith("error: ")]
         assert len(lines) == 1, finished.stderr

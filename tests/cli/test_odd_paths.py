@@ -70,7 +70,7 @@ def test_local_books_that_delta_tables_cannot_be(run, assert_refused, deep_books
     with pytest.raises(InputError, match="name another folder"):
         aa.Books.open(tmp_path / name)
     environment = deep_books.environment()
-    assert_refused(run("sync", *PERIOD, "--books", name, **environment), 2, "name another folder")
+    assert_refused(run("sync", *PERIOD, "--books", name, **environment, code=2), "name another folder")
     assert not (tmp_path / name).exists()
 
 
@@ -85,7 +85,7 @@ def test_loads_and_exports(client, loaded, run, tmp_path, name):
     books = {"line_entries": lines, "ledgers": ledgers, "report": reported}
     for kind, end in (("parquet", ""), ("csv", ""), ("excel", ".xlsx")):
         aa.export(folder / f"{kind}{end}", format=kind, **books)
-    assert run("verify-export", folder / "parquet").returncode == 0
+    run("verify-export", folder / "parquet")
     assert openpyxl.load_workbook(folder / "excel.xlsx", read_only=True).sheetnames[0] == "report"
     exported = [str(path) for path in (folder / "parquet").rglob("fact_line_entry/**/*.parquet")]
     totals = "select sum(amount), count(*) from"
@@ -110,12 +110,9 @@ def test_databases_and_backups(run, tmp_path, name):
     rows += "e1,2025-01-02,Sale,assets:bank,debit,1.50\ne1,2025-01-02,Sale,income:sales,credit,1.50\n"
     (tmp_path / f"{name}.csv").write_text(rows, encoding="utf-8")
     database = f"--database={name}.db"
-    imported = run("import", database, "--cash", "assets:bank", "--json", "--", f"{name}.csv")
-    assert imported.returncode == 0, imported.stderr
-    saved = run("backup", database, "--", f"{name}.backup")
-    assert saved.returncode == 0, saved.stderr
-    restored = run("restore", f"--database={name} 2.db", "--", f"{name}.backup")
-    assert restored.returncode == 0, restored.stderr
+    run("import", database, "--cash", "assets:bank", "--json", "--", f"{name}.csv")
+    run("backup", database, "--", f"{name}.backup")
+    run("restore", f"--database={name} 2.db", "--", f"{name}.backup")
     for found in (f"{name}.db", f"{name} 2.db"):
         assert (tmp_path / found).is_file()
         checked = run("serve", f"--database={found}", "--check")

@@ -19,8 +19,8 @@ def test_a_password_in_an_address_is_masked(run, assert_refused):
     """A password in the base address is refused, and not repeated."""
     environment = {"INSTANCE_ID": "i", "TOKEN": "t", "BASE_URL": "http://ana:canary@127.0.0.1:1"}
     environment = {f"ACCOUNTING_ANALYTICS_{name}": value for name, value in environment.items()}
-    finished = run("report", "--start-date", "2025-03-01", "--end-date", "2025-03-31", **environment)
-    assert_refused(finished, 2, "base_url must not contain a user name or password")
+    finished = run("report", "--start-date", "2025-03-01", "--end-date", "2025-03-31", **environment, code=2)
+    assert_refused(finished, "base_url must not contain a user name or password")
     shown = run("config", "show", **environment)
     assert "http://***@127.0.0.1:1" in shown.stdout
     assert "canary" not in finished.stderr + shown.stdout + shown.stderr
@@ -28,12 +28,10 @@ def test_a_password_in_an_address_is_masked(run, assert_refused):
 
 def test_failures_have_exit_codes(run, demo_company):
     """Without configuration the doctor exits with 2, with a wrong token with 4; findings are on stdout."""
-    finished = run("doctor")
-    assert finished.returncode == 2
+    finished = run("doctor", code=2)
     assert "failed       configuration" in finished.stdout
     assert finished.stderr.startswith("error: 1 check failed: configuration")
-    unauthorized = run("doctor", **demo_company.environment() | {"ACCOUNTING_ANALYTICS_TOKEN": "not-the-token"})
-    assert unauthorized.returncode == 4
+    unauthorized = run("doctor", **demo_company.environment() | {"ACCOUNTING_ANALYTICS_TOKEN": "not-the-token"}, code=4)
     assert "failed       authentication" in unauthorized.stdout
     assert "not-the-token" not in unauthorized.stdout + unauthorized.stderr
     assert "Traceback" not in finished.stderr + unauthorized.stderr

@@ -12,33 +12,29 @@ STATED = ("start_date", "end_date", "currency", "fiscal_year_start_month", "note
 def test_export_and_verify(run_demo, run, assert_refused, tmp_path):
     """A period, then one of its months in its place, is printed and verified; a missing file is 3, and named."""
     settings = ("--time-zone", "America/New_York", "--currency", "USD", "--fiscal-year-start-month", "7")
-    whole = run_demo("export", *DAYS, *settings, "--output", "out")
-    assert whole.returncode == 0, whole.stderr
-    lines = whole.stdout.splitlines()
+    lines = run_demo("export", *DAYS, *settings, "--output", "out").stdout.splitlines()
     assert lines[0].startswith("Export in out/current: ")
     tables = [line for line in lines[1:] if line]
     assert len(tables) == 12
     assert all(line.startswith("- ") and line.endswith(" rows") for line in tables)
     first = json.loads((tmp_path / "out" / "current" / "manifest.json").read_bytes())
     assert [first[name] for name in STATED] == ["2025-02-01", "2025-03-31", "USD", 7, []]
-    march = run_demo("export", *MARCH, "--output", "out", "--json")
-    assert march.returncode == 0, march.stderr
-    second = json.loads(march.stdout)
+    second = run_demo("export", *MARCH, "--output", "out", "--json").content
     assert [second[name] for name in STATED] == ["2025-03-01", "2025-03-31", None, 1, []]
     verified = run("verify-export", "out")
-    assert (verified.returncode, verified.stderr) == (0, "")
+    assert verified.stderr == ""
     assert verified.stdout.startswith("Verified: ")
     (tmp_path / "out" / "current" / "dim_tag.parquet").unlink()
-    damaged = run("verify-export", "out")
-    assert damaged.returncode == 3, damaged.stderr
+    damaged = run("verify-export", "out", code=3)
     assert "- dim_tag.parquet: file: expected a file, found No such file or directory" in damaged.stdout
     assert damaged.stderr.startswith("error: ")
     assert "is not as it was written; export it again" in damaged.stderr
-    as_json = run("verify-export", "out", "--json")
-    content = json.loads(as_json.stdout)
-    assert (as_json.returncode, content["verified"]) == (3, False)
+    content = run("verify-export", "out", "--json", code=3).content
+    assert not content["verified"]
     assert [one["file"] for one in content["differences"]] == ["dim_tag.parquet"]
-    assert_refused(run("verify-export", tmp_path), 2, "manifest.json cannot be read", "name the folder of an export")
+    assert_refused(
+        run("verify-export", tmp_path, code=2), "manifest.json cannot be read", "name the folder of an export"
+    )
 
 
 @pytest.mark.long
@@ -47,23 +43,21 @@ def test_settings_are_those_of_the_configuration(run, assert_refused, demo_compa
     settings = {"ACCOUNTING_ANALYTICS_CURRENCY": "EUR", "ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH": "4"}
     environment = demo_company.environment() | settings
     for name, currency in (("configured", ()), ("given", ("--currency", "USD"))):
-        stated = json.loads(run("export", *MARCH, "--output", name, *currency, "--json", **environment).stdout)
+        stated = run("export", *MARCH, "--output", name, *currency, "--json", **environment).content
         assert (stated["currency"], stated["fiscal_year_start_month"]) == ("USD" if currency else "EUR", 4)
     excel = ("export", *MARCH, "--format", "excel", "--output", "books.xlsx", "--json")
     workbook = run(*excel, **environment)  # it has no fiscal years
-    assert json.loads(workbook.stdout)["currency"] == "EUR", workbook.stderr
-    given = run(*excel, "--fiscal-year-start-month", "7", **environment)
-    assert_refused(given, 2, "a workbook has no fiscal years")
+    assert workbook.content["currency"] == "EUR", workbook.stderr
+    given = run(*excel, "--fiscal-year-start-month", "7", **environment, code=2)
+    assert_refused(given, "a workbook has no fiscal years")
 
 
 def test_local_books_are_exported(run, assert_refused, demo_books):
     """Without days all that they have is exported, with the verdict of the sync; options of a load are refused."""
     export = ("export", "--output", "out", "--books", demo_books)
-    first = run(*export, "--json")
-    assert first.returncode == 0, first.stderr
-    manifest = json.loads(first.stdout)
+    manifest = run(*export, "--json").content
     assert [manifest[name] for name in STATED[:2]] == ["2025-01-01", "2025-03-31"]
     assert manifest["verdict"] == "The service's cash flow report agrees with the line entries to the last digit."
     assert manifest["books_version"] == 0
-    assert run("verify-export", "out").returncode == 0
-    assert_refused(run(*export, *DAYS, "--dry-run"), 2, "--dry-run has no effect with --books")
+    run("verify-export", "out")
+    assert_refused(run(*export, *DAYS, "--dry-run", code=2), "--dry-run has no effect with --books")

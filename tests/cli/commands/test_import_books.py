@@ -3,7 +3,6 @@
 import csv
 import datetime as dt
 import io
-import json
 import signal
 import subprocess
 import sys
@@ -26,7 +25,7 @@ def test_days_are_those_of_the_configured_zone(run, tmp_path):
     (tmp_path / "lines.csv").write_text(HEADER + rows)
     zone = {"ACCOUNTING_ANALYTICS_TIME_ZONE": "Pacific/Auckland"}
     command = ("import", "lines.csv", "--database", "books.db", "--cash", "assets:bank", "--json")
-    summary = json.loads(run(*command, **zone).stdout)
+    summary = run(*command, **zone).content
     assert (summary["start_date"], summary["end_date"]) == ("2025-01-02", "2025-01-02")
     with Store.open(tmp_path / "books.db") as store, store.reading() as connection:
         (instant,) = connection.exec_driver_sql("select datetime from journal_entries").scalars()
@@ -57,11 +56,11 @@ def test_a_stopped_import_posts_nothing(tmp_path, number):
 def test_a_refused_first_import_can_be_repeated(run, assert_refused, tmp_path):
     """A new database gets its instance and token file from an import that succeeds: a refused one leaves neither."""
     lines = PROJECT / "data/sample_lines.csv"
-    assert_refused(run("import", lines, "--database", "books.db"), 2, "declare it as cash")
+    assert_refused(run("import", lines, "--database", "books.db", code=2), "declare it as cash")
     assert not list(tmp_path.glob("*.token"))
     cash = ("--cash", "assets:bank*", "--cash", "liabilities:card")
     finished = run("import", lines, "--database", "books.db", "--instance", "acme", *cash, "--json")
-    assert json.loads(finished.stdout)["instance_id"] == "acme", finished.stderr
+    assert finished.content["instance_id"] == "acme", finished.stderr
 
 
 def test_a_missing_file_creates_no_database(tmp_path, run_on_books):
@@ -84,16 +83,18 @@ def test_books_without_cash_are_refused(run, assert_refused, tmp_path):
     (tmp_path / "lines.csv").write_text(HEADER + rows)
     command = ("import", "lines.csv", "--database", "books.db")
     likely = "likely: Assets:Checking, liabilities:credit card: give --cash Assets:Checking --cash 'liabilities:credit"
-    assert_refused(run(*command), 2, "no account reports cash flow", likely, "or --no-cash", "nothing was imported")
-    assert run(*command, "--no-cash").returncode == 0
+    assert_refused(
+        run(*command, code=2), "no account reports cash flow", likely, "or --no-cash", "nothing was imported"
+    )
+    run(*command, "--no-cash")
     (tmp_path / "lines.csv").write_text(HEADER + rows.replace("e1", "e2"))
-    assert_refused(run(*command), 2, "no account reports cash flow")
+    assert_refused(run(*command, code=2), "no account reports cash flow")
     more = rows.replace("e1", "e3").replace("Checking", "till").replace("credit card", "loan")
     (tmp_path / "lines.csv").write_text(HEADER + more)
-    assert_refused(run(*command), 2, "none of them looks like one: give --cash PATTERN, or --no-cash")
-    assert run(*command, "--cash", "assets:till").returncode == 0
+    assert_refused(run(*command, code=2), "none of them looks like one: give --cash PATTERN, or --no-cash")
+    run(*command, "--cash", "assets:till")
     (tmp_path / "lines.csv").write_text(HEADER + rows.replace("e1", "e4"))
-    assert run(*command).returncode == 0  # the instance has a cash account now
+    run(*command)  # the instance has a cash account now
 
 
 @pytest.mark.parametrize(("given", "noted"), [((), True), (("--time-zone", "UTC"), False)])
@@ -112,7 +113,7 @@ def test_a_dry_run_prints_the_accounts(run, tmp_path):
     """A dry run prints accounts with types, cash and sums, and creates neither a database nor a token."""
     cash = ("--cash", "assets:bank*", "--cash", "liabilities:card")
     command = ("import", PROJECT / "data/sample_lines.csv", "--database", "books.db", "--dry-run", *cash)
-    summary = json.loads(run(*command, "--json").stdout)
+    summary = run(*command, "--json").content
     assert (summary["entries"], summary["lines"]) == (8, 19)
     printed = run(*command)
     assert "liabilities:card" in printed.stdout
@@ -129,15 +130,14 @@ def test_a_dry_run_prints_every_problem(run, tmp_path):
     (tmp_path / "lines.csv").write_text(HEADER + rows.replace("2.52", "2,52x") + "x,2025-01-09\n", encoding="utf-8")
     (tmp_path / "other.csv").write_text(HEADER + rows.replace("3.53", "?"), encoding="utf-8")
     command = ("--database", "books.db", "--dry-run")
-    finished = run("import", "lines.csv", *command)
-    assert finished.returncode == 2
+    finished = run("import", "lines.csv", *command, code=2)
     assert "lines.csv, line 16: has 2 fields" in finished.stdout
-    finished = run("import", "other.csv", *command)
+    finished = run("import", "other.csv", *command, code=2)
     assert len(finished.stdout.splitlines()) == 7
     assert "other.csv, line 2, 2025-01-01 Shop 1: entry 'e1' (2 lines) does not balance" in finished.stdout
     assert "other.csv, line 6, 2025-01-03 Shop 3: '?' is not an amount" in finished.stdout
     assert "error: an import would be refused: 7 problems" in finished.stderr
-    problems = json.loads(run("import", "other.csv", *command, "--json").stdout)["problems"]
+    problems = run("import", "other.csv", *command, "--json", code=2).content["problems"]
     assert problems[-1]["description"] == "Shop 7"
 
 
@@ -150,7 +150,7 @@ def test_a_dry_run_on_books_that_exist(run, tmp_path):
     (tmp_path / "lines.csv").write_text(HEADER + first + second + third, encoding="utf-8")
     (tmp_path / "next.csv").write_text(HEADER + first + third.replace("Shop", "Store") + fourth, encoding="utf-8")
     command = ("--database", "books.db", "--cash", "assets:bank")
-    assert run("import", "lines.csv", *command).returncode == 0
+    run("import", "lines.csv", *command)
     finished = run("import", "next.csv", *command, "--dry-run")
     assert "entries: 1" in finished.stdout
     assert "2 entries are in the books already" in finished.stderr
@@ -193,8 +193,7 @@ def test_an_entry_takes_the_day_of_all_its_postings(run, tmp_path, texts, day):
     journal = tmp_path / "books.journal"
     journal.write_text(SALE.format(**{"entry": "", "cash": "", "category": ""} | texts), encoding="utf-8")
     finished = run("import", journal.name, *COMMAND, "--json")
-    assert finished.returncode == 0, finished.stderr
-    summary = json.loads(finished.stdout)
+    summary = finished.content
     assert {summary["start_date"], summary["end_date"], *days_of_hledger(journal)} == {day}
     moved = "1 entries are on the day that all their postings have, which is not the day of the entry"
     assert (moved in finished.stderr) == (day != "2025-01-01")
@@ -208,7 +207,7 @@ def test_a_changed_day_of_postings_is_named(run, tmp_path):
     """The same file again is known; another day of the postings of an entry is a change of that entry."""
     journal = tmp_path / "books.journal"
     journal.write_text(SALE.format(entry="", cash="date:2/3", category="date:2/3"), encoding="utf-8")
-    assert run("import", journal.name, *COMMAND).returncode == 0
+    run("import", journal.name, *COMMAND)
     assert "1 entries are in the books already" in run("import", journal.name, *COMMAND).stderr
     journal.write_text(SALE.format(entry="", cash="date:2/4", category="date:2/4"), encoding="utf-8")
     assert "2025-02-03 'Sale': the file has 2025-02-04" in run("import", journal.name, *COMMAND).stderr
@@ -222,9 +221,9 @@ def test_postings_on_several_days_are_refused(run, assert_refused, tmp_path, day
     first = "2025-01-01 First\n    assets:bank  1 EUR\n    income:pay\n\n"
     journal.write_text(first + SALE.format(entry="", cash=day, category=""), encoding="utf-8")
     several = "line 5: the postings of this entry have several days (2025-01-01, 2025-02-03)"
-    assert_refused(run("import", journal.name, *COMMAND), 2, several, "(2025-01-01 'Sale')", "--use-entry-dates")
+    assert_refused(run("import", journal.name, *COMMAND, code=2), several, "(2025-01-01 'Sale')", "--use-entry-dates")
     finished = run("import", journal.name, *COMMAND, "--use-entry-dates", "--json")
-    summary = json.loads(finished.stdout)
+    summary = finished.content
     assert (summary["start_date"], summary["end_date"], summary["entries"]) == ("2025-01-01", "2025-01-01", 2)
     assert "1 entries, whose postings have several days, are on the day of the entry" in finished.stderr
 
@@ -233,5 +232,5 @@ def test_postings_on_several_days_are_refused(run, assert_refused, tmp_path, day
 def test_virtual_postings_keep_their_day(run, tmp_path):
     """An unbalanced virtual posting and what balances it are on one day."""
     (tmp_path / "books.journal").write_text("2025-01-01 Budget\n    (assets:bank)   3  ; date:2025-02-03\n")
-    summary = json.loads(run("import", "books.journal", *COMMAND, "--virtual", "--json").stdout)
+    summary = run("import", "books.journal", *COMMAND, "--virtual", "--json").content
     assert (summary["start_date"], summary["end_date"]) == ("2025-02-03", "2025-02-03")

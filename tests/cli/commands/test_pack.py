@@ -2,7 +2,6 @@
 
 import email
 import hashlib
-import json
 import os
 import re
 import signal
@@ -80,7 +79,6 @@ def named(contents):
 def test_a_page(pack, folder):
     """The path is on stdout, the fingerprint of the page on stderr, and only the owner may read the page."""
     finished = pack(*JANUARY)
-    assert finished.returncode == 0, finished.stderr
     assert finished.stdout == f"packs/{NAME}.html\n"
     (fingerprint,) = re.findall(
         rf"^Harbor Lane, Jan 2025: cash flow proven; fingerprint ({FINGERPRINT})$", finished.stderr, re.MULTILINE
@@ -95,9 +93,7 @@ def test_every_format(pack, old):
     """All are of one run, and the mail has the files and the fingerprint."""
     (old.folder.parent / "note.md").write_text("We hired *one* person.\n", encoding="utf-8")
     formats = ("--pdf", "--excel", "--mail", "--mail-to", "finance@example.com")
-    finished = pack(*JANUARY, *formats, "--note", "note.md", "--json")
-    assert finished.returncode == 0, finished.stderr
-    result = json.loads(finished.stdout)
+    result = pack(*JANUARY, *formats, "--note", "note.md", "--json").content
     assert result["files"] == {kind: f"packs/{NAME}.{kind}" for kind in ("html", "xlsx", "pdf", "eml")}
     assert (result["title"], result["verdict"]) == ("Harbor Lane, Jan 2025", "cash flow proven")
     mail = email.message_from_bytes(old.read(".eml"), policy=default)
@@ -115,7 +111,6 @@ def test_local_books(run, demo_books, tmp_path):
     """The pack of local books needs no service, and shows what changed since a version."""
     options = ("--period", "2025-03", "--output", "packs", "--books", demo_books, "--since", "0")
     finished = run("pack", *options, ACCOUNTING_ANALYTICS_BASE_URL=NOWHERE)
-    assert finished.returncode == 0, finished.stderr
     assert finished.stdout == "packs/pack_2025-03.html\n"
     page = (tmp_path / "packs" / "pack_2025-03.html").read_text(encoding="utf-8")
     assert '<section id="changes">' in page
@@ -138,7 +133,7 @@ REFUSED = {
 @pytest.mark.parametrize("options", REFUSED, ids=" ".join)
 def test_misspelt_parameters(pack, old, assert_refused, options):
     """Each is named, similar ones are suggested, and the files of an earlier run stay as they are."""
-    assert_refused(pack(*options, "--output", "packs"), 2, REFUSED[options])
+    assert_refused(pack(*options, "--output", "packs", code=2), REFUSED[options])
     assert old.stored() == named(OLD)
 
 
@@ -157,8 +152,8 @@ def test_misspelt_parameters(pack, old, assert_refused, options):
 def test_a_secret_as_parameter(pack, settings, old, assert_refused, options):
     """It is refused without being repeated, and nothing is written."""
     token = settings["ACCOUNTING_ANALYTICS_TOKEN"]
-    finished = pack(*(option.format(token) for option in options), "--output", "packs")
-    assert_refused(finished, 2)
+    finished = pack(*(option.format(token) for option in options), "--output", "packs", code=2)
+    assert_refused(finished)
     assert token not in finished.stderr
     assert old.stored() == named(OLD)
 
@@ -166,13 +161,13 @@ def test_a_secret_as_parameter(pack, settings, old, assert_refused, options):
 def test_a_folder_that_cannot_be_written(pack, tmp_path, assert_refused):
     """It is refused before anything is loaded."""
     (tmp_path / "packs").write_text("")
-    assert_refused(pack(*JANUARY, base_url=NOWHERE), 2, "the folder packs cannot be written: ")
+    assert_refused(pack(*JANUARY, base_url=NOWHERE, code=2), "the folder packs cannot be written: ")
 
 
 def test_no_browser(pack, old, assert_refused):
     """A PDF without a browser is refused before anything is loaded."""
-    finished = pack(*JANUARY, "--pdf", base_url=NOWHERE, ACCOUNTING_ANALYTICS_BROWSER="absent")
-    assert_refused(finished, 2, "browser is 'absent'", "install")
+    finished = pack(*JANUARY, "--pdf", base_url=NOWHERE, ACCOUNTING_ANALYTICS_BROWSER="absent", code=2)
+    assert_refused(finished, "browser is 'absent'", "install")
     assert old.stored() == named(OLD)
 
 
@@ -181,8 +176,7 @@ def test_a_browser_that_fails(pack, old, tmp_path):
     """The page is written and named, the PDF of the run before is gone, and the exit code is not 0."""
     (tmp_path / "browser").write_text("#!/bin/sh\necho 'no display' >&2\nexit 7\n")
     (tmp_path / "browser").chmod(0o700)
-    finished = pack(*JANUARY, "--pdf", ACCOUNTING_ANALYTICS_BROWSER=str(tmp_path / "browser"))
-    assert finished.returncode == 1, finished.stderr
+    finished = pack(*JANUARY, "--pdf", ACCOUNTING_ANALYTICS_BROWSER=str(tmp_path / "browser"), code=1)
     assert finished.stdout == f"packs/{NAME}.html\n"
     assert f"(exit code 7): no display; the pack without it is packs/{NAME}.html" in finished.stderr
     assert old.stored().keys() == {f"{NAME}.html"}
@@ -190,7 +184,7 @@ def test_a_browser_that_fails(pack, old, tmp_path):
 
 def test_service_down(pack, old, assert_refused):
     """The files of the run before stay."""
-    assert_refused(pack(*JANUARY, base_url=NOWHERE), 4, "check the address")
+    assert_refused(pack(*JANUARY, base_url=NOWHERE, code=4), "check the address")
     assert old.stored() == named(OLD)
 
 
@@ -208,8 +202,7 @@ def wrong_service(settings, distortion, forwarding):
 
 def test_not_reconciled(pack, old, wrong_service):
     """The pack is written, says that it is not proven and why, and the exit code is 3."""
-    finished = pack(*JANUARY, base_url=wrong_service)
-    assert finished.returncode == 3, finished.stderr
+    finished = pack(*JANUARY, base_url=wrong_service, code=3)
     assert finished.stdout == f"packs/{NAME}.html\n"
     title = rf"^Harbor Lane, Jan 2025: cash flow not proven; fingerprint {FINGERPRINT}$"
     assert re.search(title, finished.stderr, re.MULTILINE)
@@ -222,10 +215,9 @@ def test_not_reconciled(pack, old, wrong_service):
 def test_an_empty_period(pack, tmp_path, assert_refused):
     """A period after the books has no pack, unless an empty one is allowed."""
     options = ("--period", "2030-05", "--output", "packs")
-    assert_refused(pack(*options), 3, "there are no line entries from 2030-05-01 to 2030-05-31", "--allow-empty")
+    assert_refused(pack(*options, code=3), "there are no line entries from 2030-05-01 to 2030-05-31", "--allow-empty")
     assert [*(tmp_path / "packs").glob("*.html")] == []
-    finished = pack(*options, "--allow-empty")
-    assert finished.returncode in {0, 3}, finished.stderr
+    pack(*options, "--allow-empty")
     assert [path.name for path in (tmp_path / "packs").glob("*.html")] == ["harbor-lane_2030-05.html"]
 
 
@@ -233,9 +225,8 @@ def test_an_empty_period(pack, tmp_path, assert_refused):
 def test_two_runs_together(pack, old, assert_refused):
     """The second is refused and changes nothing, that of another month is not."""
     with old.locked():
-        assert_refused(pack(*JANUARY), 2, f"another run writes {NAME} in packs", "nothing was changed")
-        finished = pack("--period", "2024-12", "--output", "packs")
-        assert finished.returncode == 0, finished.stderr
+        assert_refused(pack(*JANUARY, code=2), f"another run writes {NAME} in packs", "nothing was changed")
+        pack("--period", "2024-12", "--output", "packs")
     assert named(OLD).items() <= old.stored().items()
 
 
@@ -268,24 +259,21 @@ def test_a_genuine_pack_and_an_altered_one(run, sent_pack):
     """What was checked and what fails is printed, and the exit code says which."""
     path, fingerprint = sent_pack
     genuine = run("verify-pack", path, "--fingerprint", fingerprint)
-    assert (genuine.returncode, genuine.stderr) == (0, "")
+    assert genuine.stderr == ""
     assert genuine.stdout.startswith("Verified: 28 figures of ")
-    other = run("verify-pack", path, "--fingerprint", f"0000{fingerprint[4:]}")
-    assert other.returncode == 3
+    other = run("verify-pack", path, "--fingerprint", f"0000{fingerprint[4:]}", code=3)
     assert "- fingerprint: shown 0000" in other.stdout
     path.write_text(alter("figure", 1, path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
-    altered = run("verify-pack", path)
-    assert altered.returncode == 3
+    altered = run("verify-pack", path, code=3)
     assert "- figure, " in altered.stdout
     assert "is not the page as it was written; ask its sender" in altered.stderr
-    as_json = run("verify-pack", path, "--json")
-    content = json.loads(as_json.stdout)
-    assert (as_json.returncode, content["verified"], content["figures"]) == (3, False, 28)
+    content = run("verify-pack", path, "--json", code=3).content
+    assert (content["verified"], content["figures"]) == (False, 28)
     assert {fault["what"] for fault in content["faults"]} == {"figure"}
 
 
 def test_a_file_that_is_not_a_pack(run, assert_refused, sent_pack, tmp_path):
     """Another file, and a text that is not a fingerprint, are 2."""
     (tmp_path / "page.html").write_text("<html></html>", encoding="utf-8")
-    assert_refused(run("verify-pack", tmp_path / "page.html"), 2, "is not a pack: it has no data of its figures")
-    assert_refused(run("verify-pack", sent_pack[0], "--fingerprint", "0123"), 2, "'0123' is not a fingerprint")
+    assert_refused(run("verify-pack", tmp_path / "page.html", code=2), "is not a pack: it has no data of its figures")
+    assert_refused(run("verify-pack", sent_pack[0], "--fingerprint", "0123", code=2), "'0123' is not a fingerprint")

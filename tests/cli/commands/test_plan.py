@@ -1,7 +1,6 @@
 """From rules to changed books and back on the command line: plan, preview, apply, verify, undo."""
 
 import datetime as dt
-import json
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -24,11 +23,10 @@ def test_plan_preview_apply_verify_undo(run, tmp_path):
     with aa.demo() as company:
         environment = company.environment()
         planned = run("plan", *PERIOD, *RULES, "--output", "plan.csv", "--json", **environment)
-        assert planned.returncode == 0, planned.stderr
         assert planned.stderr.endswith(f"then: accounting-analytics preview plan.csv {' '.join(PERIOD)}\n")
-        items = json.loads(planned.stdout)
+        items = planned.content
         previewed = run("preview", "plan.csv", *PERIOD, "--json", **environment)
-        preview = json.loads(previewed.stdout)
+        preview = previewed.content
         changes = [Decimal(row["change"]) for row in preview["ledgers"]]
         assert sum(changes) == 0 < len(changes)
         assert sum(row["item_count"] for row in preview["by_rule"]) == len(items)
@@ -41,14 +39,12 @@ def test_plan_preview_apply_verify_undo(run, tmp_path):
         dry = run(*apply, **environment).stderr
         assert "dry run, nothing was sent" in dry
         assert dry.startswith(f"at least {len(items)} requests and 0.1 minutes")
-        unverified = run("verify", "plan.csv", "--by", "item", "--limit", "2", **environment)
-        assert unverified.returncode == 6, unverified.stderr
+        unverified = run("verify", "plan.csv", "--by", "item", "--limit", "2", **environment, code=6)
         assert f"2 of {len(items)} rows; --all prints every row" in unverified.stdout
         assert "whether a change was sent is not known without the journal" in unverified.stdout
         applied = run(*apply, "--confirm", "--modified-by", "ana", "--json", **environment)
-        assert applied.returncode == 0, applied.stderr
         assert "this run changed: accounting-analytics undo journal --journal undo-journal\n" in applied.stderr
-        result = json.loads(applied.stdout)
+        result = applied.content
         assert [row["outcome"] for row in result["outcomes"]] == ["done"] * len(items)
         assert result["before"] != result["after"]
         assert result["differences"] == []
@@ -59,7 +55,6 @@ def test_plan_preview_apply_verify_undo(run, tmp_path):
         predicted = {row["ledger_id"]: row["predicted"] for row in preview["root_totals"]}
         assert {root: str(totals[root]) for root in predicted} == predicted
         verified = run("verify", "plan.csv", "--journal", "journal", **environment)
-        assert verified.returncode == 0
         assert f"{len(items)} items: {len(items)} done" in verified.stdout
         assert "already_done; --confirm would change nothing\n" in run(*apply, **environment).stderr
         assert "none.csv has no items" in run("plan", *PERIOD, *RULES, "--output", "none.csv", **environment).stderr
@@ -74,12 +69,10 @@ def check_undo(run, company, items, applied):
     recategorize(company, other, other.updated_category_ledger_id, other.category_ledger_id)
     undo = ("undo", "journal", "--confirm", "--modified-by", "ben", "--json")
     confirmed = run(*undo, "--journal", "undo.journal", **environment)
-    assert confirmed.returncode == 0, confirmed.stderr
-    assert json.loads(confirmed.stdout)["after"] == applied["before"]
+    assert confirmed.content["after"] == applied["before"]
     thirds = {one.updated_category_ledger_id for one in items} - {other.updated_category_ledger_id}
     recategorize(company, other, other.category_ledger_id, min(thirds))
-    left_out = run(*undo, "--journal", "another.journal", **environment)
-    assert left_out.returncode == 6, left_out.stderr
+    left_out = run(*undo, "--journal", "another.journal", **environment, code=6)
     assert "1 changed_elsewhere" in left_out.stderr
     assert other.transaction_id in left_out.stdout
 
@@ -94,27 +87,26 @@ def recategorize(company, item, before, after):
 def test_a_plan_is_not_replaced(run_demo, assert_refused, tmp_path):
     """A file that exists may have been edited: it stays, and nothing is loaded."""
     (tmp_path / "plan.csv").write_text("edited", encoding="utf-8")
-    refused = run_demo("plan", *PERIOD, *RULES, "--output", "plan.csv")
-    assert_refused(refused, 2, "plan.csv exists and may have been edited, so it is not replaced")
+    refused = run_demo("plan", *PERIOD, *RULES, "--output", "plan.csv", code=2)
+    assert_refused(refused, "plan.csv exists and may have been edited, so it is not replaced")
     assert (tmp_path / "plan.csv").read_text(encoding="utf-8") == "edited"
 
 
 def test_undo_without_a_journal(run_demo, assert_refused):
     """A journal that does not exist is refused, and the message says which to pass."""
-    finished = run_demo("undo", "run.journal", "--journal", "undo.journal")
-    assert_refused(finished, 2, "does not exist or is empty; pass the journal of the run")
+    finished = run_demo("undo", "run.journal", "--journal", "undo.journal", code=2)
+    assert_refused(finished, "does not exist or is empty; pass the journal of the run")
 
 
 @pytest.mark.long
 def test_a_plan_works_with_the_next_demo(run):
     """The demo's ids are always the same: a later demo previews a plan of an earlier one, whose days are noted."""
     planned = run("plan", "--demo", *PERIOD, *RULES, "--output", "plan.csv", "--json")
-    assert planned.returncode == 0, planned.stderr
     next_command = re.search(r"accounting-analytics (preview .*)", planned.stderr).group(1)
     previewed = run(*next_command.split(), "--json")
-    assert sum(Decimal(row["change"]) for row in json.loads(previewed.stdout)["ledgers"]) == 0
+    assert sum(Decimal(row["change"]) for row in previewed.content["ledgers"]) == 0
     assert "change nothing" not in previewed.stderr
-    assert json.loads(previewed.stdout)["by_rule"]
+    assert previewed.content["by_rule"]
     other_days = run("preview", "plan.csv", "--demo", "--period", "2026-01")
     assert "change nothing in the report" in other_days.stderr, other_days.stderr
 

@@ -21,8 +21,7 @@ DAYS = ("-p", "start_date=2030-01-01", "-p", "end_date=2030-01-31")
 @pytest.mark.long
 def test_an_empty_period_needs_permission(run_demo, tmp_path, options, code):
     """Without line entries the scheduled report fails with exit code 3 and a sentence, unless that is allowed."""
-    finished = run_demo("run", NOTEBOOK, "--output", "out", *DAYS, *options)
-    assert finished.returncode == code, finished.stderr
+    finished = run_demo("run", NOTEBOOK, "--output", "out", *DAYS, *options, code=code)
     assert ("no line entries from 2030-01-01 to 2030-01-31" in finished.stderr) == (code == 3)
     mark = ".failed" if code else ""
     assert (tmp_path / "out" / f"scheduled_report_2030-01-01_2030-01-31{mark}.html").is_file()
@@ -30,8 +29,7 @@ def test_an_empty_period_needs_permission(run_demo, tmp_path, options, code):
 
 def test_a_notebook_without_the_parameter_is_refused(run, tmp_path):
     """--allow-empty is invalid for a notebook that does not decide about empty periods."""
-    finished = run("run", NOTEBOOK.with_name("01_cash_flow.ipynb"), "--output", "out", "--allow-empty")
-    assert finished.returncode == 2
+    finished = run("run", NOTEBOOK.with_name("01_cash_flow.ipynb"), "--output", "out", "--allow-empty", code=2)
     assert "declares no parameter 'allow_empty'" in finished.stderr
     assert not (tmp_path / "out").exists()
 
@@ -41,13 +39,11 @@ def test_a_period_sets_both_days(run, write, tmp_path):
     parameters = 'start_date = ""\nend_date = ""\ntime_zone = "Asia/Tokyo"'
     notebook = write(parameters, "print(start_date, end_date)", name="days")
     company = {"ACCOUNTING_ANALYTICS_COMPANY": "Harbor & Lane"}
-    finished = run("run", notebook, "--output", "out", "--period", "May 2026", **company)
-    assert finished.returncode == 0, finished.stderr
+    run("run", notebook, "--output", "out", "--period", "May 2026", **company)
     page = (tmp_path / "out" / "days_2026-05-01_2026-05-31.html").read_text(encoding="utf-8")
     assert "<title>Harbor &amp; Lane, May 2026</title>" in page
     assert "2026-05-01 2026-05-31" in page
-    twice = run("run", notebook, "--output", "out", "--period", "2026-05", "-p", "end_date=2026-05-30")
-    assert twice.returncode == 2
+    twice = run("run", notebook, "--output", "out", "--period", "2026-05", "-p", "end_date=2026-05-30", code=2)
     assert "-p end_date and the days of the command are both given" in twice.stderr
 
 
@@ -106,9 +102,8 @@ def test_the_type_of_the_default_decides_on_the_command_line(run, write, tmp_pat
     options = [option for name, text in texts.items() for option in ("-p", f"{name}={text}")]
     path = write(DEFAULTS, SHOW, metadata={"kernelspec": {"name": "conda-env-books-py", "display_name": "Books"}})
     finished = run("run", path, "--output", "out {of} runs", *options, "--json")
-    assert finished.returncode == 0, finished.stderr
     values = [False, 5, 5.0, "00123", "5", 1e16, ["Rent", "Straße"], {"a": True, "b": None}, None, "2025-02-03"]
-    assert printed(tmp_path / json.loads(finished.stdout)["notebook"]) == f"{json.dumps(values)} float float"
+    assert printed(tmp_path / finished.content["notebook"]) == f"{json.dumps(values)} float float"
 
 
 @pytest.mark.parametrize(
@@ -127,15 +122,15 @@ def test_the_type_of_the_default_decides_on_the_command_line(run, write, tmp_pat
 def test_a_text_that_does_not_fit_is_refused(run, assert_refused, write, text, message):
     """What does not fit, or can be read in two ways, is exit code 2, and nothing is executed or written."""
     path = write(DEFAULTS, SHOW)
-    assert_refused(run("run", path, "--output", "out", "-p", text), 2, message, "nothing was executed")
+    assert_refused(run("run", path, "--output", "out", "-p", text, code=2), message, "nothing was executed")
     assert not path.with_name("out").exists()
 
 
 def test_a_secret_that_does_not_fit_is_not_repeated(run, assert_refused, write):
     """The message about a token, given where a number belongs, does not have the token."""
     token = {"ACCOUNTING_ANALYTICS_TOKEN": "canary-token-1"}
-    finished = run("run", write(DEFAULTS, SHOW), "--output", "out", "-p", "limit=canary-token-1", **token)
-    assert_refused(finished, 2, "looks like a secret")
+    finished = run("run", write(DEFAULTS, SHOW), "--output", "out", "-p", "limit=canary-token-1", **token, code=2)
+    assert_refused(finished, "looks like a secret")
     assert "canary-token-1" not in finished.stderr
 
 
@@ -181,8 +176,7 @@ def test_values_of_another_type_are_refused(write, tmp_path, parameters, message
 
 def test_a_cell_that_ends_the_run_fails_it(run, write, tmp_path):
     """After quit() no further cell runs, no page looks fine, and the exit code is 1."""
-    finished = run("run", write("x = 1", "quit()", "print('after')"), "--output", "out")
-    assert finished.returncode == 1
+    finished = run("run", write("x = 1", "quit()", "print('after')"), "--output", "out", code=1)
     assert "raised SystemExit" in finished.stderr
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["job.failed.html", "job.failed.ipynb"]
     executed = nbformat.read(tmp_path / "out/job.failed.ipynb", as_version=4).cells
@@ -200,22 +194,19 @@ def test_a_cell_that_ends_the_run_fails_it(run, write, tmp_path):
 def test_other_languages_are_refused(run, assert_refused, write, metadata, language):
     """A notebook of another kernel is not run as Python: exit code 2, with its kernel and language."""
     path = write("x = 1", metadata=metadata)
-    assert_refused(run("run", path, "--output", "out"), 2, language, "only notebooks in Python are run")
+    assert_refused(run("run", path, "--output", "out", code=2), language, "only notebooks in Python are run")
     assert not path.with_name("out").exists()
 
 
 def test_copies_of_the_examples(run, tmp_path):
     """The copied files are printed on stdout and what to do next on stderr; files that differ need --force."""
     finished = run("notebooks", "copy", "my folder", "--json")
-    assert finished.returncode == 0, finished.stderr
-    result = json.loads(finished.stdout)
+    result = finished.content
     assert "notebooks/01_cash_flow.ipynb" in result["copied"]
     assert result["unchanged"] == []
     assert "next: jupyter lab 'my folder'" in finished.stderr
     (tmp_path / "my folder" / "data" / "rules.toml").write_text("mine", encoding="utf-8")
-    refused = run("notebooks", "copy", "my folder")
-    assert refused.returncode == 2
+    refused = run("notebooks", "copy", "my folder", code=2)
     assert refused.stderr.startswith("error: 1 file in my folder unlike")
     forced = run("notebooks", "copy", "my folder", "--force")
-    assert forced.returncode == 0
     assert forced.stdout.startswith("copied: data/rules.toml\n")
