@@ -106,12 +106,10 @@ def test_months_state_their_own_proof(queries):
         ("with dim_load as (select * from dim_load where scale = 2) select count(*) as n from dim_load", 3),
         ("select count(*) as n from query_table('dim_' || 'load') where scale = 2", 3),
         ("select count(*) as n from query('select * from dim_' || 'load') where scale = 2", 3),
-        ("select count(*) as n from cash_by_month where month = '2025-03'", 1),
         (
             "select count(*) as n from dim_date left join dim_load on dim_load.end_date = date where scale is not null",
             3,
         ),
-        ("select (select count(*) from dim_load where scale = 2) as n", 3),
         ("select count(*) as n from (from dim_load where month in (select month from fact_line_entry))", 3),
     ],
 )
@@ -122,13 +120,10 @@ def test_a_table_that_is_named_anywhere_is_read(text, count, queries):
 
 STATEMENTS = {
     "delete from dim_ledger": "DELETE is not a query, and local books are read only",
-    "create table x as select 1": "CREATE is not a query",
     "copy dim_ledger to '{path}'": "COPY is not a query",
     "attach '{path}'": "ATTACH is not a query",
     "install httpfs": "LOAD is not a query",
     "set threads = 1": "SET is not a query",
-    "pragma enable_profiling": "PRAGMA is not a query",
-    "explain select 1": "EXPLAIN is not a query",
     "pivot cash_flow on month using sum(amount)": "name the columns of the PIVOT",
     "select 1; drop view cash_flow": "the query has 2 statements; write one SELECT",
     "": "the query has 0 statements; write one SELECT",
@@ -164,8 +159,10 @@ def test_everything_but_one_reading_statement_is_refused(text, queries, tmp_path
 
 
 def test_variables_of_the_program_are_not_tables(queries):
-    """A frame with the name of a table that does not exist is not read."""
+    """A frame with the name of a table that does not exist is not read, and a query is text."""
     mine = pd.DataFrame({"secret": [1]})
+    with pytest.raises(InputError, match="query is of type bytes, not str; write one SELECT"):
+        queries.query(b"select 1")
     with pytest.raises(InputError, match="Table with name mine does not exist"):
         queries.query("select * from mine")
     assert mine["secret"].tolist() == [1]
@@ -175,12 +172,6 @@ def test_a_pivot_names_its_columns(queries):
     """A PIVOT with its columns is a query, as DuckDB needs no types of its own for it."""
     answer = queries.query("pivot cash_flow on month in ('2025-01', '2025-02') using sum(amount) group by category")
     assert answer.columns.tolist() == ["category", "2025-01", "2025-02"]
-
-
-def test_another_type_is_refused(queries):
-    """The message says what to write."""
-    with pytest.raises(InputError, match="query is of type bytes, not str; write one SELECT"):
-        queries.query(b"select 1")
 
 
 def test_threads_share_the_tables(queries):
