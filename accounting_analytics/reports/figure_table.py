@@ -287,7 +287,7 @@ def _row_groups(table: FigureTable, styles: Sequence[str], *, is_shared: bool) -
     for row in table.rows:
         if row.kind == "heading":
             yield _row_group(group)
-            group = [_heading(row, len(table.heads) + 1)]
+            group = [_heading(row, len(table.heads) + 1, is_shared=is_shared)]
             continue
         group.append(_row(row, styles, is_shared=is_shared))
         if row.kind == "subtotal":
@@ -300,9 +300,9 @@ def _row_group(rows: Sequence[str]) -> str:
     return f"<tbody>\n{''.join(rows)}</tbody>\n" if rows else ""
 
 
-def _heading(row: FigureRow, columns: int) -> str:
+def _heading(row: FigureRow, columns: int, *, is_shared: bool) -> str:
     return (
-        f'<tr class="heading"><th scope="rowgroup" colspan="{columns}"{_indent(row)}>'
+        f'<tr class="heading"><th scope="rowgroup" colspan="{columns}"{_indent(row, is_shared=is_shared)}>'
         f"<div{_title(row)}>{_text(row.label)}</div></th></tr>\n"
     )
 
@@ -311,7 +311,7 @@ def _row(row: FigureRow, styles: Sequence[str], *, is_shared: bool) -> str:
     cells = "".join(_cell(cell, style, is_shared=is_shared) for cell, style in zip(row.cells, styles, strict=True))
     kind = "" if row.kind == "ledger" else f' class="{escape(row.kind)}"'
     typed = " data-text" if is_shared else ""
-    head = f'<th scope="row"{_indent(row)}><div{_title(row)}{typed}>{_text(row.label)}</div></th>'
+    head = f'<th scope="row"{_indent(row, is_shared=is_shared)}><div{_title(row)}{typed}>{_text(row.label)}</div></th>'
     return f"<tr{kind}>{head}{cells}</tr>\n"
 
 
@@ -339,8 +339,10 @@ def _below(table: FigureTable) -> str:
     return f'{lines}<script type="application/json">{entries_json(table.entries)}</script>\n'
 
 
-def _indent(row: FigureRow) -> str:
+def _indent(row: FigureRow, *, is_shared: bool) -> str:
     """Indent a label, also where style elements are dropped, as in notebooks that JupyterLab does not trust."""
+    if is_shared:  # a page keeps its style
+        return f' style="--level:{row.level}"' if row.level else ""
     indent = f";padding-left:{1.2 * row.level:.1f}em;--level:{row.level}" if row.level else ""
     return f' style="text-align:left{indent}"'
 
