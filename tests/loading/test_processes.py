@@ -137,7 +137,7 @@ def test_a_process_exits_after_a_load_ended(fork_server, tmp_path, soak_count, e
     assert min(outputs) in seen
 
 
-LOAD = Path(__file__).parents[1] / "benchmarks" / "load.py"
+BENCHMARK = Path(__file__).parents[1] / "benchmarks" / "load.py"
 
 
 @pytest.mark.soak
@@ -145,7 +145,7 @@ LOAD = Path(__file__).parents[1] / "benchmarks" / "load.py"
 def test_a_load_to_parquet_stays_small(soak_count):
     """A load of many lines takes less than 500 MB, including interpreter and libraries."""
     lines = soak_count(1_000_000, fewer=60_000)
-    benchmark = runpy.run_path(str(LOAD))
+    benchmark = runpy.run_path(str(BENCHMARK))
     with benchmark["page_server"](lines, 1, 1.0, 1) as (base_url, _), benchmark["Kernel"]("ours to Parquet") as kernel:
         took = kernel.load(base_url, 1, 8)
     assert took["lines"] == lines
