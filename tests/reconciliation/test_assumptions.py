@@ -24,10 +24,18 @@ ONE = Decimal(1)
 
 
 class Error:
-    """A planted error: the report, and what has to be named."""
+    """A planted error: the report, what has to be named, and the books, where they were changed too."""
 
     def __init__(self, report, entries=(), books=None, **expected):
         self.report, self.entries, self.books, self.expected = report, set(entries), books, expected
+
+
+def planted(plant, seed):
+    """Return an error that a function plants in random books."""
+    books = make_books(seed)
+    error = plant(books, random.Random(seed))  # noqa: S311 (reproducible books, no secret)
+    error.books = error.books or books
+    return error
 
 
 def changed(lines, change):
@@ -159,9 +167,8 @@ def fits(books, report, assumption):
 
 def check(kind, seed):
     """Plant an error that an assumption explains: it is named first, and whatever else is named fits too."""
-    books, rng = make_books(seed), random.Random(seed)  # noqa: S311 (reproducible books, no secret)
-    error = PLANTED[kind](books, rng)
-    books = error.books or books
+    error = planted(PLANTED[kind], seed)
+    books = error.books
     assert figures(error.report) != figures(naive_report(books)), "nothing was planted"
     outcome = reconciled(books, error.report)
     assert not outcome.ties
@@ -196,9 +203,8 @@ def test_a_planted_error_is_named(kind, soak_count):
 def test_an_error_in_entries_is_named_by_them(kind, soak_count):
     """Where no assumption explains the report, the causes are lines of the entries with the error."""
     for seed in range(soak_count(100, fewer=1)):
-        books = make_books(seed)
-        error = OF_ENTRIES[kind](books, random.Random(seed))  # noqa: S311 (reproducible books, no secret)
-        outcome = reconciled(books, error.report)
+        error = planted(OF_ENTRIES[kind], seed)
+        outcome = reconciled(error.books, error.report)
         causes = outcome.differences[outcome.differences["role"] == "cause"]
         assert outcome.assumptions == ()
         assert set(causes["journal_entry_id"].dropna()) == error.entries
@@ -209,11 +215,10 @@ def test_an_error_in_entries_is_named_by_them(kind, soak_count):
 def test_an_error_in_balances_is_named_by_its_ledgers(kind, soak_count):
     """Where only balances differ, the causes are cash ledgers, and the amount is said to be unexplained."""
     for seed in range(soak_count(100, fewer=1)):
-        books = make_books(seed)
-        error = OF_BALANCES[kind](books, random.Random(seed))  # noqa: S311 (reproducible books, no secret)
-        outcome = reconciled(books, error.report)
+        error = planted(OF_BALANCES[kind], seed)
+        outcome = reconciled(error.books, error.report)
         causes = outcome.differences[outcome.differences["role"] == "cause"]
-        moved = {one.ledger for one in books.lines if one.entry in error.entries} & set(CASH)
+        moved = {one.ledger for one in error.books.lines if one.entry in error.entries} & set(CASH)
         assert outcome.assumptions == ()
         assert moved <= set(causes["ledger_id"]) <= set(CASH)
         assert "Unexplained: " in outcome.explain()
@@ -251,69 +256,50 @@ def test_entries_of_the_first_day_may_be_in_the_starting_balance(seed, is_whole_
     assert not reconciled(books, other).assumptions
 
 
-def two_errors(seed):
-    """Books whose report is of another zone, with a cent more on a line."""
-    books = make_books(seed)
-    error = plant_zone(books, random.Random(seed))  # noqa: S311 (reproducible books, no secret)
-    lines = error.report.lines
-    lines.loc[0, "amount"] += Decimal("0.01")
-    return books, error.report
-
-
 @pytest.mark.parametrize("seed", [0, *also_long(1, 2)])
 def test_what_fits_but_for_a_cent_is_not_claimed(seed):
     """An assumption that leaves a cent is not mentioned."""
-    outcome = reconciled(*two_errors(seed))
+    error = planted(plant_zone, seed)
+    error.report.lines.loc[0, "amount"] += Decimal("0.01")
+    outcome = reconciled(error.books, error.report)
     assert not outcome.assumptions
     assert "look" not in " ".join(outcome.explanations)
 
 
 def test_assumptions_are_in_the_json():
     """JSON has the kind, the sentence and all zones that fit."""
-    books = make_books(1)
-    error = plant_zone(books, random.Random(1))  # noqa: S311 (reproducible books, no secret)
-    content = json.loads(reconciled(books, error.report).to_json())
+    error = planted(plant_zone, 1)
+    content = json.loads(reconciled(error.books, error.report).to_json())
     assert content["assumptions"][0]["kind"] == "zone"
     assert error.expected["zone"] in content["assumptions"][0]["time_zones"]
     assert content["explanations"][0].startswith("The report's days look like those of ")
 
 
 def test_nothing_is_assumed_without_ledgers():
-    """Without the chart of accounts nothing can be recomputed, so nothing is assumed."""
-    books = make_books(1)
-    error = plant_cash_flag(books, random.Random(1))  # noqa: S311 (reproducible books, no secret)
-    lines = line_frame(books.lines)
+    """Without the chart of accounts nothing can be recomputed or assumed; where the reports tie it is not read."""
+    error = planted(plant_cash_flag, 1)
+    books, lines = error.books, line_frame(error.books.lines)
     recomputed = aa.recompute_cash_flow(lines, ledger_frame(), *books.days, time_zone=books.zone)
     assert not aa.reconcile(error.report, recomputed, line_entries=lines).assumptions
     assert aa.reconcile(error.report, recomputed, line_entries=lines, ledgers=ledger_frame()).assumptions
+    assert aa.reconcile(naive_report(books), recomputed, line_entries=lines, ledgers=object()).ties
 
 
 @pytest.mark.parametrize("kind", ["zone", "end date", "as of"])
 def test_balances_may_be_anchored(kind):
     """Where the starting balances are those of the report, the same is found."""
-    books, rng = make_books(3), random.Random(3)  # noqa: S311 (reproducible books, no secret)
-    error = PLANTED[kind](books, rng)
-    outcome = reconciled(error.books or books, error.report, is_anchored=True)
+    error = planted(PLANTED[kind], 3)
+    outcome = reconciled(error.books, error.report, is_anchored=True)
     assert kind in {one.kind for one in outcome.assumptions}, outcome.explain()
-
-
-def test_a_report_that_ties_is_not_recomputed():
-    """Where the reports tie nothing is read that only assumptions need."""
-    books = make_books(1)
-    lines, ledgers = line_frame(books.lines), ledger_frame()
-    recomputed = aa.recompute_cash_flow(lines, ledgers, *books.days, time_zone=books.zone)
-    assert aa.reconcile(naive_report(books), recomputed, line_entries=lines, ledgers=object()).ties
 
 
 def test_assumptions_that_cannot_be_recomputed_do_not_fit():
     """A line just outside the period, on a ledger that the chart lacks, refuses other zones, not the reconciliation."""
-    books = make_books(4)
-    error = plant_as_of(books, random.Random(4))  # noqa: S311 (reproducible books, no secret)
+    error = planted(plant_as_of, 4)
+    books = error.books
     at = dt.datetime.combine(books.end + DAY, dt.time(1), ZoneInfo(books.zone)).astimezone(dt.UTC)
     unknown = [Line(f"u{ledger}", ledger, "eu", at, amount, "") for ledger, amount in (("new", ONE), ("bank", -ONE))]
-    lines, ledgers = line_frame([*books.lines, *unknown]), ledger_frame()
-    recomputed = aa.recompute_cash_flow(lines, ledgers, *books.days, time_zone=books.zone)
-    outcome = aa.reconcile(error.report, recomputed, line_entries=lines, ledgers=ledgers)
+    outcome = reconciled(books._replace(lines=[*books.lines, *unknown]), error.report)
     assert [one.kind for one in outcome.assumptions] == ["as of"]
 
 
