@@ -143,11 +143,16 @@ def set_value(page, selector, value):
 
 
 def test_buttons_of_a_row(page, review, tmp_path):
-    """Accept, skip and decide again act on their row, whatever is ticked; a rule is made of one payee."""
+    """Accept, skip and decide again act on their row, undo and redo say on what; a rule is made of one payee."""
     page.click(".row", "CORNER DELI", part=".tick")
     page.click(".row", "UBER TRIP", part="[data-action=accept]")
     page.click(".row", "ACME", part="[data-action=skip]")
     assert decided(review) == dict.fromkeys(["uber-1", "uber-2", "uber-3"], "travel")
+    undo, redo = (page.element("button", label) for label in ("Undo", "Redo"))
+    assert page.browser.evaluate(f"[{undo}.title, {redo}.disabled]") == ["1 skipped transaction", True]
+    assert page.click("button", "Undo") == "Undone: 1 skipped transaction."
+    assert page.browser.evaluate(f"{redo}.title") == "1 skipped transaction"
+    assert page.click("button", "Redo") == "Done again: 1 skipped transaction."
     page.click(".row", "ACME", part="[data-action=clear]")
     assert page.rows()[0][7] == "Sales?"
     assert "a rule needs a category" in page.click("button", "Make a rule")

@@ -4,7 +4,6 @@ import asyncio
 import re
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -31,11 +30,6 @@ class Page:
     def state(self):
         """What is cleared, the effect, and what can be undone."""
         return self.widget.get_state()["_state"]
-
-    @property
-    def chosen(self):
-        """The category of each row."""
-        return np.frombuffer(self.widget.get_state()["_chosen"], "<i4").tolist()
 
     def ask(self, action, **content):
         """Ask the kernel for an action; return its answer."""
@@ -66,28 +60,6 @@ def test_a_page_has_every_row(page, queue):
     travel = page.category("Travel")
     assert rows["proposed"] == [page.category("Sales"), travel, travel, travel, -1, -1, -1, -1, page.category("Meals")]
     assert page.columns["categories"][travel] == ["Travel", "Expenses:Travel", "travel"]
-
-
-def test_actions_of_a_page_are_those_of_the_review(page, review, groups):
-    """A category for a group and a row, accept, skip, undo and redo change the record, and the page follows it."""
-    deli, uber = groups["CORNER DELI"], groups["UBER TRIP"]
-    assert {deli, uber} < set(page.columns["groups"]["id"])
-    said = "3 transactions, -55.01, set to Meals."
-    assert page.ask("assign", ids=[deli, "uber-2"], category="meals") == (said, False)
-    page.ask("accept", ids=[deli, uber])
-    page.ask("skip", ids=page.columns["rows"]["id"][:1])
-    chosen = dict(zip(review.decisions["transaction_id"], review.decisions["updated_category_ledger_id"], strict=True))
-    assert chosen == {"deli-1": "meals", "deli-2": "meals", "uber-1": "travel", "uber-2": "meals", "uber-3": "travel"}
-    assert page.state["undo"] == "1 skipped transaction"
-    assert page.ask("undo") == ("Undone: 1 skipped transaction.", False)
-    assert page.ask("redo") == ("Done again: 1 skipped transaction.", False)
-    assert page.ask("redo") == ("There is nothing to redo.", False)
-    page.ask("clear", ids=[deli])
-    review.assign(groups["CORNER DELI"], "travel")
-    travel = page.category("Travel")
-    assert page.chosen == [-2, page.category("Meals"), travel, travel, travel, travel, -1, -1, -1]
-    assert page.state["cleared"].startswith("Cleared: 5 of 9 transactions, 85.00 of ")
-    assert page.state["effect"][0] == ["Outflow to sort", "85.00", "5"]
 
 
 @pytest.mark.parametrize(
