@@ -144,12 +144,14 @@ def require_cents(result, cents):
 
 
 def test_wire_and_frame_have_the_same_lines(books):
-    """Every amount of the frame is the float nearest to the amount on the wire, and every local date is its day."""
+    """Every amount of the frame is the float nearest to that on the wire, as people type it, of its local day."""
     assert books.lines["id"].tolist() == [line.id for line in books.wire]
     assert books.a.tolist() == [float(value) for value in books.exact]
     assert books.lines.amount.tolist() == [float(line.amount) for line in books.wire]
     assert books.day.dt.date.tolist() == [line.datetime.astimezone(ZoneInfo(ZONE)).date() for line in books.wire]
     assert len(books.wire) > 5_000
+    typed = Counter(float(f"{line.amount:.2f}") for line in books.wire)
+    assert books.lines.amount.value_counts().to_dict() == typed
 
 
 FIND = {
@@ -185,21 +187,11 @@ def test_find_days_and_texts(books):
     assert found == [line.id for line in books.wire if "AMZN" in line.description] != []
 
 
-def test_every_amount_is_found_as_typed(books):
-    """Each amount that occurs is found by the number as a person types it."""
-    typed = Counter(float(f"{line.amount:.2f}") for line in books.wire)
-    assert books.lines.amount.value_counts().to_dict() == typed
-
-
-def test_merge_ledgers(books):
-    """Every line finds its ledger."""
+def test_ledgers_of_lines(books):
+    """Every line finds its ledger, and a split line becomes one row per opposing ledger."""
     merged = books.lines.merge(books.ledgers, left_on="ledger_id", right_on="id")
     assert merged.id_x.tolist() == books.lines["id"].tolist()
     assert (merged.name == merged.ledger_name).all()
-
-
-def test_explode_opposing_ledgers(books):
-    """A split line becomes one row per opposing ledger."""
     exploded = books.lines.opposing_ledger_ids.str.split("|").explode()
     expected = [(row, ledger_id) for row, line in enumerate(books.wire) for ledger_id in line.opposing_ledger_ids]
     assert sorted(zip(exploded.index, exploded, strict=True)) == sorted(expected)
@@ -224,16 +216,12 @@ def statement(books, request):
     return frame.assign(amount=pd.to_numeric(frame.amount))
 
 
-def test_merge_on_amount(books, statement):
-    """A merge on the amount finds every line of the same amount."""
-    lines = books.account[["id", "signed_amount"]]
-    merged = statement.merge(lines, left_on="amount", right_on="signed_amount")
+def test_merge_with_a_bank_statement(books, statement):
+    """A merge on the amount finds all lines of that amount; with the nearest earlier day, each row has its line."""
+    rows = statement_rows(books)
+    merged = statement.merge(books.account[["id", "signed_amount"]], left_on="amount", right_on="signed_amount")
     counts = Counter(books.cents.account.signed_amount)
-    assert len(merged) == sum(counts[cents] for _, cents in statement_rows(books))
-
-
-def test_merge_within_days(books, statement):
-    """Joining on amount and the nearest earlier day within three days gives every row of the statement its line."""
+    assert len(merged) == sum(counts[cents] for _, cents in rows)
     merged = pd.merge_asof(
         statement.rename(columns={"amount": "signed_amount"}),
         books.account[["local_date", "signed_amount", "id"]],
@@ -243,7 +231,7 @@ def test_merge_within_days(books, statement):
         tolerance=pd.Timedelta(days=MAX_DAYS),
     )
     assert merged["id"].notna().all()
-    require_agreement(merged.signed_amount, [Fraction(int(cents), 100) for _, cents in statement_rows(books)])
+    require_agreement(merged.signed_amount, [Fraction(int(cents), 100) for _, cents in rows])
 
 
 ARITHMETIC = {
@@ -449,34 +437,23 @@ def test_variance_of_two_reports(books):
 
 @pytest.fixture
 def axes():
-    """Return axes of a figure that no window shows."""
-    return Figure().subplots()
+    """Return a function that makes axes of a figure that no window shows."""
+    return lambda: Figure().subplots()
 
 
-def test_heat_map(books, axes):
-    """Plotly express and seaborn draw a pivot as a heat map."""
-    pivot = books.pivot.rename(columns=str)
-    figure = px.imshow(pivot)
-    np.testing.assert_array_equal(np.asarray(figure.data[0].z), pivot.to_numpy())
-    (mesh,) = sns.heatmap(pivot, ax=axes).collections
+def test_charts(books, axes):
+    """Plotly express, seaborn and matplotlib draw a pivot as a heat map, grouped sums as bars, and amounts by day."""
+    pivot, account = books.pivot.rename(columns=str), books.account
+    np.testing.assert_array_equal(np.asarray(px.imshow(pivot).data[0].z), pivot.to_numpy())
+    (mesh,) = sns.heatmap(pivot, ax=axes()).collections
     np.testing.assert_array_equal(mesh.get_array().reshape(pivot.shape), pivot.to_numpy())
-
-
-def test_bars_of_a_grouped_sum(books, axes):
-    """Plotly express and seaborn draw a grouped sum as bars."""
     totals = books.by_ledger.sum().round(2).reset_index()
-    figure = px.bar(totals, x="ledger_name", y="signed_amount")
-    assert list(figure.data[0].y) == totals.signed_amount.tolist()
-    sns.barplot(totals, x="ledger_name", y="signed_amount", ax=axes)
-    assert [bar.get_height() for bar in axes.patches] == totals.signed_amount.tolist()
-
-
-def test_plot(books, axes):
-    """`lines.plot()` draws amounts by day, with matplotlib or Plotly."""
-    figure = books.account.plot(x="local_date", y="signed_amount", backend="plotly")
-    assert list(figure.data[0].y) == books.account.signed_amount.tolist()
-    books.account.plot(x="local_date", y="signed_amount", ax=axes)
-    assert axes.lines[0].get_ydata().tolist() == books.account.signed_amount.tolist()
+    assert list(px.bar(totals, x="ledger_name", y="signed_amount").data[0].y) == totals.signed_amount.tolist()
+    bars = sns.barplot(totals, x="ledger_name", y="signed_amount", ax=axes()).patches
+    assert [bar.get_height() for bar in bars] == totals.signed_amount.tolist()
+    by_day = {"x": "local_date", "y": "signed_amount"}
+    assert list(account.plot(**by_day, backend="plotly").data[0].y) == account.signed_amount.tolist()
+    assert account.plot(**by_day, ax=axes()).lines[0].get_ydata().tolist() == account.signed_amount.tolist()
 
 
 def through_file(name, write, read):
@@ -564,28 +541,27 @@ def test_flags_read_as_numbers(books):
         LineEntries.checked(books.lines.assign(transaction_personal=numbers + 1))
 
 
-def as_objects(lines, _):
+def as_objects(lines):
     """Return lists of ids as Python objects."""
     return lines.assign(tag_ids=[[] for _ in range(len(lines))])
 
 
-def as_arrow_lists(lines, _):
+def as_arrow_lists(lines):
     """Return lists of ids as an Arrow column."""
     dtype = pd.ArrowDtype(pa.list_(pa.string()))
     return lines.assign(opposing_ledger_ids=lines.opposing_ledger_ids.str.split("|").astype(dtype))
 
 
-def as_parquet(lines, folder):
-    """Return lists of ids from a Parquet file as a load wrote it."""
-    table = pa.Table.from_pandas(as_arrow_lists(lines, folder)).replace_schema_metadata(None)
-    pq.write_table(table, folder / "lines.parquet")
-    return pd.read_parquet(folder / "lines.parquet")
+def as_parquet(lines):
+    """Return lists of ids from a Parquet file, without what pandas stores of its types."""
+    table = pa.Table.from_pandas(as_arrow_lists(lines)).replace_schema_metadata(None)
+    pq.write_table(table, written := io.BytesIO())
+    return pd.read_parquet(written)
 
 
-@pytest.mark.parametrize("earlier", [as_objects, as_arrow_lists, as_parquet])
+@pytest.mark.parametrize("with_lists", [as_objects, as_arrow_lists, as_parquet])
 @pytest.mark.parametrize("read", [LineEntries.checked, LineEntries.exact])
-def test_lists_of_earlier_versions_are_refused(books, tmp_path, earlier, read):
-    """Lists of ids, as earlier development versions had them in frames and Parquet files, are refused by name."""
-    frame = earlier(books.lines.head(20), tmp_path)
+def test_lists_are_refused(books, with_lists, read):
+    """Lists of ids, in a frame or from a Parquet file, are refused by name."""
     with pytest.raises(FrameError, match=r"ids' holds lists; it takes texts, the values of each list joined by '\|'"):
-        read(frame)
+        read(with_lists(books.lines.head(20)))
