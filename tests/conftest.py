@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from decimal import Decimal
 from pathlib import Path
 from unittest import mock
-from urllib.parse import parse_qs, parse_qsl, urlsplit
+from urllib.parse import parse_qs
 
 import httpx
 import hypothesis
@@ -405,38 +405,60 @@ class Distortion:
 
 
 @contextmanager
-def forwarded(base_url, distortion):
-    """Serve on 127.0.0.1 the responses of another service, distorted; the value is the base address."""
-    upstream = httpx.Client(base_url=base_url, timeout=30)
+def on_loopback(answer):
+    """Serve a handler of httpx requests over real HTTP on 127.0.0.1; the value is the base address."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True  # or acknowledgements are waited for
+        disable_nagle_algorithm = True  # otherwise responses wait for acknowledgements
 
         def do_GET(self):
-            parts = urlsplit(self.path)
-            params = dict(parse_qsl(parts.query))
-            headers = {name: self.headers[name] for name in ("authorization", "service-instance-id")}
-            response = upstream.get(parts.path, params=distortion.forward_request(parts.path, params), headers=headers)
-            status, date, body = distortion.forward_response(parts.path, params, response)
-            self.send_response_only(status)
-            self.send_header("date", date or self.date_time_string())
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            response = answer(httpx.Request("GET", f"http://127.0.0.1{self.path}", headers=dict(self.headers)))
+            try:
+                self.send_response_only(response.status_code)
+                for name, value in ({"date": self.date_time_string()} | dict(response.headers)).items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(response.content)
+            except ConnectionError:
+                self.close_connection = True  # the client was killed
 
         def log_message(self, *_):
-            """Say nothing."""
+            """Log nothing."""
 
     class Server(http.server.ThreadingHTTPServer):
         daemon_threads = True
         request_queue_size = 64
 
-    with upstream, Server(("127.0.0.1", 0), Handler) as server:
+        def handle_error(self, *_):
+            """Log nothing: tests kill clients."""
+
+    with Server(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def loopback():
+    """Return a context manager that serves a handler over real HTTP."""
+    return on_loopback
+
+
+@contextmanager
+def forwarded(base_url, distortion):
+    """Serve on 127.0.0.1 the responses of another service, distorted; the value is the base address."""
+
+    def answer(request):
+        path, params = request.url.path, dict(request.url.params)
+        headers = {name: request.headers[name] for name in ("authorization", "service-instance-id")}
+        response = upstream.get(path, params=distortion.forward_request(path, params), headers=headers)
+        status, date, body = distortion.forward_response(path, params, response)
+        sent = {"content-type": "application/json"} | ({"date": date} if date else {})
+        return httpx.Response(status, content=body, headers=sent)
+
+    with httpx.Client(base_url=base_url, timeout=30) as upstream, on_loopback(answer) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

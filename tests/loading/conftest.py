@@ -1,11 +1,9 @@
-"""Ledgers of a fake service: as a handler of httpx requests, or served over HTTP on loopback."""
+"""Ledgers of a fake service, as a handler of httpx requests."""
 
 import bisect
 import datetime as dt
-import http.server
 import threading
 from collections import Counter
-from contextlib import contextmanager
 from zoneinfo import ZoneInfo
 
 import httpx
@@ -141,44 +139,3 @@ def interleaved(make_ledgers, spread):
         spread({"led_1": dict.fromkeys(days, 40), "led_2": dict.fromkeys(days, 3), "led_3": {"2025-02-03": 30}}),
         page_size=100,
     )
-
-
-@contextmanager
-def on_loopback(answer):
-    """Serve a handler of httpx requests over real HTTP on 127.0.0.1; the value is the base address."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True  # otherwise responses wait for acknowledgements
-
-        def do_GET(self):
-            response = answer(httpx.Request("GET", f"http://127.0.0.1{self.path}", headers=dict(self.headers)))
-            try:
-                self.send_response(response.status_code)
-                for name, value in response.headers.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(response.content)
-            except ConnectionError:
-                self.close_connection = True  # the client was killed
-
-        def log_message(self, *_):
-            """Log nothing."""
-
-    class Server(http.server.ThreadingHTTPServer):
-        daemon_threads = True
-        request_queue_size = 64
-
-        def handle_error(self, *_):
-            """Log nothing: tests kill clients."""
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-@pytest.fixture
-def loopback():
-    """Return a context manager that serves a handler over real HTTP."""
-    return on_loopback

@@ -178,15 +178,10 @@ def test_a_checkpoint_in_use_is_refused(connected, service, tmp_path):
     assert len(frames[0]) == len(service.lines)
 
 
-def test_no_file_is_named_after_an_id(connected, line, tmp_path):
+def test_no_file_is_named_after_an_id(connected, pages, line, tmp_path):
     """An id that looks like a path creates no file outside the folder."""
     evil = "../../etc/passwd"
-
-    def answer(_):
-        lines = [line(1, ledger_id=evil)]
-        return httpx.Response(200, json={"records": lines, "next_page_token": None, "prev_page_token": None})
-
-    frame = load(connected(answer), tmp_path / "kept", ledger_ids=[evil])
+    frame = load(connected(pages([line(1, ledger_id=evil)])), tmp_path / "kept", ledger_ids=[evil])
     assert frame["ledger_id"].tolist() == [evil]
     names = sorted(path.name for path in (tmp_path / "kept").iterdir())
     assert names[:2] == [".lock", "manifest.json"]

@@ -1,5 +1,6 @@
 """Combined loads: each line once, what differs is refused or stated, and gaps stay gaps."""
 
+import httpx
 import pandas as pd
 import pytest
 
@@ -232,7 +233,6 @@ def test_frames_that_state_nothing_are_refused_or_not_checked(load, change, reas
 
 def test_missing_windows_of_one_load_are_read_by_another(load, connected, books):
     """Days that failed in one load count as read if another load has them; else they stay missing."""
-    import httpx  # noqa: PLC0415
 
     def failing(request):
         failed = request.url.params["start_date"] == FEBRUARY[0] and "led_2" in request.url.path

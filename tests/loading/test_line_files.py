@@ -34,14 +34,8 @@ NOT_WHOLE = (
 )
 
 
-def one_page(sent):
-    """Return a handler that sends these lines."""
-    body = {"records": sent, "next_page_token": None, "prev_page_token": None}
-    return lambda _: httpx.Response(200, json=body)
-
-
 @pytest.fixture
-def lines(connected, line):
+def lines(connected, pages, line):
     """Return loaded lines whose ids and texts a spreadsheet would change."""
     sent = [
         line(
@@ -55,7 +49,7 @@ def lines(connected, line):
         line("2", amount="-0.07", description='a, "b"\nc', opposing_ledger_ids=["led_2", "led_3"], editable=False),
         line("3", amount="9999999999999.99", transaction={"id": "txn_3", "amount": "0.29"}, ledger_name="Zoë"),
     ]
-    return aa.load_line_entries(connected(one_page(sent)), ["led_1"], *MARCH)
+    return aa.load_line_entries(connected(pages(sent)), ["led_1"], *MARCH)
 
 
 @pytest.fixture
@@ -95,12 +89,12 @@ def test_a_changed_index_does_not_matter(lines, tmp_path, suffix):
     pd.testing.assert_frame_equal(aa.read_line_entries(str(path)), lines.iloc[[2, 0]].reset_index(drop=True))
 
 
-def test_a_parquet_file_of_a_load_states_the_load(connected, line, tmp_path):
+def test_a_parquet_file_of_a_load_states_the_load(connected, pages, line, tmp_path):
     """Decimals become floats, and metadata, notes and scale of the load are those of the frame."""
     sent = [line(amount="0.30000000000000004")]
-    frame = aa.load_line_entries(connected(one_page(sent), scale=3), ["led_1"], *MARCH)
+    frame = aa.load_line_entries(connected(pages(sent), scale=3), ["led_1"], *MARCH)
     written = aa.load_line_entries_to_parquet(
-        connected(one_page(sent), scale=3), ["led_1"], *MARCH, tmp_path / "a.parquet"
+        connected(pages(sent), scale=3), ["led_1"], *MARCH, tmp_path / "a.parquet"
     )
     read = aa.read_line_entries(written.path)
     pd.testing.assert_frame_equal(read, frame)

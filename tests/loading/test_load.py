@@ -56,20 +56,6 @@ def test_changes_at_the_end_of_a_ledger_are_found(connected, make_ledgers, sprea
     assert len(aa.load_line_entries(client, ["led_1"], *MARCH)) == len(service.lines)
 
 
-def test_a_partial_load_names_the_missing_days(connected, make_ledgers, spread):
-    """Where it is allowed, the lines that could be read are returned with metadata that name the missing days."""
-    service = make_ledgers(spread({"led_1": {"2025-03-05": 3}, "led_2": {"2025-03-05": 3}}))
-
-    def answer(request):
-        return httpx.Response(404) if "led_2" in request.url.path else service(request)
-
-    frame = aa.load_line_entries(connected(answer), ["led_1", "led_2"], *MARCH, allow_partial=True)
-    assert len(frame) == 3
-    assert not frame.attrs["load"]["complete"]
-    assert frame.attrs["load"]["missing"] == {"led_2": "2025-03-01/2025-03-31"}
-    assert "1 window could not be read" in frame.attrs["notes"][0]
-
-
 def test_a_load_without_any_window_fails(connected):
     """Where no window could be read, not even a partial load returns a frame."""
     with pytest.raises(ServerFaultError):
@@ -196,15 +182,10 @@ def test_finished_windows_are_not_planned_again(connected, service, tmp_path):
         aa.plan_load(client, ["led_1"], *YEAR, checkpoint=tmp_path / "kept")
 
 
-def test_a_plan_is_displayed(connected, line):
+def test_a_plan_is_displayed(connected, pages, line):
     """A plan is text, and HTML in which ids are escaped."""
     evil = "<script>"
-
-    def answer(_):
-        body = {"records": [line(ledger_id=evil)], "next_page_token": None, "prev_page_token": None}
-        return httpx.Response(200, json=body)
-
-    plan = aa.plan_load(connected(answer), [evil], *YEAR)
+    plan = aa.plan_load(connected(pages([line(ledger_id=evil)])), [evil], *YEAR)
     assert str(plan).startswith("1 request for about 1 line of 1 ledger: at least 0.0 minutes")
     assert "<script>" not in plan._repr_html_()
     assert "&lt;script&gt;" in plan._repr_html_()

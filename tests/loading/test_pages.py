@@ -267,31 +267,11 @@ def test_names_and_groups_of_tags(connected, unknown_field):
     assert [note[:30] for note in frame.attrs["notes"]] == ["1 character replaced in texts:"]
 
 
-@pytest.mark.parametrize("unknown_field", [False, True], ids=["fast", "strict"])
-def test_broken_ids_and_texts_of_a_load(connected, unknown_field):
-    """The load counts lone surrogates in texts, and refuses broken ids and NaN.
-
-    A page that is not an ordinary one is requested once more, to be decoded strictly.
-    """
-    extra = {"colour": "blue"} if unknown_field else {}
-
-    def load(old, new):
-        body = page(whole_line(**extra), next_page_token=None).replace(old, new)
-        client = connected(lambda _: httpx.Response(200, content=body, headers={"content-type": "application/json"}))
-        return client, lambda: aa.load_line_entries(client, ["led_1"], "2025-03-10", "2025-03-10")
-
-    _, read = load('"Cafe"', r'"Cafe \ud83d"')
-    frame = read()
+def test_replaced_characters_of_a_load_are_noted(connected):
+    """The load counts lone surrogates in texts."""
+    body = page(whole_line(), next_page_token=None).replace('"Cafe"', r'"Cafe \ud83d"')
+    client = connected(lambda _: httpx.Response(200, content=body, headers={"content-type": "application/json"}))
+    frame = aa.load_line_entries(client, ["led_1"], "2025-03-10", "2025-03-10")
     assert frame["transaction_description"].tolist() == ["Cafe \ufffd"]
     (note,) = frame.attrs["notes"]
     assert note.startswith("1 character replaced in texts: lone surrogates")
-    for old, new, message in [
-        ('"txn_1"', '""', r"page 1.*an id is empty.*transaction_id.*lin_1"),
-        ('"led_3"', '""', r"page 1.*an id is empty.*opposing_ledger_ids.*lin_1"),
-        ('"tag_1"', r'"\ud800"', r"page 1.*id .*lone surrogate"),
-        ("-12.5", "NaN", r"page 1.*'amount' is NaN.*txn_1"),
-    ]:
-        client, read = load(old, new)
-        with pytest.raises(ProtocolError, match=message):
-            read()
-        assert len(client.requests) == 1
