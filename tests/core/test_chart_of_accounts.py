@@ -21,13 +21,9 @@ from accounting_analytics.core.chart_of_accounts import (
 from accounting_analytics.core.errors import HierarchyError, InputError
 
 
-def test_every_sub_type_has_a_type():
-    """Every sub_type has a type."""
-    assert set(TYPE_OF_SUB_TYPE) == set(SubType)
-
-
 def test_every_financial_account_has_consistent_defaults():
     """Each financial account type has defaults whose sub_type belongs to their type; only these report cash flow."""
+    assert set(TYPE_OF_SUB_TYPE) == set(SubType)
     assert set(DEFAULTS) == set(FinancialAccountType)
     assert all(TYPE_OF_SUB_TYPE[defaults.sub_type] == defaults.type for defaults in DEFAULTS.values())
     assert {kind.value for kind, defaults in DEFAULTS.items() if defaults.report_cash_flow} == {

@@ -114,10 +114,15 @@ def test_a_wrong_table_is_refused_by_column_and_rule(columns, column, rule):
     assert "\n" not in str(caught.value)
 
 
-def test_an_unknown_column_is_refused():
-    """An undeclared column is refused."""
-    with pytest.raises(FrameError, match="memo: column is not part of this table"):
-        LineEntries.checked(line_entries().assign(memo=CANARY))
+def test_other_columns_are_named():
+    """An undeclared and a missing column are refused, and one of local dates with the dtype that the table has."""
+    for frame, message in (
+        (line_entries().assign(memo=CANARY), "memo: column is not part of this table"),
+        (line_entries().drop(columns="journal_entry_id"), "journal_entry_id: column is missing"),
+        (line_entries().assign(local_date=7), r"local_date: dtype is not datetime64\[us\]"),
+    ):
+        with pytest.raises(FrameError, match=message):
+            LineEntries.checked(frame)
 
 
 OTHER_DTYPES = [
@@ -168,12 +173,6 @@ def test_values_are_not_converted_where_they_would_change():
     for text in ("3/4/2025", "1e5", "yesterday", "2025-02-30"):
         with pytest.raises(FrameError, match="'datetime' has a cell that is not ISO 8601"):
             LineEntries.checked(frame.assign(datetime=text))
-
-
-def test_the_unit_of_a_date_is_stated():
-    """A refused column of local dates is told the dtype that the table has."""
-    with pytest.raises(FrameError, match=r"local_date: dtype is not datetime64\[us\]"):
-        LineEntries.checked(line_entries().assign(local_date=7))
 
 
 def test_ids_are_text():
@@ -289,12 +288,6 @@ def test_a_saved_table_is_taken_back(form, as_decimals):
     keeps_dtypes = form in {"pickle", "polars arrow"}  # the others return decimals as objects
     expected = frame if keeps_dtypes else line_entries()
     pd.testing.assert_frame_equal(LineEntries.checked(OTHERS[form](frame), scale=2), expected)
-
-
-def test_a_missing_column_is_named():
-    """A missing column is named."""
-    with pytest.raises(FrameError, match="journal_entry_id: column is missing"):
-        LineEntries.checked(line_entries().drop(columns="journal_entry_id"))
 
 
 def test_many_failures_stay_one_short_line():
