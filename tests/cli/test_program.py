@@ -1,8 +1,9 @@
-"""The command line: one clear line and an exit code for every error, hints for usage errors, and days of commands."""
+"""The command line: one clear line and an exit code for every error, its configuration, and days of commands."""
 
 import datetime as dt
 import inspect
 import json
+import re
 import signal
 import socket
 import sys
@@ -106,6 +107,40 @@ def test_what_is_wrong_is_said_before_a_company_is_served(run_here, monkeypatch,
     assert message in capsys.readouterr().err
 
 
+def test_profile_file(run, tmp_path):
+    """`config show` prints which file profiles are read from, and whether it exists."""
+    assert run("config", "show").stderr.endswith("config.toml, which does not exist\n")
+    file = tmp_path / "config" / "accounting-analytics" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('[sandbox]\nbase_url = "http://127.0.0.1:8080"\nfiscal_year_start_month = 7\n')
+    finished = run("config", "show", "--profile", "sandbox")
+    assert f"profile 'sandbox' of {file}\n" in finished.stderr
+    assert "http://127.0.0.1:8080" in finished.stdout
+    assert re.search(r"fiscal_year_start_month +7 +profile 'sandbox'", finished.stdout)
+
+
+def test_a_password_in_an_address_is_masked(run, assert_refused):
+    """A password in the base address is refused, and not repeated."""
+    environment = {"INSTANCE_ID": "i", "TOKEN": "t", "BASE_URL": "http://ana:canary@127.0.0.1:1"}
+    environment = {f"ACCOUNTING_ANALYTICS_{name}": value for name, value in environment.items()}
+    finished = run("report", *PERIOD, **environment, code=2)
+    assert_refused(finished, "base_url must not contain a user name or password")
+    shown = run("config", "show", **environment)
+    assert "http://***@127.0.0.1:1" in shown.stdout
+    assert "canary" not in finished.stderr + shown.stdout + shown.stderr
+
+
+def test_the_doctor_has_exit_codes(run, demo_company):
+    """Without configuration the doctor exits with 2, with a wrong token with 4; findings are on stdout."""
+    finished = run("doctor", code=2)
+    assert "failed       configuration" in finished.stdout
+    assert finished.stderr.startswith("error: 1 check failed: configuration")
+    unauthorized = run("doctor", **demo_company.environment() | {"ACCOUNTING_ANALYTICS_TOKEN": "not-the-token"}, code=4)
+    assert "failed       authentication" in unauthorized.stdout
+    assert "not-the-token" not in unauthorized.stdout + unauthorized.stderr
+    assert "Traceback" not in finished.stderr + unauthorized.stderr
+
+
 def test_no_configuration(run, assert_refused):
     """Without any configuration the message says what to set and how to try the demo."""
     assert_refused(run("report", *PERIOD, code=2), "ACCOUNTING_ANALYTICS_BASE_URL", "--demo")
@@ -134,13 +169,17 @@ TOKYO = "Asia/Tokyo"
 
 
 def test_both_dates_or_a_period():
-    """Dates and absolute periods are themselves; relative ones count from today in the zone."""
+    """Dates and absolute periods are themselves; relative ones count from today in the zone; dates may be optional."""
     assert GivenDays("2026-01-01", "2026-03-31").in_zone(TOKYO) == aa.Period("2026-01-01", "2026-03-31", TOKYO)
     assert GivenDays(period="2026-Q1").in_zone(TOKYO) == aa.Period("2026-01-01", "2026-03-31", TOKYO)
     for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):  # 25 hours apart: never the same day
         before = dt.datetime.now(ZoneInfo(zone)).date()
         today = GivenDays(period="today").in_zone(zone)
         assert before <= today.start_date == today.end_date <= dt.datetime.now(ZoneInfo(zone)).date()
+    assert GivenDays(None, "2026-01-01").optional_dates(TOKYO) == (None, "2026-01-01")
+    assert GivenDays(period="2026-02").optional_dates(TOKYO) == ("2026-02-01", "2026-02-28")
+    with pytest.raises(InputError, match="both given"):
+        GivenDays(None, "2026-01-01", "2026").optional_dates(TOKYO)
 
 
 @pytest.mark.parametrize(
@@ -161,23 +200,11 @@ def test_days_that_cannot_be_used(given, message):
         given.in_zone(TOKYO)
 
 
-def test_dates_that_are_optional():
-    """Without a period, each date may be absent; with one, both are its days."""
-    assert GivenDays(None, "2026-01-01").optional_dates(TOKYO) == (None, "2026-01-01")
-    assert GivenDays(period="2026-02").optional_dates(TOKYO) == ("2026-02-01", "2026-02-28")
-    with pytest.raises(InputError, match="both given"):
-        GivenDays(None, "2026-01-01", "2026").optional_dates(TOKYO)
-
-
 def test_periods_of_commands(run_demo, run, assert_refused):
-    """A report has the days of the period; without days a command is refused before it connects."""
-    shown = run_demo("report", "--period", "2025-Q1", "--json")
-    by_dates = run_demo("report", "--start-date", "2025-01-01", "--end-date", "2025-03-31", "--json")
-    assert shown.content == by_dates.content
+    """A report has the days of the period, and a suggested command dates, the same days tomorrow; days are needed."""
+    first_quarter = ("--start-date", "2025-01-01", "--end-date", "2025-03-31")
+    by_period = run_demo("report", "--period", "2025-Q1", "--json")
+    assert by_period.content == run_demo("report", *first_quarter, "--json").content
+    queued = run_demo("queue", "--period", "2025-03", "--output", "d.csv")
+    assert "--start-date 2025-03-01 --end-date 2025-03-31" in queued.stderr
     assert_refused(run("queue", code=2), "no days are given: add --period")
-
-
-def test_the_next_command_has_the_days(run_demo):
-    """A suggested command names dates, which are the same days tomorrow."""
-    finished = run_demo("queue", "--period", "2025-03", "--output", "d.csv")
-    assert "--start-date 2025-03-01 --end-date 2025-03-31" in finished.stderr

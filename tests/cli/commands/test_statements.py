@@ -145,12 +145,6 @@ def test_what_is_refused(run_demo, assert_refused, arguments, message):
     assert_refused(run_demo("statements", *arguments, code=2), message)
 
 
-def test_a_fiscal_year_that_is_not_a_month(run_demo, assert_refused):
-    """The message has the variable that was set."""
-    finished = run_demo("statements", "income", *MAY, ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH="13", code=2)
-    assert_refused(finished, "ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH", "must be a month from 1 to 12")
-
-
 @pytest.mark.long
 def test_the_register_of_an_account(run_demo, books):
     """The last running total is the balance of the trial balance; opposing accounts have their names."""
@@ -207,12 +201,6 @@ def test_lists_at_a_day(run_demo):
     assert [(one["rhythm"], one["next_date"][:10], one["next_amount"]) for one in rent] == [
         ("monthly", "2025-06-01", "-7600.00")
     ]
-
-
-def test_an_account_that_is_misspelt(run_demo, assert_refused):
-    """The message has the account that was probably meant."""
-    finished = run_demo("register", "Sofware", *MAY, code=2)
-    assert_refused(finished, "'Sofware'", "did you mean 'Software'?")
 
 
 def test_the_report_as_a_statement(run_demo):
