@@ -45,7 +45,7 @@ PRINTED = {
     "import": r"entries: [1-9]",
     "bridge": r"Net change in cash",
     "queue": r"groups?",
-    "reconcile": r"agree",
+    "reconcile": r"months? ties? to the last digit",
     "preview": r"\d+\.\d\d",
     "statements income --books": r"Net income",
     "books history": r"20\d\d-",

@@ -91,11 +91,11 @@ def whole_of_a_percentage(_, data):
 
 
 def other_key(chance, text):
-    """Give a figure the key of another one of its table with another amount."""
-    found = chance.choice(list(re.finditer(r'data-table="income" data-key="([^"]+)">([^<]+)<', text)))
-    others = re.findall(r'data-table="income" data-key="([^"]+)">([^<]+)<', text)
-    key = chance.choice([key for key, amount in others if amount != found[2]])
-    return f"{text[: found.start(1)]}{key}{text[found.end(1) :]}"
+    """Give a figure of a sentence the key of another one of its table with another amount."""
+    figures = list(re.finditer(r'data-table="(income|key_figures)" data-key="([^"]+)">([^<]+)<', text))
+    found = chance.choice(figures)
+    key = chance.choice([one[2] for one in figures if one[1] == found[1] and one[3] != found[3]])
+    return f"{text[: found.start(2)]}{key}{text[found.end(2) :]}"
 
 
 def refresh(_, text):
