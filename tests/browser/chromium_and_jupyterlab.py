@@ -109,13 +109,14 @@ class Browser:
         self.call("Page.navigate", url=url)
         self.wait_until(f"location.href !== 'about:blank' && {DRAWN}")
 
-    def click(self, element):
+    def click(self, element, modifiers=0):
         """Click the middle of an element, which a JavaScript expression returns, with the mouse."""
         middle = "box => [box.x + box.width / 2, box.y + box.height / 2]"
         self.evaluate(f"{element}.scrollIntoView({{block: 'center', inline: 'center'}})")
         x, y = self.evaluate(f"({middle})({element}.getBoundingClientRect())")
+        at = {"x": x, "y": y, "button": "left", "clickCount": 1, "modifiers": modifiers}
         for event in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
+            self.call("Input.dispatchMouseEvent", type=event, **at)
 
     def press(self, keys):
         """Press a key of KEYS, with modifiers as in ``Shift+Enter``, and release it."""
@@ -123,6 +124,12 @@ class Browser:
         pressed = {"key": key, "code": key, "modifiers": sum(map(MODIFIERS.get, modifiers))} | KEYS[key]
         self.call("Input.dispatchKeyEvent", type="keyDown", **pressed)
         self.call("Input.dispatchKeyEvent", type="keyUp", **pressed)
+
+    def type(self, text):
+        """Type a text key by key."""
+        for letter in text:
+            self.call("Input.dispatchKeyEvent", type="keyDown", key=letter, text=letter)
+            self.call("Input.dispatchKeyEvent", type="keyUp", key=letter)
 
     def mode_bars(self, charts):
         """Wait until so many charts are drawn; return the titles of the buttons above them."""

@@ -83,12 +83,7 @@ class GridPage:
     def click(self, selector, text="", *, part="", modifiers=0):
         """Click an element, or a part of it, and answer what the page asks for."""
         found = self.element(selector, text) + (f".querySelector({json.dumps(part)})" if part else "")
-        middle = "box => [box.x + box.width / 2, box.y + box.height / 2]"
-        x, y = self.browser.evaluate(f"({middle})({found}.getBoundingClientRect())")
-        for event in ("mousePressed", "mouseReleased"):
-            self.browser.call(
-                "Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1, modifiers=modifiers
-            )
+        self.browser.click(found, modifiers)
         return self.answer()
 
     def press(self, keys):
@@ -98,9 +93,7 @@ class GridPage:
 
     def type(self, text):
         """Type a text key by key."""
-        for letter in text:
-            for event in ("keyDown", "keyUp"):
-                self.browser.call("Input.dispatchKeyEvent", type=event, key=letter, text=letter * (event == "keyDown"))
+        self.browser.type(text)
         return self.answer()
 
     def rows(self):
