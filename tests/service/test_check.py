@@ -172,16 +172,3 @@ def test_the_command(path, command_line):
     assert result["lines"] == 6
     assert "E0" in {one["subject"] for one in result["findings"]}
     assert (check("missing.db").returncode, path.with_name("missing.db").exists()) == (2, False)
-
-
-@pytest.mark.postgresql
-def test_the_check_of_a_postgresql_database(postgresql):
-    """The check works on books in PostgreSQL."""
-    with Store.open(postgresql.new()) as store:
-        instance = create_instance(store)
-        create_ledger(store, instance, NewLedger(name="bank", financial_account_type="bank_account", id="bank"))
-        create_ledger(store, instance, ledger("rent"))
-        lines = (NewLine("bank", 100), NewLine("rent", -100))
-        post_entries(store, instance, [NewJournalEntry(NOON, "entry", lines)] * 3)
-        checked = check_books(store)
-        assert (checked.findings, checked.entries, checked.lines) == ([], 3, 6)

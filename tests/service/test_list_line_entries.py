@@ -57,28 +57,6 @@ def test_every_expansion(books):
     assert first["ledger"]["parent"]["parent"] is None
 
 
-def test_is_cashflow(books):
-    """Lines whose entry touches a cash ledger, the others, or all; an entry of cash ledgers only counts as touching."""
-    bank, savings, receivable = (
-        books.bank(),
-        books.bank("Savings"),
-        books.bank("AR", financial_account_type="accounts_receivable"),
-    )
-    sales = books.category("Sales", "revenue", debit_credit="credit")
-    invoiced = books.post("2025-03-01T12:00:00Z", (receivable, 10), (sales, -10))
-    paid = books.post("2025-03-02T12:00:00Z", (bank, 10), (receivable, -10))
-    moved = books.post("2025-03-03T12:00:00Z", (bank, -5), (savings, 5))
-
-    def entries(ledger, **params):
-        return [line["journal_entry_id"] for line in books.lines(ledger, **params)["records"]]
-
-    assert entries(receivable) == [invoiced, paid]
-    assert entries(receivable, is_cashflow="true") == [paid]
-    assert entries(receivable, is_cashflow="false") == [invoiced]
-    assert entries(bank, is_cashflow="true") == [paid, moved]
-    assert entries(bank, is_cashflow="false") == []
-
-
 def test_a_line_belongs_to_its_local_day(make_books):
     """A line is listed for its local date and for no day before or after it; `localtime` is the instance's zone."""
     books = make_books(localtime="America/New_York")

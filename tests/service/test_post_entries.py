@@ -81,15 +81,6 @@ def test_an_error_of_the_caller_in_the_middle_posts_nothing(books, ledgers):
     assert books.lines(bank)["records"] == []
 
 
-def test_negative_units_are_a_credit(books, ledgers):
-    """Responses have magnitudes only, and zero is a debit."""
-    bank, rent = ledgers
-    post_entries(books.store, books.instance_id, [entry(NewLine(bank, -750), NewLine(rent, 750), NewLine(bank, 0))])
-    shown = [(line["amount"], line["debit_credit"]) for line in books.lines(bank, expand="transaction")["records"]]
-    assert sorted(shown) == [(Decimal("0.00"), "debit"), (Decimal("7.50"), "credit")]
-    assert [str(amount) for amount, _ in sorted(shown)] == ["0.00", "7.50"]
-
-
 def test_every_line_of_a_financial_account_has_a_transaction(books, ledgers):
     """A transaction with the description of the line is created if none is given."""
     bank, _ = ledgers
