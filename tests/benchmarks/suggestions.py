@@ -5,7 +5,7 @@
 Books: those of ``noisy_books.py`` for each seed, the demo company, and three years of beancount's ``bean-example``.
 Each of the last months is made uncategorized in turn, as if the books ended with it. `suggest` gets that queue and the
 months before; what it suggests is compared with the truth. Rules take what they match first. Prints a line per book,
-what must be silent, and the seconds for 24,000 transactions.
+and the seconds for 24,000 transactions.
 """
 
 import argparse
@@ -289,20 +289,6 @@ def print_transfers(seeds):
         print(f"seed {seed}, likely transfers apart: {right} of {len(found)} right, of {every} transfers")
 
 
-def print_silence(seeds):
-    """Print how much is suggested where nothing can be learned."""
-    for seed in seeds:
-        payments = NOISY["make_payments"](seed)
-        day = NOISY["month_start"](NOISY["MONTHS"] - 1)
-        for what, silent in (
-            ("random labels", NOISY["with_random_labels"](payments, seed)),
-            ("shuffled history", NOISY["with_shuffled_history"](payments, day, seed)),
-        ):
-            books = FRAMES["frames"](silent, day)
-            queue = aa.uncategorized_queue(books.line_entries, books.ledgers)
-            print(f"seed {seed}, {what}: {len(aa.suggest(queue, books.line_entries, books.ledgers))} suggestion(s)")
-
-
 def print_changed_payees(seeds):
     """Print how often the old category is suggested to payees whose new one is in the history already."""
     wrong = asked = 0
@@ -355,7 +341,6 @@ def main():
     print_books("all", every)
     print(f"kept in {sum(one.kept for one in kept)} of {sum(one.pooled for one in kept)} folds, each of one book")
     print_transfers(options.seeds)
-    print_silence(options.seeds)
     print_changed_payees(options.seeds)
     print_seconds()
 

@@ -284,6 +284,19 @@ def start_service():
         process.close()
 
 
+@pytest.fixture
+def path(tmp_path):
+    """Return the path of a database in an empty folder."""
+    return tmp_path / "books.db"
+
+
+@pytest.fixture
+def store(path):
+    """Return an open store without an instance."""
+    with Store.open(path) as store:
+        yield store
+
+
 @pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
 def served(request, tmp_path_factory):
     """Return a store in each kind of database, and an HTTP client of the service for it."""

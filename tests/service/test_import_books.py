@@ -19,13 +19,6 @@ RENT = "rent,2025-01-02,Rent,expenses:premises:rent,debit,1450.00\nrent,2025-01-
 
 
 @pytest.fixture
-def store(tmp_path):
-    """Return an open store in an empty folder."""
-    with Store.open(tmp_path / "books.db") as new_store:
-        yield new_store
-
-
-@pytest.fixture
 def books(store):
     """Return the id of an empty instance."""
     return create_instance(store)

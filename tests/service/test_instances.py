@@ -30,22 +30,9 @@ from accounting_analytics.service.ledgers import list_ledgers, rename_ledger
 from accounting_analytics.service.post_entries import NewTransaction
 
 
-@pytest.fixture
-def path(tmp_path):
-    """Return the path of the database."""
-    return tmp_path / "books.db"
-
-
-@pytest.fixture
-def store(path):
-    """Return an open store with one instance."""
-    with Store.open(path) as store:
-        create_instance(store, NewInstance(id="books"))
-        yield store
-
-
 def test_bad_instances_are_refused(store):
     """An unknown tier, scale or zone, a taken id, or one that a header cannot have, is refused."""
+    create_instance(store, NewInstance(id="books"))
     for options, error, message in (
         ({"tier": 4}, InputError, "tier"),
         ({"scale": 11}, AmountError, "scale"),

@@ -2,7 +2,6 @@
 
 import pytest
 
-from accounting_analytics.service.database import Store
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.instances import create_instance
 from accounting_analytics.service.interface import RecategorizeTransactionBody
@@ -15,17 +14,16 @@ hledger = pytest.mark.hledger
 
 
 @pytest.fixture
-def imported(tmp_path):
+def imported(store, tmp_path):
     """Return a function that imports a file with the given text into one instance."""
-    with Store.open(tmp_path / "books.db") as store:
-        instance = create_instance(store)
+    instance = create_instance(store)
 
-        def imported(text, name="books.csv", **options):
-            (tmp_path / name).write_text(text, encoding="utf-8")
-            return import_books(store, instance, tmp_path / name, **options)
+    def imported(text, name="books.csv", **options):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return import_books(store, instance, tmp_path / name, **options)
 
-        imported.store, imported.instance = store, instance
-        yield imported
+    imported.store, imported.instance = store, instance
+    return imported
 
 
 def entry(name, day, text, amount, *, category="expenses:food"):

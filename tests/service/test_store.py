@@ -35,12 +35,6 @@ from accounting_analytics.service.tables import VERSION
 
 
 @pytest.fixture
-def path(tmp_path):
-    """Return the path of the database."""
-    return tmp_path / "books.db"
-
-
-@pytest.fixture
 def store(path):
     """Return an open store with one instance, two ledgers and one entry."""
     with Store.open(path) as store:
