@@ -190,9 +190,9 @@ def test_two_views_show_one_record(page, review):
     ]
 
 
-def test_a_group_shows_which_proposal_is_missing(browser, tmp_path, books, queue, ledgers):
+def test_a_group_shows_which_proposal_is_missing(browser, tmp_path, propose, queue, ledgers):
     """Of mixed proposals each has its number, and the transactions without one are named by day and amount."""
-    proposals = books["proposals"](queue, {"uber-1": "travel", "uber-2": "meals"})
+    proposals = propose(queue, {"uber-1": "travel", "uber-2": "meals"})
     page = GridPage(browser, tmp_path, aa.review(queue, ledgers, proposals=proposals))
     page.open()
     assert page.rows()[1][7:9] == ["1 Meals, 1 Travel?", "none for 2025-03-05 -9.99 \N{MIDDLE DOT} a rule"]
@@ -242,12 +242,11 @@ def test_a_kernel_that_does_not_answer(page):
 
 
 @pytest.fixture
-def hostile(browser, tmp_path, books):
+def hostile(browser, tmp_path, make_queue, propose, ledgers):
     """Return the grid of a queue whose texts are markup and scripts."""
-    rows = [(f"t-{number}", "card", 1, "-1.00", f"{HOSTILE} {number}", "out", "-1.00") for number in range(3)]
-    ledgers, queue = books["ledgers"](), books["queue"](rows)
-    ledgers["name"] = ledgers["name"].where(ledgers["id"] != "meals", f"Meals {HOSTILE}")
-    proposals = books["proposals"](queue, {"t-0": "meals"}, HOSTILE).assign(updated_category_ledger_name=None)
+    queue = make_queue([(f"t-{number}", "card", 1, "-1.00", f"{HOSTILE} {number}") for number in range(3)])
+    ledgers = ledgers.assign(name=ledgers["name"].where(ledgers["id"] != "meals", f"Meals {HOSTILE}"))
+    proposals = propose(queue, {"t-0": "meals"}, HOSTILE).assign(updated_category_ledger_name=None)
     page = GridPage(browser, tmp_path, aa.review(queue, ledgers, proposals=proposals))
     page.open()
     return page
@@ -303,15 +302,15 @@ def test_the_grid_is_a_grid(page):
 
 
 @pytest.fixture(scope="module")
-def many(browser, tmp_path_factory, books):
+def many(browser, tmp_path_factory, make_queue, ledgers):
     """Return the grid of 5,000 transactions of 500 merchants; only the last test decides some."""
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     names = [f"{one}{two} STORE" for one in letters for two in letters][:500]
-    rows = []
-    for number in range(5_000):
-        amount = f"-{number % 977 + 1}.00"
-        rows.append((f"t-{number}", "card", 1 + number % 28, amount, names[number % 500], "out", amount))
-    return GridPage(browser, tmp_path_factory.mktemp("many"), aa.review(books["queue"](rows), books["ledgers"]()))
+    rows = [
+        (f"t-{number}", "card", 1 + number % 28, f"-{number % 977 + 1}.00", names[number % 500])
+        for number in range(5_000)
+    ]
+    return GridPage(browser, tmp_path_factory.mktemp("many"), aa.review(make_queue(rows), ledgers))
 
 
 def test_a_press_on_a_row_that_moves(many):

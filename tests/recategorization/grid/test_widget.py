@@ -73,20 +73,19 @@ def test_a_page_of_another_review_is_refused(page, review, content):
     assert page.state["undo"] == ""
 
 
-def test_texts_of_the_books_have_no_control_characters(books, ledgers):
+def test_texts_of_the_books_have_no_control_characters(make_queue, ledgers):
     """What banks write arrives as text that changes neither the direction nor the terminal."""
-    rows = [("a", "card", 1, "-1.00", HOSTILE, "out", "-1.00")]
-    review = aa.review(books["queue"](rows), ledgers)
+    review = aa.review(make_queue([("a", "card", 1, "-1.00", HOSTILE)]), ledgers)
     page = Page(review)
     assert all(text.isprintable() for text in page.columns["rows"]["description"])
     assert "<img src=x" not in review._repr_html_()
     assert repr(review).isascii() or all(line.isprintable() for line in repr(review).splitlines())
 
 
-def test_amounts_beyond_the_numbers_of_a_browser(books, ledgers):
+def test_amounts_beyond_the_numbers_of_a_browser(make_queue, ledgers):
     """Units are sent as text, because a number of JavaScript does not hold every digit."""
-    rows = [("a", "card", 1, "-90071992547409.92", "HUGE", "out", None), ("b", "card", 2, "-1.00", "X", "out", "-1.00")]
-    review = aa.review(books["queue"](rows, as_decimals=True), ledgers)
+    queue = make_queue([("a", "card", 1, "-90071992547409.92", "HUGE"), ("b", "card", 2, "-1.00", "X")])
+    review = aa.review(queue, ledgers)
     assert Page(review).columns["rows"]["units"] == ["-9007199254740992", "-100"]
 
 
