@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import pytest
+from payment_lines import payments
 
 import accounting_analytics as aa
 from accounting_analytics.books.drift import Drift, compare_lines
@@ -24,7 +25,6 @@ from accounting_analytics.core.schemas import (
     CashBalances,
     CashFlowLedgers,
     CashFlowLines,
-    Queue,
 )
 from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
 from accounting_analytics.exports import ExportDifference, ExportedFile, ExportVerification, Manifest
@@ -168,29 +168,25 @@ def make_reconciliation():
     return aa.Reconciliation(PERIOD, rows, comparisons, (NOTE,), partial=True)
 
 
+def make_lines(categories):
+    """Return line entries of payees with long names, one for each category."""
+    payees = [f"\x1b[31m{NAME} {'abcdefgh'[at % 8] * 3} {'klmnopqr'[at // 8] * 3}" for at in range(MANY)]
+    paid = zip(payees, categories, strict=True)
+    lines = payments(*(("bank", str(AMOUNT), payee, (category, str(-AMOUNT))) for payee, category in paid))
+    return lines.assign(ledger_name=NAME)
+
+
 def make_review():
     """Return a review of many merchants with long names."""
-    columns = dict.fromkeys(Queue.to_schema().columns, IDS) | {
-        "datetime": [pd.Timestamp("2025-01-02T12:00Z")] * MANY,
-        "description": [
-            f"\x1b[31m{NAME} {'abcdefgh'[number % 8] * 3} {'klmnopqr'[number // 8] * 3}" for number in range(MANY)
-        ],
-        "uncategorized_amount": [AMOUNT] * MANY,
-        "uncategorized_is_certain": [True] * MANY,
-        "transaction_amount": [AMOUNT] * MANY,
-        "direction": ["outflow"] * MANY,
-        "category_ledger_id": ["uncategorized"] * MANY,
-        "opposing_ledger_ids": ["uncategorized"] * MANY,
-    }
-    columns |= {"kind": ["merchant"] * MANY, "merchant": columns["description"], "counterpart_ledger_id": [None] * MANY}
-    queue = Queue.from_columns({name: values for name, values in columns.items() if name != "local_date"})
-    return aa.review(queue, chart("bank"))
+    ledgers = chart("bank")
+    queue = aa.uncategorized_queue(make_lines(["other"] * MANY), ledgers, outflow_ledger_id="other")
+    return aa.review(queue, ledgers)
 
 
 def make_plan(count=MANY):
     """Return a plan of items with long texts."""
     review = make_review()
-    review.assign(IDS[:count], IDS[0])
+    review.assign([f"txn-{number}-0" for number in range(count)], IDS[0])
     return review.plan(instance_id="ins_1")
 
 
@@ -236,18 +232,8 @@ def make_drift():
 
 def make_bridge():
     """Return many changes of payees with long names."""
-    lines = pd.DataFrame(
-        {
-            "id": [f"{one}-{side}" for one in IDS for side in ("bank", "category")],
-            "ledger_id": [ledger for one in IDS for ledger in ("bank", one)],
-            "journal_entry_id": [one for one in IDS for _ in range(2)],
-            "journal_entry_description": f"\x1b[31m{NAME}",
-            "datetime": pd.Timestamp("2025-01-02T12:00Z"),
-            "signed_amount": [-1234567890.12, 1234567890.12] * MANY,
-        }
-    )
-    statement = aa.cash_flow_statement(lines, chart("bank"), "2025-01-01", "2025-02-28", time_zone="UTC")
-    return aa.bridge(statement.column("2025-02"), statement.column("2025-01"))
+    statement = aa.cash_flow_statement(make_lines(IDS), chart("bank"), "2025-03-01", "2025-04-30", time_zone="UTC")
+    return aa.bridge(statement.column("2025-04"), statement.column("2025-03"))
 
 
 def make_sync_result():
