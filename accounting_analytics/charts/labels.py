@@ -9,7 +9,7 @@ from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from accounting_analytics.core.messages import printable
+from accounting_analytics.core.messages import printable, shorten_middle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,11 +73,7 @@ def short_labels(names: Sequence[str], limit: int = MAX_LABEL_LENGTH) -> list[st
 
 def shortened(name: str, limit: int = MAX_LABEL_LENGTH) -> str:
     """Name on one line, without its middle where it is longer than `limit`."""
-    text = " ".join(printable(name, " ").split()) or "without a name"
-    if len(text) <= limit:
-        return text
-    end = (limit - 1) // 2
-    return f"{text[: limit - 1 - end].rstrip()}…{text[len(text) - end :].lstrip()}"
+    return shorten_middle(" ".join(printable(name, " ").split()) or "without a name", limit)
 
 
 def amount_label(amount: Decimal, *, sign: bool = False) -> str:

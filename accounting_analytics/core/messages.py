@@ -49,6 +49,17 @@ def shorten(text: str, *, limit: int = _MAX_LENGTH) -> str:
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
+def shorten_middle(text: str, width: int) -> str:
+    """Text without its middle where it is wider than `width` columns: names often begin or end alike."""
+    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 (the command line starts without it)
+
+    if cell_len(text) <= width:
+        return text
+    end = (width - 1) // 2
+    start = set_cell_size(text, width - 1 - end).rstrip()
+    return f"{start}\N{HORIZONTAL ELLIPSIS}{set_cell_size(text[::-1], end)[::-1].lstrip()}"
+
+
 def did_you_mean(text: object, known: Iterable[str], *, most: int = 2) -> str:
     """Question such as ``did you mean 'Meals'?``; empty where nothing that is known is spelled like a text."""
     close = get_close_matches(str(text), list(known), n=most)

@@ -22,7 +22,7 @@ def progress_bar(progress: bool | None, **options: Any) -> tqdm[Any]:  # noqa: A
     from tqdm import tqdm  # noqa: PLC0415 (most loads show no bar)
 
     is_visible = _is_visible(progress)
-    file = _NotebookLine() if is_visible and _in_notebook() else None
+    file = _NotebookLine() if is_visible and _in_kernel() else None
     return tqdm(disable=not is_visible, leave=False, file=file, **options)
 
 
@@ -55,15 +55,23 @@ def _is_visible(progress: bool | None) -> bool:  # noqa: FBT001 (as in the publi
     """Whether to show a bar: as requested, else in a terminal or a notebook outside of batch runs."""
     if progress is not None:
         return progress
-    if os.environ.get(BATCH_VARIABLE) == "1":
-        return False
-    return sys.stderr.isatty() or _in_notebook()
+    return is_interactive_kernel() or (sys.stderr.isatty() and not _is_batch())
 
 
-def _in_notebook() -> bool:
+def is_interactive_kernel() -> bool:
+    """Whether this process is a kernel that shows outputs to a person, and answers what that person does."""
+    return _in_kernel() and not _is_batch()
+
+
+def _in_kernel() -> bool:
     """Whether this process is the kernel of a notebook."""
     ipython = sys.modules.get("IPython")  # slow to import, and already imported in a notebook
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+def _is_batch() -> bool:
+    """Whether nobody watches this process."""
+    return os.environ.get(BATCH_VARIABLE) == "1"
 
 
 def show_notice(text: str) -> None:

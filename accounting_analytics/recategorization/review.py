@@ -6,8 +6,6 @@ Every browser that shows the grid has the record of the kernel, and asks for cha
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from array import array
 from collections import deque
 from functools import cache
@@ -25,7 +23,7 @@ from accounting_analytics.core.html_tables import NOT_TYPESET
 from accounting_analytics.core.load_metadata import notes
 from accounting_analytics.core.messages import count_of, printable
 from accounting_analytics.core.money import from_minor_units
-from accounting_analytics.core.progress import BATCH_VARIABLE
+from accounting_analytics.core.progress import is_interactive_kernel
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.recategorization.review_record import ReviewRecord
 from accounting_analytics.recategorization.suggestions import suggest
@@ -162,7 +160,7 @@ class Review(ReviewRecord, Result):
 
     def _ipython_display_(self) -> None:
         """Show the grid where a kernel answers it, and the table where none does: in jobs, saved and exported pages."""
-        if _is_interactive():
+        if is_interactive_kernel():
             self._widget = self._widget or ReviewWidget(self)
             self._widget.show()
         else:
@@ -304,14 +302,6 @@ def _display(content: dict[str, Any], **options: Any) -> Any:  # noqa: ANN401 (a
     from IPython import display  # noqa: PLC0415 (only where there is IPython)
 
     return display.display(content, raw=True, **options)
-
-
-def _is_interactive() -> bool:
-    """Whether a kernel shows outputs to a person, and answers what that person does."""
-    if os.environ.get(BATCH_VARIABLE) == "1":
-        return False
-    ipython = sys.modules.get("IPython")
-    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 def review(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rich.cells import cell_len, set_cell_size
 
-from accounting_analytics.core.messages import printable
+from accounting_analytics.core.messages import printable, shorten_middle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ _GAP = 2
 _SHORTENED, _WIDEST, _NARROWEST = 36, 60, 16
 """Widths of labels: where columns fold, where there is room, and where an amount needs nearly all of it."""
 _HEADING_WIDTH = 13
-_RULE, _DOUBLE_RULE, _ELLIPSIS = "─", "═", "…"
+_RULE, _DOUBLE_RULE = "─", "═"
 
 
 class ShownStatement(Protocol):
@@ -174,16 +174,7 @@ def _indent(row: Row) -> int:
 def _label(row: Row, width: int) -> str:
     """Label of a row, indented, and shortened in the middle where it is too long."""
     indent = min(_indent(row), width // 2)
-    return f"{' ' * indent}{_shorten(printable(row.label), width - indent)}"
-
-
-def _shorten(text: str, width: int) -> str:
-    """Text without its middle where it is wider than `width`; the end often tells ledgers apart."""
-    if cell_len(text) <= width:
-        return text
-    end = (width - 1) // 3
-    start = set_cell_size(text, width - 1 - end).rstrip()
-    return f"{start}{_ELLIPSIS}{set_cell_size(text[::-1], end)[::-1].lstrip()}"
+    return f"{' ' * indent}{shorten_middle(printable(row.label), width - indent)}"
 
 
 def _wrap_from_end(text: str, width: int) -> list[str]:
