@@ -248,6 +248,22 @@ def test_ledgers_without_lines_are_those_of_the_service(make_books, months):
     assert small.local.ledgers().set_index("id").loc["vault", ["name", "report_cash_flow"]].tolist() == ["vault", True]
 
 
+def test_a_ledger_that_moves_below_another_parent(make_books):
+    """The totals of the service's report show it, and its parent is read again; its lines are as before."""
+    small = make_books()
+    for parent in ("costs", "overhead"):
+        small.add(parent, "expense")
+    small.add("fees", "expense", parent_id="costs")
+    fill(small)
+    small.post("2025-03-12T03:00:00", "fees", "bank")
+    small.post("2025-03-13T03:00:00", "overhead", "bank")
+    small.sync()
+    ((key,),) = small.service.execute("SELECT max(pk) FROM ledgers WHERE id = 'overhead'")
+    small.change_ledger("fees", parent_pk=key)
+    assert small.sync(months_a_night=0).ties
+    assert small.local.ledgers().set_index("id").loc["fees", "parent_id"] == "overhead"
+
+
 def test_fields_of_ledgers_that_have_no_lines_in_the_books_stay(make_books):
     """A ledger whose lines are before the first day keeps its type, side and parent at every later sync."""
     small = make_books()
