@@ -246,6 +246,30 @@ def connected():
 
 
 @pytest.fixture
+def pages():
+    """Return a function that makes a handler of pages by token; other days than the first requested are one page."""
+
+    def pages(*each):
+        requested_days = []
+
+        def answer(request):
+            days = (request.url.params["start_date"], request.url.params["end_date"])
+            requested_days.append(days)
+            if days != requested_days[0]:
+                within = [line for page in each for line in page if days[0] <= line["datetime"][:10] <= days[1]]
+                body = {"records": within, "next_page_token": None, "prev_page_token": None}
+            else:
+                at = int(request.url.params.get("page_token", "0"))
+                following = str(at + 1) if at + 1 < len(each) else None
+                body = {"records": each[at], "next_page_token": following, "prev_page_token": None}
+            return httpx.Response(200, json=body)
+
+        return answer
+
+    return pages
+
+
+@pytest.fixture
 def line():
     """Return a function that makes a line entry as the service sends it."""
 

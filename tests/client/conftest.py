@@ -18,23 +18,6 @@ import accounting_analytics as aa
 TOKEN = "canary-token-value"
 
 
-@pytest.fixture
-def pages():
-    """Return a function that makes a handler of pages of lines, by page token."""
-
-    def pages(*each):
-        def answer(request):
-            at = int(request.url.params.get("page_token", "0"))
-            following = str(at + 1) if at + 1 < len(each) else None
-            return httpx.Response(
-                200, json={"records": each[at], "next_page_token": following, "prev_page_token": None}
-            )
-
-        return answer
-
-    return pages
-
-
 LINES = [
     {"id": f"lin_{at}", "amount": f"{at}.05", "debit_credit": "debit", "datetime": "2025-03-10T12:00:00Z"}
     | {"ledger_id": "led_1", "journal_entry_id": f"ent_{at}", "description": "x" * 40}

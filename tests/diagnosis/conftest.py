@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from posted_books import Part, PostedBooks
+from posted_books import Part
 
 import accounting_analytics as aa
 from accounting_analytics.diagnosis import Diagnosis
@@ -39,19 +39,18 @@ def flow_of(report, ledger_id):
 
 
 @pytest.fixture(scope="session")
-def books(tmp_path_factory):
+def books(posted_books):
     """Return the books: address, token, instance, ledgers, and a function that connects; tests do not change them."""
-    with PostedBooks(tmp_path_factory.mktemp("diagnosis") / "books.db") as service:
-        access = service.create(ENTRIES, LEDGERS)
-        yield SimpleNamespace(
-            base_url=access.base_url,
-            database=service.path,
-            instance=access.instance_id,
-            token=access.token,
-            connect=access.client,
-            flow_of=flow_of,
-            **{ledger_id: ledger_id for ledger_id in LEDGERS},
-        )
+    access = posted_books.create(ENTRIES, LEDGERS)
+    return SimpleNamespace(
+        base_url=access.base_url,
+        database=posted_books.path,
+        instance=access.instance_id,
+        token=access.token,
+        connect=access.client,
+        flow_of=flow_of,
+        **{ledger_id: ledger_id for ledger_id in LEDGERS},
+    )
 
 
 @pytest.fixture

@@ -10,27 +10,6 @@ import httpx
 import pytest
 
 
-@pytest.fixture
-def pages():
-    """Return a function that makes a handler of pages by token; other days than the first requested are one page."""
-
-    def pages(*each):
-        requested_days = []
-
-        def answer(request):
-            days = (request.url.params["start_date"], request.url.params["end_date"])
-            requested_days.append(days)
-            if days != requested_days[0]:
-                within = [line for page in each for line in page if days[0] <= line["datetime"][:10] <= days[1]]
-                return page_of(within)
-            at = int(request.url.params.get("page_token", "0"))
-            return page_of(each[at], str(at + 1) if at + 1 < len(each) else None)
-
-        return answer
-
-    return pages
-
-
 def page_of(lines, next_page_token=None):
     """Return a response with a page."""
     return httpx.Response(200, json={"records": lines, "next_page_token": next_page_token, "prev_page_token": None})
