@@ -74,14 +74,7 @@ def served(database):
     )
     try:
         printed = "".join(process.stdout.readline() for _ in range(6))
-        url = re.search(r"BASE_URL=(\S+)", printed)[1]
-        instance = re.search(r"INSTANCE_ID=(\S+)", printed)[1]
-        token_file = re.search(r"TOKEN_FILE=(\S+)", printed)[1]
-        yield {
-            "ACCOUNTING_ANALYTICS_BASE_URL": url,
-            "ACCOUNTING_ANALYTICS_TOKEN_FILE": token_file,
-            "ACCOUNTING_ANALYTICS_INSTANCE_ID": instance,
-        }
+        yield dict(re.findall(r"(ACCOUNTING_ANALYTICS_\w+)=(\S+)", printed))
     finally:
         process.terminate()
         process.wait()

@@ -72,12 +72,6 @@ def test_no_minute_exceeds_the_maximum(starts, per_minute):
     assert times[-1] - times[0] <= 300
 
 
-def test_without_a_maximum_nothing_waits(starts):
-    """No maximum, no headers, no wait."""
-    times, _ = starts(20)
-    assert set(times) == {1000}
-
-
 def test_threads_share_one_rate(connected, clock):
     """Eight threads together start no more requests than one would."""
     client = connected(lambda _: httpx.Response(200, json=REPORT), requests_per_minute=120)

@@ -4,7 +4,6 @@ import contextlib
 import gzip
 import random
 import socket
-import time
 import zlib
 from decimal import Decimal
 
@@ -222,19 +221,6 @@ def test_long_waits_are_errors(across, fault_server, wait):
     with pytest.raises(DeadlineExceededError, match="nothing was sent"):
         client.retrieve_cash_flow_report(*MARCH)
     assert len(fault_server.requests) == 1
-
-
-def test_retry_after_is_respected(across, fault_server):
-    """Nothing is sent before a Retry-After has passed."""
-    sent = []
-
-    def once(count, *_):
-        sent.append(time.monotonic())
-        return status("429 Wait", retry_after="0.3") if count == 1 else None
-
-    fault_server.fault = once
-    across().retrieve_cash_flow_report(*MARCH)
-    assert sent[1] - sent[0] >= 0.3
 
 
 def redirect(target, code=307):
