@@ -62,14 +62,12 @@ class Pages:
     def __init__(self, ledgers: dict[str, tuple[list[str], list[bytes]]], latency: float) -> None:
         self.ledgers = ledgers
         self.latency = latency
-        self.requests = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Respond to the requests of one connection."""
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
-                self.requests += 1
                 body = self._page(head.split(b" ", 2)[1].decode())
                 await asyncio.sleep(self.latency)
                 writer.write(
@@ -82,8 +80,6 @@ class Pages:
 
     def _page(self, target: str) -> bytes:
         url = urlsplit(target)
-        if url.path == "/requests":
-            return str(self.requests - 1).encode()
         asked = {name: values[0] for name, values in parse_qs(url.query).items()}
         days, records = self.ledgers[url.path.split("/")[3]]
         first = bisect.bisect_left(days, asked["start_date"])

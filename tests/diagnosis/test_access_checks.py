@@ -60,16 +60,12 @@ def test_a_lower_tier(diagnose_books, distortion, finding_of):
     assert diagnosis.exit_code == 0
 
 
-def test_no_permission_for_reports(diagnose_books, distortion, finding_of):
-    """403 on the report itself is a failed permission, not a failed authentication."""
+def test_no_permission(diagnose_books, diagnose_service, distortion, finding_of):
+    """403 on reports or line entries is a failed permission, not a failed authentication."""
     diagnosis = diagnose_books(distortion(status=lambda path, _: 403 if path.endswith("/cash-flow") else None))
     assert [finding.check for finding in diagnosis.failed] == ["read reports"]
     assert finding_of(diagnosis, "authentication").verdict == "ok"
     assert diagnosis.exit_code == 4
-
-
-def test_no_permission_for_line_entries(diagnose_service, finding_of):
-    """403 on line entries fails that check."""
     diagnosis = diagnose_service(status=lambda path, _: 403 if path.endswith("/line-entries") else None)
     assert finding_of(diagnosis, "read line entries").verdict == "failed"
     assert diagnosis.exit_code == 4
