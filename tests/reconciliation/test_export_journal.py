@@ -36,6 +36,9 @@ def journal_of(naive, **options):
     return aa.export_journal(line_table(naive), ledger_frame(naive), time_zone=naive.zone, **options)
 
 
+PAID = entry(("bank", -100, 0), ("rent", 100, 0))
+
+
 def test_the_text():
     """Accounts have types and ids, entries their day, id and description, lines all digits and their ids."""
     text = journal_of(entry(("bank", -123450, 0), ("rent", 100000, 0), ("card", 23450, 16)), scale=2)
@@ -133,8 +136,7 @@ def test_entries_that_do_not_balance_are_refused(tmp_path):
 
 def test_lines_that_cannot_be_told_apart_are_refused():
     """A line that occurs twice, a missing id and a ledger that is not in the chart are refused."""
-    naive = entry(("bank", -100, 0), ("rent", 100, 0))
-    lines, ledgers = line_table(naive).to_pandas(), ledger_frame(naive)
+    lines, ledgers = line_table(PAID).to_pandas(), ledger_frame(PAID)
     with pytest.raises(FrameError, match="occurs more than once: le0, le1"):
         aa.export_journal(pd.concat([lines, lines]), ledgers)
     with pytest.raises(FrameError, match="'id' is null"):
@@ -145,8 +147,7 @@ def test_lines_that_cannot_be_told_apart_are_refused():
 
 def test_a_file_has_the_same_text(tmp_path):
     """With a path the text is written completely; a folder that does not exist is named."""
-    naive = entry(("bank", -100, 0), ("rent", 100, 0))
-    frames = line_table(naive), ledger_frame(naive)
+    frames = line_table(PAID), ledger_frame(PAID)
     assert aa.export_journal(*frames, tmp_path / "a.journal") is None
     assert (tmp_path / "a.journal").read_text(encoding="utf-8") == aa.export_journal(*frames)
     with pytest.raises(InputError, match=r"absent.*cannot be written"):
@@ -180,19 +181,18 @@ def test_amounts_have_the_digits_of_the_scale(scale, text):
 
 def test_descriptions():
     """An entry without a description has that of its bank transaction or of a line, on one line without comments."""
-    naive = entry(("bank", -100, 0), ("rent", 100, 0))
-    lines = line_table(naive).to_pandas().assign(journal_entry_description=["Paid; in\ncash", None])
-    assert "(je%2C1) Paid, in cash\n" in aa.export_journal(lines, ledger_frame(naive))
+    lines, ledgers = line_table(PAID).to_pandas(), ledger_frame(PAID)
+    lines = lines.assign(journal_entry_description=["Paid; in\ncash", None])
+    assert "(je%2C1) Paid, in cash\n" in aa.export_journal(lines, ledgers)
     lines = lines.assign(journal_entry_description="", description=["a line", None])
-    assert "(je%2C1) a line\n" in aa.export_journal(lines, ledger_frame(naive))
+    assert "(je%2C1) a line\n" in aa.export_journal(lines, ledgers)
     lines = lines.assign(transaction_description=["CARD 42", None])
-    assert "(je%2C1) CARD 42\n" in aa.export_journal(lines, ledger_frame(naive))
+    assert "(je%2C1) CARD 42\n" in aa.export_journal(lines, ledgers)
 
 
 def test_types_that_are_not_known_are_not_declared():
     """Without types only cash is declared; hledger then takes the type from an account above."""
-    naive = entry(("bank", -100, 0), ("rent", 100, 0))
-    text = aa.export_journal(line_table(naive), ledger_frame(naive).drop(columns="type"))
+    text = aa.export_journal(line_table(PAID), ledger_frame(PAID).drop(columns="type"))
     assert "account Rent  ; ledger_id: rent\n" in text
     assert "account Bank  ; type: C, ledger_id: bank\n" in text
 

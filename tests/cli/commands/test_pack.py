@@ -118,7 +118,6 @@ def test_local_books(run, demo_books, tmp_path):
 
 REFUSED = {
     ("--perod", "2026-05"): "Unknown option: --perod. Did you mean --period?",
-    ("--period", "lst-month"): "--period: 'lst-month' is not a period; did you mean 'last-month'?",
     ("--period", "2026-05", "--mail-to", "finance@example.com"): "--mail-to is given without --mail",
     ("--period", "2026-05", "--mail", "--mail-to", "finance"): "'finance' is not a mail address",
     ("--period", "2026-05", "--since", "2026-05-01"): "--since is for local books",
@@ -141,7 +140,6 @@ def test_misspelt_parameters(pack, old, assert_refused, options):
     "options",
     [
         ("--token", "{}"),
-        ("token={}",),
         ("{}",),
         ("--period", "2026-05", "--profile", "{}"),
         ("--period", "2026-05", "--mail", "--mail-to", "{}"),
