@@ -1,7 +1,6 @@
 """Arguments of a wrong type are refused with a sentence, before anything is sent or written."""
 
 import re
-from decimal import Decimal
 
 import pandas as pd
 import pytest
@@ -9,29 +8,13 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.core.schemas import (
-    CashBalances,
-    CashFlowLedgers,
-    CashFlowLines,
-    Ledgers,
-    LineEntries,
-    PlanItems,
-    Queue,
-)
+from accounting_analytics.core.schemas import Ledgers, LineEntries, PlanItems, Queue
 from accounting_analytics.recategorization.rules import Rules
 
 MARCH = ("2025-03-01", "2025-03-31")
 LINES = LineEntries.without_rows()
 PLAN = aa.Plan.from_frame(PlanItems.without_rows())
-REPORT = aa.CashFlowReport(
-    period=aa.Period(*MARCH),
-    ledgers=CashFlowLedgers.without_rows(),
-    lines=CashFlowLines.without_rows(),
-    starting_balances=CashBalances.without_rows(),
-    ending_balances=CashBalances.without_rows(),
-    starting_cash_balance=Decimal(0),
-    ending_cash_balance=Decimal(0),
-)
+REPORT = aa.recompute_cash_flow(LINES, Ledgers.without_rows(), *MARCH)
 REPORT_HINT = "not CashFlowReport; load_cash_flow_report(client, ...) loads one, recompute_cash_flow("
 LINES_HINT = "not DataFrame; load_line_entries(client, ...) returns"
 LEDGERS_HINT = "not DataFrame; discover_ledgers(client, ...) returns them"

@@ -21,11 +21,6 @@ from accounting_analytics.books.sync_result import SyncResult
 from accounting_analytics.core.chart_of_accounts import Hierarchy
 from accounting_analytics.core.money import pandas_dtype
 from accounting_analytics.core.results import to_json_text
-from accounting_analytics.core.schemas import (
-    CashBalances,
-    CashFlowLedgers,
-    CashFlowLines,
-)
 from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
 from accounting_analytics.exports import ExportDifference, ExportedFile, ExportVerification, Manifest
 from accounting_analytics.loading.estimate import LoadPlan
@@ -142,23 +137,19 @@ def make_outlook():
     return aa.outlook(books.line_entries, books.ledgers)
 
 
+def make_lines(categories):
+    """Return line entries of payees with long names, one for each category."""
+    payees = [f"\x1b[31m{NAME} {'abcdefgh'[at % 8] * 3} {'klmnopqr'[at // 8] * 3}" for at in range(MANY)]
+    paid = zip(payees, categories, strict=True)
+    lines = payments(*(("bank", str(AMOUNT), payee, (category, str(-AMOUNT))) for payee, category in paid))
+    return lines.assign(ledger_name=NAME)
+
+
 def make_report():
     """Return a report of many ledgers with long names."""
-    amounts = [AMOUNT] * MANY
-    return aa.CashFlowReport(
-        period=PERIOD,
-        ledgers=CashFlowLedgers.from_columns(
-            {"ledger_id": IDS, "name": [NAME] * MANY, "net_cash_flow": amounts, "total_net_cash_flow": amounts}
-        ),
-        lines=CashFlowLines.without_rows(),
-        starting_balances=CashBalances.without_rows(),
-        ending_balances=CashBalances.without_rows(),
-        starting_cash_balance=AMOUNT,
-        ending_cash_balance=AMOUNT,
-        anchored=True,
-        partial=True,
-        notes=(NOTE,),
-    )
+    days, options = (PERIOD.start_date, PERIOD.end_date), {"starting_balances": {"bank": AMOUNT}}
+    report = aa.recompute_cash_flow(make_lines(IDS), chart("bank"), *days, time_zone=PERIOD.time_zone, **options)
+    return dataclasses.replace(report, partial=True, notes=(NOTE,))
 
 
 def make_reconciliation():
@@ -166,14 +157,6 @@ def make_reconciliation():
     rows = tuple(Difference("line", one, one, None, AMOUNT, AMOUNT, NOTE, ledger_name=NAME) for one in IDS)
     comparisons = tuple(Comparison(what, 10_000_000, 100_000, independent=False) for what in KINDS)
     return aa.Reconciliation(PERIOD, rows, comparisons, (NOTE,), partial=True)
-
-
-def make_lines(categories):
-    """Return line entries of payees with long names, one for each category."""
-    payees = [f"\x1b[31m{NAME} {'abcdefgh'[at % 8] * 3} {'klmnopqr'[at // 8] * 3}" for at in range(MANY)]
-    paid = zip(payees, categories, strict=True)
-    lines = payments(*(("bank", str(AMOUNT), payee, (category, str(-AMOUNT))) for payee, category in paid))
-    return lines.assign(ledger_name=NAME)
 
 
 def make_review():
@@ -254,7 +237,7 @@ def make_results():
     return [
         make_report(),
         make_report()["ending_cash_balance"],
-        aa.cash_flow_statement(make_report(), chart()),
+        aa.cash_flow_statement(make_report(), chart("bank")),
         make_bridge(),
         make_reconciliation(),
         make_months(),
