@@ -14,7 +14,6 @@ import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import Manifest, verify_export
 
-ZONE = "America/New_York"
 PROGRAM = f"""{KILLED_AT_A_STEP}
 import pickle
 file, out, name, which = arguments
@@ -26,14 +25,9 @@ print(steps)
 
 
 @pytest.fixture(scope="module")
-def pickled(frames, demo_company, tmp_path_factory):
+def pickled(frames, frames_of, tmp_path_factory):
     """Return a file with the frames of the quarter and of its last month."""
-    days = ("2025-03-01", "2025-03-31")
-    march = {
-        "ledgers": frames["ledgers"],
-        "line_entries": aa.load_line_entries(demo_company.client, frames["ledgers"]["id"], *days, time_zone=ZONE),
-        "report": aa.load_cash_flow_report(demo_company.client, *days, time_zone=ZONE),
-    }
+    march = frames_of("2025-03-01", "2025-03-31")
     # read at one time, so that the exports of both state the same
     march["line_entries"].attrs["load"] |= {"read_at": frames["line_entries"].attrs["load"]["read_at"]}
     march["report"] = replace(march["report"], read_at=frames["report"].read_at)

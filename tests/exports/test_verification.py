@@ -92,15 +92,11 @@ def test_changed_manifest(version):
     assert checks(version) == {(FLOWS, "rows"), (FLOWS, "sum of amount")}
 
 
-def test_exports_of_other_formats_are_refused(frames, tmp_path):
-    """The message says that only Parquet is verified, and where the digests are."""
-    aa.export(tmp_path / "out", format="csv", **frames)
-    with pytest.raises(InputError, match=r"another format .*\.csv.*only Parquet exports are verified.*manifest\.json"):
-        verify_export(tmp_path / "out")
+def test_folders_without_an_export_are_refused(frames, tmp_path):
+    """An empty folder and a damaged manifest are errors that name the manifest, a file is named as one.
 
-
-def test_folders_without_an_export_are_refused(tmp_path):
-    """An empty folder and a damaged manifest are errors that name the manifest; a file is named as one."""
+    Of a CSV export the message says where its digests are.
+    """
     with pytest.raises(InputError, match=r"manifest\.json cannot be read: No such file or directory; name the folder"):
         verify_export(tmp_path)
     (tmp_path / "books.xlsx").touch()
@@ -109,6 +105,9 @@ def test_folders_without_an_export_are_refused(tmp_path):
     (tmp_path / "manifest.json").write_text('{"format": 2, "files": [{"name": ')
     with pytest.raises(InputError, match=r"manifest\.json is not the manifest of an export, or is damaged"):
         verify_export(tmp_path)
+    aa.export(tmp_path / "out", format="csv", **frames)
+    with pytest.raises(InputError, match=r"another format .*\.csv.*only Parquet exports are verified.*manifest\.json"):
+        verify_export(tmp_path / "out")
 
 
 @pytest.fixture(scope="module")
@@ -166,14 +165,8 @@ def test_the_verdict_is_that_of_the_reconciliation(change, books):
         ((verdict, is_proven),) = database.execute(stated).fetchall()
     assert verdict.startswith(expected)
     assert is_proven == ("difference" not in verdict)
-    reconciled = aa.reconcile(changed.report, recomputed(changed)).verdict
-    assert verdict.casefold() == f"{reconciled}.".casefold()
-
-
-def recomputed(books):
-    """Return the report recomputed from all lines."""
     period, balances = books.period, books.report.starting_balances
-    days = (period.start_date, period.end_date)
-    return aa.recompute_cash_flow(
-        books.lines, books.ledgers, *days, time_zone=period.time_zone, starting_balances=balances
-    )
+    days = {"start_date": period.start_date, "end_date": period.end_date, "time_zone": period.time_zone}
+    recomputed = aa.recompute_cash_flow(books.lines, books.ledgers, **days, starting_balances=balances)
+    reconciled = aa.reconcile(changed.report, recomputed).verdict
+    assert verdict.casefold() == f"{reconciled}.".casefold()

@@ -86,12 +86,16 @@ def test_books_without_cash_ledgers(tmp_path):
     assert verify_export(tmp_path / "out").verified
 
 
-def test_filtered_reports_are_refused(tmp_path):
-    """A report of some tags is refused: its lines are filtered and its balances are not."""
+def test_reports_of_some_tags_or_unknown_days_are_refused(tmp_path):
+    """Lines of some tags do not belong to its balances, and the local days of ``localtime`` are not known."""
     books = make_books([Decimal("1.50")])
-    report = dataclasses.replace(books["report"], tag_ids=("tag_1",))
-    with pytest.raises(InputError, match=r"the report has only lines with the tags tag_1.*load it without tag_ids"):
-        aa.export_parquet(tmp_path / "out", **books | {"report": report})
+    for changed, message in (
+        ({"tag_ids": ("tag_1",)}, r"the report has only lines with the tags tag_1.*load it without tag_ids"),
+        ({"period": aa.Period(*DAYS, "localtime")}, "'localtime' is the service's own time zone"),
+    ):
+        report = dataclasses.replace(books["report"], **changed)
+        with pytest.raises(InputError, match=message):
+            aa.export_parquet(tmp_path / "out", **books | {"report": report})
     assert not (tmp_path / "out").exists()
 
 
@@ -100,14 +104,6 @@ def test_partial_reports_are_stated(tmp_path):
     books = make_books([Decimal("1.50")])
     report = dataclasses.replace(books["report"], partial=True)
     assert aa.export_parquet(tmp_path / "out", **books | {"report": report}).partial
-
-
-def test_zones_that_only_the_service_knows_are_refused(tmp_path):
-    """The local days of ``localtime`` are not known."""
-    books = make_books([Decimal("1.50")])
-    period = aa.Period(*DAYS, "localtime")
-    with pytest.raises(InputError, match="'localtime' is the service's own time zone"):
-        aa.export_parquet(tmp_path / "out", **books | {"report": dataclasses.replace(books["report"], period=period)})
 
 
 def test_anchored_reports():
