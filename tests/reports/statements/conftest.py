@@ -9,14 +9,25 @@ from naive_statements import NaiveBooks
 
 import accounting_analytics as aa
 
+DAYS = ("2025-01-01", "2026-05-31")
+
 
 @pytest.fixture(scope="session")
-def books(demo_company):
-    """Load the demo company's chart of accounts and its line entries until May."""
-    client, days = demo_company.client, ("2025-01-01", "2026-05-31")
-    ledgers = aa.discover_ledgers(client, *days)
-    lines = aa.load_line_entries(client, ledgers["id"], *days)
-    return lines, ledgers, aa.load_cash_flow_report(client, "2026-05-01", "2026-05-31")
+def ledgers(demo_company):
+    """Return the demo company's chart of accounts until May."""
+    return aa.discover_ledgers(demo_company.client, *DAYS)
+
+
+@pytest.fixture(scope="session")
+def lines(demo_company, ledgers):
+    """Return the demo company's line entries until May."""
+    return aa.load_line_entries(demo_company.client, ledgers["id"], *DAYS)
+
+
+@pytest.fixture(scope="session")
+def report(demo_company):
+    """Return the service's report of May."""
+    return aa.load_cash_flow_report(demo_company.client, "2026-05-01", "2026-05-31")
 
 
 class DemoBooks(NamedTuple):

@@ -92,9 +92,9 @@ def excel_round(value, digits):
 
 
 @pytest.fixture(scope="module", params=[*SHORT, *also_long(*sorted(STATEMENTS.keys() - set(SHORT)))])
-def statement(request, books):
+def statement(request, lines, ledgers):
     """Return each of the statements."""
-    return STATEMENTS[request.param](*books[:2])
+    return STATEMENTS[request.param](lines, ledgers)
 
 
 @pytest.fixture(scope="module")
@@ -153,9 +153,8 @@ def test_each_figure_is_linked_to_entries_that_sum_to_it(statement, sheet):
     assert len(keys) == len(set(keys))
 
 
-def test_texts_of_the_books_are_never_formulas(books, tmp_path):
+def test_texts_of_the_books_are_never_formulas(lines, ledgers, tmp_path):
     """A name that begins as a formula is text in both sheets, and guarded in the CSV file."""
-    lines, ledgers, _ = books
     renamed = ledgers.assign(name=ledgers["name"].where(ledgers["id"] != "led_rent", '=HYPERLINK("http://x")'))
     marked = lines.assign(journal_entry_description="=1+1")
     statement = aa.income_statement(marked, renamed, "2026-03-01", "2026-03-31", company="=A1")
@@ -177,9 +176,9 @@ def test_texts_of_the_books_are_never_formulas(books, tmp_path):
     }
 
 
-def test_it_is_read_and_printed_as_a_statement(books, tmp_path):
+def test_it_is_read_and_printed_as_a_statement(lines, ledgers, tmp_path):
     """The sheet has the heading once, indented rows, ruled totals, signs of accountants, and repeats its heads."""
-    statement = STATEMENTS["income"](*books[:2])
+    statement = STATEMENTS["income"](lines, ledgers)
     statement.to_excel(tmp_path / "statement.xlsx")
     sheet = openpyxl.load_workbook(tmp_path / "statement.xlsx").worksheets[0]
     assert [sheet.cell(row, 1).value for row in (1, 2)] == ["=A1", "Income statement"]
@@ -193,9 +192,8 @@ def test_it_is_read_and_printed_as_a_statement(books, tmp_path):
     assert (sheet.print_title_rows, sheet.page_setup.fitToHeight) == ("$1:$5", 0)
 
 
-def test_amounts_that_excel_would_change_are_text(books, tmp_path):
+def test_amounts_that_excel_would_change_are_text(lines, ledgers, tmp_path):
     """An amount of 16 digits has all of them, no formula calculates with it, and a note says why."""
-    lines, ledgers, _ = books
     exact = aa.schemas.LineEntries.exact(lines).frame
     entry = exact.loc[exact["ledger_id"] == "led_rent", "journal_entry_id"].iloc[-1]
     amounts = exact["amount"].mask(exact["journal_entry_id"] == entry, Decimal("12345678909134.00"))
@@ -212,9 +210,9 @@ def test_amounts_that_excel_would_change_are_text(books, tmp_path):
     assert "12,345,678,909,134.00" in {entry[4] for entry in sheet.entries}
 
 
-def test_what_cannot_be_written_is_refused(books, tmp_path, monkeypatch):
+def test_what_cannot_be_written_is_refused(lines, ledgers, tmp_path, monkeypatch):
     """Too many entries, another suffix, no folder and a missing package are named, and the file stays as it was."""
-    statement = STATEMENTS["trial balance"](*books[:2])
+    statement = STATEMENTS["trial balance"](lines, ledgers)
     file = tmp_path / "statement.xlsx"
     file.write_text("before")
     with pytest.raises(InputError, match=r"ends in \.xlsx"):
@@ -230,9 +228,8 @@ def test_what_cannot_be_written_is_refused(books, tmp_path, monkeypatch):
     assert file.read_text() == "before"
 
 
-def test_lines_between_the_columns_take_no_rows(books, tmp_path, monkeypatch):
+def test_lines_between_the_columns_take_no_rows(lines, ledgers, tmp_path, monkeypatch):
     """Entries of two months far apart need the rows that they have, not those of the days between."""
-    lines, ledgers, _ = books
     statement = aa.income_statement(lines, ledgers, columns=["2025-02", "2026-05"], time_zone="America/New_York")
     statement.to_excel(tmp_path / "statement.xlsx")
     rows = openpyxl.load_workbook(tmp_path / "statement.xlsx")["Entries"].max_row
@@ -241,9 +238,8 @@ def test_lines_between_the_columns_take_no_rows(books, tmp_path, monkeypatch):
     assert openpyxl.load_workbook(tmp_path / "again.xlsx")["Entries"].max_row == rows
 
 
-def test_a_report_without_lines_has_no_entries(books, tmp_path):
+def test_a_report_without_lines_has_no_entries(lines, ledgers, tmp_path):
     """The workbook of a report that was recomputed without its lines says so."""
-    lines, ledgers, _ = books
     report = aa.recompute_cash_flow(lines, ledgers, "2026-05-01", "2026-05-31", lines=False)
     aa.cash_flow_statement(report, ledgers).to_excel(tmp_path / "statement.xlsx")
     book = openpyxl.load_workbook(tmp_path / "statement.xlsx")
