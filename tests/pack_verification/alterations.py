@@ -23,6 +23,16 @@ def figure(chance, text):
     return f"{text[: found.start(3)]}{other_digits(chance, found[3])}{text[found.end(3) :]}"
 
 
+def replaced(old, new):
+    """Return an alteration that replaces the first of a text."""
+    return lambda _, text: text.replace(old, new, 1)
+
+
+def substituted(pattern, new):
+    """Return an alteration that replaces the first of a pattern."""
+    return lambda _, text: re.sub(pattern, new, text, count=1)
+
+
 def with_data(change):
     """Return an alteration of the data in the page."""
 
@@ -98,58 +108,6 @@ def other_key(chance, text):
     return f"{text[: found.start(2)]}{key}{text[found.end(2) :]}"
 
 
-def refresh(_, text):
-    """Load another page after a minute."""
-    return text.replace("<head>", '<head><meta http-equiv="refresh" content="60;url=https://127.0.0.1/">', 1)
-
-
-def srcset(_, text):
-    """Load a picture."""
-    return text.replace("</main>", '<img alt="" srcset="https://127.0.0.1/a.png 2x"></main>', 1)
-
-
-def ping(_, text):
-    """Tell another server which link was pressed."""
-    return text.replace("</main>", '<a href="#x" ping="https://127.0.0.1/">more</a></main>', 1)
-
-
-def script_link(_, text):
-    """Run something when a link is pressed."""
-    return text.replace("</main>", '<a href="javascript:alert(1)">more</a></main>', 1)
-
-
-def other_script(_, text):
-    """Run another script."""
-    return text.replace("</main>", "<script>document.title = 1</script></main>", 1)
-
-
-def handler(_, text):
-    """Run something when a picture is pressed."""
-    return text.replace("<svg ", '<svg onclick="alert(1)" ', 1)
-
-
-def imported_style(_, text):
-    """Load a style sheet."""
-    return text.replace("</style>", "@import 'https://127.0.0.1/a.css';</style>", 1)
-
-
-def digit_before(_, text):
-    """Show a digit right before a figure in a sentence."""
-    return re.sub(r"(<(?:strong|span) data-table=[^>]*data-key=)", r"9\1", text, count=1)
-
-
-def digit_after(_, text):
-    """Show digits right after a figure in a sentence."""
-    return re.sub(
-        r"(<(?P<name>strong|span) data-table=[^>]*data-key=[^>]*>[^<]*</(?P=name)>)", r"\1,000", text, count=1
-    )
-
-
-def digit_in_cell(_, text):
-    """Show a digit beside the figure in its cell."""
-    return re.sub(r"(<td[^>]*data-key=[^>]*>)([^<]*)", r"\1<b>9 </b>\2", text, count=1)
-
-
 def names(chance, entries):
     """Swap the names of two ledgers."""
     one, other = chance.sample(range(len(entries["ledgers"])), 2)
@@ -178,21 +136,11 @@ def hidden_row(chance, text):
     return f'{text[:place]} hidden=""{text[place:]}'
 
 
-def hiding_style(_, text):
-    """Hide the first row of every table by a style sheet."""
-    return text.replace("</style>", "tbody tr:first-child { display: none }</style>", 1)
-
-
 def picture(chance, text):
     """Alter a number in a picture."""
     numbers = re.finditer(r'(<(?:path|rect|line|circle|use) [^>]*?")([0-9]+)(?=[^0-9])', text)
     found = chance.choice(list(numbers))
     return f"{text[: found.start(2)]}{other_digits(chance, found[2])}{text[found.end(2) :]}"
-
-
-def label(_, text):
-    """Alter the label of a row."""
-    return re.sub(r'(<th scope="row"[^>]*>(?:<div[^>]*>)?)', r"\1Restated ", text, count=1)
 
 
 def extra_row(chance, text):
@@ -211,24 +159,24 @@ ALTERATIONS = {
     "verdict": verdict,
     "verdict everywhere": verdict_everywhere,
     "hidden row": hidden_row,
-    "hiding style": hiding_style,
+    "hiding style": replaced("</style>", "tbody tr:first-child { display: none }</style>"),
     "picture": picture,
-    "label": label,
+    "label": substituted(r'(<th scope="row"[^>]*>(?:<div[^>]*>)?)', r"\1Restated "),
     "extra row": extra_row,
     "days of a figure": with_data(days_of_a_figure),
     "percentage": percentage,
     "whole of a percentage": with_data(whole_of_a_percentage),
     "other key": other_key,
-    "refresh": refresh,
-    "srcset": srcset,
-    "ping": ping,
-    "script link": script_link,
-    "other script": other_script,
-    "handler": handler,
-    "imported style": imported_style,
-    "digit before": digit_before,
-    "digit after": digit_after,
-    "digit in cell": digit_in_cell,
+    "refresh": replaced("<head>", '<head><meta http-equiv="refresh" content="60;url=https://127.0.0.1/">'),
+    "srcset": replaced("</main>", '<img alt="" srcset="https://127.0.0.1/a.png 2x"></main>'),
+    "ping": replaced("</main>", '<a href="#x" ping="https://127.0.0.1/">more</a></main>'),
+    "script link": replaced("</main>", '<a href="javascript:alert(1)">more</a></main>'),
+    "other script": replaced("</main>", "<script>document.title = 1</script></main>"),
+    "handler": replaced("<svg ", '<svg onclick="alert(1)" '),
+    "imported style": replaced("</style>", "@import 'https://127.0.0.1/a.css';</style>"),
+    "digit before": substituted(r"(<(?:strong|span) data-table=[^>]*data-key=)", r"9\1"),
+    "digit after": substituted(r"(<(?P<name>strong|span) data-table=[^>]*data-key=[^>]*>[^<]*</(?P=name)>)", r"\1,000"),
+    "digit in cell": substituted(r"(<td[^>]*data-key=[^>]*>)([^<]*)", r"\1<b>9 </b>\2"),
 }
 LOADING = ("refresh", "srcset", "ping", "script link", "other script", "handler", "imported style")
 """Alterations that load or run something, which the check in the page does not look for."""
