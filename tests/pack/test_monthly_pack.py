@@ -12,10 +12,7 @@ from recorded_figures import PageReader, RecordedSums, read_checked, units_of
 
 import accounting_analytics as aa
 from accounting_analytics import pack as pack_room
-from accounting_analytics.client.settings import Presentation
 from accounting_analytics.core.errors import EmptyPeriodError, InputError, PeriodError
-from accounting_analytics.pack.loaded_books import LoadedBooks, load_books
-from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
 from accounting_analytics.pack.pack_page import SECTIONS
 from accounting_analytics.pack.pack_periods import PackPeriods
 from accounting_analytics.reports.ageing import AGED
@@ -42,8 +39,10 @@ def test_every_amount_on_the_page_follows_from_its_entries(name, request):
     assert len(page.figures) > 1000
 
 
-def test_figures_are_those_of_the_page(demo_pack, page):
-    """Each figure has the text that is shown, and its entries sum to its exact amount, as do its terms."""
+def test_figures_are_those_of_the_page(demo_pack, page, tmp_path):
+    """Each figure has the text that is shown, and its entries sum to its exact amount; so says the check of packs."""
+    found = aa.verify_pack(demo_pack.save(tmp_path / "pack.html"), fingerprint=demo_pack.fingerprint)
+    assert found.verified, found.explain()
     figures = demo_pack.figures
     shown = {(one.table, one.key): one.text for one in page.figures if one.table != "sentences"}
     for row in figures.itertuples():
@@ -54,12 +53,6 @@ def test_figures_are_those_of_the_page(demo_pack, page):
         assert figure.exact() == row.amount
         if figure.is_additive:
             assert Decimal(str(round(figure.entries["figure_amount"].sum(), 2))) == row.amount or figure.entries.empty
-
-
-def test_the_page_is_verified(demo_pack, tmp_path):
-    """The check that shares nothing with the renderer recomputes all figures, and finds its fingerprint."""
-    found = aa.verify_pack(demo_pack.save(tmp_path / "pack.html"), fingerprint=demo_pack.fingerprint)
-    assert found.verified, found.explain()
 
 
 def test_all_sections_are_there(demo_pack, page):
@@ -234,15 +227,11 @@ def test_the_template_of_the_readme(demo_company, tmp_path):
         assert name in SECTIONS
 
 
-def test_books_that_begin_within_the_month():
+def test_books_that_begin_within_the_month(pack_of_lines):
     """The month has what moved since, its days begin with the first, and nothing is known of the months before."""
     lines = frame_of([*paid("03-10", cents=50_000, ledger="sales"), *paid("03-20", cents=-20_000)])
-    lines = lines.assign(amount=lines["signed_amount"].abs(), ledger_name=lines["ledger_id"])
-    lines["debit_credit"] = ["debit" if amount > 0 else "credit" for amount in lines["signed_amount"]]
-    days, first = aa.Period("2025-03-10", "2025-03-31", "UTC"), dt.date(2025, 3, 10)
-    loaded = LoadedBooks(LEDGERS, lines, days, first, None, aa.check_completeness(lines), {}, (), {})
-    march = PackPeriods.around(aa.Period.parse("2025-03", time_zone="UTC"), 1)
-    tables = pack_of_books(loaded, march, Presentation("Company"), PageOptions()).content.tables
+    march = aa.Period.parse("2025-03", time_zone="UTC")
+    tables = pack_of_lines(lines, LEDGERS, march, dt.date(2025, 3, 10)).content.tables
     figures = tables["key_figures"].figures
     assert [figures[f"{key}|2025-03"].amount for key in ("cash_in", "cash_out", "net_income")] == [500, -200, 300]
     assert figures["cash_at_end|2025-03 to_date"].amount == figures["lowest_cash|2025-03 lowest"].amount == 300
@@ -254,35 +243,33 @@ def test_books_that_begin_within_the_month():
     assert "There are no entries before 10 Mar 2025" in tables["key_figures"].table.notes[1]
 
 
-def test_ages_of_ledgers_without_a_type(demo_company):
+def test_ages_of_ledgers_without_a_type(load_month, make_pack):
     """Books of a journal have no receivables by type: the page says how to name them, and shows those that are."""
-    periods = PackPeriods.around(aa.Period.parse("2025-02", time_zone=demo_company.time_zone), 1)
-    books = load_books(demo_company.client, periods, demo_company.start_date, progress=False)
+    books, periods = load_month("2025-02")
     types = books.ledgers["financial_account_type"]
     untyped = books._replace(ledgers=books.ledgers.assign(financial_account_type=types.where(~types.isin(AGED))))
-    pack = pack_of_books(untyped, periods, Presentation("Company"), PageOptions())
+    pack = make_pack(untyped, periods)
     assert "ageing" not in pack.content.tables
     assert "name them with aged_ledgers, or --aged-ledger of the command" in pack.html
-    pack = pack_of_books(untyped, periods, Presentation("Company"), PageOptions(aged_ledgers=["Supplier Payables"]))
+    pack = make_pack(untyped, periods, aged_ledgers=["Supplier Payables"])
     assert pack.content.tables["ageing"].table.rows[0].label == "Supplier Payables"
     with pytest.raises(InputError, match="did you mean 'Supplier Payables'"):
-        pack_of_books(untyped, periods, Presentation("Company"), PageOptions(aged_ledgers=["Suplier Payables"]))
+        make_pack(untyped, periods, aged_ledgers=["Suplier Payables"])
 
 
 @pytest.mark.long
-def test_a_report_that_does_not_agree(demo_company):
+def test_a_report_that_does_not_agree(load_month, make_pack):
     """The pack is made, is not proven, and says which report differs; so does a load that is not complete."""
-    periods = PackPeriods.around(aa.Period.parse("2026-05", time_zone=demo_company.time_zone), 1)
-    books = load_books(demo_company.client, periods, demo_company.start_date, progress=False)
+    books, periods = load_month("2026-05")
     april = books.compared["2026-05 prior"]._replace(ties=False, verdict="2 differences, 1 of them a cause")
     differing = books._replace(compared=books.compared | {"2026-05 prior": april})
-    pack = pack_of_books(differing, periods, Presentation("Company"), PageOptions())
+    pack = make_pack(differing, periods)
     assert not pack.proven
     assert pack.verdict.startswith("Cash flow not proven. Undecided: 402.43 received and 6,085.03 paid in May 2026")
     assert pack.verdict.endswith(" Apr 2026: 2 differences, 1 of them a cause")
     assert '<strong data-field="verdict">cash flow not proven</strong>' in pack.html
     incomplete = books._replace(certificate=aa.check_completeness(books.lines.iloc[1:]))
-    pack = pack_of_books(incomplete, periods, Presentation("Company"), PageOptions())
+    pack = make_pack(incomplete, periods)
     assert not pack.proven
     assert pack.reasons[0].startswith("The load: NOT COMPLETE: ")
 

@@ -3,11 +3,8 @@
 import pandas as pd
 import pytest
 
-import accounting_analytics as aa
 from accounting_analytics.client.settings import Presentation
-from accounting_analytics.pack.loaded_books import load_books
 from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
-from accounting_analytics.pack.pack_periods import PackPeriods
 
 pytestmark = pytest.mark.browser
 PAYLOAD = "</script></style><img src=x onerror=\"document.title='owned'\">'\"${1}{{7*7}}\\"
@@ -23,13 +20,6 @@ ENTRY_STYLES = """[...new Set([...document.querySelectorAll('table.lines tbody t
   const style = getComputedStyle(cell);
   return `${style.fontSize} ${style.fontWeight}`;
 }))]"""
-
-
-@pytest.fixture(scope="module")
-def loaded(demo_company):
-    """Return the books of the pack of February 2025, before which there is little to load."""
-    periods = PackPeriods.around(aa.Period.parse("2025-02", time_zone=demo_company.time_zone), 1)
-    return periods, load_books(demo_company.client, periods, demo_company.start_date, progress=False)
 
 
 @pytest.fixture
@@ -101,9 +91,9 @@ def test_every_button_unfolds_its_own_amount(browser, opened, demo_pack):
     assert wrong[1] == []
 
 
-def test_what_is_in_the_books_runs_nothing(browser, opened, loaded):
+def test_what_is_in_the_books_runs_nothing(browser, opened, load_month):
     """Names, descriptions, company and currency are texts, also where they are unfolded."""
-    periods, books = loaded
+    books, periods = load_month("2025-02")  # there is little before it to load
     names = {one: f"{PAYLOAD} {number}" for number, one in enumerate(books.ledgers["id"])}
     ledgers = books.ledgers.assign(name=books.ledgers["id"].map(names))
     texts = {name: pd.Series(PAYLOAD, index=books.lines.index) for name in ("journal_entry_description", "description")}

@@ -12,26 +12,7 @@ from hypothesis import strategies as st
 from recorded_figures import read_checked
 
 import accounting_analytics as aa
-from accounting_analytics.client.settings import Presentation
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.pack.loaded_books import LoadedBooks
-from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
-from accounting_analytics.pack.pack_periods import PackPeriods
-
-
-def pack_of(naive, period, first_month, *, books_start=FIRST_DAY):
-    """Return the pack of random books."""
-    lines = line_table(naive).to_pandas().astype({"datetime": "datetime64[us, UTC]"})
-    lines["debit_credit"] = ["debit" if amount >= 0 else "credit" for amount in lines["signed_amount"]]
-    lines["amount"] = lines["signed_amount"].abs()
-    texts = ["id", "ledger_id", "journal_entry_id", "journal_entry_description", "debit_credit"]
-    lines = lines.astype(dict.fromkeys(texts, "str"))
-    names = {one.id: one.name for one in naive.ledgers.values()}
-    lines["ledger_name"] = lines["ledger_id"].map(names)
-    certificate = aa.check_completeness(lines)
-    days = aa.Period(FIRST_DAY, period.end_date, naive.zone)
-    loaded = LoadedBooks(ledger_frame(naive), lines, days, books_start, None, certificate, {}, (), {})
-    return pack_of_books(loaded, PackPeriods.around(period, first_month), Presentation("Company"), PageOptions())
 
 
 @hypothesis.settings(hypothesis.settings.get_profile("slow"), phases=[hypothesis.Phase.generate])
@@ -40,10 +21,11 @@ def pack_of(naive, period, first_month, *, books_start=FIRST_DAY):
     month=st.dates(dt.date(2024, 2, 1), dt.date(2025, 6, 1)),
     first_month=st.sampled_from([1, 4]),
 )
-def test_every_amount_follows_from_its_entries(tmp_path_factory, naive, month, first_month):
+def test_every_amount_follows_from_its_entries(pack_of_lines, tmp_path_factory, naive, month, first_month):
     """Trees of ledgers, unknown sub_types, huge amounts, instants near midnight of any zone."""
     period = aa.Period(pd.Period(f"{month:%Y-%m}"), pd.Period(f"{month:%Y-%m}"), naive.zone)
-    pack = pack_of(naive, period, first_month)
+    lines = line_table(naive).to_pandas().astype({"datetime": "datetime64[us, UTC]"})
+    pack = pack_of_lines(lines, ledger_frame(naive), period, FIRST_DAY, first_month=first_month)
     read_checked(pack.html)
     found = aa.verify_pack(pack.save(tmp_path_factory.mktemp("pack") / "pack.html"))
     assert found.verified, found.explain()
@@ -51,9 +33,8 @@ def test_every_amount_follows_from_its_entries(tmp_path_factory, naive, month, f
 
 
 @pytest.mark.long
-def test_ten_thousand_entries_are_small(demo_company):
+def test_ten_thousand_entries_are_small(demo_company, pack_of_lines):
     """A page with 10,000 journal entries of two lines has less than 1.5 MB."""
-    periods = PackPeriods.around(aa.Period.parse("2026-05", time_zone=demo_company.time_zone), 1)
     chosen = random.Random(1)  # noqa: S311 (no secret)
     ledgers = aa.discover_ledgers(demo_company.client, "2025-01-01", "2026-05-31", progress=False)
     categories = ["led_rent", "led_wages", "led_cafe_sales", "led_marketing"]
@@ -67,12 +48,8 @@ def test_ten_thousand_entries_are_small(demo_company):
     lines = pd.DataFrame(rows, columns=columns).astype({"datetime": "datetime64[us, UTC]"})
     merchants = [f"MERCHANT {chosen.randrange(300)} REF {number:06}" for number in range(10_000)]
     lines["journal_entry_description"] = lines.pop("number").map(dict(enumerate(merchants)))
-    lines["debit_credit"] = ["debit" if amount > 0 else "credit" for amount in lines["signed_amount"]]
-    lines = lines.assign(amount=lines["signed_amount"].abs(), ledger_name=lines["ledger_id"])
-    days = aa.Period("2025-01-01", "2026-05-31", demo_company.time_zone)
-    certificate = aa.check_completeness(lines)
-    loaded = LoadedBooks(ledgers, lines, days, days.start_date, None, certificate, {}, (), {})
-    pack = pack_of_books(loaded, periods, Presentation("Company"), PageOptions())
+    may = aa.Period.parse("2026-05", time_zone=demo_company.time_zone)
+    pack = pack_of_lines(lines, ledgers, may, dt.date(2025, 1, 1))
     assert pack.content.entries.line_count > 19_000
     assert len(pack.html.encode()) < 1_500_000
     assert len(json.loads(pack.to_json())["figures"]) > 200
