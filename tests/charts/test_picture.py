@@ -201,7 +201,8 @@ def test_other_arguments_are_refused(make, message, ledgers):
 
 @pytest.mark.parametrize("chart", REPORT_CHARTS.values())
 def test_subtitle_names_period_zone_unit_and_limits(chart, make_report, lines):
-    """Every chart states its days and unit, and whether its starting balance was supplied."""
+    """Every chart states its days and unit, whether its starting balance was supplied, and its title without lines."""
+    assert chart(make_report([])).layout.title.text
     report = make_report(lines, anchored=True)
     layout = chart(report).layout
     for text in ("2025-01-15 to 2025-03-31", "America/New_York", "supplied, not summed"):
@@ -221,30 +222,22 @@ def test_text_of_the_books_is_not_markup(chart, make_report, lines):
     assert not re.search(r"<(img|b)\b|u003cimg", figure.to_json())
 
 
-@pytest.mark.parametrize("chart", REPORT_CHARTS.values())
-def test_empty_period_has_a_figure(chart, make_report):
-    """A period without cash flow gives a figure, not an error."""
-    assert chart(make_report([])).layout.title.text
+def test_reports_that_cannot_be_drawn_are_refused(make_report, lines):
+    """Flows of tags do not lead from balance to balance, and days in the service's own time zone are not known."""
+    for chart in (charts.waterfall, charts.running_balance):
+        with pytest.raises(InputError, match="without tag_ids"):
+            chart(make_report(lines, tag_ids=("tag",)))
+    for chart in (charts.inflow_outflow, charts.running_balance):
+        with pytest.raises(PeriodError, match="localtime"):
+            chart(make_report(lines, zone="localtime"))
 
 
-@pytest.mark.parametrize("chart", [charts.waterfall, charts.running_balance])
-def test_tagged_reports_are_refused_by_balance_charts(chart, make_report, lines):
-    """Flows filtered by tags do not lead from one balance to the other."""
-    with pytest.raises(InputError, match="without tag_ids"):
-        chart(make_report(lines, tag_ids=("tag",)))
-
-
-@pytest.mark.parametrize("chart", [charts.inflow_outflow, charts.running_balance])
-def test_localtime_is_refused_by_charts_of_days(chart, make_report, lines):
-    """Days in the service's own time zone cannot be drawn without knowing it."""
-    with pytest.raises(PeriodError, match="localtime"):
-        chart(make_report(lines, zone="localtime"))
-
-
-def test_small_amounts_keep_their_digits_beside_their_marks(make_report, lines):
-    """A step of a few cents is not labelled as zero, and a large one has no digits that nobody reads."""
+def test_amounts_keep_the_digits_that_matter(make_report, lines, hovers):
+    """A step of a few cents is not labelled as zero, a large one has no digits that nobody reads, hovers have all."""
     figure = charts.waterfall(make_report([("Fees", "-0.03", lines[0][2]), ("Sales", "1234.56", lines[0][2])]))
     assert list(figure.data[0].text) == ["0", "+1,235", "\N{MINUS SIGN}0.03", "1,235"]
+    figure = charts.inflow_outflow(make_report([("Sales", "123456789012345678.91", lines[0][2])], as_decimals=True))
+    assert hovers(figure.data[0])[0] == "123,456,789,012,345,678.91"
 
 
 def test_many_tags_are_counted(make_report, lines):
@@ -253,12 +246,6 @@ def test_many_tags_are_counted(make_report, lines):
     assert charts.inflow_outflow(report).layout.title.subtitle.text.endswith("only lines tagged tag_1 and 2 more")
     named = charts.inflow_outflow(report, tag_names={"tag_3": "Berlin"})
     assert named.layout.title.subtitle.text.endswith("only lines tagged Berlin and 2 more")
-
-
-def test_hover_keeps_twenty_digits(make_report, lines, hovers):
-    """An amount that a float cannot hold is shown to the last digit."""
-    figure = charts.inflow_outflow(make_report([("Sales", "123456789012345678.91", lines[0][2])], as_decimals=True))
-    assert hovers(figure.data[0])[0] == "123,456,789,012,345,678.91"
 
 
 def test_long_names_are_short_and_different():

@@ -1,4 +1,4 @@
-"""Charts of a report: cash by day as a line, cash in and out as bars, and the waterfall between two balances."""
+"""Charts of reports, statements and bridges: cash by day, cash in and out, waterfalls, trends and margins."""
 
 import dataclasses
 import datetime as dt
@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
+from payee_books import LEDGERS, frame_of, paid
 
 import accounting_analytics as aa
 from accounting_analytics import charts
@@ -13,19 +14,24 @@ from accounting_analytics.core.errors import InputError
 
 
 def test_every_day_has_a_balance(make_report, lines, hovers):
-    """The line has a value for each local day, from the starting balance to the ending one."""
+    """The line has a value for each local day, from the starting balance to the ending one, and the days as hovers."""
     report = make_report(lines, start="10.00")
-    line, marks = charts.running_balance(report).data
+    figure = charts.running_balance(report)
+    line, marks = figure.data
     assert len(line.x) == report.period.days
     assert hovers(line)[0] == "10.00"
     assert hovers(line)[-1] == f"{report.exact_sums().ending_cash_balance:,}"
     assert dict(zip(line.x, hovers(line), strict=True))[dt.date(2025, 1, 31)] == "610.10"
     assert len(marks.x) == 2
+    assert (figure.layout.hovermode, figure.layout.xaxis.hoverformat) == ("x unified", "%a %-d %b %Y")
 
 
-def test_axis_leaves_room_for_the_lowest_label(make_report, lines):
-    """The axis extends below the lowest balance, so that its label does not overlap the dates."""
+def test_labels_of_balances_are_readable(make_report, lines):
+    """Labels have a background, and the axis has room for that of the lowest balance, above the dates."""
     figure = charts.running_balance(make_report(lines, start="10.00"))
+    labels = figure.layout.annotations
+    assert [label.text.split()[0] for label in labels] == ["lowest", "end"]
+    assert {label.bgcolor for label in labels} == {"#ffffff"}
     lowest, highest = min(figure.data[0].y), max(figure.data[0].y)
     bottom, top = figure.layout.yaxis.range
     assert bottom <= min(0, lowest) - (highest - min(0, lowest)) / 10
@@ -42,19 +48,6 @@ def test_label_of_an_early_low_is_beside_the_axis(make_report, lines):
         ("lowest \N{MINUS SIGN}5.00", "left"),
         ("end, lowest \N{MINUS SIGN}42", "right"),
     ]
-
-
-def test_labels_are_readable_where_the_zero_line_or_the_balance_crosses_them(make_report, lines):
-    """Labels have a background."""
-    labels = charts.running_balance(make_report(lines, start="10.00")).layout.annotations
-    assert [label.text.split()[0] for label in labels] == ["lowest", "end"]
-    assert {label.bgcolor for label in labels} == {"#ffffff"}
-
-
-def test_hover_shows_the_day(make_report, lines):
-    """The hover text starts with the day, wherever in the chart it is above or below the line."""
-    layout = charts.running_balance(make_report(lines)).layout
-    assert (layout.hovermode, layout.xaxis.hoverformat) == ("x unified", "%a %-d %b %Y")
 
 
 def test_days_of_a_short_period_are_labelled_as_days(make_report, lines):
@@ -210,3 +203,98 @@ def test_largest_must_be_positive(make_report, lines, largest):
     """A chart without steps, or a count that is not a whole number, is refused."""
     with pytest.raises(InputError, match=f"largest must be a whole number of at least 1, not {largest!r}"):
         charts.waterfall(make_report(lines), largest=largest)
+
+
+DAYS = ("2025-01-01", "2025-03-31")
+SALES = [*paid("01-05", cents=20_000, ledger="sales"), *paid("03-05", cents=40_000, ledger="sales")]
+LINES = frame_of([*SALES, *paid("01-09", "02-09", "03-09", cents=-10_000)])
+
+
+def income(**options):
+    """Return the income statement of three months, of which the second has no revenues."""
+    return aa.income_statement(LINES, LEDGERS, *DAYS, time_zone="UTC", **options)
+
+
+def test_the_trend_has_revenues_net_income_and_cash():
+    """Each point is a figure of a statement, which a mark finds; cash is that of the other statement."""
+    cash = aa.cash_flow_statement(LINES, LEDGERS, *DAYS, time_zone="UTC", books_start="2025-01-01")
+    figure = charts.trend(income(currency="EUR"), cash)
+    assert [one.name for one in figure.data] == ["Operating revenues", "Net income", "Cash at the end"]
+    assert [list(one.y) for one in figure.data] == [[200, 0, 400], [100, -100, 300], [100, 0, 300]]
+    assert figure.mark("net_income|2025-02").entries["figure_amount"].tolist() == [-100.0]
+    assert figure.mark("ending_cash_balance|2025-03").amount == 300
+    assert "EUR" in figure.chart.unit
+    assert [one.name for one in charts.trend(income()).data] == ["Operating revenues", "Net income"]
+
+
+def test_margins_are_in_percent_of_the_revenues():
+    """A month without revenues has no margin; statements have the same rows, blank there."""
+    statement = income()
+    figure = charts.margins(statement)
+    assert [list(one.y) for one in figure.data] == [[100, None, 100], [50, None, 75]]
+    lost = frame_of([*SALES, *paid("01-09", cents=-50_000)])
+    below = charts.margins(aa.income_statement(lost, LEDGERS, *DAYS, time_zone="UTC"))
+    assert below.layout.yaxis.range[0] < min(below.data[1].y[0], -100) < 0  # a loss is on the chart
+    assert statement.text("net_margin", "2025-01") == "50.0%"
+    assert statement.text("net_margin", "2025-02") == ""
+    assert [sign for sign, *_ in statement["net_margin", "2025-03"].signed_terms()] == ["+", "/"]
+    assert statement.frame.set_index("key").loc["net_margin", "2025-03"] == pytest.approx(75)
+
+
+def test_other_statements_are_refused():
+    """A balance sheet, statements of other days, cash without a beginning, and what is no bridge are refused."""
+    cash = {"time_zone": "UTC", "books_start": "2025-01-01"}
+    with pytest.raises(InputError, match="does not draw a balance sheet"):
+        charts.margins(aa.balance_sheet(LINES, LEDGERS, *DAYS, **cash))
+    with pytest.raises(InputError, match="of other days"):
+        charts.trend(income(), aa.cash_flow_statement(LINES, LEDGERS, "2025-02-01", "2025-03-31", **cash))
+    with pytest.raises(InputError, match="pass books_start"):
+        charts.trend(income(), aa.cash_flow_statement(LINES, LEDGERS, *DAYS, time_zone="UTC"))
+    with pytest.raises(InputError, match="pass what income_statement"):
+        charts.trend(pd.DataFrame())
+    with pytest.raises(InputError, match="bridge must be a Bridge, as bridge\\(\\) returns it, not dict"):
+        charts.bridge({})
+
+
+def test_opening_balances_are_no_inflow():
+    """Entries that have a line on the ledger of opening balances count neither as inflow nor as outflow."""
+    opening = {"id": "opening", "name": "Opening", "type": "equity", "sub_type": "equity", "debit_credit": "credit"}
+    chart = pd.concat([LEDGERS, pd.DataFrame([LEDGERS.iloc[-1].to_dict() | opening | {"is_required": True}])])
+    first = paid("01-01", cents=900_000, ledger="opening", payee="OPENING")
+    report = aa.recompute_cash_flow(frame_of([*first, *SALES]), chart, *DAYS, time_zone="UTC")
+    figure = charts.inflow_outflow(report, by="month", ledgers=chart)
+    assert list(figure.data[0].y) == [200, 0, 400]
+    assert "without opening balances" in " ".join(figure.chart.remarks)
+    assert report["inflow|2025-01"].amount == 9200
+
+
+def bridge_of_months(**options):
+    """Return the bridge from February to March of four payees, one of them with markup in its name."""
+    entries = [
+        *paid("02-03", "03-03", payee="OAK STREET"),
+        *paid("02-04", payee="<B>ELM</B>"),
+        *paid("03-05", payee="M ORTIZ", cents=-1),
+        *paid("03-06", payee="BLUE BOTTLE", cents=500_000, ledger="sales"),
+    ]
+    statement = aa.cash_flow_statement(frame_of(entries), LEDGERS, "2025-02-01", "2025-03-31", time_zone="UTC")
+    return aa.bridge(statement.column("2025-02"), statement.column("2025-03"), **options)
+
+
+def test_steps_lead_from_before_to_after(hovers):
+    """The bars are the total before, the steps and the total after; each has the key of its figure."""
+    bridge = bridge_of_months(largest=2)
+    figure = charts.bridge(bridge)
+    (trace,) = figure.data
+    amounts = [Decimal(text.replace(",", "")) for text in hovers(trace)]
+    assert sum(amounts[:-1]) == amounts[-1] == bridge["after"].exact()
+    keys = [data[0] for data in trace.customdata]
+    assert keys == ["before", *(step.key for step in bridge.steps), "after"]
+    assert [bridge[key].exact() for key in keys] == amounts
+    assert list(trace.measure) == ["absolute", *["relative"] * 3, "total"]
+    assert [one.text for one in figure.layout.annotations] == [
+        "Feb 2025  <b>\N{MINUS SIGN}6,400</b>",
+        "Sales: BLUE BOTTLE  <b>+5,000</b>",
+        "Rent: &lt;B&gt;ELM&lt; B&gt;  <b>+3,200</b>",
+        "1 smaller change  <b>\N{MINUS SIGN}0.01</b>",
+        "Mar 2025  <b>1,800</b>",
+    ]

@@ -157,13 +157,9 @@ def test_one_day_and_nothing(make_report, lines):
     ],
 )
 def test_other_formats_and_widths_are_refused(options, message, make_report, lines):
-    """The message names what is possible."""
+    """The message names what is possible; figures of another maker are refused too."""
     with pytest.raises(InputError, match=message):
         charts.static_picture(charts.waterfall(make_report(lines)), **options)
-
-
-def test_other_figures_are_refused():
-    """A figure of another maker, and anything else, is refused."""
     with pytest.raises(InputError, match="pass what a function of charts returns"):
         charts.static_picture(go.Figure(go.Pie(values=[1])))
     with pytest.raises(InputError, match="figure was not made by a function of charts"):
@@ -172,15 +168,10 @@ def test_other_figures_are_refused():
 
 def test_heat_maps_have_their_amounts_where_these_have_room():
     """Categories have their amounts by month, and reconciled months what differs and what ties."""
-    wide = texts_of(charts.static_picture(charts.reconciled_months(reconciled()), width=720))
+    figure = charts.reconciled_months([month(1, {("net_cash_flow", "a"): 1_000}), month(2, {})])
+    wide, narrow = (texts_of(charts.static_picture(figure, width=width)) for width in (720, 240))
     assert wide[:6] == ["Ledger a", "+10", "=", "Jan", "2025", "Feb"]
-    narrow = charts.static_picture(charts.reconciled_months(reconciled()), width=240)
-    assert "+10" in texts_of(narrow)
-
-
-def reconciled():
-    """Return two reconciled months, of which one differs."""
-    return [month(1, {("net_cash_flow", "a"): 1_000}), month(2, {})]
+    assert "+10" in narrow
 
 
 # what people with a deficiency see of linear red, green and blue (Machado, Oliveira and Fernandes, 2009)
