@@ -11,6 +11,7 @@ from small_reports import small_report
 
 from accounting_analytics.core.errors import AmountError, FrameError
 
+FORMS = pytest.mark.parametrize("as_decimals", [False, True], ids=["floats", "decimals"])
 SINGLE_AMOUNTS = ("starting_cash_balance", "net_cash_flow", "ending_cash_balance", "identity_gap")
 
 
@@ -27,7 +28,7 @@ def single_amounts(report):
     return [getattr(report, name) for name in SINGLE_AMOUNTS]
 
 
-@pytest.mark.parametrize("as_decimals", [False, True], ids=["floats", "decimals"])
+@FORMS
 def test_single_amounts_calculate_with_the_tables(as_decimals):
     """They are floats beside float64 and Decimals beside Arrow decimals; copies have the same."""
     report = make_report("1000.10", ["0.10", "-0.30"], as_decimals=as_decimals, gap="0.03")
@@ -40,7 +41,7 @@ def test_single_amounts_calculate_with_the_tables(as_decimals):
     assert round(rest, 2) == type(expected[0])("-0.3")
 
 
-@pytest.mark.parametrize("as_decimals", [False, True], ids=["floats", "decimals"])
+@FORMS
 def test_exact_has_decimals(as_decimals):
     """The exact report and its sums have Decimals of its scale, whatever the tables of the report are."""
     report = make_report("9999999999999.98", ["0.10", "-0.30"], as_decimals=as_decimals)
@@ -51,7 +52,7 @@ def test_exact_has_decimals(as_decimals):
         assert (type(amount), amount.as_tuple().exponent) == (Decimal, -2)
 
 
-@pytest.mark.parametrize("as_decimals", [False, True], ids=["floats", "decimals"])
+@FORMS
 @pytest.mark.parametrize("scale", [0, 2, 10])
 def test_text_has_all_digits_of_the_scale(scale, as_decimals):
     """JSON, HTML and plain text are made from minor units: zeros at the end and the last of 15 digits are shown."""

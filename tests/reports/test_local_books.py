@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime as dt
+import re
 from decimal import Decimal
 
 import pandas as pd
@@ -46,6 +47,7 @@ def test_loads_read_the_books(books, frames, age):
     pd.testing.assert_frame_equal(lines, expected)
     one = aa.load_line_entries(books, lines["ledger_id"].iloc[0], *MARCH, time_zone=books.time_zone, in_flight=1)
     assert set(one["ledger_id"]) == {lines["ledger_id"].iloc[0]}
+    assert isinstance(one["local_date"].iloc[0], dt.date)
     report = aa.load_cash_flow_report(books, *MARCH)
     assert age in report.notes
     assert report.origin == "recomputed"
@@ -94,12 +96,6 @@ def test_register_of_books(books, frames, age):
     assert entries.equals(aa.register(frames[0], name, ledgers=frames[1], period=aa.Period(*MARCH, books.time_zone)))
     assert "since 2025-01-01, the first day of the books, so it is the balance." in entries.attrs["notes"][0]
     assert age in aa.notes(entries)
-
-
-def test_dates_in_the_place_of_ledgers_are_refused(books):
-    """Books have their ledgers, so dates that follow them without a name are taken for ledgers; the message says it."""
-    with pytest.raises(InputError, match="ledgers is '2025-03-01': local books have their own ledgers"):
-        aa.income_statement(books, *MARCH)
 
 
 def test_every_step_from_the_queue_states_the_age(books, frames, age):
@@ -152,6 +148,10 @@ def test_the_reported_and_the_books(demo_company, books, age):
 
 PLAN = aa.Plan.from_frame(PlanItems.without_rows())
 REFUSED = [
+    (  # dates that follow books without a name are taken for ledgers
+        lambda books: aa.income_statement(books, *MARCH),
+        "ledgers is '2025-03-01': local books have their own ledgers",
+    ),
     (lambda books: aa.load_line_entries(books, "a", *MARCH, checkpoint="x"), "checkpoint has no effect on local books"),
     (lambda books: aa.load_line_entries(books, "a", *MARCH, consistency="all"), "consistency has no effect on local"),
     (
@@ -173,27 +173,19 @@ REFUSED = [
     (lambda books: aa.undo_plan(books, "j"), "local books cannot change the service: connect to it; nothing was sent"),
     (lambda books: aa.verify_plan(books, PLAN), "local books do not show what the service has now: connect to it"),
     (aa.doctor, "client is of type Books, not LedgerClient"),
-    (
-        lambda books: aa.income_statement(books.line_entries()),
-        "ledgers are missing; discover_ledgers(",
-    ),
-    (
-        lambda books: aa.register(books.line_entries(), "Rent"),
-        "ledgers are missing; discover_ledgers(",
-    ),
+    (lambda books: aa.income_statement(books.line_entries()), "ledgers are missing; discover_ledgers("),
+    (lambda books: aa.register(books.line_entries(), "Rent"), "ledgers are missing; discover_ledgers("),
 ]
 
 
 @pytest.mark.parametrize(("call", "message"), REFUSED)
 def test_what_books_cannot_do_is_refused(books, call, message):
     """What needs the service, and options without an effect, are refused with what to do instead."""
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=re.escape(message)):
         call(books)
-    assert message in str(caught.value)
 
 
 def test_days_are_checked(books):
     """Books refuse days that are none, as the service does."""
-    assert isinstance(books.line_entries()["local_date"].iloc[0], dt.date)
     with pytest.raises(aa.errors.PeriodError):
         aa.discover_ledgers(books, "2025-03-01", "2025-02-01")

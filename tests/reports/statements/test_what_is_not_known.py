@@ -54,6 +54,12 @@ def shown_text(html):
     return re.sub(r"<[^>]*>", " ", re.sub(r"<(style|script)\b.*?</\1>", " ", html, flags=re.DOTALL))
 
 
+def balance_of(lines, ledger_id="led_operating"):
+    """Sum of all lines of a ledger."""
+    amounts = lines.loc[lines["ledger_id"] == ledger_id, "signed_amount"]
+    return sum(Decimal(str(amount)) for amount in amounts)
+
+
 @pytest.mark.parametrize("function", [aa.balance_sheet, aa.trial_balance])
 @pytest.mark.parametrize("dates", [(), ("2025-04-01", "2025-05-31")], ids=["whole load", "later"])
 def test_movements_since_the_load_are_not_balances(from_march, chart, function, dates):
@@ -69,27 +75,17 @@ def test_movements_since_the_load_are_not_balances(from_march, chart, function, 
     assert "balance" not in shown_text(statement._repr_html_()).replace(opening, "").lower()
 
 
-def balance_of(lines, ledger_id="led_operating"):
-    """Sum of all lines of a ledger."""
-    amounts = lines.loc[lines["ledger_id"] == ledger_id, "signed_amount"]
-    return sum(Decimal(str(amount)) for amount in amounts)
-
-
-def test_movements_since_the_load_sum_its_lines(from_march, chart):
-    """The movement is the sum of all loaded lines up to the day."""
-    statement = aa.balance_sheet(from_march, chart)
-    figure = statement["led_operating", "2025-05 since 2025-03-01"]
-    assert figure.key == "led_operating|2025-05 since 2025-03-01"
-    with pytest.raises(InputError, match="no column is '2025-05'; there are '2025-03 since 2025-03-01'"):
-        statement["led_operating", "2025-05"]
-    assert figure.exact() == balance_of(from_march)
-    assert set(figure.entries["id"]) == set(from_march.loc[from_march["ledger_id"] == "led_operating", "id"])
-
-
-def test_balances_reach_back_if_the_books_begin_with_the_load(from_march, chart):
-    """The day that the books begin must be in the load; then there are balances."""
+def test_loaded_lines_sum_to_balances_if_the_books_begin_with_them(from_march, chart):
+    """Loaded lines sum to a movement since a day; if the books begin in the load, to a balance."""
     given = chart.copy()
     del given.attrs["discovery"]  # it states that the books begin in January
+    since = aa.balance_sheet(from_march, chart)
+    figure = since["led_operating", "2025-05 since 2025-03-01"]
+    assert figure.key == "led_operating|2025-05 since 2025-03-01"
+    assert figure.exact() == balance_of(from_march)
+    assert set(figure.entries["id"]) == set(from_march.loc[from_march["ledger_id"] == "led_operating", "id"])
+    with pytest.raises(InputError, match="no column is '2025-05'; there are '2025-03 since 2025-03-01'"):
+        since["led_operating", "2025-05"]
     statement = aa.balance_sheet(from_march, given, books_start=MARCH)
     assert "since" not in "".join([statement.title, *(column.label for column in statement.columns)])
     assert statement["led_operating", "2025-05"].exact() == balance_of(from_march)
@@ -261,20 +257,16 @@ def test_books_that_begin_within_a_month_have_its_other_days(demo_company, chart
 CENTS = {"Operating Account": Decimal(100), "Owner Capital": Decimal(-100)}
 
 
-def test_a_trial_balance_rolls_supplied_balances_to_days_that_are_not_known(lines, ledgers):
-    """A column after the load is not known, as a figure and on the page."""
-    statement = aa.trial_balance(lines, ledgers, "2026-05-01", "2026-06-30", starting_balances=CENTS)
-    assert statement["Operating Account", "2026-06 debit"].exact() is None
-    assert "not known" in statement._repr_html_()
-
-
 def test_supplied_balances_of_other_ledgers_are_refused_and_absent_ones_noted(lines, ledgers, report):
-    """A balance is never lost, and one that was not supplied is said to be taken as zero."""
+    """A balance is never lost, one that was not supplied is taken as zero; rolled to later days it is not known."""
     others = report.starting_balances.assign(ledger_id=lambda frame: frame["ledger_id"] + "_old")
     with pytest.raises(FrameError, match="not in ledgers: led_card_old"):
         aa.cash_flow_statement(lines, ledgers, "2026-05-01", "2026-05-31", starting_balances=others)
     statement = aa.cash_flow_statement(lines, ledgers, "2026-05-01", "2026-05-31", starting_balances=CENTS)
     assert any("start at zero: led_card, led_processor, led_savings" in note for note in statement.notes)
+    later = aa.trial_balance(lines, ledgers, "2026-05-01", "2026-06-30", starting_balances=CENTS)
+    assert later["Operating Account", "2026-06 debit"].exact() is None
+    assert "not known" in later._repr_html_()
 
 
 def test_a_report_that_does_not_tie_keeps_its_ending_balance(ledgers, report):
