@@ -128,7 +128,7 @@ def test_a_failed_version_is_invisible(tmp_path):
 
 
 def test_other_files_are_never_touched(tmp_path):
-    """A folder with other files and a file are refused."""
+    """A folder with other files and a file are refused, and so is a folder in the place of the link."""
     (tmp_path / "thesis.txt").write_text("years of work")
     with pytest.raises(InputError, match=r"files that are not part of an export \(thesis\.txt\)"):
         VersionFolder(tmp_path, ".txt")
@@ -137,13 +137,9 @@ def test_other_files_are_never_touched(tmp_path):
     with pytest.raises(InputError, match=r"books\.xlsx is the name of a file.* choose the format duckdb or excel"):
         VersionFolder(tmp_path / "books.xlsx", ".txt")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
-
-
-def test_exports_copied_without_links_are_not_replaced(tmp_path):
-    """A folder in the place of the link is named, before anything is written."""
-    (tmp_path / "current").mkdir()
+    (tmp_path / "out" / "current").mkdir(parents=True)
     with pytest.raises(InputError, match=r"current is not a link to a version; .* name an empty or new folder"):
-        VersionFolder(tmp_path, ".txt")
+        VersionFolder(tmp_path / "out", ".txt")
 
 
 def test_one_writer_at_a_time(tmp_path):

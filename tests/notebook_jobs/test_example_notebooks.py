@@ -24,20 +24,16 @@ def copied(tmp_path):
 
 
 def test_all_notebooks_are_copied(tmp_path):
-    """Every notebook and every sample file is copied as it is, to a folder that is created."""
+    """Every notebook and sample file is copied as it is, to a new folder, and so is every file that notebooks name."""
     result = copy_notebooks(tmp_path / "new" / "folder")
     files = contents(result.folder)
     assert {path.name for path in (PROJECT / "notebooks").glob("*.ipynb")} <= {Path(name).name for name in files}
     assert sorted(result.copied) == sorted(files)
     assert result.unchanged == ()
     assert all((PROJECT / name).read_bytes() == content for name, content in files.items())
-
-
-def test_the_files_that_notebooks_read_are_copied(copied):
-    """Every relative path in a notebook leads to a copied file."""
     named = [
         (path.parent / name).resolve()
-        for path in (copied / "notebooks").glob("*.ipynb")
+        for path in (result.folder / "notebooks").glob("*.ipynb")
         for name in re.findall(r"\.\./[\w/.]+\w", path.read_text(encoding="utf-8"))
     ]
     assert named

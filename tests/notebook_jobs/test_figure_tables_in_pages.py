@@ -155,16 +155,15 @@ def test_what_figures_unfold(shown, unfolded):
 
 
 def test_a_figure_of_many_entries(shown, unfolded):
-    """The first 200 entries are shown, with the count and the sum of all and the call that gives them."""
+    """The first 200 entries are shown, with the count and the sum of all and the call that gives them.
+
+    Where all are too large for a page, only the call is shown, and terms as always.
+    """
     shown(figure_table_html(make_table(more=1234)))
     (opened,) = unfolded("5020|2026-04")
     assert opened.count("2026-04-15") == 200
     call = 'All entries: statement["5020", "2026-04"].entries'
     assert opened[-3:] == ["1,234 entries, the first 200 shown", "(1,234.00)", call]
-
-
-def test_entries_that_are_too_large_for_a_page(shown, unfolded):
-    """The call that gives the entries is shown instead, and terms as always."""
     shown(figure_table_html(make_table(more=15_000)))
     assert unfolded("5010|2026-05") == [['All entries: statement["5010", "2026-05"].entries']]
     assert unfolded("5010|%")[0][0] == "Rent, %"

@@ -182,12 +182,6 @@ def test_a_browser_that_does_not_end(program, tmp_path):
         pytest.fail("the child still runs")
 
 
-def test_a_page_without_a_head(program):
-    """Scripts and requests cannot be switched off in it, so it is not printed."""
-    with pytest.raises(PdfFailedError, match="no PDF was printed: the page has no head"):
-        print_pdf("<header></header><script></script>", program("exit 0"))
-
-
 FULL_DISK = """
 import resource, signal, sys
 from accounting_analytics.core.errors import PdfFailedError
@@ -214,13 +208,18 @@ def test_a_full_disk(fork_server, tmp_path, most, message):
     assert re.search(message, finished.stdout), finished.stdout
 
 
-def test_the_browser_gets_no_token(program, tmp_path, monkeypatch):
-    """The variables of the service are not passed on."""
+def test_what_is_not_printed(program, tmp_path, monkeypatch):
+    """A page without a head, in which scripts cannot be switched off, is refused; no token is passed to the browser."""
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN", "canary")
+    browser = program(f"env > {tmp_path / 'environment'}")
+    with pytest.raises(PdfFailedError, match="no PDF was printed: the page has no head"):
+        print_pdf("<header></header><script></script>", browser)
+    assert not (tmp_path / "environment").exists()
     with pytest.raises(PdfFailedError):
-        print_pdf("<head></head>", program(f"env > {tmp_path / 'environment'}"))
-    assert "canary" not in (tmp_path / "environment").read_text(encoding="utf-8")
-    assert "PATH=" in (tmp_path / "environment").read_text(encoding="utf-8")
+        print_pdf("<head></head>", browser)
+    environment = (tmp_path / "environment").read_text(encoding="utf-8")
+    assert "canary" not in environment
+    assert "PATH=" in environment
 
 
 def test_no_browser(monkeypatch, tmp_path):

@@ -84,7 +84,10 @@ def carried(page):
 
 
 def test_a_table_without_scripts_is_a_normal_table():
-    """Title, subtitle, heads with scopes, rows in groups, figures as texts, notes; no button that does nothing."""
+    """Title, subtitle, heads with scopes, rows in groups, figures as texts, notes; no button that does nothing.
+
+    Favourable and unfavourable differ by letter and name, not by colour alone; zeros are marked.
+    """
     page = Page(figure_table_html(make_table(make_entries())))
     assert sorted(tag for tag, _ in page.opened if tag != "br") == sorted(page.closed)
     scopes = [attrs["scope"] for tag, attrs in page.opened if tag == "th"]
@@ -94,11 +97,6 @@ def test_a_table_without_scripts_is_a_normal_table():
     assert page.texts[:2] == ["Cash flow statement", "Rent · US dollars"]
     assert page.texts[-2:] == ["A note on Rent.", "F favourable, U unfavourable"]
     assert "button" not in {tag for tag, _ in page.opened}
-
-
-def test_figures_and_their_marks():
-    """Favourable and unfavourable differ by letter and name, not by colour alone; zeros are marked."""
-    page = Page(figure_table_html(make_table(make_entries())))
     figures = [attrs for tag, attrs in page.opened if tag == "td" and "amount" in attrs.get("class", "")][:5]
     assert [attrs["class"] for attrs in figures] == [
         "amount negative",

@@ -43,7 +43,7 @@ def of_january(function, naive):
 
 
 def test_rows_are_found_by_id_path_or_unique_name():
-    """A name of two rows is refused with their paths and ids, an unknown one suggests the similar one."""
+    """A name of two rows is refused with their paths and ids."""
     statement = of_january(aa.income_statement, small(("rent1", 100), ("rent2", 200), ("home", 50), ("x", 7)))
     assert statement["rent1", "2025-01"].exact() == 1
     assert statement["Expenses:Office:Rent"].exact() == 2
@@ -51,10 +51,6 @@ def test_rows_are_found_by_id_path_or_unique_name():
         statement["Rent"]
     for text in ("Expenses:Home:Rent", "Expenses:Office:Rent", "rent1", "rent2"):
         assert text in str(ambiguous.value)
-    with pytest.raises(InputError, match="Office"):
-        statement["Ofice"]
-    with pytest.raises(InputError, match="2025-01"):
-        statement["Office", "2025-1"]
     one = of_january(aa.income_statement, small(("rent1", 100)))
     assert one["Rent"].exact() == 1  # unique in this statement
 
@@ -136,13 +132,7 @@ def test_favourable_is_more_of_cash_income_and_assets(naive, request):
 def test_given_periods_are_columns_and_prior_is_the_same_dates():
     """The 1st to the 11th is compared with the 1st to the 11th; a last day with the last day."""
     at = lambda day: dt.datetime.combine(day, dt.time(12), dt.UTC)  # noqa: E731 (short)
-    days = [
-        dt.date(2025, 1, 31),
-        dt.date(2025, 2, 11),
-        dt.date(2025, 2, 12),
-        dt.date(2025, 2, 28),
-        dt.date(2025, 3, 11),
-    ]
+    days = [dt.date(2025, month, day) for month, day in ((1, 31), (2, 11), (2, 12), (2, 28), (3, 11))]
     lines = []
     for number, day in enumerate(days):
         lines.append(NaiveLine(f"le{number}a", "rent1", f"je{number}", at(day), 10**number))
