@@ -19,10 +19,11 @@ from accounting_analytics.charts.labels import compact_amount, short_labels
 from accounting_analytics.core.errors import InputError, PeriodError
 
 DAYS = ("2025-01-01", "2025-03-31")
+FIELDS = ["id", "name", "type", "sub_type", "debit_credit", "financial_account_type", "report_cash_flow"]
 OTHERS = [
-    ("transfers", "Transfers", "asset", "transfers_between_accounts", "debit", None, False, True),
-    ("in", "No category in", "asset", "uncategorized_assets", "credit", None, False, True),
-    ("out", "No category out", "asset", "uncategorized_assets", "debit", None, False, True),
+    ("transfers", "Transfers", "asset", "transfers_between_accounts", "debit", None, False),
+    ("in", "No category in", "asset", "uncategorized_assets", "credit", None, False),
+    ("out", "No category out", "asset", "uncategorized_assets", "debit", None, False),
 ]
 CHARTS = {
     "balances": charts.balances,
@@ -41,11 +42,14 @@ REPORT_CHARTS = {
 @pytest.fixture(scope="module")
 def ledgers():
     """Return the ledgers of random books, with those of transfers and of what has no category."""
-    frame = LEDGERS.copy()
-    for row in OTHERS:
-        columns = ["id", "name", "type", "sub_type", "debit_credit", "financial_account_type", "report_cash_flow"]
-        frame.loc[len(frame)] = dict(zip([*columns, "is_required"], row, strict=True)) | {"sort_code": f"{len(frame)}"}
-    return frame.astype({"is_required": bool, "report_cash_flow": bool})
+    return with_ledgers(LEDGERS, OTHERS, is_required=True)
+
+
+def with_ledgers(ledgers, rows, *, is_required=False):
+    """Return ledgers with more of them."""
+    more = pd.DataFrame(rows, columns=FIELDS).assign(is_required=is_required, parent_id=None)
+    more["sort_code"] = [f"9{number:03}" for number in range(len(rows))]
+    return pd.concat([ledgers, more], ignore_index=True)
 
 
 def statement_of(entries, ledgers, days=DAYS, **options):
@@ -153,12 +157,9 @@ def test_supplied_starting_balances_are_terms(ledgers):
 
 def test_many_accounts_and_long_names(ledgers):
     """200 categories share one bar, and names of 300 characters are short and different."""
-    frame = ledgers.copy()
-    for number in range(200):
-        row = dict.fromkeys(frame.columns) | {"id": f"led{number}", "name": f"{'x' * 150}{number:03}{'y' * 150}"}
-        row |= {"type": "expense", "sub_type": "operating_expenses", "debit_credit": "debit", "sort_code": f"9{number}"}
-        frame.loc[len(frame)] = row | {"is_required": False, "report_cash_flow": False}
-    frame = frame.astype({"is_required": bool, "report_cash_flow": bool})
+    kind = ("expense", "operating_expenses", "debit", None, False)
+    names = [f"{'x' * 150}{number:03}{'y' * 150}" for number in range(200)]
+    frame = with_ledgers(ledgers, [(f"led{number}", name, *kind) for number, name in enumerate(names)])
     entries = [paid_from_bank("2025-02-05", f"led{number}", 1_000 + number) for number in range(200)]
     picture = charts.outflow_heat_map(statement_of(entries, frame), largest=12)
     names = [mark[0][1].rpartition(", ")[0] for mark in picture.data[0].customdata]

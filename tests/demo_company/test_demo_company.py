@@ -32,11 +32,17 @@ def lines():
     return frame.assign(signed=frame["amount"] * signs, clock=frame["datetime"].dt.tz_convert("America/New_York"))
 
 
-def test_the_service_has_every_line(demo_company, lines):
-    """The served lines are those of the file, with their ledgers, sides, amounts, times and texts."""
+@pytest.fixture(scope="module")
+def served(demo_company):
+    """Return ledgers and line entries of all days, as the service has them."""
     days = (demo_company.start_date, demo_company.end_date)
     ledgers = aa.discover_ledgers(demo_company.client, *days, progress=False)
-    served = aa.load_line_entries(demo_company.client, ledgers["id"], *days, progress=False)
+    return ledgers, aa.load_line_entries(demo_company.client, ledgers["id"], *days, progress=False)
+
+
+def test_the_service_has_every_line(served, lines):
+    """The served lines are those of the file, with their ledgers, sides, amounts, times and texts."""
+    _, served = served
     columns = ["ledger_id", "datetime", "debit_credit", "amount", "description", "journal_entry_description"]
     given = lines.rename(columns={"ledger": "ledger_id", "entry_description": "journal_entry_description"})
     given = given.assign(amount=given["amount"].astype(float))[columns]
@@ -150,13 +156,9 @@ def test_a_given_database_is_kept(tmp_path):
         assert [instance.id for instance in store.instances()] == ["harbor-lane"]
 
 
-def test_the_rules_categorize_most_transactions(demo_company):
+def test_the_rules_categorize_most_transactions(served):
     """The sample rules give a category to most of the queue, not all of it, and most rules match something."""
-    days = (demo_company.start_date, demo_company.end_date)
-    ledgers = aa.discover_ledgers(demo_company.client, *days, time_zone=demo_company.time_zone, progress=False)
-    lines = aa.load_line_entries(
-        demo_company.client, ledgers["id"], *days, time_zone=demo_company.time_zone, progress=False
-    )
+    ledgers, lines = served
     queue = aa.uncategorized_queue(lines, ledgers)
     rules = aa.load_rules(PROJECT / "data" / "rules.toml")
     proposals = aa.propose(queue, rules, ledgers)

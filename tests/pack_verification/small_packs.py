@@ -136,11 +136,7 @@ def figures_of(books):
     for payee in range(4):
         for month, one in MONTHS.items():
             numbers = lines_of_payee(books, payee, *one)
-            sentences[f"payee{payee}|{month}"] = [
-                "lines",
-                f"Payee {payee}",
-                [[-1, number, number] for number in numbers],
-            ]
+            sentences[f"payee{payee}|{month}"] = ["lines", f"Payee {payee}", [[-1, one, one] for one in numbers]]
     return {
         "income": {"figures": income, "hidden": []},
         "balances": {"figures": balances, "hidden": []},
@@ -168,11 +164,8 @@ def data_of(books):
 def shown_figures(books):
     """Return every figure of the page, summed naively."""
     found, scale = [], books.scale
-    sums = {
-        row: {m: -total(books, {n}, *days) for m, days in MONTHS.items()}
-        for row, n in (("sales", 1), ("rent", 2), ("wages", 3))
-    }
-    sums["net"] = {month: sum(sums[row][month] for row in ("sales", "rent", "wages")) for month in MONTHS}
+    sums = {row: {m: -total(books, of_row, *days) for m, days in MONTHS.items()} for row, of_row in ROWS.items()}
+    sums["net"] = {month: sum(sums[row][month] for row in ROWS) for month in MONTHS}
     for row, of_row in sums.items():
         this, base = of_row["2026-05"], of_row["2026-04"]
         found += [Shown("income", f"{row}|{month}", amount_text(units, scale)) for month, units in of_row.items()]
@@ -207,7 +200,7 @@ def page_html(books, *, data=None, figures=None):
         f'<tr><th scope="row">{escaped(name)}</th>'
         + "".join(one.element() for one in income if one.key.startswith(f"{row}|"))
         + "</tr>\n"
-        for row, name in zip(("sales", "rent", "wages", "net"), [*books.ledgers[1:4], "Net income"], strict=True)
+        for row, name in zip((*ROWS, "net"), (*books.ledgers[1:4], "Net income"), strict=True)
     )
     others = "".join(f"<p>It was {one.element('strong')} then.</p>\n" for one in figures if one.table != "income")
     typed = "".join(f"<li data-text>{escaped(text)}</li>" for text in books.texts)

@@ -87,21 +87,18 @@ def test_a_payment_is_set_against_its_invoice_number():
 
 
 def test_without_a_number_the_amount_and_then_the_age_decide():
-    """Exactly the amount of an item of the party is that item; any other amount is set against the oldest."""
+    """Exactly the amount of an item of the party is that item; any other amount is set against the oldest.
+
+    Opening balances, which never pay, are paid by the only payment of exactly their amount, whoever makes it.
+    """
     items = (invoice(50, "Bill to Cafe A", "80.00"), invoice(40, "Bill to Cafe A again", "30.00"))
     named = [items[0], (40, "Bill to Cafe A", "30.00", "ar", "sales")]
     assert aged(*named, payment(9, "Payment by Cafe A", "30.00")).open_items["open_amount"].tolist() == [80.0]
     assert aged(*named, payment(9, "Payment by Cafe A", "90.00")).open_items["open_amount"].tolist() == [20.0]
     other = invoice(45, "Invoice to Cafe B", "500.00")
     assert open_items(*items, other, payment(9, "Payment by Cafe B", "100.00"))["Invoice to Cafe B"] == 400.0
-
-
-def test_the_payment_of_what_has_no_payer():
-    """Opening balances, which never pay, are paid by the only payment of exactly their amount, whoever makes it."""
-    opening = invoice(300, "Opening balances", "640.00")
-    assert open_items(
-        opening, invoice(20, "Invoice to Deli", "5.00"), payment(9, "Last year's invoices", "640.00")
-    ) == {"Invoice to Deli": 5.0}
+    opening, last_year = invoice(300, "Opening balances", "640.00"), payment(9, "Last year's invoices", "640.00")
+    assert open_items(opening, invoice(20, "Invoice to Deli", "5.00"), last_year) == {"Invoice to Deli": 5.0}
 
 
 def test_payments_before_and_beyond_items():
@@ -148,7 +145,7 @@ def test_average_days_to_pay():
 
 
 def test_payables_are_positive_too():
-    """What is owed to suppliers is positive; named ledgers are those that are listed."""
+    """What is owed to suppliers is positive; named ledgers are those that are listed; a line twice is refused."""
     entries = [(20, "Bill of Roaster", "70.00", "costs", "ap"), (5, "Paid to Roaster", "20.00", "ap", "bank")]
     result = aged(*entries, invoice(3, "Invoice 5 to Deli", "1.00"))
     assert result["Payables", "0-30"].amount == 50.0
@@ -157,11 +154,7 @@ def test_payables_are_positive_too():
         aa.ageing(lines(*entries), chart([row for row in CHART if row[0] not in {"ar", "ap"}]), LAST)
     with pytest.raises(aa.errors.InputError, match="is not a figure: give a ledger"):
         result["Payables", "30-60"]
-
-
-def test_a_line_twice_is_refused():
-    """An invoice that two loads have would be open twice."""
-    once = lines(invoice(3, "Invoice 5 to Deli", "1.00"))
+    once = lines(*entries)
     with pytest.raises(aa.errors.FrameError, match="a line entry id occurs more than once"):
         aa.ageing(pd.concat([once, once]), chart(), LAST)
 

@@ -14,6 +14,7 @@ import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.reports import statement_workbook as workbook
 
+START = "2025-01-01"
 COMPARED = ["prior_year", "change", "change_pct", "share", "total", "average"]
 STATEMENTS = {
     "income": lambda lines, ledgers: aa.income_statement(
@@ -26,19 +27,13 @@ STATEMENTS = {
         lines, ledgers, "2025-01-01", "2025-02-28", compare=["prior", "change", "change_pct", "total", "average"]
     ),
     "cash flow": lambda lines, ledgers: aa.cash_flow_statement(
-        lines, ledgers, "2026-02-01", "2026-05-31", compare=["share", "total"], books_start="2025-01-01"
+        lines, ledgers, "2026-02-01", "2026-05-31", compare=["share", "total"], books_start=START
     ),
     "balance sheet": lambda lines, ledgers: aa.balance_sheet(
-        lines,
-        ledgers,
-        "2025-11-01",
-        "2026-02-28",
-        depth=2,
-        compare=["prior", "change", "share"],
-        books_start="2025-01-01",
+        lines, ledgers, "2025-11-01", "2026-02-28", depth=2, compare=["prior", "change", "share"], books_start=START
     ),
     "trial balance": lambda lines, ledgers: aa.trial_balance(
-        lines, ledgers, "2026-01-01", "2026-05-31", columns="quarter", books_start="2025-01-01"
+        lines, ledgers, "2026-01-01", "2026-05-31", columns="quarter", books_start=START
     ),
 }
 
