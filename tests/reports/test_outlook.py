@@ -318,25 +318,11 @@ def test_figures_unfold_to_past_payments_and_weeks():
 
 def test_opening_balances_do_not_move_cash():
     """An entry of opening balances is in cash, and in no average."""
-    lines, ledgers = BOOKS.line_entries, BOOKS.ledgers
-    opening = ledgers.iloc[[0]].assign(
-        id="led_opening", name="Opening Balance Retained Earnings", type="equity", sub_type="equity", is_required=True
-    )
-    opening = opening.assign(report_cash_flow=False, financial_account_type=None, debit_credit="credit")
-    pair = lines[lines["journal_entry_id"] == lines["journal_entry_id"].iloc[-1]].copy()
-    other = ~pair["ledger_id"].isin(ledgers.loc[ledgers["report_cash_flow"], "id"])
-    sign = [-1.0 if one else 1.0 for one in other]
-    pair = pair.assign(
-        id=["opening_0", "opening_1"],
-        journal_entry_id="opening",
-        amount=9000.0,
-        signed_amount=[9000.0 * one for one in sign],
-        debit_credit=["credit" if one < 0 else "debit" for one in sign],
-        opposing_ledger_ids="",
-    )
-    pair.loc[other, ["ledger_id", "ledger_name"]] = ["led_opening", "Opening Balance Retained Earnings"]
-    books = SimpleNamespace(line_entries=pd.concat([lines, pair]), ledgers=pd.concat([ledgers, opening]))
-    with_opening = ahead(books=books)
+    books = frames([*company(75), pay(LAST, "OWNER", "9000.00", "Charity")])
+    is_opening = books.ledgers["name"] == "Charity"
+    kinds = {name: books.ledgers[name].mask(is_opening, "equity") for name in ("type", "sub_type")}
+    ledgers = books.ledgers.assign(is_required=books.ledgers["is_required"] | is_opening, **kinds)
+    with_opening = ahead(books=books._replace(ledgers=ledgers))
     assert exact(with_opening.frame["net_cash_flow"]) == exact(ahead().frame["net_cash_flow"])
     assert with_opening.cash.exact() == ahead().cash.exact() + 9000
 

@@ -145,36 +145,11 @@ def _units(row, commodity):
 
 
 AWKWARD = (
-    *(
-        "Rent",
-        "rent",
-        "RENT",
-        "ß",
-        "SS",
-        "Straße",
-        "\u0131",
-        "I",
-        "K",
-        "Rent  (old)",
-        "(Rent)",
-        "[Rent]",
-        "* Rent",
-        "!x",
-    ),
+    *("Rent", "rent", "RENT", "ß", "SS", "Straße", "\u0131", "I", "K"),
+    *("Rent  (old)", "(Rent)", "[Rent]", "* Rent", "!x"),
     *("A:B", "A;B", "a  ; type: C", "  ", "\t", "line\nbreak", 'Owner\'s "Draw"', "50% [x] ^a$ .* +?|{2}", "\\", "\\1"),
-    *(
-        "2025-01-01",
-        "= 5",
-        "@ 3",
-        "#",
-        "~",
-        "€ 12.50",
-        "\u00a0x\u00a0\u00a0y",
-        "Zoë",
-        "日本 銀行",
-        "date:2025-01-01",
-        "x  1.00",
-    ),
+    *("2025-01-01", "= 5", "@ 3", "#", "~", "€ 12.50", "date:2025-01-01", "x  1.00"),
+    *("\u00a0x\u00a0\u00a0y", "Zoë", "日本 銀行"),
 )
 """Names that a journal could be mistaken in."""
 NAMES = st.one_of(st.sampled_from(AWKWARD), st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12))
