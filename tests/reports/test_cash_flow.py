@@ -179,21 +179,15 @@ def test_a_month_calculated_by_hand(engine, as_decimals, tmp_path):
         ("office", "Office", Decimal("0.00"), Decimal("-25.99")),
         ("paper", "Paper", Decimal("-25.99"), Decimal("-25.99")),
     ]
-    assert texts(report.lines[["line_id", "ledger_id", "amount", "cash_flow_ledger_name", "journal_entry_id"]]) == [
-        ("le_13", "receivable", Decimal("250.00"), "Bank", "je_6"),
-        ("le_3", "rent", Decimal("-400.50"), "Bank", "je_1"),
-        ("le_16", "rent", Decimal("-4.00"), "Bank", "je_7"),
-        ("le_5", "paper", Decimal("-19.99"), "Card", "je_2"),
-        ("le_17", "paper", Decimal("-6.00"), "Bank", "je_7"),
+    named = ["cash_flow_ledger_name", "journal_entry_id", "journal_entry_description"]
+    assert texts(report.lines[["line_id", "ledger_id", "amount", *named]]) == [
+        ("le_13", "receivable", Decimal("250.00"), "Bank", "je_6", None),
+        ("le_3", "rent", Decimal("-400.50"), "Bank", "je_1", "entry 1"),
+        ("le_16", "rent", Decimal("-4.00"), "Bank", "je_7", "entry 7"),
+        ("le_5", "paper", Decimal("-19.99"), "Card", "je_2", "entry 2"),
+        ("le_17", "paper", Decimal("-6.00"), "Bank", "je_7", "entry 7"),
     ]
     assert report.lines["datetime"].tolist()[1] == noon("2025-01-01")
-    assert texts(report.lines[["journal_entry_description"]]) == [
-        (None,),
-        ("entry 1",),
-        ("entry 7",),
-        ("entry 2",),
-        ("entry 7",),
-    ]
     assert list(report.starting_balances["ledger_id"]) == ["bank", "savings", "unused", "card"]
     assert amounts(report.starting_balances, "cash_balance")["bank"] == "1000.00"
     assert amounts(report.ending_balances, "cash_balance") == {
@@ -596,27 +590,21 @@ def test_a_missing_line_is_never_a_silent_wrong_number(engine, missing, tmp_path
         january(frame)
 
 
-def test_lines_outside_the_period_need_not_balance():
-    """Of earlier entries only the cash lines are needed; later lines are ignored."""
+def test_only_entries_of_the_period_have_to_balance_within_it():
+    """Of earlier entries only cash is needed, later lines are ignored, and lines of other days are not of the entry.
+
+    Many that do not balance are counted, and a few named.
+    """
     lines = line_frame(BOOKS)
     assert january(lines[~lines["id"].isin(["le_1", "le_19"])]).ending_cash_balance == 819.51
-
-
-def test_many_unbalanced_entries_are_counted_and_a_few_named():
-    """The message has the count and the first ids, not all of them."""
-    books = [entry("2025-01-02", bank="1", sales="-1") for _ in range(500)]
-    lines = line_frame(books)
-    with pytest.raises(IncompleteLoadError, match=r"500 journal entries do not balance .* and 495 more") as caught:
-        january(lines[lines["ledger_id"] == "bank"])
-    assert len(str(caught.value)) < 500
-
-
-def test_an_entry_spread_over_the_boundary_is_refused():
-    """An entry whose lines have different days, one of them outside the period, does not balance within it."""
-    lines = line_frame([entry("2025-01-31", bank="1", sales="-1")])
-    lines.loc[0, "datetime"] = pd.Timestamp(noon("2025-02-01"))
+    spread = line_frame([entry("2025-01-31", bank="1", sales="-1")])
+    spread.loc[0, "datetime"] = pd.Timestamp(noon("2025-02-01"))
     with pytest.raises(IncompleteLoadError, match="does not balance within the period"):
-        january(lines)
+        january(spread)
+    many = line_frame([entry("2025-01-02", bank="1", sales="-1") for _ in range(500)])
+    with pytest.raises(IncompleteLoadError, match=r"500 journal entries do not balance .* and 495 more") as caught:
+        january(many[many["ledger_id"] == "bank"])
+    assert len(str(caught.value)) < 500
 
 
 @pytest.mark.parametrize("absent", ["bank", "rent", "receivable", "equity"])

@@ -32,18 +32,8 @@ MERCHANTS = (
 
 CITIES = ("BROOKLYN NY", "SAN FRANCISCO CA", "OAKLAND CA", "AUSTIN TX", "NEW YORK NY")
 NOISE = (
-    "plain",
-    "processor",
-    "store_number",
-    "store_number_and_city",
-    "reference",
-    "card",
-    "date",
-    "bank_prefix",
-    "code_after_star",
-    "telephone",
-    "punctuation",
-    "company_form",
+    *("plain", "processor", "store_number", "store_number_and_city", "reference", "card", "date"),
+    *("bank_prefix", "code_after_star", "telephone", "punctuation", "company_form"),
 )
 """Kinds of noise that processors, terminals and banks add to a name."""
 
@@ -65,15 +55,13 @@ def _noisy(merchant, kind, rng):
 
     day = f"{rng.randint(1, 12):02}/{rng.randint(1, 28):02}"
     iso = f"2026-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"
+    prefixes = (
+        *("POS PURCHASE", "DEBIT CARD PURCHASE", f"CHECKCARD {day.replace('/', '')}", "ACH DEBIT"),
+        *("RECURRING PAYMENT", f"PURCHASE AUTHORIZED ON {day}"),
+    )
     choices = {
         "plain": [merchant, merchant.lower(), merchant.title()],
-        "processor": [
-            f"SQ *{merchant}",
-            f"TST* {merchant}",
-            f"PAYPAL *{merchant}",
-            f"SP * {merchant}",
-            f"PY *{merchant}",
-        ],
+        "processor": [f"{mark}{merchant}" for mark in ("SQ *", "TST* ", "PAYPAL *", "SP * ", "PY *")],
         "store_number": [f"{merchant} #{digits(4)}", f"{merchant} {digits(5)}", f"{merchant} STORE {digits(3)}"],
         "store_number_and_city": [
             f"{merchant} #{digits(4)} {rng.choice(CITIES)}",
@@ -82,14 +70,7 @@ def _noisy(merchant, kind, rng):
         "reference": [f"{merchant} REF {digits(9)}", f"{merchant} CONF#{code(8)}1", f"{merchant} INV {digits(6)}"],
         "card": [f"{merchant} XXXX{digits(4)}", f"{merchant} CARD {digits(4)}", f"{merchant} ENDING IN {digits(4)}"],
         "date": [f"{merchant} {day}", f"{merchant} {day}/26", f"{merchant} {iso}"],
-        "bank_prefix": [
-            f"POS PURCHASE {merchant}",
-            f"DEBIT CARD PURCHASE {merchant}",
-            f"CHECKCARD {day.replace('/', '')} {merchant}",
-            f"ACH DEBIT {merchant}",
-            f"RECURRING PAYMENT {merchant}",
-            f"PURCHASE AUTHORIZED ON {day} {merchant}",
-        ],
+        "bank_prefix": [f"{prefix} {merchant}" for prefix in prefixes],
         "code_after_star": [f"{merchant}*{code(3)}{digits(2)}{code(3)}", f"{merchant} *{digits(9)}"],
         "telephone": [f"{merchant} {digits(3)}-{digits(3)}-{digits(4)}", f"{merchant} 800-{digits(3)}-{digits(4)} CA"],
         "punctuation": [f"  {merchant.replace(' ', '   ')}. ", f"{merchant},"],
