@@ -101,12 +101,6 @@ def test_rows_and_their_texts():
     assert "2 of 3 months differ" in figure.layout.title.subtitle.text
 
 
-def test_a_month_that_differs_in_lines_only_is_shown():
-    """Lines that differ in their days sum to zero, and are no tie."""
-    figure = charts.reconciled_months([month(1, {("line", "a"): 0}), month(2, {})])
-    assert [one.text for one in figure.layout.annotations] == ["Ledger a, line", "\N{NOT EQUAL TO}", "="]
-
-
 def test_amounts_are_upright_where_months_are_many():
     """Amounts that have no room beside each other on a narrow page are written upwards; months are level."""
     for count, angle in ((9, 0), (10, -90)):
@@ -116,6 +110,17 @@ def test_amounts_are_upright_where_months_are_many():
         assert list(figure.layout.xaxis.ticktext)[:2] == ["Jan<br>2025", "Mar"]
 
 
+def test_lines_alone_and_markup_are_shown_as_text():
+    """Lines that differ in their days sum to zero, and are no tie; a name with markup is escaped in all texts."""
+    figure = charts.reconciled_months([month(1, {("line", "a"): 0}), month(2, {})])
+    assert [one.text for one in figure.layout.annotations] == ["Ledger a, line", "\N{NOT EQUAL TO}", "="]
+    one = month(1, {("net_cash_flow", "a"): 100})
+    one = dataclasses.replace(one, rows=tuple(row._replace(ledger_name="<b>\nRent") for row in one.rows))
+    figure = charts.reconciled_months([one])
+    assert figure.layout.annotations[0].text == "&lt;b&gt; Rent"
+    assert figure.data[0].customdata[0][0][1] == "&lt;b&gt; Rent, Jan 2025"
+
+
 @pytest.mark.parametrize(("left", "text"), [(0, "All 2 months tie"), (1, "All 2 months tie in the figures compared")])
 def test_all_months_tie(left, text):
     """Without differences the figure says that all tie, and whether everything was compared."""
@@ -123,15 +128,6 @@ def test_all_months_tie(left, text):
     assert [annotation.text for annotation in figure.layout.annotations] == [text]
     assert not figure.data
     assert differences_by_month([month(1, {})]).empty
-
-
-def test_names_are_not_markup():
-    """A name with markup is escaped in labels and hover texts."""
-    one = month(1, {("net_cash_flow", "a"): 100})
-    one = dataclasses.replace(one, rows=tuple(row._replace(ledger_name="<b>\nRent") for row in one.rows))
-    figure = charts.reconciled_months([one])
-    assert figure.layout.annotations[0].text == "&lt;b&gt; Rent"
-    assert figure.data[0].customdata[0][0][1] == "&lt;b&gt; Rent, Jan 2025"
 
 
 @pytest.mark.parametrize("months", [[], pd.DataFrame(), [pd.DataFrame()], None])

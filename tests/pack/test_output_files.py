@@ -33,8 +33,11 @@ with files.locked():
 
 @pytest.fixture
 def files(tmp_path):
-    """Return the files of a pack in a folder that does not exist yet."""
-    return OutputFiles(tmp_path / "packs", "harbor_2026-05")
+    """Return the files of a pack, as an earlier run wrote them to a new folder."""
+    files = OutputFiles(tmp_path / "packs", "harbor_2026-05")
+    with files.locked():
+        files.replace(OLD)
+    return files
 
 
 @pytest.fixture
@@ -81,8 +84,6 @@ def test_a_run_replaces_the_files_of_the_run_before(files, stored):
 
 def test_a_failed_run_changes_nothing(files, stored):
     """What stood there stays, and the next run is free."""
-    with files.locked():
-        files.replace(OLD)
     with pytest.raises(EmptyPeriodError), files.locked():
         raise EmptyPeriodError("no line entries")
     assert stored() == named(OLD)
@@ -94,7 +95,6 @@ def test_a_failed_run_changes_nothing(files, stored):
 def test_two_runs_together(files, stored):
     """The second is refused and changes nothing, one of another name is not; afterwards the next run is free."""
     with files.locked():
-        files.replace(OLD)
         refused = pytest.raises(InputError, match=r"another run writes harbor_2026-05 in .*; nothing was changed")
         with refused, OutputFiles(files.folder, files.name).locked():
             pytest.fail("locked twice")
@@ -108,8 +108,6 @@ def test_two_runs_together(files, stored):
 @pytest.mark.parametrize("fails_at", range(1, 4))
 def test_a_full_disk_changes_no_file(files, stored, monkeypatch, fails_at):
     """Whichever of the files does not fit, none is new, and the error is that of the folder."""
-    with files.locked():
-        files.replace(OLD)
     synced = []
 
     def fsync(descriptor):

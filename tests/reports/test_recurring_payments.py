@@ -60,6 +60,11 @@ def test_a_monthly_payment():
     assert content["payments"][0]["next_amount"] == "-4500.00"
 
 
+TWICE_A_MONTH = [f"2026-{month:02}-15" for month in range(1, 7)]
+TWICE_A_MONTH += ["2026-01-31", "2026-02-28", "2026-04-30", "2026-05-31"]
+"""Paydays, which are not fortnightly, also where one was left out."""
+
+
 @pytest.mark.parametrize(
     ("days", "rhythm", "usual_day", "next_day"),
     [
@@ -74,19 +79,13 @@ def test_a_monthly_payment():
         (["2025-12-01", "2026-02-02", "2026-04-01", "2026-06-01"], "every second month", "on day 1", "2026-08-01"),
         (["2025-08-15", "2025-11-17", "2026-02-16", "2026-05-15"], "quarterly", "on day 15", "2026-08-15"),
         (["2023-03-04", "2024-03-04", "2025-03-04", "2026-03-06"], "yearly", "on day 4", "2027-03-04"),
+        (TWICE_A_MONTH, "twice a month", "on day 15 and the last day", "2026-06-30"),
     ],
 )
 def test_each_rhythm(days, rhythm, usual_day, next_day):
     """The usual day survives weekends and short months."""
-    (one,) = recurring([pay(day) for day in days]).payments
-    assert (one.rhythm, one.found.usual_day, one.due) == (rhythm, usual_day, dt.date.fromisoformat(next_day))
-
-
-def test_two_days_of_each_month():
-    """Paydays on the 15th and the last day are not fortnightly, also where one was left out."""
-    days = [f"2026-{month:02}-15" for month in range(1, 7)] + ["2026-01-31", "2026-02-28", "2026-04-30", "2026-05-31"]
     (one,) = recurring([pay(day) for day in sorted(days)]).payments
-    assert (one.rhythm, one.found.usual_day, one.due) == ("twice a month", "on day 15 and the last day", LAST)
+    assert (one.rhythm, one.found.usual_day, one.due) == (rhythm, usual_day, dt.date.fromisoformat(next_day))
 
 
 def test_late_and_stopped():

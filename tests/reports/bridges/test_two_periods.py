@@ -190,19 +190,15 @@ def test_cause_and_days(entries, cause):
         assert cause_of(entries) == cause
 
 
-def test_no_edge_between_periods_that_do_not_follow():
-    """A payment is moved only across an edge that both periods have, within the given days."""
+def test_periods_in_either_order_and_their_edge():
+    """A payment is moved only across an edge that both periods have, within the given days, in either direction."""
+    assert cause_of(paid("02-01", "02-28"), before=MARCH, after=FEBRUARY) == ("earlier", ["02-28"])
+    assert cause_of(paid("02-01"), before=MARCH, after=FEBRUARY)[0] == "no payment"
+    assert cause_of(paid("03-01"), before=MARCH, after=FEBRUARY)[0] == "new payee"
     assert cause_of(paid("01-01", "01-31"), before="2025-01", after=MARCH)[0] == "no payment"
     assert cause_of(paid("02-01", "02-28"), edge_days=0)[0] == "no payment"
     assert cause_of(paid("02-01", "02-25"), edge_days=3)[0] == "no payment"
     assert cause_of(paid("02-01", "02-25"), edge_days=4)[0] == "earlier"
-
-
-def test_periods_may_be_given_in_either_order():
-    """From March to February, the amounts have the opposite sign, and the movement is the same."""
-    assert cause_of(paid("02-01", "02-28"), before=MARCH, after=FEBRUARY) == ("earlier", ["02-28"])
-    assert cause_of(paid("02-01"), before=MARCH, after=FEBRUARY)[0] == "no payment"
-    assert cause_of(paid("03-01"), before=MARCH, after=FEBRUARY)[0] == "new payee"
 
 
 def test_wages_and_their_taxes_are_one_step():
