@@ -60,7 +60,7 @@ def in_and_out(amounts):
 
 
 def test_every_query_is_a_question():
-    """Each file is listed, starts with its question and the grain of the answer, and is one query."""
+    """Each file is listed, starts with its question and the grain of the answer, and is one query; no other is."""
     folder = Path(questions.__file__).parent
     assert {path.stem for path in folder.glob("*.sql")} == set(QUESTIONS)
     for name in QUESTIONS:
@@ -69,10 +69,6 @@ def test_every_query_is_a_question():
         assert question.sql.splitlines()[1].startswith("-- Grain: one ")
         assert question.grain.startswith("one ")
         assert len(duckdb.extract_statements(question.sql)) == 1
-
-
-def test_unknown_questions_are_refused():
-    """The message lists the questions."""
     with pytest.raises(InputError, match=f"there is no question 'profit'; the questions are: {QUESTIONS[0]}, "):
         Question.named("profit")
 

@@ -71,8 +71,8 @@ def test_force_replaces_changed_files_only(copied):
 
 
 @pytest.mark.parametrize("name", ["notebooks", "."])
-def test_a_file_in_place_of_a_folder_is_refused(tmp_path, name):
-    """A file where a folder is needed is refused with its name."""
+def test_a_file_or_folder_in_place_of_the_other_is_refused(tmp_path, name):
+    """A file where a folder is needed is refused with its name; so is a folder where a notebook is, with force."""
     target = tmp_path / "target"
     blocking = target / name
     blocking.parent.mkdir(exist_ok=True)
@@ -80,10 +80,6 @@ def test_a_file_in_place_of_a_folder_is_refused(tmp_path, name):
     with pytest.raises(InputError, match="cannot be used"):
         copy_notebooks(target)
     assert blocking.read_text(encoding="utf-8") == "a file"
-
-
-def test_a_folder_in_place_of_a_file_is_refused(tmp_path):
-    """A folder with the name of a notebook is refused, also with force."""
-    (tmp_path / NOTEBOOK).mkdir(parents=True)
+    (tmp_path / "other" / NOTEBOOK).mkdir(parents=True)
     with pytest.raises(InputError, match=r"02_reconcile\.ipynb cannot be used"):
-        copy_notebooks(tmp_path, force=True)
+        copy_notebooks(tmp_path / "other", force=True)
