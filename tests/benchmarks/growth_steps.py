@@ -28,6 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from recompute import COLUMNS, ZONE, naive
+from statements import TYPES, pivot, read_ledgers
 
 import accounting_analytics as aa
 from accounting_analytics.books.queries import scan_files
@@ -49,14 +50,6 @@ print(usage.ru_maxrss, file=sys.stderr)
 sys.exit(program.returncode)
 """
 """Start a program from a small process, whose memory is the least that its peak can be."""
-TYPES = ["asset"] * 15 + ["revenue"] * 15 + ["expense"] * 20 + ["liability"] * 5 + ["equity"] * 5
-SUB_TYPES = {
-    "asset": "current_assets",
-    "revenue": "operating_revenues",
-    "expense": "operating_expenses",
-    "liability": "current_liabilities",
-    "equity": "equity",
-}
 TABLES = ("ledgers", "starting_balances", "ending_balances")
 SPARK = {
     "spark.ui.enabled": "false",
@@ -94,13 +87,6 @@ def digest(texts: list[str]) -> str:
 def digest_of_months(cents: dict[tuple[str, str], int]) -> str:
     """Return a hash of the cents of ledgers and months, without those that are zero."""
     return digest([f"{ledger} {month} {amount}" for (ledger, month), amount in sorted(cents.items()) if amount])
-
-
-def read_ledgers(folder: Path) -> pd.DataFrame:
-    """Read the chart of accounts, with what statements need of it."""
-    ledgers = pd.read_parquet(folder / "ledgers.parquet").assign(type=TYPES, parent_id=None)
-    ledgers = ledgers.assign(sub_type=ledgers["type"].map(SUB_TYPES), debit_credit="debit", is_required=False)
-    return ledgers.assign(financial_account_type=None)
 
 
 def read_lines(engine: str, folder: Path, session: Any) -> Any:
@@ -158,12 +144,6 @@ def of_income(cents: dict[tuple[str, str], int]) -> dict[tuple[str, str], int]:
     kinds = {f"led_{number}": kind for number, kind in enumerate(TYPES)}
     sign = {"revenue": -1, "expense": 1}
     return {key: sign[kinds[key[0]]] * amount for key, amount in cents.items() if kinds[key[0]] in sign}
-
-
-def pivot(lines: pd.DataFrame) -> pd.DataFrame:
-    """Sum by ledger and local month, as an analyst would."""
-    month = lines["datetime"].dt.tz_convert(ZONE).dt.tz_localize(None).dt.to_period("M")
-    return lines.groupby(["ledger_id", month])["signed_amount"].sum().unstack(fill_value=0)  # noqa: PD010 (the sums are one value a cell)
 
 
 def naive_statements(folder: Path) -> Callable[[], dict[str, str]]:

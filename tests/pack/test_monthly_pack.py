@@ -13,6 +13,7 @@ from recorded_figures import PageReader, RecordedSums, read_checked, units_of
 import accounting_analytics as aa
 from accounting_analytics import pack as pack_room
 from accounting_analytics.core.errors import EmptyPeriodError, InputError, PeriodError
+from accounting_analytics.pack.monthly_pack import PageOptions
 from accounting_analytics.pack.pack_page import SECTIONS
 from accounting_analytics.pack.pack_periods import PackPeriods
 from accounting_analytics.reports.ageing import AGED
