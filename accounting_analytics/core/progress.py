@@ -70,7 +70,7 @@ def _in_kernel() -> bool:
 
 
 def _is_batch() -> bool:
-    """Whether nobody watches this process."""
+    """Whether this process runs unattended."""
     return os.environ.get(BATCH_VARIABLE) == "1"
 
 
