@@ -29,3 +29,11 @@ def frames_of(demo_company):
 def frames(frames_of):
     """Return the demo's first quarter: line entries, ledgers, report."""
     return frames_of(*PERIOD)
+
+
+@pytest.fixture(scope="session")
+def exported(frames, tmp_path_factory):
+    """Return the folder of an export of the quarter to Parquet, which no test changes."""
+    folder = tmp_path_factory.mktemp("exported") / "out"
+    aa.export_parquet(folder, **frames)
+    return folder

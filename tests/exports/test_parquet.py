@@ -49,9 +49,8 @@ def read_loads(out):
     return {row["month"]: row for row in pq.read_table(out / "current" / "dim_load.parquet").to_pylist()}
 
 
-def test_every_reader_gets_the_same_exact_amounts(frames, tmp_path):
+def test_every_reader_gets_the_same_exact_amounts(frames, exported):
     """Amounts, ids, sides, local dates and instants of every line come back equal in all readers."""
-    aa.export_parquet(tmp_path / "out", **frames)
     lines = frames["line_entries"]
     local = lines["datetime"].dt.tz_convert(ZONE).dt.date
     expected = {
@@ -62,7 +61,7 @@ def test_every_reader_gets_the_same_exact_amounts(frames, tmp_path):
     }
     assert len(expected) > 500
     columns = ["line_entry_id", "signed_amount", "debit_credit", "date", "datetime_utc", "month"]
-    for rows in readers(str(tmp_path / "out" / "current" / "fact_line_entry"), columns):
+    for rows in readers(str(exported / "current" / "fact_line_entry"), columns):
         read = {
             row["line_entry_id"]: (
                 row["signed_amount"],
@@ -76,12 +75,12 @@ def test_every_reader_gets_the_same_exact_amounts(frames, tmp_path):
         assert read == expected
 
 
-def test_files_are_flat_and_plain(frames, tmp_path):
+def test_files_are_flat_and_plain(exported):
     """Amounts are decimals stored as INT64; no column is nested; no engine's metadata is in a file, only ours."""
-    manifest = aa.export_parquet(tmp_path / "out", **frames)
+    manifest = aa.exports.Manifest.load(exported / "current")
     assert list(manifest.tables) == sorted(table.name for table in STAR_SCHEMA)
     for file in manifest.files:
-        parquet = pq.ParquetFile(tmp_path / "out" / "current" / file.name)
+        parquet = pq.ParquetFile(exported / "current" / file.name)
         types = {str(field.type) for field in parquet.schema_arrow}
         plain = {"string", "int64", "int32", "bool", "date32[day]", "timestamp[us, tz=UTC]", "decimal128(18, 2)"}
         assert types <= plain
@@ -178,10 +177,9 @@ def comparable(rows):
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_spark_reads_the_rows_of_the_other_readers(spark_session, frames, tmp_path):
+def test_spark_reads_the_rows_of_the_other_readers(spark_session, exported):
     """Each table, read as the README says, has the same rows, decimals and months as text, in every reader."""
-    aa.export_parquet(tmp_path / "out", **frames)
-    version = (tmp_path / "out" / "current").resolve()
+    version = (exported / "current").resolve()
     spark_session.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
     spark_session.conf.set("spark.sql.session.timeZone", "UTC")
     types = {"varchar": "string", "timestamptz": "timestamp", "integer": "int", "decimal(18, scale)": "decimal(18,2)"}

@@ -20,13 +20,12 @@ NOTHING = Decimal("0.00")
 class Answers:
     """Exported books in DuckDB, and the frames they were exported from."""
 
-    def __init__(self, frames, folder):
+    def __init__(self, frames, exported):
         self.ledgers, self.report = frames["ledgers"].set_index("id"), frames["report"].exact()
         self.lines = aa.schemas.LineEntries.exact(frames["line_entries"]).frame
         self.lines["day"] = self.lines["datetime"].dt.tz_convert(self.report.period.time_zone).dt.date
         self.transfers = set(self.ledgers.index[self.ledgers["sub_type"] == "transfers_between_accounts"])
-        aa.export_parquet(folder, **frames)
-        current = (folder / "current").resolve()
+        current = (exported / "current").resolve()
         self.database = duckdb.connect()
         for table in STAR_SCHEMA:
             files = f"{table.name}/*/*.parquet" if table.is_partitioned else f"{table.name}.parquet"
@@ -47,9 +46,9 @@ class Answers:
 
 
 @pytest.fixture(scope="module")
-def answers(frames, tmp_path_factory):
+def answers(frames, exported):
     """Return the answers about the demo's books."""
-    return Answers(frames, tmp_path_factory.mktemp("answers") / "out")
+    return Answers(frames, exported)
 
 
 def in_and_out(amounts):

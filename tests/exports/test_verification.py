@@ -19,14 +19,6 @@ LINES = "fact_line_entry/month=2025-02/fact_line_entry.parquet"
 FLOWS = "fact_cash_flow_line/month=2025-02/fact_cash_flow_line.parquet"
 
 
-@pytest.fixture(scope="module")
-def exported(frames, tmp_path_factory):
-    """Return the folder of an export, which no test changes."""
-    folder = tmp_path_factory.mktemp("exported") / "out"
-    aa.export_parquet(folder, **frames)
-    return folder
-
-
 @pytest.fixture
 def version(exported, tmp_path):
     """Return a copy of the version."""
