@@ -1,4 +1,4 @@
-"""The notebooks, run top to bottom against the demo company."""
+"""The notebooks, run top to bottom against the demo company, and the files of your own books that one reads."""
 
 import re
 import shutil
@@ -108,3 +108,140 @@ def test_a_period_without_cash_flow_is_named(checkout, demo_company):
     days = {"start_date": "1999-01-01", "end_date": "1999-01-31"}
     with pytest.raises(NotebookFailedError, match=r"no cash flow from 1999-01-01 to 1999-01-31 \(America/New_York\)"):
         check_run(checkout / "notebooks" / "05_bi_export.ipynb", demo_company, **days)
+
+
+SECTIONS = {"bank_statement": 2, "quickbooks_journal": 3, "xero_journal": 4}
+"""Code cell that reads each file, after the parameters and the checks."""
+ESTIMATE = """02/20/2025,Estimate,77,Blue Door Cafe,Pending,Accounts Receivable (A/R),$50.00,
+,,,Blue Door Cafe,Pending,Services,,$50.00
+,,,,,,$50.00,$50.00
+,,,,,,,
+"""
+WALK_IN = """02/14/2025,Sales Receipt,1044,Walk-in,,Checking,$96.25,
+,,,Walk-in,5 bags,Sales of Product Income,,$96.25
+,,,,,,$96.25,$96.25
+,,,,,,,
+"""
+RENT = """ID 2043,,,,
+11 Mar 2025,469,Rent,900.00,
+11 Mar 2025,090,Business Bank Account,,900.00
+Total,,,900.00,900.00
+,,,,
+"""
+TOTAL = 'Total,,,"15,717.94"'
+DRAFT = """ID 2048,,,,
+30 Mar 2025,469,Rent,10.00,
+30 Mar 2025,090,Business Bank Account,,10.00
+Total,,,10.00,10.00
+,,,,
+"""
+BANK_DAY = "date: expected a day like 03/31/2025, from 2025-03-01 to 2025-03-31, in order, found"
+QUICKBOOKS_DAY = "date: expected a day like 02/28/2025, from 2025-01-01 to 2025-02-28, in order, found"
+XERO_DAY = "date: expected a day like 31 Mar 2025, from 2025-03-01 to 2025-03-31, in order, found"
+
+
+def changed(text, old, new):
+    """Return a text with another text in the place of one that it has."""
+    assert old in text
+    return text.replace(old, new)
+
+
+@pytest.fixture
+def refusal(checkout, monkeypatch):
+    """Return a function that runs the section of a file with a changed text, and returns why it is refused."""
+    cells = nbformat.read(PROJECT / "notebooks" / OWN_BOOKS, as_version=4).cells
+    sources = [cell.source for cell in cells if cell.cell_type == "code"]
+    monkeypatch.chdir(checkout / "notebooks")
+
+    def refusal(name, old, new, *, in_code=False):
+        file = checkout / "data" / "imports" / f"{name}.csv"
+        code = sources[SECTIONS[name]]
+        if in_code:
+            code = changed(code, old, new)
+        else:
+            file.write_text(changed(file.read_text(encoding="utf-8"), old, new), encoding="utf-8")
+        names = {"books": {}}
+        exec("\n".join(sources[:2]), names)  # noqa: S102 (our own notebook)
+        with pytest.raises(ValueError, match="expected") as refused:
+            exec(code, names)  # noqa: S102 (our own notebook)
+        return str(refused.value)
+
+    return refusal
+
+
+def test_the_imported_books_are_what_the_files_state(checkout):
+    """The notebook runs, and the services that serve its tables state the balances and lines of the files."""
+    run = aa.run_notebook(checkout / "notebooks" / OWN_BOOKS, checkout / "out")
+    (*_, last) = nbformat.read(run.notebook, as_version=4).cells
+    rows = [line.split() for line in last.outputs[-1].data["text/plain"].splitlines()[-3:]]
+    assert rows == [
+        ["bank", "16", "16", "5034.11", "5034.11"],
+        ["quickbooks", "22", "22", "22314.60", "22314.60"],
+        ["xero", "13", "13", "12422.06", "12422.06"],
+    ]
+
+
+BANK = (
+    # a missing row breaks a balance
+    (
+        '03/21/2025,Posted,STAPLES 0093,"POS, OAKLAND CA",-84.19,"2,902.51"\n',
+        "",
+        "line 9, balance: expected 5136.70, found '5052.51'",
+    ),
+    (
+        '03/31/2025,Posted,SQ *BLUE BTTL 0423,SF CA,-18.40,"5,034.11"\n',
+        "",
+        "line 8, closing balance: expected 5034.11, found '5052.51'",
+    ),
+    # a date in another order, also one that can be read, is not of the period or not in the order of the file
+    ("03/05/2025", "05/03/2025", f"line 14, {BANK_DAY} '05/03/2025'"),
+    ("03/14/2025", "03/30/2025", f"line 10, {BANK_DAY} '03/21/2025'"),
+    # a pending row is not taken for a posted one
+    ("Pending", "Posted", "line 7, status: expected a balance, as posted rows have, found ''"),
+    (
+        "Pending,COSTCO GAS 0142,CARD 4471,-61.20,",
+        'Posted,COSTCO GAS 0142,CARD 4471,-61.20,"5,034.11"',
+        "line 7, balance: expected 4972.91, found '5034.11'",
+    ),
+    ("-18.40", '"-18,40"', "line 8, Amount: expected an amount like 1,234.50, found '-18,40'"),
+    ("-84.19", "84.19", "line 10, balance: expected 3070.89, found '2902.51'"),
+)
+QUICKBOOKS = (
+    (WALK_IN, "", "line 44, total debit: expected 32062.87, found '31966.62'"),
+    ("01/08/2025", "08/01/2025", f"line 14, {QUICKBOOKS_DAY} '08/01/2025'"),
+    ("TOTAL,", f"{ESTIMATE}TOTAL,", "line 52, total debit: expected 32062.87, found '32112.87'"),
+    (",Supplies,", ",Packaging,", "line 37, account: expected an account of the table of paths, found 'Packaging'"),
+    (",$68.40,", ",$68.40,$1.00", "line 16, amount: expected an amount like 1,234.50, found '$68.40$1.00'"),
+)
+XERO = (
+    (RENT, "", "line 29, total debit: expected 15717.94, found '14817.94'"),
+    ("11 Mar 2025", "Mar 11 2025", f"line 18, {XERO_DAY} 'Mar 11 2025'"),
+    (TOTAL, f"{DRAFT}{TOTAL}", "line 39, total debit: expected 15717.94, found '15727.94'"),
+    ("469,Rent,900.00,", "469,Rent,,900.00", "line 20, total debit: expected 900.00, found '0.00'"),
+)
+FILES = {"bank_statement": BANK, "quickbooks_journal": QUICKBOOKS, "xero_journal": XERO}
+
+
+@pytest.mark.parametrize(("name", "fault"), [(name, fault) for name, faults in FILES.items() for fault in faults])
+def test_a_damaged_file_is_refused(refusal, name, fault):
+    """The line is named, with what was expected and what was found."""
+    old, new, message = fault
+    assert refusal(name, old, new) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("bank_statement", f"line 14, {BANK_DAY} '03/05/2025'".replace("03/31/2025", "31/03/2025")),
+        ("quickbooks_journal", f"line 10, {QUICKBOOKS_DAY} '01/03/2025'".replace("02/28/2025", "28/02/2025")),
+    ],
+)
+def test_a_wrong_decision_about_the_day_is_named(refusal, name, message):
+    """So is the first date that the other order puts outside the period."""
+    assert refusal(name, "%m/%d/%Y", "%d/%m/%Y", in_code=True) == message
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_wrong_closing_balance_is_named(refusal, name):
+    """The balance that a person takes from the program is compared."""
+    assert "balance" in refusal(name, "\nrows = ", "\nclosing += 1\nrows = ", in_code=True)
