@@ -191,9 +191,10 @@ def apply_plan(
         What to change.
     journal : path
         File that records each change before it is sent. The same journal resumes an interrupted run: no change that an
-        earlier run sent is sent again. One that is done, and was changed back since, is left alone; so is one whose
-        response was lost and that the books do not show, because it may have been changed back too. A dry run reads the
-        journal, and does not write it. A journal that was edited, or that lacks lines, is refused.
+        earlier run sent, and the service did not refuse, is sent again. One that is done, and was changed back since,
+        is left alone; so is one whose response was lost and that the books do not show, because it may have been
+        changed back too. A dry run reads the journal, and does not write it. A journal that was edited, or that lacks
+        lines, is refused.
     confirm : bool
         Change the books.
     modified_by : str, optional
