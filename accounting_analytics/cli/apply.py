@@ -315,8 +315,8 @@ def run_plan(
     """
     print_cost(plan)
     books = None if run.books is None else aa.connect(books=run.books)  # what cannot be synced is refused before
-    instants = plan.frame["datetime"]
-    days = (instants.min() - timedelta(days=1)).date(), (instants.max() + timedelta(days=1)).date()  # in any zone
+    instants = [one.datetime for one in plan.items]
+    days = (min(instants) - timedelta(days=1)).date(), (max(instants) + timedelta(days=1)).date()  # in any zone
     before = aa.load_cash_flow_report(client, *days, time_zone=time_zone)
     outcomes = _apply(client, plan, run, journal, allow_irreversible=allow_irreversible)
     effect, unread = plan.preview(before), None
@@ -418,7 +418,7 @@ def print_outcomes(plan: aa.Plan, outcomes: pd.DataFrame, *, by: str, time_zone:
 
 
 def _failed_first(rows: pd.DataFrame) -> pd.DataFrame:
-    from accounting_analytics.recategorization.changes import EXPECTED_OUTCOMES
+    from accounting_analytics.recategorization.outcomes import EXPECTED_OUTCOMES
 
     return rows.assign(expected=rows["outcome"].isin(EXPECTED_OUTCOMES)).sort_values("expected", kind="stable")
 

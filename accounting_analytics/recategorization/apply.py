@@ -1,9 +1,9 @@
 """Apply a plan: read the categories, journal the intent, send the change, read the categories again; and verify it.
 
 A lost response does not show whether the change was made, so every outcome follows from the response and from what the
-books show, by one table (:data:`~accounting_analytics.recategorization.changes.OUTCOMES`). Each change is sent with the
-category it replaces, so a change made by another user in the meantime is never overwritten, and sending a change again
-that the books do not show changes a transaction at most once.
+books show, by one table (:data:`~accounting_analytics.recategorization.outcomes.OUTCOMES`). Each change is sent with
+the category it replaces, so a change made by another user in the meantime is never overwritten, and sending a change
+again that the books do not show changes a transaction at most once.
 
 A change that an earlier run sent, and that the books do not show, was not carried out, or was carried out and changed
 back since: the books cannot tell these apart. It is left alone and reported as unknown.
@@ -42,15 +42,14 @@ from accounting_analytics.recategorization.categories_in_books import (
     require_no_cash,
     unusable_categories,
 )
-from accounting_analytics.recategorization.changes import (
+from accounting_analytics.recategorization.changes import changes_by_entry, joining_changes
+from accounting_analytics.recategorization.outcomes import (
     IN_BOOKS,
     OUTCOMES,
     Outcome,
     Response,
     Shown,
-    changes_by_entry,
     compare_with_books,
-    joining_changes,
     outcomes_frame,
 )
 from accounting_analytics.recategorization.plan import Plan, require_same_instance

@@ -1,11 +1,10 @@
-"""Changes of categories: what is decided of rows of a queue, tables of it for people, and what became of it."""
+"""Changes of categories: what is decided of rows of a queue, and tables of it for people."""
 
 from __future__ import annotations
 
 import datetime as dt  # noqa: TC003 (read with the annotations of Change)
 from collections import Counter, defaultdict
 from decimal import Decimal  # noqa: TC003
-from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -16,12 +15,12 @@ from accounting_analytics.core.errors import InputError, PlanError
 from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.messages import did_you_mean, printable, quote, shorten
 from accounting_analytics.core.money import format_amount
-from accounting_analytics.core.schemas import Ledgers, Outcomes, Proposals
+from accounting_analytics.core.schemas import Ledgers, Proposals
 from accounting_analytics.recategorization.queue import exact_queue
 from accounting_analytics.reports.category_ledgers import Categories, find_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from accounting_analytics.core.column_conversion import ExactFrame
 
@@ -195,62 +194,6 @@ def changes_of_frame(frame: pd.DataFrame) -> tuple[Change, ...]:
     return tuple(Change(**dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True))
 
 
-class Outcome(StrEnum):
-    """What became of a change."""
-
-    WOULD_CHANGE = "would_change"
-    DONE = "done"
-    ALREADY_DONE = "already_done"
-    CHANGED_ELSEWHERE = "changed_elsewhere"
-    REFUSED = "refused"
-    NOT_DONE = "not_done"
-    UNKNOWN = "unknown"
-
-
-IN_BOOKS = frozenset({Outcome.DONE, Outcome.ALREADY_DONE})
-"""Outcomes of a change that the books have."""
-EXPECTED_OUTCOMES = IN_BOOKS | {Outcome.WOULD_CHANGE}
-"""Outcomes of a change that needs nothing more from a person."""
-
-
-class Response(StrEnum):
-    """The response to a change: to its last request, or what a journal states about earlier runs."""
-
-    NOT_SENT = "not sent"
-    CONFIRMED = "confirmed"
-    LOST = "lost"
-    REFUSED = "refused"
-    REFUSED_NOW = "refused for now"
-    CONFIRMED_EARLIER = "confirmed in an earlier run"
-    LOST_EARLIER = "lost in an earlier run"
-
-
-class Shown(StrEnum):
-    """What the books show of a change when they are read."""
-
-    NEW = "new category"
-    PREVIOUS = "previous category"
-    ANOTHER = "another category"
-    UNCLEAR = "unclear parts"
-    ABSENT = "no transaction"
-    UNREAD = "not read"
-
-
-_TABLE = {
-    Response.NOT_SENT: "already_done would_change changed_elsewhere unknown refused not_done",
-    Response.CONFIRMED: "done not_done changed_elsewhere unknown unknown done",
-    Response.LOST: "done not_done changed_elsewhere unknown unknown unknown",
-    Response.REFUSED: "already_done refused changed_elsewhere unknown refused refused",
-    Response.REFUSED_NOW: "already_done not_done changed_elsewhere unknown refused not_done",
-    Response.CONFIRMED_EARLIER: "already_done changed_elsewhere changed_elsewhere unknown unknown unknown",
-    Response.LOST_EARLIER: "already_done unknown changed_elsewhere unknown unknown unknown",
-}
-OUTCOMES = {
-    response: dict(zip(Shown, map(Outcome, outcomes.split()), strict=True)) for response, outcomes in _TABLE.items()
-}
-"""Outcome by the response and by what the books show; ``.github/ARCHITECTURE.md`` has the same table."""
-
-
 def find_conflicts(changes: Sequence[Change]) -> Iterator[str]:
     """Yield why changes contradict each other, or change nothing."""
     items = Counter((change.transaction_id, change.category_ledger_id) for change in changes)
@@ -314,37 +257,6 @@ def joining_changes(changes: Iterable[Change]) -> list[Change]:
     ]
 
 
-def compare_with_books(
-    change: Change, now: Collection[str] | None, planned: Iterable[Change], has_done: Callable[[Change], bool]
-) -> Shown:
-    """Find what the categories of a transaction show of a change; they are None where it does not exist.
-
-    Every part of a split must have its previous category, or the new one that the plan gives it, and the transaction
-    no other. Parts that the plan joins are certain only if the transaction has exactly the categories that the journal
-    leads to. `planned` are all planned changes of its journal entry.
-    """
-    if now is None:
-        return Shown.ABSENT
-    category, updated = change.category_ledger_id, change.updated_category_ledger_id
-    parts = {one: one for one in change.previous_categories}
-    done = set()
-    for one in planned:
-        if one.category_ledger_id in parts:
-            parts[one.category_ledger_id] = one.updated_category_ledger_id
-            done |= {one.category_ledger_id} if has_done(one) else set()
-    if not set(now) <= parts.keys() | set(parts.values()):
-        return Shown.ANOTHER
-    if len(set(parts.values())) == len(parts):
-        is_certain = all(len({old, new} & set(now)) == 1 for old, new in parts.items())
-        found = Shown.PREVIOUS if category in now else Shown.NEW
-        return found if is_certain else Shown.ANOTHER
-    others = {new if old in done else old for old, new in parts.items() if old != category}
-    if set(now) == others | {category}:
-        return Shown.PREVIOUS
-    is_new = set(now) == others | {updated} and (category in done or len(now) == 1)
-    return Shown.NEW if is_new else Shown.UNCLEAR
-
-
 def name_changes(changes: Sequence[Change]) -> str:
     """Name the first few changes by payee, day and amount, with the transaction to find them by."""
     texts = [
@@ -354,17 +266,3 @@ def name_changes(changes: Sequence[Change]) -> str:
     ]
     more = len(changes) - _MAX_NAMED
     return "; ".join(texts) + (f"; and {more:,} more" if more > 0 else "")
-
-
-def outcomes_frame(found: Mapping[Change, tuple[Outcome, str]]) -> pd.DataFrame:
-    """Outcomes and reasons of the changes of a plan, in its order, as a table."""
-    rows = [(*change.identity, *of_change) for change, of_change in found.items()]
-    return Outcomes.require_valid(pd.DataFrame(rows, columns=[*IDENTITY, "outcome", "reason"], dtype="str"))
-
-
-def require_outcomes_of(plan: Iterable[Change], outcomes: pd.DataFrame) -> list[Outcome]:
-    """Return the outcomes of the changes of a plan, in its order, if they belong to it."""
-    checked = Outcomes.checked(outcomes)
-    if [list(change.identity) for change in plan] != checked[list(IDENTITY)].to_numpy().tolist():
-        raise InputError("the outcomes belong to another plan; pass the result of apply_plan for this plan")
-    return [Outcome(text) for text in checked["outcome"]]

@@ -15,14 +15,8 @@ from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import LedgerChanges, Ledgers, ReportDifferences
-from accounting_analytics.recategorization.changes import (
-    IN_BOOKS,
-    joining_changes,
-    name_changes,
-    net_moves,
-    require_outcomes_of,
-    updated_lines,
-)
+from accounting_analytics.recategorization.changes import joining_changes, name_changes, net_moves, updated_lines
+from accounting_analytics.recategorization.outcomes import IN_BOOKS, require_outcomes_of
 from accounting_analytics.reports.cash_flow_report import require_report
 from accounting_analytics.reports.figure_table import entries_behind, figure_table_html, table_of_figures
 from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_terms

@@ -19,7 +19,6 @@ from accounting_analytics.core.schemas import Ledgers, PlanItems, PlanTotals
 from accounting_analytics.core.sheets import Column, Kind, SheetTable, Value, read_table, write_table
 from accounting_analytics.loading.estimate import DOCUMENTED_RATE
 from accounting_analytics.recategorization.changes import (
-    EXPECTED_OUTCOMES,
     NEW_CATEGORY,
     Change,
     OpenQueue,
@@ -27,10 +26,10 @@ from accounting_analytics.recategorization.changes import (
     changes_of_proposals,
     find_conflicts,
     joining_changes,
-    require_outcomes_of,
 )
 from accounting_analytics.recategorization.decisions import choose_by_rules
 from accounting_analytics.recategorization.effect import Effect
+from accounting_analytics.recategorization.outcomes import EXPECTED_OUTCOMES, require_outcomes_of
 from accounting_analytics.recategorization.queue import KEY
 from accounting_analytics.reports.cash_flow_report import require_report
 from accounting_analytics.reports.category_ledgers import Categories

@@ -35,13 +35,12 @@ from accounting_analytics.core.errors import PlanError
 from accounting_analytics.core.messages import count_of, did_you_mean, quote
 from accounting_analytics.recategorization.changes import (
     IDENTITY,
-    IN_BOOKS,
     Change,
-    Response,
     changes_by_entry,
     joining_changes,
     name_changes,
 )
+from accounting_analytics.recategorization.outcomes import IN_BOOKS, Response
 from accounting_analytics.recategorization.plan import Plan
 from accounting_analytics.reports.lines_or_books import refuse_books
 

@@ -11,7 +11,7 @@ from posted_books import Part
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import AuthenticationError, InputError, PlanError, ServiceError
-from accounting_analytics.recategorization.changes import OUTCOMES, compare_with_books
+from accounting_analytics.recategorization.outcomes import OUTCOMES, compare_with_books
 
 PAGE = Path(__file__).parents[2] / ".github" / "ARCHITECTURE.md"
 
