@@ -45,6 +45,7 @@ from accounting_analytics.cli.plan import (
 from accounting_analytics.core.errors import (
     AccountingAnalyticsError,
     AmountError,
+    InputError,
     PlanError,
     RecategorizationIncompleteError,
     with_context,
@@ -112,6 +113,7 @@ def apply(
         raise PlanError("the plan has no items")
     shown: dict[str, Any] = {"by": by, "limit": table.rows, "as_json": as_json}
     with connect_service(run) as (client, zone):
+        _refuse_journal_of_another_demo(run, client, journal)
         planned = resolve_plan(client, sheet, zone)
         run_plan(client, planned, run, journal, zone, **shown, allow_irreversible=allow_irreversible)
 
@@ -149,6 +151,7 @@ def undo(
         Undo what the journal has, although its run was interrupted or its end is missing.
     """
     with connect_service(run) as (client, zone):
+        _refuse_journal_of_another_demo(run, client, journal_of_run)
         planned = aa.undo_plan(client, journal_of_run, groups=list(group) or None, incomplete=incomplete)
         for note in planned.notes:
             print_message(note)
@@ -194,6 +197,7 @@ def verify(
     refuse_books(books, "`verify` reads what the service has now, so leave it out")
     sheet = read_plan_sheet(plan)
     with connect_service(service) as (client, zone):
+        _refuse_journal_of_another_demo(service, client, journal)
         planned = resolve_plan(client, sheet, zone)
         outcomes = aa.verify_plan(client, planned, journal=journal)
     if as_json:
@@ -201,6 +205,19 @@ def verify(
     else:
         print_outcomes(planned, outcomes, by=by, time_zone=zone, limit=table.rows)
     require_done(outcomes)
+
+
+def _refuse_journal_of_another_demo(service: Service, client: aa.LedgerClient, journal: Path | None) -> None:
+    """Refuse the journal of a demo company that ended with its command: this one has none of its changes."""
+    from accounting_analytics.recategorization.run_journal import read_journal
+
+    if service.demo and journal is not None and journal.exists():
+        events = read_journal(journal, instance_id=client.instance_id).events
+        if events and events[0]["base_url"] != client.base_url:
+            raise InputError(
+                f"{journal} is the journal of a demo company that ended with its command, and this one is new, so none "
+                "of its changes are here: in Python aa.demo() stays while you apply, verify and undo; nothing was sent"
+            )
 
 
 @command(RECATEGORIZE)

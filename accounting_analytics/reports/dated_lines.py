@@ -18,11 +18,12 @@ from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from accounting_analytics.core.periods import DateLike, ZoneLike
 
 _NEEDED = ("id", "ledger_id", "journal_entry_id", "datetime", "signed_amount")
+_MOST_QUIET_DAYS = 7
 
 
 class DatedLines(NamedTuple):
@@ -73,15 +74,16 @@ class DatedLines(NamedTuple):
         rows = exact.frame.reset_index(drop=True)
         rows = rows.assign(local_date=local_midnights(rows["datetime"], day_zone.name), _entry=entry_ids(rows))
         last = rows["local_date"].max().date() if end_date is None else parse_date(end_date, "end_date")
+        rows = rows[rows["local_date"] <= pd.Timestamp(last)]
         return cls(
             lines,
-            rows[rows["local_date"] <= pd.Timestamp(last)],
+            rows,
             Ledgers.checked(chart),
             last,
             exact.scale,
             exact.as_decimals,
             missing_reasons(lines, Period(last, last, day_zone.name)),
-            (*exact.notes, *day_zone.notes),
+            (*_notes_of_quiet_days(rows, last), *exact.notes, *day_zone.notes),
         )
 
     @property
@@ -94,6 +96,16 @@ class DatedLines(NamedTuple):
         shown = rows[rows["ledger_id"].isin(self.cash)]
         amounts = shown["signed_amount"] if self.as_decimals else in_floats(shown["signed_amount"])
         return shown.assign(signed_amount=amounts, figure_amount=amounts)
+
+
+def _notes_of_quiet_days(rows: pd.DataFrame, last: dt.date) -> Iterator[str]:
+    """Say that the last days have no line entry, where these are more than a week."""
+    latest = last if rows.empty else rows["local_date"].max().date()
+    if (days := (last - latest).days) > _MOST_QUIET_DAYS:
+        yield (
+            f"The latest line entry is of {latest}, {days:,} days before {last}: what is said of these days, and of "
+            "those after them, rests on no entry."
+        )
 
 
 def has_lines(lines: pd.DataFrame, period: Period) -> bool:

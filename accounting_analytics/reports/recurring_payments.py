@@ -208,8 +208,9 @@ class RecurringPayments(Result):
         paid = sum(one.next_units < 0 for one in self.payments)
         counts = Counter(one.status for one in self.payments)
         text = f"{count_of(len(self.payments), 'recurring payment')} as of {day_label(self.end_date)}"
-        states = [f"{counts[status]:,} {status}" for status in ("late", "stopped") if counts[status]]
-        return f"{text}: {', '.join([f'{paid:,} paid, {len(self.payments) - paid:,} received', *states])}."
+        states = ", ".join(f"{counts[status]:,} {status}" for status in ("late", "stopped") if counts[status])
+        of_these = f"; of these {states}" if states else ""
+        return f"{text}: {paid:,} paid, {len(self.payments) - paid:,} received{of_these}."
 
     def sentences(self) -> list[str]:
         """One sentence for each payee."""

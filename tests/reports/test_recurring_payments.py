@@ -98,7 +98,11 @@ def test_late_and_stopped():
     assert result.sentences()[0].startswith(
         "LANDLORD, Rent: paid monthly on day 3, last 4,500.00 on 3 Apr 2026; stopped: 4,500.00 was due on 3 May 2026"
     )
-    assert result.summary().endswith("1 paid, 0 received, 1 stopped.")
+    assert result.summary().endswith("1 paid, 0 received; of these 1 stopped.")
+    assert result.notes[0].startswith(
+        "The latest line entry is of 2026-04-03, 88 days before 2026-06-30: what is said of"
+    )
+    assert not any("latest line entry" in note for note in recurring(payments, "2026-04-10").notes)
     assert not recurring(payments, "2027-06-30").payments
 
 

@@ -60,6 +60,10 @@ def test_plan_preview_apply_verify_undo(run, tmp_path):
         assert "none.csv has no items" in run("plan", *PERIOD, *RULES, "--output", "none.csv", **environment).stderr
         check_undo(run, company, aa.Plan.load(tmp_path / "plan.csv").items, result)
         assert not (tmp_path / "dry.journal").exists()
+    for command in (apply, ("verify", "plan.csv", "--journal", "journal"), ("undo", "journal", "--journal", "new")):
+        refused = run(*command, "--demo", code=2).stderr
+        assert "journal is the journal of a demo company that ended with its command" in refused
+    assert not (tmp_path / "new").exists()
 
 
 def check_undo(run, company, items, applied):
