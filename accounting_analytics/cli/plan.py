@@ -35,8 +35,11 @@ from accounting_analytics.cli.output import (
 from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.errors import InputError, PlanError
 from accounting_analytics.core.messages import count_of, did_you_mean, quote, shorten
+from accounting_analytics.core.periods import day_label
 
 if TYPE_CHECKING:
+    import datetime as dt
+
     import pandas as pd
 
     from accounting_analytics.cli.loading import LoadedQueue
@@ -134,7 +137,8 @@ def queue(
     if loaded.lines.empty:
         print_message(f"no line entry of cash is of {period}: is it the right period?")
     transactions, suggestions = loaded.transactions, loaded.suggestions
-    groups = aa.group_queue(transactions, as_of=period.end_date)
+    as_of = min(period.end_date, aa.Period.relative("today", time_zone=period.time_zone).end_date)
+    groups = aa.group_queue(transactions, as_of=as_of)
     if group is not None:
         if group not in set(groups["group_id"]):
             hint = did_you_mean(group, groups["group_id"], most=3) or "queue without --group lists them"
@@ -152,7 +156,7 @@ def queue(
         summary = f"{count_uncategorized(transactions)}, largest first{names}"
         print_transactions(transactions, _TRANSACTIONS, summary=summary, time_zone=period.time_zone, limit=None)
     else:
-        _print_groups(groups, count_uncategorized(transactions), table.limit)
+        _print_groups(groups, count_uncategorized(transactions), table.limit, as_of)
     if output is not None:
         by, kind = (TRANSACTION, "transaction") if every_one else (GROUP, "group")
         asked = OpenQueue(transactions, loaded.ledgers)
@@ -178,8 +182,8 @@ def queue_tables(
     return tables if suggestions is None else tables | {"suggestions": suggestions.astype({"confidence": object})}
 
 
-def _print_groups(groups: pd.DataFrame, count: str, limit: int) -> None:
-    oldest = f"; the oldest is {groups['age_days'].max():,} days old" if len(groups) else ""
+def _print_groups(groups: pd.DataFrame, count: str, limit: int, as_of: dt.date) -> None:
+    oldest = f"; oldest {groups['age_days'].max():,} days on {day_label(as_of)}" if len(groups) else ""
     print(f"{count} in {count_of(len(groups), 'group')}{oldest}")
     ages = groups[["age_days", "newest_age_days"]].itertuples(index=False, name=None)
     table = groups.assign(

@@ -59,7 +59,9 @@ def test_groups_and_rows(run_demo):
     )
     shown = run_demo("queue", *PERIOD, "--limit", "3", **TERMINAL).stdout
     assert max(map(len, shown.splitlines())) <= 80
-    assert shown.startswith(f"{len(rows)} uncategorized transactions in {len(groups)} groups; the oldest is ")
+    oldest = max(group["age_days"] for group in groups)
+    counts = f"{len(rows)} uncategorized transactions in {len(groups)} groups"
+    assert shown.startswith(f"{counts}; oldest {oldest} days on 31 May 2026\n")
     assert f"3 of {len(groups)} groups; --limit N prints more, --all every transaction\n" in shown
     assert shown.index(groups[0]["group_id"]) < shown.index(groups[1]["group_id"])
     assert " decisions clear 8" in shown
