@@ -72,7 +72,7 @@ def check_sections(sections: Iterable[str] | None, environment: jinja2.Environme
     templates = environment.list_templates(filter_func=lambda name: name.startswith("sections/"))
     known = {Path(one).name.removesuffix(".html.j2") for one in templates}
     asked = SECTIONS if sections is None else sections
-    names = tuple(one if one in known else one.replace("-", "_") for one in asked)
+    names = tuple(one if one in known else str(one).replace("-", "_") for one in asked)
     for one in names:
         if one not in known:
             hint = did_you_mean(one, known) or f"there are {', '.join(sorted(known))}"
