@@ -10,8 +10,6 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import pandas as pd
-
 from accounting_analytics.charts.labels import (
     ACCOUNT_COLOURS,
     BALANCE_COLOUR,
@@ -40,6 +38,7 @@ from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.core.periods import Period
+from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.reports.bridge import AFTER, BEFORE, Bridge
 from accounting_analytics.reports.cash_flow_report import require_report
 from accounting_analytics.reports.category_ledgers import required_ledgers
@@ -64,6 +63,8 @@ from accounting_analytics.reports.statement_table import lines_behind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
 
     from accounting_analytics.reports.cash_flow_report import CashFlowReport
     from accounting_analytics.reports.figure_table import FigureTable, Rows
@@ -415,7 +416,7 @@ def _required(ledgers: pd.DataFrame | None, role: RequiredLedger) -> list[str]:
     """Find the required ledgers of a role."""
     if ledgers is None:
         return []
-    require_type(ledgers, pd.DataFrame, "ledgers", "discover_ledgers(client, ...) returns them")
+    Ledgers.require_frame(ledgers)
     return sorted(required_ledgers(ledgers, {role}))
 
 

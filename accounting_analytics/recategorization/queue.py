@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.chart_of_accounts import DebitCredit
 from accounting_analytics.core.column_conversion import (
     LIST_SEPARATOR,
@@ -42,7 +41,7 @@ from accounting_analytics.core.load_metadata import attach_notes, read_load_meta
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.core.periods import LOCALTIME, parse_date
-from accounting_analytics.core.schemas import Ledgers, Queue, QueueGroups
+from accounting_analytics.core.schemas import Ledgers, LineEntries, Queue, QueueGroups
 from accounting_analytics.reports.category_ledgers import uncategorized_ledgers
 from accounting_analytics.reports.dated_lines import require_lines
 from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
@@ -119,7 +118,7 @@ def uncategorized_queue(
         of a transaction is not in `ledgers`.
     """
     lines, chart = lines_of(line_entries), ledgers_of(line_entries, ledgers)
-    require_type(lines, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
+    LineEntries.require_frame(lines)
     if "opposing_ledger_ids" not in lines:
         raise FrameError("line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)")
     require_lines(lines, _NEEDED)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.column_conversion import exact_frame, split_lists, total
 from accounting_analytics.core.errors import FrameError
 from accounting_analytics.core.exact_sums import null_message
@@ -253,7 +252,7 @@ def check_completeness(
     """
     reports = [one.exact() for one in _as_list(report)]
     lines: pd.DataFrame = lines_of(line_entries)
-    require_type(lines, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns one")
+    LineEntries.require_frame(lines)
     for name in _NEEDED:
         if name not in lines:
             raise FrameError(f"{LineEntries.__name__}: column is missing: {name}")

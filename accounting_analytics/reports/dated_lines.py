@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pandas as pd
 
-from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.column_conversion import exact_frame, in_floats, local_midnights
 from accounting_analytics.core.errors import FrameError, InputError
 from accounting_analytics.core.exact_sums import repeated_message, require_columns
@@ -66,7 +65,7 @@ class DatedLines(NamedTuple):
     ) -> Self:
         """Read a frame, or local books, until a day, by default that of the latest line."""
         lines, chart = lines_of(line_entries), ledgers_of(line_entries, ledgers)
-        require_type(lines, pd.DataFrame, "line_entries", "load_line_entries(client, ...) returns them")
+        LineEntries.require_frame(lines)
         require_lines(lines, _NEEDED)
         if lines.empty and end_date is None:
             raise InputError("there are no line entries, so their last day is not known; pass end_date")
