@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from accounting_analytics.core.chart_of_accounts import DebitCredit
 from accounting_analytics.core.column_conversion import are_distinct, find_scale, is_decimal
 from accounting_analytics.core.errors import AmountError, FrameError
 from accounting_analytics.core.load_metadata import books_notes, native_frame, noise_notes, stated_scales
@@ -255,6 +256,15 @@ class ExactLines(NamedTuple):
             repeated = ids.group_by("id").agg(count=nw.len()).filter(nw.col("count") > 1).select("id")
             raise FrameError(repeated_message(collect(repeated)["id"].to_pylist()))
 
+    def unbalanced(self) -> list[str]:
+        """Ids of the journal entries whose debits and credits differ in these lines."""
+        lines = self.lines.select(*_ENTRY_COLUMNS)
+        if self.in_memory:
+            return EntryLines(collect(lines), self).unbalanced()
+        gaps = lines.group_by("journal_entry_id").agg(gap=_UNITS.sum()).filter(nw.col("gap") != 0)
+        ids: list[str] = collect(gaps.select("journal_entry_id"))["journal_entry_id"].to_pylist()
+        return ids
+
     def _within(self, days: Days, *columns: str) -> Lines:
         """Select columns of the lines of some days; engines in memory copy each column that they filter."""
         return self.lines.select(*dict.fromkeys((*columns, "datetime"))).filter(is_within(days)).select(*columns)
@@ -374,6 +384,28 @@ def wrap(frame: Any, name: str, columns: Collection[str]) -> Lines:  # noqa: ANN
         wrapped = nw.from_native(_with_32_bit_text(held))
     lazy: Lines = wrapped.lazy()
     return lazy
+
+
+def require_sides(line_entries: Any, scale: int) -> None:  # noqa: ANN401 (any frame narwhals knows)
+    """Refuse lines whose ``signed_amount`` is not their ``amount`` on the side of ``debit_credit``."""
+    columns = ("id", "amount", "debit_credit", "signed_amount")
+    lines = wrap(line_entries, "line_entries", columns)
+    schema = lines.collect_schema()
+    if any(name not in schema for name in columns):
+        return
+    signed, amount, is_debit = nw.col("signed_amount"), nw.col("amount"), nw.col("debit_credit") == DebitCredit.DEBIT
+    if isinstance(schema["amount"], nw.Decimal) and schema["amount"] == schema["signed_amount"]:
+        is_other_size = signed.abs() != amount.abs()
+    else:  # half a unit is more than rounding noise, and less than any difference of whole units
+        sizes = [one.cast(nw.Float64).abs() * 10.0**scale for one in (signed, amount)]
+        is_other_size = (sizes[0] - sizes[1]).abs() >= 0.5  # noqa: PLR2004
+    is_other_side = (amount != 0) & ((signed > 0) != ((amount > 0) == is_debit))
+    found = collect(lines.filter(is_other_size | is_other_side).select("id").head(_MAX_IDS))["id"].to_pylist()
+    if found:
+        raise FrameError(
+            "line_entries: signed_amount is not +amount on the debit side and -amount on the credit side: id "
+            f"{join_ids(found)}; change amount, debit_credit and signed_amount together"
+        )
 
 
 def collect(lines: Lines) -> pa.Table:

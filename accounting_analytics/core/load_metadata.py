@@ -15,14 +15,12 @@ import pyarrow as pa
 
 from accounting_analytics.core.errors import EmptyPeriodError
 from accounting_analytics.core.messages import count_of, quote
-from accounting_analytics.core.periods import DayZone, Period, choose_zone, day_label
+from accounting_analytics.core.periods import Period, day_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     import pandas as pd
-
-    from accounting_analytics.core.periods import ZoneLike
 
 LOAD_METADATA_KEY = b"accounting_analytics.load"
 NOISE_REMOVED = ("amount", "had float rounding noise, within 1e-6 of the exact value, which was removed")
@@ -97,15 +95,6 @@ def to_file_metadata(metadata: Mapping[str, Any]) -> dict[bytes, bytes]:
 def loaded_period(metadata: Mapping[str, Any]) -> Period:
     """Period that was requested."""
     return Period.of(metadata["start_date"], metadata["end_date"], metadata["time_zone"])
-
-
-def zone_of_frame(line_entries: Any, time_zone: ZoneLike | None) -> DayZone:  # noqa: ANN401 (any frame)
-    """Zone that a call names, else that of the load, which is noted, else UTC."""
-    metadata = read_load_metadata(line_entries)
-    if time_zone is not None or metadata is None:
-        return choose_zone(time_zone)
-    name, notes = choose_zone(metadata["time_zone"])
-    return DayZone(name, (f"No time zone was given, so the days are those of the load: {name}.", *notes))
 
 
 def stated_books_start(line_entries: Any) -> dt.date | None:  # noqa: ANN401 (any frame)

@@ -43,6 +43,7 @@ from accounting_analytics.loading.arrow_lines import line_schema, remove_repeats
 from accounting_analytics.loading.checkpoint import Checkpoint
 from accounting_analytics.loading.load import load_windows
 from accounting_analytics.loading.request import LoadRequest
+from accounting_analytics.reports.zone_of_lines import refuse_other_days
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -364,7 +365,8 @@ def _exact(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> ExactColu
 def _with_local_dates(frame: pd.DataFrame, time_zone: ZoneLike) -> pd.DataFrame:
     """Frame with the local date of each line in a zone."""
     chosen = choose_zone(time_zone)
-    lines = LineEntries.checked(frame.drop(columns="local_date", errors="ignore"))
+    lines = LineEntries.checked(frame)
+    refuse_other_days(lines, chosen.name)
     lines["local_date"] = local_midnights(lines["datetime"], chosen.name)
     lines.attrs["notes"] = (*lines.attrs["notes"], *chosen.notes)
     return lines

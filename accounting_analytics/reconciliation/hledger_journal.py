@@ -17,13 +17,13 @@ from accounting_analytics.core.load_metadata import (
     missing_reasons,
     read_load_metadata,
     states_all_lines,
-    zone_of_frame,
 )
 from accounting_analytics.core.messages import count_of, join_ids, printable
 from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.core.periods import local_date, zone
 from accounting_analytics.reports.ledger_tree import LedgerTree
 from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
+from accounting_analytics.reports.zone_of_lines import zone_of_lines
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -159,7 +159,8 @@ def export_journal(
         The file, which is replaced completely or left unchanged; without it the text is returned, as by ``to_csv`` of
         pandas.
     time_zone : str or ZoneInfo, optional
-        Zone that days are counted in; by default that of the load, else UTC.
+        Zone that days are counted in; by default that of the load, else that of the ledgers if every ``local_date`` is
+        a day of it.
     scale : int, optional
         Fraction digits of the amounts; by default those of a decimal type, else those that the load states, else 2.
 
@@ -242,7 +243,7 @@ class HledgerJournal(NamedTuple):
     ) -> Self:
         """Read line entries and their chart of accounts, and refuse entries that do not balance."""
         line_entries, ledgers = lines_of(line_entries), ledgers_of(line_entries, ledgers)
-        day_zone = zone_of_frame(line_entries, time_zone).name
+        day_zone = zone_of_lines(line_entries, ledgers, time_zone).name
         tree, exact = LedgerTree.from_frame(ledgers), ExactLines.from_frame(line_entries, scale)
         rows = _rows(line_entries, exact)
         tree.require({row["ledger_id"] for row in rows})

@@ -319,7 +319,8 @@ def ageing(
     books_start : date-like, optional
         First day of the books, as for :func:`balance_sheet`; lines that begin later may lack items, and a note says so.
     time_zone : str or ZoneInfo, optional
-        Zone that days are counted in; by default that of the load, else UTC.
+        Zone that days are counted in; by default that of the load, else that of the ledgers if every ``local_date`` is
+        a day of it.
 
     Returns
     -------

@@ -10,11 +10,12 @@ from accounting_analytics.core.chart_of_accounts import DebitCredit
 from accounting_analytics.core.column_conversion import TEXT, local_midnights
 from accounting_analytics.core.errors import FrameError
 from accounting_analytics.core.ledger_names import LedgerNames
-from accounting_analytics.core.load_metadata import attach_notes, notes, zone_of_frame
+from accounting_analytics.core.load_metadata import attach_notes, notes
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.schemas import Ledgers, LineEntries
 from accounting_analytics.reports.bridge_payments import entry_ids, payees_of_entries
 from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
+from accounting_analytics.reports.zone_of_lines import refuse_other_days, zone_of_lines
 
 if TYPE_CHECKING:
     from accounting_analytics.core.periods import ZoneLike
@@ -36,7 +37,8 @@ def analysis_frame(
     ledgers : DataFrame, optional
         :class:`~accounting_analytics.schemas.Ledgers`; local books have their own.
     time_zone : str or ZoneInfo, optional
-        Zone that days and months are counted in; by default that of the load, else UTC.
+        Zone that days and months are counted in; by default that of the load, else that of the ledgers if every
+        ``local_date`` is a day of it.
 
     Returns
     -------
@@ -50,7 +52,7 @@ def analysis_frame(
     Raises
     ------
     InputError
-        An argument is of another type.
+        An argument is of another type, no zone is stated, or ``local_date`` has days of another one.
     FrameError
         A frame is not valid, or the ledger of a line is not in `ledgers`.
 
@@ -70,7 +72,8 @@ def analysis_frame(
             f"ledgers do not contain {count_of(len(unknown), 'ledger')} of the line entries: {join_ids(unknown)}; "
             "discover the ledgers over the period of the line entries"
         )
-    day_zone = zone_of_frame(lines, time_zone)
+    day_zone = zone_of_lines(lines, chart, time_zone)
+    refuse_other_days(lines, day_zone.name)
     names, rows = LedgerNames.from_frame(chart), chart.set_index("id")
     cash = set(rows.index[rows["report_cash_flow"]])
     payees = payees_of_entries(frame, cash)

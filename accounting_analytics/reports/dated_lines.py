@@ -8,12 +8,13 @@ import pandas as pd
 
 from accounting_analytics.core.column_conversion import exact_frame, in_floats, local_midnights
 from accounting_analytics.core.errors import FrameError, InputError
-from accounting_analytics.core.exact_sums import repeated_message, require_columns
-from accounting_analytics.core.load_metadata import missing_reasons, zone_of_frame
+from accounting_analytics.core.exact_sums import repeated_message, require_columns, require_sides
+from accounting_analytics.core.load_metadata import missing_reasons, states_all_lines
 from accounting_analytics.core.periods import Period, parse_date
 from accounting_analytics.core.schemas import Ledgers, LineEntries
 from accounting_analytics.reports.bridge_payments import entry_ids
 from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
+from accounting_analytics.reports.zone_of_lines import zone_of_lines
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -69,7 +70,9 @@ class DatedLines(NamedTuple):
         require_lines(lines, _NEEDED)
         if lines.empty and end_date is None:
             raise InputError("there are no line entries, so their last day is not known; pass end_date")
-        day_zone, exact = zone_of_frame(lines, time_zone), exact_frame(lines, ["signed_amount"])
+        day_zone, exact = zone_of_lines(lines, chart, time_zone), exact_frame(lines, ["signed_amount"])
+        if not states_all_lines(lines):
+            require_sides(lines, exact.scale)
         rows = exact.frame.reset_index(drop=True)
         rows = rows.assign(local_date=local_midnights(rows["datetime"], day_zone.name), _entry=entry_ids(rows))
         last = rows["local_date"].max().date() if end_date is None else parse_date(end_date, "end_date")

@@ -527,7 +527,8 @@ def outlook(
         First day of the books, as for :func:`balance_sheet`: without it, or where lines begin later, cash is not known,
         and neither are balances.
     time_zone : str or ZoneInfo, optional
-        Zone that days are counted in; by default that of the load, else UTC.
+        Zone that days are counted in; by default that of the load, else that of the ledgers if every ``local_date`` is
+        a day of it.
 
     Returns
     -------

@@ -24,6 +24,7 @@ from accounting_analytics.core.exact_sums import (
     is_within,
     null_message,
     repeated_message,
+    require_sides,
 )
 from accounting_analytics.core.load_metadata import (
     attach_notes,
@@ -32,7 +33,6 @@ from accounting_analytics.core.load_metadata import (
     read_load_metadata,
     stated_books_start,
     states_all_lines,
-    zone_of_frame,
 )
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import AMOUNT_FORMS, arrow_type, from_minor_units, pandas_dtype
@@ -42,6 +42,7 @@ from accounting_analytics.reports.cash_flow_report import CashFlowReport
 from accounting_analytics.reports.ledger_tree import LedgerTree, describe_ledgers
 from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
 from accounting_analytics.reports.starting_balances import read_balances
+from accounting_analytics.reports.zone_of_lines import zone_of_lines
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -86,8 +87,9 @@ def recompute_cash_flow(
         First and last day, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a time zone,
         or periods of pandas (the first day of the one, the last of the other).
     time_zone : str or ZoneInfo, optional
-        Zone that days are counted in; by default that of the load (in the metadata of the frame), else UTC, either of
-        which is noted. ``localtime`` is refused, because only the service knows it.
+        Zone that days are counted in; by default that of the load (in the metadata of the frame), which is noted, else
+        that of the ledgers if every ``local_date`` is a day of it. ``localtime`` is refused, because only the service
+        knows it.
     starting_balances : DataFrame or mapping, optional
         Balances of the cash ledgers at the start (:class:`~accounting_analytics.schemas.CashBalances`, or id, unique
         name or path of a ledger to amount) to roll forward; earlier lines are then not used. Without it the history
@@ -130,7 +132,7 @@ def recompute_cash_flow(
         hint = "pass {ledger: balance}, or starting_balances of a report"
         require_type(starting_balances, (pd.DataFrame, Mapping), "starting_balances", hint)
     line_entries, ledgers = lines_of(line_entries), ledgers_of(line_entries, ledgers)
-    day_zone = zone_of_frame(line_entries, time_zone)
+    day_zone = zone_of_lines(line_entries, ledgers, time_zone)
     period = Period(start_date, end_date, day_zone.name)
     within, before = period.instants(), period.instants_before()
     tree = LedgerTree.from_frame(ledgers)
@@ -152,6 +154,7 @@ def recompute_cash_flow(
     if states_all_lines(line_entries):
         exact.require_ids(within)
     else:
+        require_sides(line_entries, exact.scale)
         summed = is_within(within)
         if starting_balances is None:
             summed |= is_within(before) & is_on(tree.cash)

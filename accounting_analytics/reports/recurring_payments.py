@@ -269,7 +269,8 @@ def recurring_payments(
     end_date : date-like, optional
         The last day that is looked at; by default that of the latest line.
     time_zone : str or ZoneInfo, optional
-        Zone that days are counted in; by default that of the load, else UTC.
+        Zone that days are counted in; by default that of the load, else that of the ledgers if every ``local_date`` is
+        a day of it.
 
     Returns
     -------

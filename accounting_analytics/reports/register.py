@@ -11,7 +11,7 @@ from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import IncompleteLoadError
 from accounting_analytics.core.exact_sums import collect, is_on, lines_of_entries
 from accounting_analytics.core.ledger_names import LedgerNames
-from accounting_analytics.core.load_metadata import attach_notes, native_frame, stated_books_start, zone_of_frame
+from accounting_analytics.core.load_metadata import attach_notes, native_frame, stated_books_start
 from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.core.periods import Period, local_date, zone
 from accounting_analytics.core.schemas import Register
@@ -19,6 +19,7 @@ from accounting_analytics.reports.ledger_tree import LedgerTree
 from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
 from accounting_analytics.reports.selections import Span
 from accounting_analytics.reports.statement_sums import LineSource
+from accounting_analytics.reports.zone_of_lines import zone_of_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -61,7 +62,7 @@ def register(
     lines, ledgers = lines_of(lines), ledgers_of(lines, ledgers)
     tree = LedgerTree.from_frame(ledgers)
     ledger_id = LedgerNames(tree.names, tree.hierarchy).find(ledger)
-    day_zone = zone_of_frame(lines, period.time_zone if isinstance(period, Period) else None)
+    day_zone = zone_of_lines(lines, ledgers, period.time_zone if isinstance(period, Period) else None)
     if isinstance(period, str):
         period = Period.parse(period, time_zone=day_zone.name)
     elif period is not None:

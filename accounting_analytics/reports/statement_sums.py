@@ -28,6 +28,7 @@ from accounting_analytics.core.exact_sums import (
     is_on,
     is_within,
     lines_of_entries,
+    require_sides,
 )
 from accounting_analytics.core.load_metadata import (
     loaded_period,
@@ -229,6 +230,14 @@ class LineSource:
         """Payee of each journal entry of the loaded days."""
         return payees_of_entries(self.lines(Span(self.loaded.start_date, self.loaded.end_date)), self.cash)
 
+    def require_whole_entries(self) -> None:
+        """Refuse a frame that states no load if its entries do not balance, or amounts are not on their sides."""
+        if self.states_days:
+            return
+        require_sides(self.frame, self.scale)
+        if unbalanced := self.exact.unbalanced():
+            raise IncompleteLoadError(_describe_unbalanced(unbalanced))
+
     def require_all_entries(self) -> None:
         """Refuse a load of entries that touch cash, where all entries are needed."""
         if self.is_cash_only:
@@ -275,10 +284,7 @@ class LineSource:
         if flows:
             moved = self.exact.flows(self.cash, *(span.intervals(self.time_zone) for span in flows))
             if moved.unbalanced:
-                raise IncompleteLoadError(
-                    f"{len(moved.unbalanced)} journal entries do not balance in the given lines, so lines are missing: "
-                    f"{join_ids(moved.unbalanced)}; load all lines of these days (every ledger)"
-                )
+                raise IncompleteLoadError(_describe_unbalanced(moved.unbalanced))
             signed = [{ledger_id: -units for ledger_id, units in one.items()} for one in moved.columns]
             found.update(zip(flows, signed, strict=True))
         return found
@@ -437,6 +443,14 @@ class ReportSource:
     ) -> list[ShownLine] | None:
         """Return the report's lines in the order of time, if it has them and not more than `limit`; none is of cash."""
         return self.report.figures.shown_lines(ledger_ids, limit)
+
+
+def _describe_unbalanced(entry_ids: Collection[str]) -> str:
+    """Say that lines are missing where journal entries do not balance."""
+    return (
+        f"{count_of(len(entry_ids), 'journal entry does', 'journal entries do')} not balance in the given lines, so "
+        f"lines are missing: {join_ids(entry_ids)}; load all lines of these days (every ledger)"
+    )
 
 
 def tag_notes(tag_ids: Collection[str]) -> tuple[str, ...]:

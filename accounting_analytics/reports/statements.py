@@ -15,7 +15,6 @@ from accounting_analytics.core.load_metadata import (
     Discovery,
     count_notes,
     known_ledgers_claim,
-    read_load_metadata,
     stated_attrs,
 )
 from accounting_analytics.core.messages import count_of, join_ids
@@ -49,6 +48,7 @@ from accounting_analytics.reports.statement_rows import (
 )
 from accounting_analytics.reports.statement_sums import BooksBeginning, LineSource, ReportSource, SpanRules
 from accounting_analytics.reports.tagged_lines import TAG, Tags
+from accounting_analytics.reports.zone_of_lines import zone_of_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -146,7 +146,8 @@ def cash_flow_statement(
     depth : int, optional
         Levels of ledgers that are shown; all by default.
     time_zone : str or ZoneInfo, optional
-        Zone that days are counted in; by default that of the load, else UTC.
+        Zone that days are counted in; by default that of the load, else that of the ledgers if every ``local_date`` is
+        a day of it.
     sections : mapping of str to str, optional
         Section by ledger (id, unique name or path), ``financial_account_type`` or ``sub_type``, instead of
         ``accounting_analytics.reports.statement_rows.CASH_FLOW_SECTIONS``; what it does not name is operating.
@@ -361,7 +362,11 @@ def _earning(chart: Chart) -> list[str]:
 def _make(source: Any, ledgers: Any, options: StatementOptions, kind: _Kind) -> Statement:  # noqa: ANN401 (any frame)
     """Make a statement from a report or from line entries."""
     source, ledgers = lines_of(source), ledgers_of(source, ledgers)
-    day_zone = choose_zone(options.time_zone, (read_load_metadata(source) or {}).get("time_zone"))
+    day_zone = (
+        choose_zone(options.time_zone)
+        if isinstance(source, CashFlowReport)
+        else zone_of_lines(source, ledgers, options.time_zone)
+    )
     chart = _read_chart(ledgers)
     tags = options.tags()
     if tags and kind.of_balances:
@@ -437,6 +442,7 @@ def _read_lines(
     else:
         needed = set(kind.needed(chart))
         lines = LineSource(source, chart.tree.cash, needed, time_zone, scale=options.scale, asked=asked)
+        lines.require_whole_entries()
         if "flow" not in kind.measures:
             lines.require_all_entries()
     loaded = lines.loaded

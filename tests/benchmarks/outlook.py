@@ -45,10 +45,15 @@ def books(seeds):
             yield "bean-example", *loaded(client, *SUGGESTIONS.BEAN_DAYS, "UTC")
 
 
+def zone_of(lines):
+    """Return the zone of lines that were not loaded; a load states its own."""
+    return None if "load" in lines.attrs else "UTC"
+
+
 def recurring_part(lines, ledgers):
     """Return which part of the money that moved on cash ledgers is of payments with a rhythm."""
     cash = lines[lines["ledger_id"].isin(ledgers.loc[ledgers["report_cash_flow"], "id"])]
-    result = aa.recurring_payments(lines, ledgers)
+    result = aa.recurring_payments(lines, ledgers, time_zone=zone_of(lines))
     recurring = sum(result[one.key].entries["figure_amount"].abs().sum() for one in result.payments)
     return recurring / cash["signed_amount"].abs().sum()
 
@@ -61,7 +66,7 @@ def main():
     heads = ("past weeks", "week", "balance", "no change", "in range", "recurs")
     print(f"{'books':16}{''.join(f'{one:>11}' for one in heads)}  measured by")
     for name, lines, ledgers in books(parser.parse_args().seeds):
-        result = aa.outlook(lines, ledgers)
+        result = aa.outlook(lines, ledgers, time_zone=zone_of(lines))
         score = result.score
         covered, ranges, weeks = covered + score.covered, ranges + score.ranges, weeks + 13 * score.origins
         parts = [

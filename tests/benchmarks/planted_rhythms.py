@@ -118,7 +118,7 @@ def score(seed):
     """Compare what is claimed with what was planted."""
     payments, planted = plant(seed)
     books = FRAMES["frames"](payments, dt.date.max)
-    claims = {one.payee: one for one in aa.recurring_payments(books.line_entries, books.ledgers, LAST).payments}
+    claims = {one.payee: one for one in aa.recurring_payments(*books[:2], LAST, time_zone="UTC").payments}
     right = {name for name, one in claims.items() if name in planted and one.rhythm == planted[name].rhythm}
     possible = {name for name, one in planted.items() if one.count >= LEAST and not one.is_over}
     going_on = [claims[name] for name in right & possible if claims[name].status != "stopped"]

@@ -21,7 +21,6 @@ from accounting_analytics.core.load_metadata import (
     missing_reasons,
     read_load_metadata,
     subtract_days,
-    zone_of_frame,
 )
 from accounting_analytics.loading.line_files import LoadedFile
 
@@ -71,17 +70,6 @@ def test_nothing_is_known_without_metadata(lines):
     assert read_load_metadata(lines) is None
     assert missing_reasons(lines, MARCH) == ()
     assert changed_row_count(lines) == 0
-
-
-def test_the_zone_of_a_frame():
-    """A given zone is used; else that of the load, or UTC, is used and noted."""
-    assert zone_of_frame(frame(), "Asia/Tokyo") == ("Asia/Tokyo", ())
-    assert zone_of_frame(frame(), None) == (
-        "Europe/Berlin",
-        ("No time zone was given, so the days are those of the load: Europe/Berlin.",),
-    )
-    assert zone_of_frame(pd.DataFrame(), None) == ("UTC", ("No time zone was given, so the days are those of UTC.",))
-    assert "HST does not follow summer time" in zone_of_frame(frame(time_zone="HST"), None).notes[1]
 
 
 def test_notes_of_frames_and_results():

@@ -317,8 +317,8 @@ def test_partial_books_that_do_not_balance_are_recomputed_when_allowed():
     """An entry without one of its lines does not balance: refused, or marked as partial."""
     lines = frame(LINES[:3])
     with pytest.raises(IncompleteLoadError, match="does not balance"):
-        aa.recompute_cash_flow(lines, LEDGERS, *MARCH)
-    report = aa.recompute_cash_flow(lines, LEDGERS, *MARCH, allow_partial=True)
+        aa.recompute_cash_flow(lines, LEDGERS, *MARCH, time_zone="UTC")
+    report = aa.recompute_cash_flow(lines, LEDGERS, *MARCH, time_zone="UTC", allow_partial=True)
     assert report.partial
     assert report.net_cash_flow == Decimal("-5.00")
 

@@ -130,7 +130,7 @@ def test_entries_that_do_not_balance_are_refused(tmp_path):
     with pytest.raises(
         IncompleteLoadError, match=r"1 journal entry does not balance, .* je,1; load the lines of every"
     ):
-        aa.export_journal(*frames, tmp_path / "a.journal")
+        aa.export_journal(*frames, tmp_path / "a.journal", time_zone="UTC")
     assert not list(tmp_path.iterdir())
 
 
@@ -138,20 +138,20 @@ def test_lines_that_cannot_be_told_apart_are_refused():
     """A line that occurs twice, a missing id and a ledger that is not in the chart are refused."""
     lines, ledgers = line_table(PAID).to_pandas(), ledger_frame(PAID)
     with pytest.raises(FrameError, match="occurs more than once: le0, le1"):
-        aa.export_journal(pd.concat([lines, lines]), ledgers)
+        aa.export_journal(pd.concat([lines, lines]), ledgers, time_zone="UTC")
     with pytest.raises(FrameError, match="'id' is null"):
-        aa.export_journal(lines.assign(id=["le0", None]), ledgers)
+        aa.export_journal(lines.assign(id=["le0", None]), ledgers, time_zone="UTC")
     with pytest.raises(FrameError, match="1 ledger of the line entries not in ledgers: rent"):
-        aa.export_journal(lines, ledgers[ledgers["id"] != "rent"])
+        aa.export_journal(lines, ledgers[ledgers["id"] != "rent"], time_zone="UTC")
 
 
 def test_a_file_has_the_same_text(tmp_path):
     """With a path the text is written completely; a folder that does not exist is named."""
     frames = line_table(PAID), ledger_frame(PAID)
-    assert aa.export_journal(*frames, tmp_path / "a.journal") is None
-    assert (tmp_path / "a.journal").read_text(encoding="utf-8") == aa.export_journal(*frames)
+    assert aa.export_journal(*frames, tmp_path / "a.journal", time_zone="UTC") is None
+    assert (tmp_path / "a.journal").read_text(encoding="utf-8") == aa.export_journal(*frames, time_zone="UTC")
     with pytest.raises(InputError, match=r"absent.*cannot be written"):
-        aa.export_journal(*frames, tmp_path / "absent" / "a.journal")
+        aa.export_journal(*frames, tmp_path / "absent" / "a.journal", time_zone="UTC")
 
 
 @pytest.mark.parametrize("engine", ["pandas", "decimal", "polars", "lazy", "duckdb"])
@@ -174,7 +174,7 @@ def test_amounts_have_the_digits_of_the_scale(scale, text):
     """Amounts are whole units, and have neither more nor fewer fraction digits than the scale."""
     naive = entry(("bank", -123450, 0), ("rent", 123450, 0))
     lines = line_table(naive).to_pandas().assign(signed_amount=[-123450 / 10**scale, 123450 / 10**scale])
-    text_of_journal = aa.export_journal(lines, ledger_frame(naive), scale=scale)
+    text_of_journal = aa.export_journal(lines, ledger_frame(naive), time_zone="UTC", scale=scale)
     assert f"    Rent    {text}  ; id: le1\n" in text_of_journal
     assert f"    Bank    -{text}  ; id: le0\n" in text_of_journal
 
@@ -183,16 +183,16 @@ def test_descriptions():
     """An entry without a description has that of its bank transaction or of a line, on one line without comments."""
     lines, ledgers = line_table(PAID).to_pandas(), ledger_frame(PAID)
     lines = lines.assign(journal_entry_description=["Paid; in\ncash", None])
-    assert "(je%2C1) Paid, in cash\n" in aa.export_journal(lines, ledgers)
+    assert "(je%2C1) Paid, in cash\n" in aa.export_journal(lines, ledgers, time_zone="UTC")
     lines = lines.assign(journal_entry_description="", description=["a line", None])
-    assert "(je%2C1) a line\n" in aa.export_journal(lines, ledgers)
+    assert "(je%2C1) a line\n" in aa.export_journal(lines, ledgers, time_zone="UTC")
     lines = lines.assign(transaction_description=["CARD 42", None])
-    assert "(je%2C1) CARD 42\n" in aa.export_journal(lines, ledgers)
+    assert "(je%2C1) CARD 42\n" in aa.export_journal(lines, ledgers, time_zone="UTC")
 
 
 def test_types_that_are_not_known_are_not_declared():
     """Without types only cash is declared; hledger then takes the type from an account above."""
-    text = aa.export_journal(line_table(PAID), ledger_frame(PAID).drop(columns="type"))
+    text = aa.export_journal(line_table(PAID), ledger_frame(PAID).drop(columns="type"), time_zone="UTC")
     assert "account Rent  ; ledger_id: rent\n" in text
     assert "account Bank  ; type: C, ledger_id: bank\n" in text
 

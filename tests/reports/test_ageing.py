@@ -57,7 +57,7 @@ def payment(days, text, amount):
 
 def aged(*entries, **options):
     """Return what is open on the last day."""
-    return aa.ageing(lines(*entries), chart(), LAST, **options)
+    return aa.ageing(lines(*entries), chart(), LAST, time_zone="UTC", **options)
 
 
 def open_items(*entries):
@@ -151,12 +151,12 @@ def test_payables_are_positive_too():
     assert result["Payables", "0-30"].amount == 50.0
     assert [one.name for one in aged(*entries, accounts=["Payables"]).accounts] == ["Payables"]
     with pytest.raises(aa.errors.InputError, match="no ledger is an account of type accounts_receivable"):
-        aa.ageing(lines(*entries), chart([row for row in CHART if row[0] not in {"ar", "ap"}]), LAST)
+        aa.ageing(lines(*entries), chart([row for row in CHART if row[0] not in {"ar", "ap"}]), LAST, time_zone="UTC")
     with pytest.raises(aa.errors.InputError, match="is not a figure: give a ledger"):
         result["Payables", "30-60"]
     once = lines(*entries)
     with pytest.raises(aa.errors.FrameError, match="a line entry id occurs more than once"):
-        aa.ageing(pd.concat([once, once]), chart(), LAST)
+        aa.ageing(pd.concat([once, once]), chart(), LAST, time_zone="UTC")
 
 
 def test_the_demo_company(demo_company):
@@ -197,7 +197,7 @@ def test_the_rows_sum_to_the_balance(entries, days):
         )
     )
     last = LAST - dt.timedelta(days=days)
-    result = aa.ageing(books, chart(), last)
+    result = aa.ageing(books, chart(), last, time_zone="UTC")
     until = books[books["datetime"].dt.date <= last]
     for ledger_id, sign, account in zip(("ar", "ap"), (1, -1), result.accounts, strict=True):
         balance = sign * until.loc[until["ledger_id"] == ledger_id, "signed_amount"].sum()

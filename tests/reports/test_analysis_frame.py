@@ -46,6 +46,9 @@ def test_the_added_columns(lines, ledgers):
     assert (cash["direction"] == cash["debit_credit"].map({"debit": "inflow", "credit": "outflow"})).all()
     roots = frame[frame["ledger_id"].isin(ledgers.loc[ledgers["parent_id"].isna(), "id"])]
     assert roots["parent"].isna().all()
-    assert aa.analysis_frame(lines, ledgers, time_zone="Pacific/Kiritimati")["month"].max() == "2026-04"
+    with pytest.raises(aa.errors.InputError, match="is 2026-01-01, in Pacific/Kiritimati 2026-01-02: name the zone"):
+        aa.analysis_frame(lines, ledgers, time_zone="Pacific/Kiritimati")
+    without_days = lines.drop(columns="local_date")
+    assert aa.analysis_frame(without_days, ledgers, time_zone="Pacific/Kiritimati")["month"].max() == "2026-04"
     with pytest.raises(aa.errors.FrameError, match="ledgers do not contain 1 ledger of the line entries"):
         aa.analysis_frame(lines, ledgers[ledgers["name"] != "Rent"])

@@ -156,6 +156,8 @@ def january(line_entries=None, ledgers=None, **options):
     """Recompute the report of January, of the books above unless others are given."""
     line_entries = line_frame(BOOKS) if line_entries is None else line_entries
     ledgers = ledger_frame(CHART) if ledgers is None else ledgers
+    if "load" not in getattr(line_entries, "attrs", {}):
+        options = {"time_zone": "UTC", **options}
     return aa.recompute_cash_flow(line_entries, ledgers, "2025-01-01", "2025-01-31", **options)
 
 
@@ -171,7 +173,7 @@ def test_a_month_calculated_by_hand(engine, as_decimals, tmp_path):
     """The figures of a small month on every engine: flows, totals, balances, order and names."""
     lines = on_engine(line_frame(BOOKS, as_decimals=as_decimals), engine, tmp_path)
     frames = lines, on_engine(ledger_frame(CHART), engine, tmp_path)
-    report = aa.recompute_cash_flow(*frames, "2025-01-01", dt.date(2025, 1, 31)).checked()
+    report = aa.recompute_cash_flow(*frames, "2025-01-01", dt.date(2025, 1, 31), time_zone="UTC").checked()
     assert texts(report.ledgers) == [
         ("receivable", "Receivable", Decimal("250.00"), Decimal("250.00")),
         ("costs", "Costs", Decimal("0.00"), Decimal("-430.49")),
@@ -210,7 +212,7 @@ def test_a_period_without_lines(engine, tmp_path):
     ledgers = on_engine(ledger_frame(CHART), engine, tmp_path)
     for entries in (BOOKS, []):
         lines = on_engine(line_frame(entries), engine, tmp_path)
-        early = aa.recompute_cash_flow(lines, ledgers, "2001-01-01", "2001-12-31").checked()
+        early = aa.recompute_cash_flow(lines, ledgers, "2001-01-01", "2001-12-31", time_zone="UTC").checked()
         never = aa.recompute_cash_flow(lines, ledgers, "2011-12-30", "2011-12-30", time_zone="Pacific/Apia").checked()
         for report in (early, never):
             assert report.ledgers.empty
@@ -247,7 +249,7 @@ def test_amounts_of_20_digits_are_exact_as_decimals(engine, scale, tmp_path):
     ledgers = on_engine(ledger_frame(CHART), engine, tmp_path)
     january = ("2025-01-01", "2025-01-31")
     for options in ({"amounts": "decimal"}, {"amounts": "decimal", "lines": False}):
-        report = aa.recompute_cash_flow(lines, ledgers, *january, **options).checked()
+        report = aa.recompute_cash_flow(lines, ledgers, *january, time_zone="UTC", **options).checked()
         assert (report.scale, report.ending_cash_balance, report.net_cash_flow) == (scale, ending, net)
         assert list(report.ledgers["net_cash_flow"]) == [net]
     as_given = {} if engine != "pandas" else {"amounts": "float64"}
@@ -255,7 +257,7 @@ def test_amounts_of_20_digits_are_exact_as_decimals(engine, scale, tmp_path):
         rf"amount {net:,f} has too many digits for float64.*amounts='decimal', of connect\(\) or recompute_cash_fl"
     )
     with pytest.raises(AmountError, match=message):
-        aa.recompute_cash_flow(lines, ledgers, *january, **as_given)
+        aa.recompute_cash_flow(lines, ledgers, *january, time_zone="UTC", **as_given)
 
 
 @FORMS
@@ -513,11 +515,10 @@ def test_cash_totals_include_only_cash_ledgers():
 
 
 def test_the_zone_of_the_load_is_the_default():
-    """Without a zone the days are those of the load, or of UTC, and the report notes which."""
+    """Without a zone the days are those of the load, which the report notes; a frame that states none is refused."""
     lines = line_frame(BOOKS)
-    assumed = january(lines)
-    assert assumed.period.time_zone == "UTC"
-    assert "No time zone was given, so the days are those of UTC." in assumed.notes
+    with pytest.raises(InputError, match="the line entries state no time zone and have no local_date; name the zone"):
+        january(lines, time_zone=None)
     stated = stating(lines.copy(), len(lines), "Asia/Tokyo")
     loaded = january(stated)
     assert loaded.period.time_zone == "Asia/Tokyo"
@@ -736,7 +737,7 @@ def test_missing_columns_are_named(engine, frame, tmp_path):
         frames = {name: one.drop(columns=column if name == frame else []) for name, one in FRAMES.items()}
         frames = {name: on_engine(one, engine, tmp_path) for name, one in frames.items()}
         with pytest.raises(FrameError, match=f"{frame}: column is missing: {column}"):
-            aa.recompute_cash_flow(**frames, start_date="2025-01-01", end_date="2025-01-31")
+            aa.recompute_cash_flow(**frames, start_date="2025-01-01", end_date="2025-01-31", time_zone="UTC")
 
 
 @pytest.mark.parametrize("engine", TWO_ENGINES)
@@ -776,7 +777,7 @@ def test_wrong_kinds_are_refused(engine, column, change, message, tmp_path):
 def test_other_types_are_refused(frame):
     """Anything but a frame is refused with a clear message."""
     with pytest.raises(FrameError, match="it must be a pandas, pyarrow, polars, DuckDB or PySpark frame"):
-        aa.recompute_cash_flow(frame, ledger_frame(CHART), "2025-01-01", "2025-01-31")
+        aa.recompute_cash_flow(frame, ledger_frame(CHART), "2025-01-01", "2025-01-31", time_zone="UTC")
 
 
 def test_encoded_text_other_time_units_and_zones_are_read():

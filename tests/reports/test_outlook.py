@@ -63,7 +63,9 @@ START = str(LAST - 75 * 7 * DAY + DAY)
 
 def ahead(end_date=LAST, books=BOOKS, **options):
     """Return the outlook of books, whose first day is known unless it is left out."""
-    return aa.outlook(books.line_entries, books.ledgers, end_date, **{"books_start": START, **options})
+    return aa.outlook(
+        books.line_entries, books.ledgers, end_date, **{"books_start": START, "time_zone": "UTC", **options}
+    )
 
 
 def exact(values):

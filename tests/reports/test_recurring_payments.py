@@ -27,7 +27,7 @@ def pay(day, payee="LANDLORD", amount="-4500.00", category="Rent", account="chec
 def recurring(payments, end_date=LAST, **options):
     """Return what recurs in books of payments."""
     books = PLANTED.FRAMES["frames"](payments, dt.date.max)
-    return aa.recurring_payments(books.line_entries, books.ledgers, end_date, **options)
+    return aa.recurring_payments(books.line_entries, books.ledgers, end_date, time_zone="UTC", **options)
 
 
 def monthly(day, months=range(1, 7), **values):
@@ -156,9 +156,9 @@ def test_a_line_twice_is_refused():
     books = PLANTED.FRAMES["frames"](monthly("03"), dt.date.max)
     twice = pd.concat([books.line_entries, books.line_entries.iloc[:1]])
     with pytest.raises(aa.errors.FrameError, match="a line entry id occurs more than once"):
-        aa.recurring_payments(twice, books.ledgers)
+        aa.recurring_payments(twice, books.ledgers, time_zone="UTC")
     with pytest.raises(aa.errors.InputError, match="there are no line entries, so their last day is not known"):
-        aa.recurring_payments(books.line_entries.iloc[:0], books.ledgers)
+        aa.recurring_payments(books.line_entries.iloc[:0], books.ledgers, time_zone="UTC")
 
 
 def test_lines_that_were_not_loaded(demo_company):

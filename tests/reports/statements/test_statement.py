@@ -304,6 +304,7 @@ def test_sums_of_more_digits_than_a_float_keeps(lines, ledgers, engine):
     rent = lines.loc[lines["ledger_id"] == "led_rent", "journal_entry_id"].tail(2)
     large = lines[lines["journal_entry_id"].isin(rent)].copy()
     large["signed_amount"] = np.sign(large["signed_amount"]) * 9_999_999_999_999.99
+    large["amount"] = 9_999_999_999_999.99
     large.attrs = {}
     frame = {
         "pandas": lambda: large,

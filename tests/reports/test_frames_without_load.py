@@ -1,0 +1,225 @@
+"""Frames that lost what their load states, after merges and other engines: no other days, no part of an entry."""
+
+import datetime as dt
+import io
+from decimal import Decimal
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import accounting_analytics as aa
+from accounting_analytics.core.errors import FrameError, IncompleteLoadError, InputError
+
+MAY = ("2026-05-01", "2026-05-31")
+NET_INCOME = Decimal("7855.83")
+"""Of May, in days of New York; in days of UTC it is 7,355.01."""
+STATEMENTS = [aa.income_statement, aa.cash_flow_statement, aa.balance_sheet, aa.trial_balance]
+
+
+@pytest.fixture(scope="module")
+def ledgers(demo_company):
+    """Return the chart of accounts, which states the zone of its discovery."""
+    return aa.discover_ledgers(demo_company.client, "2026-04-01", "2026-05-31")
+
+
+@pytest.fixture(scope="module")
+def lines(demo_company, ledgers):
+    """Return the lines of two months."""
+    return aa.load_line_entries(demo_company.client, ledgers["id"], "2026-04-01", "2026-05-31")
+
+
+def joined(lines, ledgers):
+    """Join with an index, as analysts add a column of the ledgers."""
+    return lines.join(ledgers.set_index("id")["type"].rename("ledger_type"), on="ledger_id")
+
+
+def without_statement(frame):
+    """Return a frame whose ``attrs`` are lost."""
+    changed = frame.copy()
+    changed.attrs = {}
+    return changed
+
+
+def from_text(lines):
+    """Write CSV, and read it as a file of line entries."""
+    return aa.read_line_entries(io.BytesIO(lines.to_csv(index=False).encode()))
+
+
+CHANGES = {
+    "merge": lambda lines, ledgers: lines.merge(ledgers[["id", "type"]], left_on="ledger_id", right_on="id").rename(
+        columns={"id_x": "id"}
+    ),
+    "join": joined,
+    "concat": lambda lines, _: without_statement(pd.concat([lines.iloc[:100], lines.iloc[100:]])),
+    "Arrow": lambda lines, _: pa.Table.from_pandas(without_statement(lines)),
+    "polars": lambda lines, _: pl.from_pandas(lines),
+    "polars and back": lambda lines, _: pl.from_pandas(lines).to_pandas(),
+    "lazy polars": lambda lines, _: pl.from_pandas(lines).lazy(),
+    "DuckDB": lambda lines, _: duckdb.from_arrow(pa.Table.from_pandas(without_statement(lines))),
+    "texts of days": lambda lines, _: without_statement(lines).astype({"local_date": "str"}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_days_stay_what_they_are(lines, ledgers, change):
+    """The zone of the ledgers is taken, because it gives every ``local_date``; else a zone must be named."""
+    changed = CHANGES[change](lines, ledgers)
+    found = aa.income_statement(changed, ledgers, *MAY)["Net income"]
+    assert found.exact() == NET_INCOME
+    assert any(
+        "No time zone was given; every local_date is" in note
+        for note in aa.income_statement(changed, ledgers, *MAY).notes
+    )
+    with pytest.raises(InputError, match=r"neither the line entries nor the ledgers state a time zone; name the zone"):
+        aa.income_statement(changed, without_statement(ledgers), *MAY)
+    named = aa.income_statement(changed, without_statement(ledgers), *MAY, time_zone="America/New_York")
+    assert named["Net income"].exact() == NET_INCOME
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_zone_of_the_ledgers_that_gives_other_days_is_refused(demo_company, lines, ledgers, change):
+    """Ledgers that were discovered in another zone do not move days; nor does a frame without its days take theirs."""
+    elsewhere = aa.discover_ledgers(demo_company.client, "2026-04-01", "2026-05-31", time_zone="UTC")
+    changed = CHANGES[change](lines, ledgers)
+    with pytest.raises(
+        InputError, match=r"that of the ledgers, UTC, is another: local_date of the line entry of .* is 2026-0"
+    ):
+        aa.income_statement(changed, elsewhere, *MAY)
+
+
+@pytest.mark.parametrize("make", [*STATEMENTS, aa.recompute_cash_flow])
+def test_a_frame_without_days_and_zone_is_refused(lines, ledgers, make):
+    """Without a load and without ``local_date`` there is no zone, and none is assumed."""
+    bare = without_statement(lines.drop(columns="local_date"))
+    with pytest.raises(
+        InputError, match="state no time zone and have no local_date; name the zone that days are counted"
+    ):
+        make(bare, ledgers, *MAY)
+    assert make(bare, ledgers, *MAY, time_zone="America/New_York")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda lines, ledgers: aa.register(lines, "Operating Account", ledgers=ledgers, period="2026-05"),
+        aa.recurring_payments,
+        aa.ageing,
+        aa.outlook,
+        aa.analysis_frame,
+    ],
+    ids=["register", "recurring_payments", "ageing", "outlook", "analysis_frame"],
+)
+def test_no_function_assumes_a_zone(lines, ledgers, call):
+    """What counts days refuses a frame that states none."""
+    with pytest.raises(InputError, match="name the zone that days are counted in"):
+        call(without_statement(lines.drop(columns="local_date")), ledgers)
+
+
+def test_local_dates_are_never_replaced(lines, ledgers, tmp_path):
+    """Other days than those of the frame are refused, where they would be written over it."""
+    merged = CHANGES["merge"](lines, ledgers)[list(lines.columns)]
+    assert (aa.analysis_frame(merged, ledgers)["local_date"] == merged["local_date"]).all()
+    with pytest.raises(InputError, match="or drop the column local_date to count other days"):
+        aa.analysis_frame(merged, ledgers, time_zone="UTC")
+    path = tmp_path / "lines.csv"
+    lines.to_csv(path, index=False)
+    assert (aa.read_line_entries(path, time_zone="America/New_York")["local_date"] == lines["local_date"]).all()
+    with pytest.raises(InputError, match="or drop the column local_date to count other days"):
+        aa.read_line_entries(path, time_zone="UTC")
+    back = aa.read_line_entries(path)
+    assert aa.income_statement(back, ledgers, *MAY)["Net income"].exact() == NET_INCOME
+
+
+INSTANTS = st.dates(dt.date(2005, 1, 1), dt.date(2026, 12, 31)).flatmap(
+    lambda day: st.times().map(lambda time: dt.datetime.combine(day, time))
+)
+
+
+@given(
+    zones=st.lists(
+        st.sampled_from(["UTC", "America/St_Johns", "Asia/Tokyo", "America/Sao_Paulo", "Pacific/Apia"]),
+        min_size=2,
+        max_size=2,
+    ),
+    instants=st.lists(INSTANTS, min_size=1, max_size=12),
+)
+def test_a_zone_is_taken_only_if_it_gives_every_day(zones, instants):
+    """Days of one zone, tried in another: the frame is taken exactly where both give the same days."""
+    of_days, of_ledgers = zones
+    instant = pd.Series(pd.to_datetime(instants)).astype("datetime64[us]").dt.tz_localize("UTC")
+    days = instant.dt.tz_convert(of_days).dt.tz_localize(None).dt.normalize().astype("datetime64[us]")
+    others = instant.dt.tz_convert(of_ledgers).dt.tz_localize(None).dt.normalize()
+    count = len(instant)
+    frame = pd.DataFrame(
+        {
+            "id": [f"l{number}" for number in range(2 * count)],
+            "ledger_id": ["bank", "sales"] * count,
+            "journal_entry_id": [f"e{number // 2}" for number in range(2 * count)],
+            "journal_entry_description": "sale",
+            "datetime": instant.repeat(2).to_numpy(),
+            "local_date": days.repeat(2).to_numpy(),
+            "signed_amount": [1.0, -1.0] * count,
+        }
+    )
+    frame["datetime"] = pd.Series(instant.repeat(2).to_numpy()).astype("datetime64[us, UTC]")
+    chart = pd.DataFrame(
+        {
+            "id": ["bank", "sales"],
+            "name": ["Bank", "Sales"],
+            "report_cash_flow": [True, False],
+            "parent_id": [None, None],
+            "sort_code": ["1", "4"],
+        }
+    ).astype({"parent_id": "str"})
+    chart.attrs["discovery"] = {"ledgers": 2, "first_day": None, "accepted": ["0001-01-01", "9999-12-31", of_ledgers]}
+    if (days == others).all():
+        assert aa.recompute_cash_flow(frame, chart, "2000-01-01", "2030-01-01").period.time_zone == of_ledgers
+    else:
+        with pytest.raises(InputError, match="is another: local_date of the line entry"):
+            aa.recompute_cash_flow(frame, chart, "2000-01-01", "2030-01-01")
+
+
+@pytest.mark.parametrize("make", [*STATEMENTS, aa.recompute_cash_flow])
+@pytest.mark.parametrize("change", ["merge", "Arrow", "lazy polars"])
+def test_part_of_an_entry_is_refused(lines, ledgers, make, change):
+    """A merge that drops a ledger leaves entries that do not balance: 15,255.01 would be earned."""
+    part = CHANGES[change](without_statement(lines[lines["ledger_name"] != "Rent"]), ledgers)
+    with pytest.raises(IncompleteLoadError, match=r"journal entr.* not balance .*so lines are missing"):
+        make(part, ledgers, *MAY)
+
+
+def test_a_load_of_revenues_and_expenses_suffices(demo_company, ledgers):
+    """A load states its ledgers, and is judged by them: those of an income statement give its net income."""
+    earning = ledgers.loc[
+        ledgers["type"].isin(["revenue", "expense"]) | (ledgers["sub_type"] == "uncategorized_assets")
+    ]
+    lines = aa.load_line_entries(demo_company.client, earning["id"], *MAY)
+    assert aa.income_statement(lines, ledgers, *MAY)["Net income"].exact() == NET_INCOME
+
+
+def turned(lines):
+    """Return lines with an entry whose amounts have the other sign, so that it still balances."""
+    rent = lines.loc[lines["ledger_name"] == "Rent", "journal_entry_id"].iloc[-1]
+    changed = without_statement(lines)
+    changed.loc[changed["journal_entry_id"] == rent, "signed_amount"] *= -1
+    return changed
+
+
+@pytest.mark.parametrize("make", [*STATEMENTS, aa.recompute_cash_flow])
+@pytest.mark.parametrize("change", ["merge", "Arrow", "lazy polars", "DuckDB"])
+def test_amounts_on_the_other_side_are_refused(lines, ledgers, make, change):
+    """``debit_credit`` says that they are wrong."""
+    with pytest.raises(FrameError, match=r"signed_amount is not \+amount on the debit side.*: id ent_"):
+        make(CHANGES[change](turned(lines), ledgers), ledgers, *MAY)
+
+
+@pytest.mark.parametrize("make", [aa.ageing, aa.recurring_payments, aa.outlook, aa.analysis_frame])
+def test_no_function_takes_amounts_on_the_other_side(lines, ledgers, make):
+    """What reads lines until a day refuses them too."""
+    with pytest.raises(FrameError, match=r"signed_amount is (not )?\+amount on the debit side"):
+        make(turned(lines), ledgers)
