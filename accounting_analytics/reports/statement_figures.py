@@ -17,6 +17,7 @@ from accounting_analytics.core.money import EXACT, rounded_quotient, to_minor_un
 from accounting_analytics.reports.bridge_payments import entry_ids
 from accounting_analytics.reports.figures import KEY_SEPARATOR, OWN, Figure
 from accounting_analytics.reports.selections import Selection, units_of
+from accounting_analytics.reports.tagged_lines import TaggedLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -165,7 +166,8 @@ class StatementFigures:
         if why:
             return make(None, f"it is not known: {why}")
         if row.kind == "percent":
-            return self._margin(make, of)
+            part, whole = (int(one.units or 0) for one in of)
+            return _share(partial(make, signs=("+", "/")), part, whole, self.layout.by_key[row.terms[1][1]].label)
         if column.terms:
             return self._quotient(make, column, of)
         if terms:
@@ -181,22 +183,11 @@ class StatementFigures:
             return make(units, made_of, kind="average")
         this, base = values
         if column.kind == "share":
-            whole = self.layout.by_key[self.layout.share_of].label.lower()
-            percent = _percent(this, base) if base else None
-            made_of = f"percent of {whole}" if base else "it is not known: the whole is zero"
-            return make(percent, made_of, kind="share")
+            return _share(make, this, base, self.layout.by_key[self.layout.share_of].label)
         percent = _percent(this - base, abs(base)) if base else None
         made_of = "the change in percent of the earlier amount without its sign"
         made_of = made_of if base else "it is not known: the earlier amount is zero"
         return make(percent, made_of, kind="change_pct")
-
-    def _margin(self, make: Callable[..., Figure], terms: Sequence[Figure]) -> Figure:
-        """Percentage of two rows of a column."""
-        part, whole = (int(one.units or 0) for one in terms)
-        if not whole:
-            return make(None, "it is not known: there is nothing that it could be in percent of", kind="none")
-        percent = _percent(part, whole)
-        return make(percent, "the first in percent of the second", signs=("+", "/"), kind="share")
 
     def _total(
         self, make: Callable[..., Figure], column: StatementColumn, terms: Sequence[tuple[str, Figure]]
@@ -281,12 +272,21 @@ class StatementFigures:
             return f"ledgers whose parent or type is unknown might belong to {row.label}"
         if column.kind == "average" and not column.terms:
             return "no column is a whole period"
+        if row.kind == "percent" or column.kind == "share":
+            return self._why_no_share(column)
         if column.terms or row.terms or row.key == self.layout.inflows:
             return ""
         if self.starting is not None and row.measure in {"earlier_years", "this_year"} and self._is_within_year(column):
             return "the supplied balances do not say which earnings are of this fiscal year"
         spans = (span for _, span in self.spans(row.measure, column))
         return next((self.unknown[span] for span in spans if span in self.unknown), "")
+
+    def _why_no_share(self, column: StatementColumn) -> str:
+        """Why a share of the lines with some tags is not known: their costs may be among those without a tag."""
+        if not isinstance(self.source, TaggedLines):
+            return ""
+        of = self.columns.by_key[column.terms[0]] if column.terms else column
+        return self.source.why_no_margin([span for _, span in self.spans("movement", of)])
 
     def _is_within_year(self, column: StatementColumn) -> bool:
         """Whether supplied balances may have earnings of the fiscal year of a column."""
@@ -317,6 +317,14 @@ def _periods(measure: Measure, column: StatementColumn) -> Sequence[tuple[int, P
     if column.kind == "total" and measure == "balance":
         return [max(column.periods, key=lambda one: one[1].end_date)]
     return column.periods
+
+
+def _share(make: Callable[..., Figure], part: int, whole: int, name: str) -> Figure:
+    """Percentage of a whole that is positive; of another it would have the wrong sign or size."""
+    if whole <= 0:
+        why = "zero" if whole == 0 else "negative"
+        return make(None, f"it is not known: {name} is {why}, so there is nothing to be in percent of", kind="share")
+    return make(_percent(part, whole), f"percent of {name}", kind="share")
 
 
 def _percent(part: int, whole: int) -> Decimal:

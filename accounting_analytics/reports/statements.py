@@ -379,7 +379,8 @@ def _make(source: Any, ledgers: Any, options: StatementOptions, kind: _Kind) -> 
     if tags and isinstance(lines, LineSource):
         of_flows = "flow" in kind.measures
         counted = set(chart.tree.names) - set(chart.tree.cash) if of_flows else set(kind.needed(chart))
-        lines, of_tags = tags.choose(lines, period, counted, of_flows=of_flows)
+        costs = chart.of_types(LedgerType.EXPENSE)
+        lines, of_tags = tags.choose(lines, period, counted, costs, of_flows=of_flows)
     history = _History.of_options(options, kind, lines, period, chart)
     columns = (
         Columns(tuple(of_tags), {one.key: one for one in of_tags})

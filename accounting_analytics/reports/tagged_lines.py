@@ -40,12 +40,25 @@ class TaggedLines:
         The lines of each part; of one that has all, the name is empty.
     notes : tuple of str
         What is counted.
+    costs_without_tag : LineSource, optional
+        Lines of expenses without a tag of the group, which may be costs of any part.
+    is_split : bool
+        Whether the parts are all lines of the statement.
     """
 
     is_report = False
 
-    def __init__(self, lines: LineSource, parts: Mapping[str, LineSource], notes: tuple[str, ...]) -> None:
-        self._lines, self._parts = lines, parts
+    def __init__(
+        self,
+        lines: LineSource,
+        parts: Mapping[str, LineSource],
+        notes: tuple[str, ...],
+        costs_without_tag: LineSource | None = None,
+        *,
+        is_split: bool = False,
+    ) -> None:
+        self._lines, self._parts, self._is_split = lines, parts, is_split
+        self._costs_without_tag = costs_without_tag
         self.scale, self.as_decimals = lines.scale, lines.as_decimals
         self.states_days, self.loaded, self.books_start = lines.states_days, lines.loaded, lines.books_start
         self.time_zone, self.is_tagged = lines.time_zone, True
@@ -61,6 +74,18 @@ class TaggedLines:
         for name, part in self._parts.items():
             found |= part.sums([span for span in spans if span.tag == name])
         return found
+
+    def why_no_margin(self, spans: Collection[Span]) -> str:
+        """Why costs of some days are not all those of their tags; empty where every line of expenses has a tag."""
+        if self._costs_without_tag is None or (self._is_split and self._parts.keys() == {span.tag for span in spans}):
+            return ""
+        if any(span.tag == WITHOUT for span in spans):
+            return "amounts without a tag have no costs of their own"
+        found = self._costs_without_tag.sums({span._replace(tag="") for span in spans}).values()
+        ledger_ids = {ledger_id for of_ledgers in found for ledger_id in of_ledgers}
+        if not ledger_ids:
+            return ""
+        return f"lines of {count_of(len(ledger_ids), 'expense ledger')} have no tag of the group"
 
     def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
         """Return the lines of some parts, each with the sign it was summed with in ``figure_amount``."""
@@ -96,9 +121,12 @@ class Tags(NamedTuple):
     are_columns: bool
 
     def choose(
-        self, lines: LineSource, days: Period, counted: Collection[str], *, of_flows: bool
+        self, lines: LineSource, days: Period, counted: Collection[str], costs: Collection[str], *, of_flows: bool
     ) -> tuple[TaggedLines, list[StatementColumn]]:
-        """Return the lines of the counted ledgers by their tags, and the columns of a statement that they split."""
+        """Return the lines of the counted ledgers by their tags, and the columns of a statement that they split.
+
+        `costs` are the ledgers of expenses.
+        """
         if lines.is_tagged:
             raise InputError(
                 "the load has lines with some tags only: load all lines, without tag_ids, and pass it here"
@@ -107,13 +135,20 @@ class Tags(NamedTuple):
         frame = _lines_of_days(lines, used, counted, of_flows=of_flows)
         tags = _tags_of(frame)
         asked = _find_tags(self.tag_ids, lines)
+        groups = {one.group for of_line in tags for one in of_line if one.tag in asked}
+        of_costs = frame[frame["ledger_id"].isin(list(costs))]
         if asked:
             frame = _where(frame, [asked.keys() <= {one.tag for one in of_line} for of_line in tags])
             tags = _tags_of(frame)
         notes = tag_notes(tuple(asked.values()))
+        if self.are_columns:
+            group = _group_of(tags, self.tag_group)
+            groups.add(group)
+        has_none = [not groups <= {one.group for one in of_line} for of_line in _tags_of(of_costs)]
+        costs_without_tag = None if of_flows else _part(lines, _where(of_costs, has_none), days, of_flows=False)
         if not self.are_columns:
-            return TaggedLines(lines, {"": _part(lines, frame, days, of_flows=of_flows)}, notes), []
-        group = _group_of(tags, self.tag_group)
+            part = _part(lines, frame, days, of_flows=of_flows)
+            return TaggedLines(lines, {"": part}, notes, costs_without_tag), []
         labels = [_part_of(of_line, group) for of_line in tags]
         names = {one.part: one.name for of_line in tags for one in of_line if one.group == group}
         names = dict(sorted(names.items(), key=lambda item: (item[1].casefold(), item[0])))
@@ -126,7 +161,7 @@ class Tags(NamedTuple):
         periods = ((1, days),)
         columns = [StatementColumn(name, text, "period", None, periods, tags=(name,)) for name, text in shown.items()]
         total = StatementColumn("total", "Total", "total", None, periods, tags=tuple(shown))
-        return TaggedLines(lines, parts, notes), [*columns, total]
+        return TaggedLines(lines, parts, notes, costs_without_tag, is_split=not asked), [*columns, total]
 
 
 class _Tag(NamedTuple):

@@ -228,7 +228,7 @@ def test_the_trend_has_revenues_net_income_and_cash():
 
 
 def test_margins_are_in_percent_of_the_revenues():
-    """A month without revenues has no margin; statements have the same rows, blank there."""
+    """A month without revenues, or with negative ones, has no margin; statements say there that it is not known."""
     statement = income()
     figure = charts.margins(statement)
     assert [list(one.y) for one in figure.data] == [[100, None, 100], [50, None, 75]]
@@ -236,7 +236,7 @@ def test_margins_are_in_percent_of_the_revenues():
     below = charts.margins(aa.income_statement(lost, LEDGERS, *DAYS, time_zone="UTC"))
     assert below.layout.yaxis.range[0] < min(below.data[1].y[0], -100) < 0  # a loss is on the chart
     assert statement.text("net_margin", "2025-01") == "50.0%"
-    assert statement.text("net_margin", "2025-02") == ""
+    assert statement.text("net_margin", "2025-02") == "not known"
     assert [sign for sign, *_ in statement["net_margin", "2025-03"].signed_terms()] == ["+", "/"]
     assert statement.frame.set_index("key").loc["net_margin", "2025-03"] == pytest.approx(75)
 
