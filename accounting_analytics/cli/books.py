@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 import accounting_analytics as aa
-from accounting_analytics.cli.loading import connect_service, read_parents
+from accounting_analytics.cli.loading import connect_service, presentation_of, read_parents
 from accounting_analytics.cli.options import (
     READ,
     BooksFolder,
@@ -82,7 +82,7 @@ def sync(
     local = aa.Books.open(books)
     zone = days.time_zone if local.version is None else local.time_zone
     with connect_service(service, zone) as (client, days_zone):
-        first, last = days.optional_dates(days_zone)
+        first, last = days.optional_dates(days_zone, presentation_of(service).fiscal_year_start_month)
         synced = local.sync(
             client,
             start_date=first,
@@ -162,7 +162,8 @@ def drift(
     if until is not None:
         opened = opened.as_of(until)
     before = max(int(opened.version or 0) - 1, 0) if since is None else since
-    found = opened.drift(before, period=days.in_zone(opened.time_zone) if days.given else None)
+    first_month = presentation_of(Service()).fiscal_year_start_month
+    found = opened.drift(before, period=days.in_zone(opened.time_zone, first_month) if days.given else None)
     if as_json:
         print(found.to_json())
         return
@@ -179,7 +180,7 @@ def close(*, folder: BooksFolder, days: GivenDays = GivenDays(), as_json: Json =
     A later change of their lines raises an alarm in every sync (exit code 3), until they are closed again.
     """
     opened = aa.connect(books=folder)
-    period = days.in_zone(opened.time_zone)
+    period = days.in_zone(opened.time_zone, presentation_of(Service()).fiscal_year_start_month)
     proofs = opened.month_proofs(period)
     closed = opened.close(period)
     if as_json:

@@ -202,7 +202,8 @@ def pack(
             raise InputError(f"--note {note} cannot be read: {error}; write a text file in UTF-8") from None
     PageOptions(sections or None, templates, text).check()
     presentation = presentation_of(source)
-    days.in_zone("UTC")  # also of local books, all of whose days are no pack
+    # also of local books, all of whose days are no pack
+    days.in_zone("UTC", presentation.fiscal_year_start_month)
     with connect_source(source, days) as (client, period):
         first = books_start_of(books_start, period.end_date, client, demo=source.demo)
         if since is not None and not isinstance(client, aa.Books):
@@ -339,9 +340,9 @@ def run(
         texts["allow_empty"] = "true"
     title = ""
     if days.given:
-        period = days.in_zone(_zone_of_notebook(notebook, texts, source))
-        _set_days(texts, period)
         shown = presentation_of(source)
+        period = days.in_zone(_zone_of_notebook(notebook, texts, source), shown.fiscal_year_start_month)
+        _set_days(texts, period)
         title = ", ".join(filter(None, [shown.company, period_label(period, shown.fiscal_year_start_month)]))
     with _notebook_environment(source) as environment:
         values = parse_parameters(notebook, texts, {**os.environ, **environment})

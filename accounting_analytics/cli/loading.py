@@ -57,9 +57,10 @@ def connect_service(service: Service, time_zone: str | None = None) -> Iterator[
 @contextmanager
 def connect_for_days(service: Service, days: ZonedDays) -> Iterator[tuple[aa.LedgerClient, Period]]:
     """Client of the service, and the days in its zone; days that cannot be used are refused before it is connected."""
-    days.in_zone("UTC")
+    first_month = presentation_of(service).fiscal_year_start_month
+    days.in_zone("UTC", first_month)
     with connect_service(service, days.time_zone) as (client, time_zone):
-        yield client, days.in_zone(time_zone)
+        yield client, days.in_zone(time_zone, first_month)
 
 
 @contextmanager
@@ -85,7 +86,8 @@ def connect_source(
     books = aa.connect(books=folder)
     for note in books.notes:
         print_note(note)
-    yield books, days.in_zone(days.time_zone or books.time_zone) if days.given else books.period
+    first_month = presentation_of(source).fiscal_year_start_month
+    yield books, days.in_zone(days.time_zone or books.time_zone, first_month) if days.given else books.period
 
 
 def require_one_source(service: Service) -> None:

@@ -13,6 +13,7 @@ from cyclopts.types import PositiveInt
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError, PeriodError
+from accounting_analytics.core.fiscal_years import parse_period
 from accounting_analytics.core.periods import Period
 
 app = App(
@@ -99,9 +100,9 @@ class GivenDays:
         """Whether there is any of the options."""
         return any(one is not None for one in (self.start_date, self.end_date, self.period))
 
-    def in_zone(self, time_zone: str) -> Period:
-        """First to last day; a relative period is relative to today in the zone."""
-        first, last = self.optional_dates(time_zone)
+    def in_zone(self, time_zone: str, first_month: int = 1) -> Period:
+        """First to last day; a relative period is relative to today in the zone, of years that begin in a month."""
+        first, last = self.optional_dates(time_zone, first_month)
         if first is None and last is None:
             raise InputError(
                 f"no days are given: add --period ({_EXAMPLES}), or --start-date and --end-date; an outlook, ages and "
@@ -112,7 +113,7 @@ class GivenDays:
             raise InputError(f"{missing} is missing: give both dates, or --period ({_EXAMPLES}) instead of them")
         return Period(first, last, time_zone)
 
-    def optional_dates(self, time_zone: str) -> tuple[str | None, str | None]:
+    def optional_dates(self, time_zone: str, first_month: int = 1) -> tuple[str | None, str | None]:
         """First and last day, for a command that needs none or only one of them."""
         if self.period is None:
             return self.start_date, self.end_date
@@ -120,7 +121,7 @@ class GivenDays:
             given = "--end-date" if self.start_date is None else "--start-date"
             raise InputError(f"--period and {given} are both given: leave one of them out")
         try:
-            days = Period.parse(self.period, time_zone=time_zone)
+            days = parse_period(self.period, first_month, time_zone=time_zone)
         except PeriodError as error:
             raise PeriodError(f"--period: {error}") from None
         return str(days.start_date), str(days.end_date)

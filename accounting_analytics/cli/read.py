@@ -391,14 +391,17 @@ def bridge(
     largest
         How many changes to show, 8 by default; the others share one row.
     """
+    from accounting_analytics.core.fiscal_years import parse_period
     from accounting_analytics.reports.statement_columns import compared_period, shifted
 
-    comparison = _COMPARISONS.get(against)
+    comparison, first_month = _COMPARISONS.get(against), presentation_of(source).fiscal_year_start_month
     if comparison is None:
-        aa.Period.parse(against)  # refused before anything is started
+        parse_period(against, first_month)  # refused before anything is started
     with connect_source(source, days, load) as (client, period):
         other = (
-            compared_period(period, comparison) if comparison else aa.Period.parse(against, time_zone=period.time_zone)
+            compared_period(period, comparison)
+            if comparison
+            else parse_period(against, first_month, time_zone=period.time_zone)
         )
         first, last = min(period.start_date, other.start_date), max(period.end_date, other.end_date)
         both, asked = (aa.Period(one, last, period.time_zone) for one in (first, period.start_date))
@@ -409,8 +412,9 @@ def bridge(
             books = load_statement_books(client, asked, both, load, kind=statement, with_balances=False)
     make = aa.cash_flow_statement if statement == "cash-flow" else aa.income_statement
     made = make(
-        books.lines, books.ledgers, both.start_date, both.end_date, columns=[other, period], time_zone=period.time_zone
-    )
+        books.lines, books.ledgers, both.start_date, both.end_date, columns=[other, period],
+        time_zone=period.time_zone, fiscal_year_start_month=first_month,
+    )  # fmt: skip
     explained = aa.bridge(*(made.column(one.key) for one in made.columns), largest=largest)
     print_result(explained, as_json=load.as_json)
     if not load.as_json:
@@ -557,7 +561,7 @@ def doctor(
                 first, last = str(months[-3].start_date), str(company.end_date)
         if days.period is not None:  # only then is the configuration needed before it is checked
             zone = days.time_zone or (client.time_zone if client else None) or configured_zone(None, service.profile)
-            first, last = days.optional_dates(zone)
+            first, last = days.optional_dates(zone, presentation_of(service).fiscal_year_start_month)
         options: dict[str, Any] = {"time_zone": days.time_zone, "profile": service.profile, "output": output}
         diagnosis = aa.doctor(client, first, last, **options)
     print(diagnosis.to_json() if as_json else diagnosis.explain(min(console().width, _DOCTOR_WIDTH)))

@@ -80,6 +80,7 @@ _PARTS_OF_YEAR = {
     **{f"H{number}": (6 * number - 5, "half") for number in (1, 2)},
     **{name.upper(): (number, "month") for number, name in enumerate(_MONTH_NAMES, start=1)},
     **{name.upper(): (number, "month") for number, name in enumerate(_LONG_MONTH_NAMES, start=1)},
+    "SEPT": (9, "month"),
 }
 """Month of the year that a part of it begins with, and its length, by name."""
 _CITIES_WITH_SUMMER_TIME = {"EST": "America/New_York", "MST": "America/Denver"}
@@ -306,14 +307,11 @@ class Period:
         PeriodError
             The name, the day or the time zone is unknown, or the period is before the calendar.
         """
-        name = _ABBREVIATIONS.get(name, name)
-        if name not in RELATIVE_PERIODS:
+        day = today_in(time_zone) if as_of is None else parse_date(as_of, "as_of")
+        days = relative_days(name, day)
+        if days is None:
             raise PeriodError(_unknown_period_message(name))
-        day = dt.datetime.now(zone(time_zone)).date() if as_of is None else parse_date(as_of, "as_of")
-        try:
-            return cls(*_relative_days(name, day), time_zone)
-        except OverflowError:
-            raise PeriodError(f"there is no {name} as of {day}: the calendar starts on {dt.date.min}") from None
+        return cls(*days, time_zone)
 
     @classmethod
     def parse(cls, text: str, *, as_of: DateLike | None = None, time_zone: ZoneLike = UTC) -> Self:
@@ -335,7 +333,7 @@ class Period:
         PeriodError
             The text is not a period, its end is before its start, or the time zone is unknown.
         """
-        if text in RELATIVE_PERIODS or text in _ABBREVIATIONS:
+        if relative_name(text):
             return cls.relative(text, as_of=as_of, time_zone=time_zone)
         first, slash, last = text.partition("/") if isinstance(text, str) else ("", "", "")
         days = _calendar_days(first)
@@ -499,25 +497,42 @@ def _next_month(date: dt.date) -> dt.date | None:
     return dt.date(date.year + date.month // 12, date.month % 12 + 1, 1)
 
 
-def _relative_days(name: str, day: dt.date) -> tuple[dt.date, dt.date]:
-    """First and last day of a relative period."""
-    match name.split("-"):
-        case ["today"]:
-            return day, day
-        case ["yesterday"]:
-            return day - _DAY, day - _DAY
-        case ["this", unit]:
-            return _first_day(day, unit), _last_day(day, unit)
-        case ["last", unit]:
-            before = _first_day(day, unit) - _DAY
-            return _first_day(before, unit), before
-        case [unit, *_]:
-            return _first_day(day, unit), day
-    raise PeriodError(_unknown_period_message(name))
+def today_in(time_zone: ZoneLike) -> dt.date:
+    """Day that it is now in a zone."""
+    return dt.datetime.now(zone(time_zone)).date()
+
+
+def relative_name(text: object) -> str | None:
+    """Name of a relative period that a text is, in any case; None for any other text."""
+    name = text.strip().lower() if isinstance(text, str) else ""
+    name = _ABBREVIATIONS.get(name, name)
+    return name if name in RELATIVE_PERIODS else None
+
+
+def relative_days(text: str, day: dt.date, first_month: int = 1) -> tuple[dt.date, dt.date] | None:
+    """First and last day of a relative period, of years that begin in a month; None for any other text."""
+    name = relative_name(text)
+    try:
+        match name.split("-") if name else []:
+            case ["today"]:
+                return day, day
+            case ["yesterday"]:
+                return day - _DAY, day - _DAY
+            case ["this", unit]:
+                return _first_day(day, unit, first_month), _last_day(day, unit, first_month)
+            case ["last", unit]:
+                before = _first_day(day, unit, first_month) - _DAY
+                return _first_day(before, unit, first_month), before
+            case [unit, *_]:
+                return _first_day(day, unit, first_month), day
+    except (OverflowError, ValueError):
+        raise PeriodError(f"there is no {name} as of {day}: the calendar starts on {dt.date.min}") from None
+    return None
 
 
 def _calendar_days(text: str) -> tuple[dt.date, dt.date] | None:
     """First and last day of a year, half, quarter, month or day of the calendar; None for any other text."""
+    text = text.strip()
     if in_numbers := _DAYS_IN_NUMBERS.fullmatch(text):
         year, month, day = in_numbers.groups()
         first = _date_of_text(f"{year}-{month or '01'}-{day or '01'}")
@@ -532,16 +547,18 @@ def _calendar_days(text: str) -> tuple[dt.date, dt.date] | None:
     return first, first if unit == "day" else _last_day(first, unit)
 
 
-def _first_day(day: dt.date, unit: str) -> dt.date:
-    """First day of the month, quarter, half or year of a day."""
-    months = _MONTHS_IN[unit]
-    return dt.date(day.year, (day.month - 1) // months * months + 1, 1)
+def _first_day(day: dt.date, unit: str, first_month: int = 1) -> dt.date:
+    """First day of the month, quarter, half or year of a day, of years that begin in a month."""
+    months = 12 * day.year + day.month - 1 - (day.month - first_month) % _MONTHS_IN[unit]
+    return dt.date(months // 12, months % 12 + 1, 1)
 
 
-def _last_day(day: dt.date, unit: str) -> dt.date:
-    """Last day of the month, quarter, half or year of a day."""
-    last_month = _first_day(day, unit).month + _MONTHS_IN[unit] - 1
-    following = _next_month(dt.date(day.year, last_month, 1))
+def _last_day(day: dt.date, unit: str, first_month: int = 1) -> dt.date:
+    """Last day of the month, quarter, half or year of a day, of years that begin in a month."""
+    last = _first_day(day, unit, first_month)
+    for _ in range(_MONTHS_IN[unit] - 1):
+        last = _next_month(last) or last
+    following = _next_month(last)
     return dt.date.max if following is None else following - _DAY
 
 
@@ -551,6 +568,8 @@ def _unknown_period_message(name: object) -> str:
 
 
 def _not_a_period_message(text: object) -> str:
+    if meant := _meant_days(str(text).strip()):
+        return f"{quote(text)} is not a period; did you mean {meant!r}?"
     hint = (
         "write it like 2026, 2026-H1, 2026-Q1, Q1 2026, 2026-03, March 2026, 2026-03-01/2026-03-15, ytd or last-month"
     )
@@ -558,6 +577,17 @@ def _not_a_period_message(text: object) -> str:
     if month and not 1 <= int(month[1]) <= len(_MONTH_NAMES):
         hint = f"there is no month {month[1]}"
     return f"{quote(text)} is not a period; {_similar_period_name(text) or hint}"
+
+
+def _meant_days(text: str) -> str | None:
+    """Period that a text of another form most likely is: a month before its year, or a year of two digits."""
+    if found := re.fullmatch("([0-9]{1,2})[/.-]([0-9]{4})", text):
+        return f"{found[2]}-{int(found[1]):02}" if 1 <= int(found[1]) <= len(_MONTH_NAMES) else None
+    if found := re.fullmatch("([0-9]{4})[/.]([0-9]{1,2})", text):
+        return f"{found[1]}-{int(found[2]):02}" if 1 <= int(found[2]) <= len(_MONTH_NAMES) else None
+    found = re.fullmatch("([A-Za-z][A-Za-z0-9]*)[ -]'?([0-9]{2})", text)
+    is_known = found is not None and found[1].upper() in _PARTS_OF_YEAR
+    return f"{found[1]} 20{found[2]}" if found and is_known else None
 
 
 def _similar_period_name(name: object) -> str | None:

@@ -117,7 +117,7 @@ def monthly_pack(
         currency or configured.currency,
         fiscal_year_start_month or configured.fiscal_year_start_month,
     )
-    this = read_period(period, _zone(source, period, time_zone))
+    this = read_period(period, _zone(source, period, time_zone), presentation.fiscal_year_start_month)
     periods = PackPeriods.around(this, presentation.fiscal_year_start_month)
     start = None if books_start is None else parse_date(books_start, "books_start")
     books = load_books(source, periods, start, since=since, parents=parents, progress=progress)

@@ -6,6 +6,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from accounting_analytics.core.errors import PeriodError
+from accounting_analytics.core.fiscal_years import parse_period, year_name
 from accounting_analytics.core.periods import Period, day_label
 from accounting_analytics.reports.statement_columns import (
     ColumnKind,
@@ -14,7 +15,6 @@ from accounting_analytics.reports.statement_columns import (
     days_label,
     shifted,
     split_period,
-    year_name,
 )
 
 if TYPE_CHECKING:
@@ -76,12 +76,12 @@ class PackPeriods(NamedTuple):
     @property
     def key(self) -> str:
         """Key of the column of the period."""
-        return split_period(self.this, [self.this], 1)[0].key
+        return split_period(self.this, [self.this], self.first_month)[0].key
 
     @property
     def label(self) -> str:
         """Heading of the period."""
-        return split_period(self.this, [self.this], 1)[0].label
+        return split_period(self.this, [self.this], self.first_month)[0].label
 
     def compared(self) -> dict[str, Period]:
         """Periods with a column of their own by key, each once."""
@@ -150,10 +150,11 @@ def _last_months(period: Period) -> Iterable[Period]:
     return reversed(found)
 
 
-def read_period(value: object, time_zone: str) -> Period:
+def read_period(value: object, time_zone: str, fiscal_year_start_month: int) -> Period:
     """Period of an argument: one in this zone, or a text such as ``2026-05`` or ``last-month``."""
     if isinstance(value, Period):
         if value.time_zone != time_zone:
             raise PeriodError(f"period is {value}, but the days of the pack are counted in {time_zone}")
         return value
-    return Period.parse(value, time_zone=time_zone)  # type: ignore[arg-type]  # any other type is refused with a sentence
+    # any other type is refused with a sentence
+    return parse_period(value, fiscal_year_start_month, time_zone=time_zone)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ import pandas as pd
 
 from accounting_analytics.core.arguments import to_texts
 from accounting_analytics.core.errors import InputError, PeriodError
+from accounting_analytics.core.fiscal_years import UnitName, name_unit, parse_period, require_month, shift_months
 from accounting_analytics.core.messages import count_of, did_you_mean, quote
 from accounting_analytics.core.periods import Period, day_label, month_label
 
@@ -96,17 +97,16 @@ def split_period(period: Period, columns: Unit | Iterable[object] | None, first_
 
     A unit that is cut at the ends of the period is named by its days: a key always means the same days.
     """
-    if first_month not in range(1, _YEAR + 1):
-        raise InputError(f"fiscal_year_start_month must be 1 to 12, not {quote(first_month)}")
+    require_month(first_month)
     if columns is None or isinstance(columns, str):
         unit = columns or "month"
         if unit not in UNITS:
             raise InputError(f"columns must be month, quarter, year or a list of periods, not {quote(columns)}")
         return _unit_columns(period, UNITS[unit], first_month)
-    periods = [_to_period(one, period.time_zone) for one in columns]
+    periods = [_to_period(one, period.time_zone, first_month) for one in columns]
     if not periods:
         raise InputError("columns is an empty list; pass month, quarter, year or at least one period")
-    made = [StatementColumn(*_list_names(one), "period", periods=((1, one),)) for one in periods]
+    made = [StatementColumn(*_names_of(one, first_month), "period", periods=((1, one),)) for one in periods]
     if len({one.key for one in made}) < len(made):
         raise InputError("columns: a period occurs more than once")
     return made
@@ -117,41 +117,23 @@ def _unit_columns(period: Period, months: int, first_month: int) -> list[Stateme
     first: dt.date | None = period.start_date
     while first is not None and first <= period.end_date:
         month = first.replace(day=1)
-        unit_start = _shift(month, -((first.month - first_month) % months)) or month
-        after = _shift(unit_start, months)
+        unit_start = shift_months(month, -((first.month - first_month) % months)) or month
+        after = shift_months(unit_start, months)
         unit_end = dt.date.max if after is None else after - _DAY
         one = Period(first, min(unit_end, period.end_date), period.time_zone)
-        key, heading = _whole_unit(one, first_month) or (f"{one.start_date}/{one.end_date}", days_label(one))
-        made.append(StatementColumn(key, heading, "period", periods=((1, one),)))
+        made.append(StatementColumn(*_names_of(one, first_month), "period", periods=((1, one),)))
         first = after
     return made
 
 
-def year_name(day: dt.date, first_month: int) -> str:
-    """Name of the fiscal year of a day: ``2026``, or ``2025/26`` if it begins within a year."""
-    year = day.year if day.month >= first_month else day.year - 1
-    return f"{year:04}" if first_month == 1 else f"{year:04}/{(year + 1) % 100:02}"
-
-
-def _unit_names(start: dt.date, months: int, first_month: int) -> tuple[str, str]:
-    """Key and heading of a whole month, quarter or year that starts on a day."""
-    if months == 1:
-        return start.isoformat()[:7], month_label(start)
-    name = year_name(start, first_month)
-    if months == _YEAR:
-        return name, name
-    quarter = f"Q{(start.month - first_month) % _YEAR // 3 + 1}"
-    return f"{name}-{quarter}", f"{quarter} {name}"
-
-
-def _to_period(value: object, time_zone: str) -> Period:
+def _to_period(value: object, time_zone: str, first_month: int) -> Period:
     """Period of a list: one, the name of a month, quarter or year as pandas writes it, or two dates."""
     if isinstance(value, Period):
         if value.time_zone != time_zone:
             raise PeriodError(f"columns: {value} is not of the zone {time_zone}, that the days are counted in")
         return value
     if isinstance(value, str):
-        return Period.parse(value, time_zone=time_zone)
+        return parse_period(value, first_month, time_zone=time_zone)
     if isinstance(value, pd.Period):
         return Period(value, value, time_zone)
     if isinstance(value, tuple | list) and len(value) == 2:  # noqa: PLR2004 (a first and a last day)
@@ -159,26 +141,14 @@ def _to_period(value: object, time_zone: str) -> Period:
     raise InputError(f"columns: {quote(value)} is not a period; pass Period('2026-01-01', '2026-01-15')")
 
 
-def _list_names(period: Period) -> tuple[str, str]:
-    """Key and heading of a period of a list."""
-    return _whole_unit(period, 1) or (f"{period.start_date}/{period.end_date}", days_label(period))
-
-
-def _whole_unit(period: Period, first_month: int) -> tuple[str, str] | None:
-    """Key and heading of a period that is a whole month, quarter or year."""
-    first = period.start_date
-    for months in UNITS.values():
-        after = _shift(first.replace(day=1), months)
-        is_first = first.day == 1 and (first.month - first_month) % months == 0
-        if is_first and after is not None and period.end_date == after - _DAY:
-            return _unit_names(first, months, first_month)
-    return None
+def _names_of(period: Period, first_month: int) -> UnitName:
+    """Key and heading of a period: of its unit, or its first and last day."""
+    return name_unit(period, first_month) or UnitName(f"{period.start_date}/{period.end_date}", days_label(period))
 
 
 def label(period: Period, first_month: int) -> str:
     """Heading of a period: its name where it is a whole month, quarter or year, else its days."""
-    names = _whole_unit(period, first_month)
-    return days_label(period) if names is None else names[1]
+    return _names_of(period, first_month).heading
 
 
 def days_label(period: Period) -> str:
@@ -281,7 +251,7 @@ def shifted(period: Period, months: int) -> Period:
 
 
 def _earlier(day: dt.date, months: int) -> dt.date:
-    month = _shift(day.replace(day=1), -months)
+    month = shift_months(day.replace(day=1), -months)
     if month is None:
         raise PeriodError(f"there is no day {count_of(months, 'month')} before {day}: the calendar starts in year 1")
     last = _month_end(month)
@@ -317,9 +287,3 @@ def _refuse_overlaps(periods: Sequence[Period]) -> None:
 
 def _month_end(day: dt.date) -> dt.date:
     return day.replace(day=calendar.monthrange(day.year, day.month)[1])
-
-
-def _shift(first_of_month: dt.date, months: int) -> dt.date | None:
-    """First day of a month some months later; None outside the calendar."""
-    year, month = divmod(first_of_month.year * _YEAR + first_of_month.month - 1 + months, _YEAR)
-    return dt.date(year, month + 1, 1) if dt.MINYEAR <= year <= dt.MAXYEAR else None

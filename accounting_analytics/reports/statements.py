@@ -638,7 +638,7 @@ def _columns(
     if columns and all(isinstance(one, StatementColumn) for one in columns):
         given = tuple(named(one) for one in columns if isinstance(one, StatementColumn))
         return Columns(given, {one.key: one for one in given})
-    first_month = options.fiscal_year_start_month if columns is None or isinstance(columns, str) else 1
+    first_month = options.fiscal_year_start_month
     base = [named(one) for one in split_period(period, columns, options.fiscal_year_start_month)]
     if kind.of_balances:
         base = [one._replace(label=heading(one.periods[0][1])) for one in base]

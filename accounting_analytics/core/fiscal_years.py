@@ -1,0 +1,149 @@
+"""Fiscal years: the days of a word such as ``2024/25-Q3`` or ``last-quarter``, and the names of years and quarters."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from accounting_analytics.core.errors import InputError, PeriodError
+from accounting_analytics.core.messages import quote
+from accounting_analytics.core.periods import UTC, Period, month_label, parse_date, relative_days, today_in
+
+if TYPE_CHECKING:
+    from accounting_analytics.core.periods import DateLike, ZoneLike
+
+_YEAR = 12
+_DAY = dt.timedelta(days=1)
+_MONTHS_IN = {"Y": _YEAR, "H": 6, "Q": 3}
+_PART = r"(?P<part>[HQ])(?P<number>[1-4])"
+_FISCAL = re.compile(rf"(?P<year>[0-9]{{4}})/(?P<next>[0-9]{{2}})(?:[ -]?{_PART})?")
+_PART_FIRST = re.compile(rf"{_PART}[ -](?P<year>[0-9]{{4}})(?:/(?P<next>[0-9]{{2}}))?")
+_CALENDAR = re.compile(rf"(?P<year>[0-9]{{4}})(?:[ -]?{_PART})?")
+
+
+class UnitName(NamedTuple):
+    """Key and heading of a whole month, quarter or year."""
+
+    key: str
+    heading: str
+
+
+def require_month(fiscal_year_start_month: object) -> None:
+    """Refuse what is not a month of the year."""
+    if fiscal_year_start_month not in range(1, _YEAR + 1):
+        raise InputError(f"fiscal_year_start_month must be 1 to 12, not {quote(fiscal_year_start_month)}")
+
+
+def parse_period(text: str, first_month: int, *, as_of: DateLike | None = None, time_zone: ZoneLike = UTC) -> Period:
+    """Period of a text, as :meth:`Period.parse` reads it, where the fiscal year begins in some month.
+
+    ``2024/25`` and ``2024/25-Q3`` are of the fiscal year, and so are relative quarters and years. ``2025`` and
+    ``2025-Q1`` have two readings where it does not begin in January, and are refused with both.
+    """
+    if not isinstance(text, str):
+        return Period.parse(text, time_zone=time_zone)
+    word = text.strip()
+    day = today_in(time_zone) if as_of is None else parse_date(as_of, "as_of")
+    if days := relative_days(word, day, first_month):
+        return Period(*days, time_zone)
+    found = _FISCAL.fullmatch(word.upper()) or _PART_FIRST.fullmatch(word.upper())
+    if found and found["next"] is not None:
+        return _fiscal_unit(word, found, first_month, time_zone)
+    period = Period.parse(word, as_of=as_of, time_zone=time_zone)
+    for part in word.upper().split("/"):
+        found = _CALENDAR.fullmatch(part.strip()) or _PART_FIRST.fullmatch(part.strip())
+        if found and first_month != 1:
+            raise PeriodError(_two_readings(part, found, first_month))
+    return period
+
+
+def _fiscal_unit(text: str, found: re.Match[str], first_month: int, time_zone: ZoneLike) -> Period:
+    """Year, half or quarter of a fiscal year."""
+    year = int(found["year"])
+    if int(found["next"]) != (year + 1) % 100:
+        month = f"; a month is written {year}-{found['next']}" if 1 <= int(found["next"]) <= _YEAR else ""
+        raise PeriodError(
+            f"{quote(text)} is not a fiscal year: the one that begins in {year} is {_name(year, 2)}{month}"
+        )
+    if first_month == 1:
+        raise PeriodError(
+            f"{quote(text)} is of a fiscal year that begins within a year, but this one begins in January: write "
+            f"{year}, or set fiscal_year_start_month"
+        )
+    start = _start_of(year, found, first_month)
+    if start is None:
+        raise PeriodError(f"{quote(text)} is not a period: a year has H1, H2 and Q1 to Q4")
+    return Period(start, _end_of(start, found), time_zone)
+
+
+def _two_readings(text: str, found: re.Match[str], first_month: int) -> str:
+    """Say which days a word of the calendar and of the fiscal year would be."""
+    year = int(found["year"])
+    readings = []
+    for first_year, month in ((year, 1), (year - 1, first_month), (year, first_month)):
+        start = _start_of(first_year, found, month)
+        if start is None:
+            continue
+        end, part = _end_of(start, found), f"-{found['part']}{found['number']}" if found["part"] else ""
+        days = f"{month_label(start)} to {month_label(end)}"
+        word = f"{start:%Y-%m}/{end:%Y-%m}" if month == 1 else f"{_name(first_year, month)}{part}"
+        readings.append(f"{word} ({days})")
+    begins = month_label(dt.date(year, first_month, 1)).split()[0]
+    return (
+        f"{quote(text)} has two readings, because the fiscal year begins in {begins}: of the calendar, "
+        f"{readings[0]}, or of the fiscal year, {' or '.join(readings[1:])}; write one of these"
+    )
+
+
+def _start_of(year: int, found: re.Match[str], first_month: int) -> dt.date | None:
+    """First day of a unit of the year that begins in a month; None where there is no such part or day."""
+    months = _MONTHS_IN[found["part"] or "Y"]
+    before = months * (int(found["number"] or 1) - 1)
+    if before >= _YEAR or not dt.MINYEAR <= year <= dt.MAXYEAR:
+        return None
+    return shift_months(dt.date(year, first_month, 1), before)
+
+
+def _end_of(start: dt.date, found: re.Match[str]) -> dt.date:
+    """Last day of a unit."""
+    after = shift_months(start, _MONTHS_IN[found["part"] or "Y"])
+    return dt.date.max if after is None else after - _DAY
+
+
+def shift_months(first_of_month: dt.date, months: int) -> dt.date | None:
+    """First day of a month some months later; None outside the calendar."""
+    year, month = divmod(first_of_month.year * _YEAR + first_of_month.month - 1 + months, _YEAR)
+    return dt.date(year, month + 1, 1) if dt.MINYEAR <= year <= dt.MAXYEAR else None
+
+
+def year_name(day: dt.date, first_month: int) -> str:
+    """Name of the fiscal year of a day: ``2026``, or ``2025/26`` if it begins within a year."""
+    return _name(day.year if day.month >= first_month else day.year - 1, first_month)
+
+
+def _name(year: int, first_month: int) -> str:
+    """Name of the fiscal year that begins in a year."""
+    return f"{year:04}" if first_month == 1 else f"{year:04}/{(year + 1) % 100:02}"
+
+
+def name_unit(period: Period, first_month: int) -> UnitName | None:
+    """Key and heading of a period that is a whole month, quarter or year; None of any other."""
+    first = period.start_date
+    for months in (1, 3, _YEAR):
+        after = shift_months(first.replace(day=1), months)
+        is_first = first.day == 1 and (first.month - first_month) % months == 0
+        if is_first and after is not None and period.end_date == after - _DAY:
+            return _unit_name(first, months, first_month)
+    return None
+
+
+def _unit_name(start: dt.date, months: int, first_month: int) -> UnitName:
+    """Key and heading of a whole month, quarter or year that starts on a day."""
+    if months == 1:
+        return UnitName(start.isoformat()[:7], month_label(start))
+    name = year_name(start, first_month)
+    if months == _YEAR:
+        return UnitName(name, name)
+    quarter = f"Q{(start.month - first_month) % _YEAR // 3 + 1}"
+    return UnitName(f"{name}-{quarter}", f"{quarter} {name}")
