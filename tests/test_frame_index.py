@@ -38,6 +38,7 @@ LABELS = {
     "filtered": lambda frame: range(7, 7 + 3 * len(frame), 3),
     "texts": lambda frame: [f"row {number // 2}" for number in range(len(frame))],
     "named as a column": lambda frame: pd.Index(frame.iloc[:, 1], name=frame.columns[1]),
+    "named as the first column": lambda frame: pd.Index(frame.iloc[:, 0], name=frame.columns[0]),
     "null labels": lambda frame: [None] * len(frame),
     "two levels": lambda frame: pd.MultiIndex.from_arrays([[1] * len(frame), frame.iloc[:, 0]]),
 }
@@ -341,6 +342,7 @@ def test_no_result_depends_on_the_index(name, books, tmp_path_factory, soak_coun
         columns_reversed=st.booleans(),
     )
     @example(labels="named as a column", seed=0, columns_reversed=True)
+    @example(labels="named as the first column", seed=0, columns_reversed=False)
     @settings(max_examples=soak_count(100, fewer=1))
     def check(labels, seed, columns_reversed):
         disguised = books.disguised(Disguise(labels, seed, columns_reversed))

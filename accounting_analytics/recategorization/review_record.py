@@ -295,7 +295,8 @@ def _in_order_of_groups(queue: pd.DataFrame) -> pd.DataFrame:
     """Sort a queue by the places of the groups of its rows, and those of a group by their money."""
     places = {group_id: place for place, group_id in enumerate(group_queue(queue)["group_id"])}
     order = ["place", "uncategorized_amount", "datetime", *KEY]
-    ordered = queue.assign(place=queue["group_id"].map(places)).sort_values(
+    rows = queue.reset_index(drop=True)  # whose name may be that of a column
+    ordered = rows.assign(place=rows["group_id"].map(places)).sort_values(
         order, ascending=[True, False, True, True, True], key=by_size, ignore_index=True
     )
     return ordered.drop(columns="place")

@@ -200,7 +200,8 @@ class LineSource:
         scale: int | None = None,
         asked: Period | None = None,
     ) -> None:
-        self.frame = line_entries.copy(deep=False) if isinstance(line_entries, pd.DataFrame) else line_entries
+        # a name of the index may be that of a column, and no label is used
+        self.frame = line_entries.reset_index(drop=True) if isinstance(line_entries, pd.DataFrame) else line_entries
         self.exact = ExactLines.from_frame(self.frame, scale)
         self.cash, self.time_zone = cash, time_zone
         self.scale, self.as_decimals = self.exact.scale, self.exact.from_decimals
