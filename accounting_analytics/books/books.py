@@ -348,7 +348,7 @@ def connect(
     **options
         Settings by name (``base_url``, ``token``, ``token_file``, ``token_url``, ``client_id``, ``client_secret``,
         ``client_secret_file``, ``instance_id``, ``instance_header``, ``time_zone``, ``requests_per_minute``,
-        ``amounts``), which override everything else, and any further option of
+        ``scale``, ``amounts``), which override everything else, and any further option of
         :class:`~accounting_analytics.LedgerClient`.
 
     Raises

@@ -118,9 +118,10 @@ class BooksSync:
         """Refuse a client of another instance or scale than the books; note another address."""
         client = self._client
         if (client.instance_id, client.scale) != (last.instance_id, last.scale):
+            hint = f"state scale={last.scale}, or " if client.instance_id == last.instance_id else ""
             raise InputError(
                 f"the local books are of instance {last.instance_id} with scale {last.scale}, not of "
-                f"{client.instance_id} with scale {client.scale}; sync into a new folder; nothing was changed"
+                f"{client.instance_id} with scale {client.scale}; {hint}sync into a new folder; nothing was changed"
             )
         if client.base_url != last.base_url:
             self.notes += (f"The service is at {client.base_url} now; it was at {last.base_url}.",)
@@ -154,7 +155,8 @@ class BooksSync:
         self._period = Period(first or min(self._discovery.first_day or end, end).replace(day=1), end, self._time_zone)
         self._reaches_back = self._begins_with_the_first_line()
         self._loaded = set(self._ledgers["id"])
-        load = hashlib.sha256("\n".join([str(self._period), *sorted(self._loaded)]).encode()).hexdigest()
+        named = [str(self._period), f"scale {self._client.scale}", *sorted(self._loaded)]
+        load = hashlib.sha256("\n".join(named).encode()).hexdigest()
         loaded = load_line_entries_to_parquet(
             self._client,
             self._ledgers["id"],
@@ -165,12 +167,12 @@ class BooksSync:
             checkpoint=self._folder.first_load / load,
             progress=progress,
         )
-        named: set[str] = set()
+        opposing: set[str] = set()
         for month, lines in _by_month(ds.dataset(loaded.path), self._period):
             self._copy.add(month, lines)
             self._read_at[month.month] = self._at
-            named |= _opposing_ids(lines)
-        self._add_ledgers(named)
+            opposing |= _opposing_ids(lines)
+        self._add_ledgers(opposing)
 
     @property
     def _discovery(self) -> Discovery:

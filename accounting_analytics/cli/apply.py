@@ -394,7 +394,7 @@ def _print_undo(journal: Path, run: Run, *, incomplete: bool) -> None:
         print_message("the demo company ends with this command, and its changes too: the next --demo begins anew")
         return
     new = journal.with_name(f"undo-{journal.name}")
-    following = command_line("undo", journal, journal=new, profile=run.profile, incomplete=incomplete)
+    following = command_line("undo", journal, journal=new, profile=run.profile, scale=run.scale, incomplete=incomplete)
     print_message(f"to take back what this run changed: {following}")
 
 

@@ -23,6 +23,7 @@ from accounting_analytics.cli.loading import (
     read_parents,
     require_entries,
     require_one_source,
+    require_scale,
 )
 from accounting_analytics.cli.options import (
     DELIVER,
@@ -382,12 +383,15 @@ def _notebook_environment(source: BooksOrService) -> Iterator[dict[str, str]]:
     require_one_source(source)
     if source.demo:
         with aa.demo() as company:
+            require_scale(source, company.client.scale, "the demo company has")
             yield company.environment()
     elif source.books is not None:
-        folder = aa.connect(books=source.books).folder.absolute()
-        yield {"ACCOUNTING_ANALYTICS_BOOKS": str(folder), "ACCOUNTING_ANALYTICS_BASE_URL": ""}
+        books = aa.connect(books=source.books)
+        require_scale(source, books.scale, "the local books have")
+        yield {"ACCOUNTING_ANALYTICS_BOOKS": str(books.folder.absolute()), "ACCOUNTING_ANALYTICS_BASE_URL": ""}
     else:
-        yield {} if source.profile is None else {"ACCOUNTING_ANALYTICS_PROFILE": source.profile}
+        given = {"PROFILE": source.profile, "SCALE": source.scale}
+        yield {f"ACCOUNTING_ANALYTICS_{name}": str(value) for name, value in given.items() if value is not None}
 
 
 notebooks = commands(DELIVER, "notebooks", "Copies of the example notebooks.")

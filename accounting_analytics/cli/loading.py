@@ -46,9 +46,10 @@ def connect_service(service: Service, time_zone: str | None = None) -> Iterator[
     require_one_source(service)
     if service.demo:
         with aa.demo() as company:
+            require_scale(service, company.client.scale, "the demo company has")
             yield company.client, choose_zone(time_zone, company.time_zone).name
         return
-    with aa.connect(service.profile) as client:
+    with aa.connect(service.profile, scale=service.scale) as client:
         yield client, choose_zone(time_zone, client.time_zone).name
         if time_zone is None and client.time_zone is None:
             print_message("no time zone is configured, so the days are those of UTC")
@@ -84,6 +85,7 @@ def connect_source(
         if getattr(load, option, None):
             raise InputError(f"--{option.replace('_', '-')} has no effect with --books: {hint}")
     books = aa.connect(books=folder)
+    require_scale(source, books.scale, "the local books have")
     for note in books.notes:
         print_note(note)
     first_month = presentation_of(source).fiscal_year_start_month
@@ -94,6 +96,12 @@ def require_one_source(service: Service) -> None:
     """Refuse --demo beside --books: the demo company's service has books of its own."""
     if service.demo and getattr(service, "books", None) is not None:
         raise InputError("--demo and --books are both given: leave one of them out")
+
+
+def require_scale(service: Service, scale: int, whose: str) -> None:
+    """Refuse another --scale than that of books which state theirs."""
+    if service.scale not in {None, scale}:
+        raise InputError(f"--scale {service.scale}: {whose} amounts of {scale} fraction digits; leave it out")
 
 
 def refuse_books(books: Path | None, reason: str) -> None:

@@ -150,11 +150,14 @@ class Service:
     ----------
     profile
         Profile of the configuration file to use.
+    scale
+        Fraction digits of the currency; as configured by default, or 2.
     demo
         Use the demo company, served for this command only.
     """
 
     profile: str | None = None
+    scale: int | None = None
     demo: bool = False
 
 

@@ -193,6 +193,6 @@ def command_line(*arguments: object, **options: object) -> str:
     """Text of a command to copy into a shell, with the options that have a value."""
     words = ["accounting-analytics", *map(str, arguments)]
     for name, value in options.items():
-        if value:
+        if value or type(value) is int:  # a number of zero is a value
             words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
     return shlex.join(words)

@@ -199,7 +199,7 @@ def _print_groups(groups: pd.DataFrame, count: str, limit: int, as_of: dt.date) 
 
 def _source_of_command(source: BooksOrService) -> dict[str, object]:
     """Options with the same source for a command to run next."""
-    return {"books": source.books, "profile": source.profile, "demo": source.demo}
+    return {"books": source.books, "profile": source.profile, "scale": source.scale, "demo": source.demo}
 
 
 rules = commands(RECATEGORIZE, "rules", "Test the rules of a file, and add rules to it.")

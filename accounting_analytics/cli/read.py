@@ -27,6 +27,7 @@ from accounting_analytics.cli.loading import (
     require_complete,
     require_entries,
     require_loaded,
+    require_scale,
 )
 from accounting_analytics.cli.options import (
     DELIVER,
@@ -556,14 +557,15 @@ def doctor(
         if service.demo:
             company = stack.enter_context(aa.demo())
             client = company.client
+            require_scale(service, client.scale, "the demo company has")
             if not days.given:
                 months = aa.Period(company.start_date, company.end_date).months()
                 first, last = str(months[-3].start_date), str(company.end_date)
         if days.period is not None:  # only then is the configuration needed before it is checked
             zone = days.time_zone or (client.time_zone if client else None) or configured_zone(None, service.profile)
             first, last = days.optional_dates(zone, presentation_of(service).fiscal_year_start_month)
-        options: dict[str, Any] = {"time_zone": days.time_zone, "profile": service.profile, "output": output}
-        diagnosis = aa.doctor(client, first, last, **options)
+        configured: dict[str, Any] = {"profile": service.profile, "scale": service.scale}
+        diagnosis = aa.doctor(client, first, last, time_zone=days.time_zone, output=output, **configured)
     print(diagnosis.to_json() if as_json else diagnosis.explain(min(console().width, _DOCTOR_WIDTH)))
     if diagnosis.failed:
         print_message(f"error: {diagnosis.summary()}")

@@ -189,7 +189,7 @@ def import_books(
     roots
         Begin paths of a journal so: me:assets=assets; repeatable.
     scale
-        Fraction digits of a new database; 2 by default.
+        Fraction digits of a new database; as configured by default, or 2.
     time_zone
         IANA name of the zone that days are counted in; as configured by default, or UTC.
     virtual
@@ -203,15 +203,15 @@ def import_books(
     """
     from accounting_analytics.client.settings import load_settings
 
-    zone, beginnings = load_settings(time_zone=time_zone)["time_zone"], [_root(text) for text in roots]
+    settings, beginnings = load_settings(time_zone=time_zone, scale=scale), [_root(text) for text in roots]
     with service.store_to_fill(database.database, dry_run=dry_run) as store:
         with _problems_printed(dry_run=dry_run, as_json=as_json):
             summary = service.import_books(
                 store,
                 instance,
                 file,
-                scale=scale,
-                time_zone=zone,
+                scale=settings.scale(),
+                time_zone=settings["time_zone"],
                 cash=cash,
                 commodity=commodity,
                 virtual=virtual,
@@ -280,7 +280,7 @@ def create_instance(
     name: str = "books",
     instance: str | None = None,
     tier: int = 3,
-    scale: int = 2,
+    scale: int | None = None,
     localtime: str = "UTC",
     entries_start: Date = None,
     token_file: Path | None = None,
@@ -297,7 +297,7 @@ def create_instance(
     tier
         Subscription tier, 1 to 3; 3 by default.
     scale
-        Fraction digits of the currency; 2 by default.
+        Fraction digits of the currency; as configured by default, or 2.
     localtime
         Zone that `localtime` means; UTC by default.
     entries_start
@@ -305,8 +305,13 @@ def create_instance(
     token_file
         New file for an access token, readable by you only.
     """
+    from accounting_analytics.client.settings import load_settings
+    from accounting_analytics.core.money import DEFAULT_SCALE
+
+    stated = load_settings(scale=scale).scale()
+    digits = DEFAULT_SCALE if stated is None else stated
     start = parse_date(entries_start, "--entries-start") if entries_start else None
-    new = service.NewInstance(name, tier, scale, localtime, entries_start=start, id=instance)
+    new = service.NewInstance(name, tier, digits, localtime, entries_start=start, id=instance)
     with service.Store.open(database.database) as store:
         created = service.create_instance(store, new, token_file=token_file)
         print_records([row for row in store.instances() if row.id == created], as_json=as_json)

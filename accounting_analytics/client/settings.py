@@ -22,6 +22,7 @@ from accounting_analytics.client.ledger_client import LedgerClient
 from accounting_analytics.client.secret import MASK
 from accounting_analytics.core.errors import ConfigurationError
 from accounting_analytics.core.messages import quote
+from accounting_analytics.core.money import DEFAULT_SCALE, MAX_SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,12 +46,14 @@ _NAMES_OF_CLIENTS = (
     "instance_header",
     "time_zone",
     "requests_per_minute",
+    "scale",
     "amounts",
 )
 _NAMES = (*_NAMES_OF_CLIENTS, "company", "currency", "fiscal_year_start_month", "books", "browser")
 _MAX_NAME = 200
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _MONTHS = tuple(map(str, range(1, 13)))
+_SCALES = tuple(map(str, range(MAX_SCALE + 1)))
 
 
 def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa: ANN401 (LedgerClient's own)
@@ -63,7 +66,7 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
     **options
         Settings by name (``base_url``, ``token``, ``token_file``, ``token_url``, ``client_id``, ``client_secret``,
         ``client_secret_file``, ``instance_id``, ``instance_header``, ``time_zone``, ``requests_per_minute``,
-        ``amounts``), which override everything else, and any further option of
+        ``scale``, ``amounts``), which override everything else, and any further option of
         :class:`~accounting_analytics.LedgerClient`.
 
     Raises
@@ -87,6 +90,7 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
             f"no Ledger Accounting Service is configured: set {variables} (or a profile in {settings.file}); "
             "to try the demo company instead: accounting_analytics.demo() in Python, --demo in the shell, or make lab"
         )
+    scale = settings.scale()
     return LedgerClient(
         str(settings["base_url"]),
         token=credentials or _credentials(settings, str(token_source)),
@@ -94,6 +98,7 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
         instance_header=str(settings["instance_header"]),
         requests_per_minute=settings.number("requests_per_minute"),
         time_zone=settings["time_zone"],
+        scale=DEFAULT_SCALE if scale is None else scale,
         amounts=cast("Any", settings["amounts"]),  # the client checks it
         **options,
     )
@@ -163,6 +168,12 @@ class Settings:
         self._require(month in _MONTHS, "fiscal_year_start_month", "a month from 1 to 12")
         return Presentation(self["company"], self["currency"], int(month))
 
+    def scale(self) -> int | None:
+        """Fraction digits of the currency, checked; None where no setting states them."""
+        digits = self["scale"]
+        self._require(digits is None or digits in _SCALES, "scale", f"the currency's fraction digits, 0 to {MAX_SCALE}")
+        return None if digits is None else int(digits)
+
     def number(self, name: str) -> float | None:
         """Value of a setting that is a number."""
         text = self[name]
@@ -202,7 +213,7 @@ def configuration_file() -> Path:
     return platformdirs.user_config_path("accounting-analytics") / "config.toml"
 
 
-def load_settings(profile: str | None = None, **options: str | None) -> Settings:
+def load_settings(profile: str | None = None, **options: str | int | None) -> Settings:
     """Load the settings: options over environment variables over the profile over defaults."""
     _require_known(options, "")
     profile = profile or os.environ.get(f"{_PREFIX}PROFILE") or DEFAULT_PROFILE

@@ -31,6 +31,9 @@ MAX_ROUNDING_NOISE = Decimal("1e-6")
 """Largest difference from an exact amount that is removed as rounding noise of floats; also limited to a hundredth of
 the smallest unit, so that no real digits are removed at scale 5 and above."""
 
+_LEAST_NOISY_DIGITS = 10
+"""Fraction digits from which on text is a float as programs print them; shorter text states its digits."""
+
 AMOUNT_FORMS = ("float64", "decimal")
 """How frames have amounts: as floats of whole minor units, or as Arrow decimals."""
 
@@ -101,8 +104,9 @@ def check_scale(scale: int) -> int:
 def parse_amount(value: object, scale: int = DEFAULT_SCALE) -> ParsedAmount:
     """Parse an amount from a Decimal, an int or plain number text exactly; minus zero becomes zero.
 
-    A difference of at most 1e-6 from an amount of the scale is removed as rounding noise. A float is refused: its
-    digits are not exactly those of the amount.
+    A difference of at most 1e-6 from an amount of the scale is removed as rounding noise where ten or more fraction
+    digits are stated: 0.01000001 has eight, which are those of its currency. A float is refused: its digits are not
+    exactly those of the amount.
     """
     check_scale(scale)
     exact = _decimal(value)
@@ -112,9 +116,11 @@ def parse_amount(value: object, scale: int = DEFAULT_SCALE) -> ParsedAmount:
     amount = EXACT.quantize(exact, _QUANTA[scale])
     is_noisy = exact != amount
     if is_noisy:
+        digits = fraction_digits(EXACT.normalize(exact))  # zeros at the end are none of a float
         max_noise = min(MAX_ROUNDING_NOISE, EXACT.divide(_QUANTA[scale], 100))
-        if EXACT.abs(EXACT.subtract(exact, amount)) > max_noise:
-            raise AmountError(f"amount {_text(value)} does not fit {scale} fraction digits")
+        if digits < _LEAST_NOISY_DIGITS or EXACT.abs(EXACT.subtract(exact, amount)) > max_noise:
+            named = f"; if it is exact, state the digits of the currency: scale={digits}" if digits <= MAX_SCALE else ""
+            raise AmountError(f"amount {_text(value)} does not fit {scale} fraction digits{named}")
     if amount.adjusted() >= PRECISION - scale:
         raise AmountError(f"amount {_text(value)} has more than {PRECISION - scale} digits before the point")
     return ParsedAmount(amount or abs(amount), is_noisy)

@@ -85,6 +85,7 @@ class DemoCompany:
             "ACCOUNTING_ANALYTICS_INSTANCE_ID": self.instance_id,
             "ACCOUNTING_ANALYTICS_TOKEN": self.token,
             "ACCOUNTING_ANALYTICS_TIME_ZONE": self.time_zone,
+            "ACCOUNTING_ANALYTICS_SCALE": str(self.client.scale),
         }
 
     def close(self) -> None:

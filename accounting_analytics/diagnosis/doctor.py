@@ -78,6 +78,7 @@ def doctor(
     *,
     time_zone: ZoneLike | None = None,
     profile: str | None = None,
+    scale: int | None = None,
     output: str | Path = ".",
 ) -> Diagnosis:
     """Check this machine, the service, and whether the service's responses agree with each other; changes nothing.
@@ -96,6 +97,8 @@ def doctor(
         Zone that days are counted in; by default the client's, else UTC.
     profile : str, optional
         Profile of the configuration file, without a `client`.
+    scale : int, optional
+        Fraction digits of the currency, without a `client`; as configured by default.
     output : path
         Folder where results would be written.
 
@@ -113,7 +116,7 @@ def doctor(
     findings = check_machine(to_path(output, "output"))
     with ExitStack() as stack:
         if client is None:
-            configured, finding = check_configuration(profile)
+            configured, finding = check_configuration(profile, scale)
             findings.insert(0, finding)
             if configured is None:
                 return Diagnosis("The configuration of the service is not usable.", requested, tuple(findings))
@@ -141,11 +144,11 @@ def _parse_period(start_date: DateLike | None, end_date: DateLike | None, time_z
     return Period(start_date, end_date, name)
 
 
-def check_configuration(profile: str | None) -> tuple[LedgerClient | None, Finding]:
+def check_configuration(profile: str | None, scale: int | None) -> tuple[LedgerClient | None, Finding]:
     """Connect to the configured service; the finding reports the sources of its settings."""
     try:
-        settings = load_settings(profile)
-        client = connect(profile)
+        settings = load_settings(profile, scale=scale)
+        client = connect(profile, scale=scale)
     except InputError as error:
         client, found = None, failed(str(error), "show the settings in effect with: accounting-analytics config show")
     else:

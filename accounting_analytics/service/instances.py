@@ -102,8 +102,8 @@ def instance_to_fill(
     instance = store.instance(choose_instance(store, instance_id))
     if scale not in {None, instance.scale}:
         raise ConfigurationError(
-            f"the instance {instance.id} has amounts of {instance.scale} fraction digits, not {scale}; a new database "
-            "can have others"
+            f"the instance {instance.id} has amounts of {instance.scale} fraction digits, not {scale}: leave out "
+            "--scale and ACCOUNTING_ANALYTICS_SCALE; a new database can have others"
         )
     return instance
 

@@ -13,6 +13,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from accounting_analytics.core.errors import BooksDoNotTieError, ConfigurationError
+from accounting_analytics.core.money import DEFAULT_SCALE
 from accounting_analytics.service.app import ServiceOptions, create_app
 from accounting_analytics.service.database import Store, beside, find_damage
 from accounting_analytics.service.instances import NewInstance, first_instance
@@ -112,6 +113,8 @@ def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], o
     echo(f"  export ACCOUNTING_ANALYTICS_INSTANCE_ID={shlex.quote(instances[0].id)}")
     if token_file and token_file.exists():
         echo(f"  export ACCOUNTING_ANALYTICS_TOKEN_FILE={shlex.quote(str(token_file))}")
+    if instances[0].scale != DEFAULT_SCALE:
+        echo(f"  export ACCOUNTING_ANALYTICS_SCALE={instances[0].scale}")
 
 
 class _Server(uvicorn.Server):

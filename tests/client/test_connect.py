@@ -17,7 +17,7 @@ OAUTH = ("TOKEN_URL", "CLIENT_ID", "CLIENT_SECRET", "CLIENT_SECRET_FILE")
 @pytest.fixture(autouse=True)
 def profile(tmp_path, monkeypatch):
     """Return a function that writes the configuration file; nothing else is configured."""
-    for name in (*VARIABLES, *SHOWN, *OAUTH, "REQUESTS_PER_MINUTE"):
+    for name in (*VARIABLES, *SHOWN, *OAUTH, "REQUESTS_PER_MINUTE", "SCALE"):
         monkeypatch.delenv(f"ACCOUNTING_ANALYTICS_{name}", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     file = tmp_path / "accounting-analytics" / "config.toml"
@@ -91,6 +91,28 @@ def test_the_configured_form_of_amounts_is_the_clients(profile, monkeypatch):
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_AMOUNTS", "float64")
     assert amounts() == "float64"
     assert amounts(amounts="decimal") == "decimal"
+
+
+def test_the_configured_scale_is_the_clients(profile, monkeypatch):
+    """Two digits by default; the profile, the environment and an option state others, each over the one before."""
+
+    def scale(**options):
+        with aa.connect(**SERVICE, **options) as client:
+            return client.scale
+
+    assert (scale(), load_settings().scale()) == (2, None)
+    profile("[default]\nscale = 8\n")
+    assert scale() == 8
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_SCALE", "3")
+    assert scale() == 3
+    assert scale(scale=0) == 0
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_SCALE", "two")
+    message = "scale is 'two' .environment ACCOUNTING_ANALYTICS_SCALE.; it must be the currency's fraction digits"
+    with pytest.raises(ConfigurationError, match=message):
+        aa.connect(**SERVICE)
+    for wrong in (11, -1, 2.5, "02"):
+        with pytest.raises(ConfigurationError, match=r"scale is .* 0 to 10"):
+            aa.connect(**SERVICE, scale=wrong)
 
 
 def test_another_form_of_amounts_is_refused(monkeypatch):

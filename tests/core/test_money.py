@@ -71,7 +71,7 @@ def test_json_spellings(text, amount):
         ("31282.27999999999883584678173065185546875", "31282.28"),
         ("0.30000000000000004", "0.30"),
         ("-0.30000000000000004", "-0.30"),
-        ("0.010001", "0.01"),
+        ("0.0100000001", "0.01"),
         ("1e-30", "0.00"),
     ],
 )
@@ -79,6 +79,28 @@ def test_float_dust_is_removed_and_told(text, amount):
     """A value within 1e-6 of an exact amount becomes that amount, which is reported."""
     parsed = parse_amount(text)
     assert (str(parsed.amount), parsed.rounding_noise_removed) == (amount, True)
+
+
+@pytest.mark.parametrize("text", ["0.01000001", "0.010001", "0.0100000100", "1.000001e-2", "-24.330000001"])
+def test_fewer_than_ten_digits_are_no_dust(text):
+    """Digits that no float prints are those of the currency, however near a cent the amount is."""
+    digits = len(f"{Decimal(text):f}".rstrip("0").partition(".")[2])
+    with pytest.raises(AmountError, match=rf"does not fit 2 fraction digits; .*scale={digits}$"):
+        parse_amount(text)
+    exact = parse_amount(text, digits)
+    assert (exact.amount, exact.rounding_noise_removed) == (Decimal(text), False)
+
+
+@given(st.integers(-(10**12), 10**12), st.integers(1, 9), st.integers(0, 9))
+def test_short_text_is_read_exactly_or_refused(units, digits, scale):
+    """An amount of nine digits or fewer never changes: every scale that holds it gives it, every other refuses it."""
+    amount = Decimal(units).scaleb(-digits)
+    try:
+        parsed = parse_amount(f"{amount:f}", scale)
+    except AmountError:
+        assert amount != amount.quantize(Decimal(1).scaleb(-scale))
+    else:
+        assert parsed == (amount, False)
 
 
 @given(UNITS.filter(lambda units: abs(units) < 10**30), SCALES, st.integers(1, 98), st.sampled_from([-1, 1]))

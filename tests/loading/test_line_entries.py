@@ -87,6 +87,20 @@ def test_rounding_noise_is_removed_and_counted(connected, pages, line, sent, rea
     )
 
 
+@pytest.mark.parametrize("field", ["amount", "transaction"])
+@pytest.mark.parametrize("sent", ["0.01000001", 0.01000001, "1.000001e-2"])
+def test_the_digits_of_another_scale_are_no_noise(connected, pages, line, sent, field):
+    """Digits that no float prints are refused with the id and the scale, which reads them exactly."""
+    transaction = {"id": "txn_1", "amount": sent}
+    sent_line = line(amount=sent) if field == "amount" else line(amount="1.00", transaction=transaction)
+    message = r"page 1.*: .*amount of line lin_1: amount .* does not fit 2 fraction digits; .*scale=8"
+    with pytest.raises(ProtocolError, match=message):
+        aa.load_line_entries(connected(pages([sent_line])), ["led_1"], *MARCH)
+    frame = aa.load_line_entries(connected(pages([sent_line]), scale=8), ["led_1"], *MARCH)
+    assert frame["amount" if field == "amount" else "transaction_amount"].tolist() == [0.01000001]
+    assert aa.notes(frame) == ()
+
+
 @pytest.mark.parametrize(
     ("zone", "date"), [("UTC", "2025-03-10"), ("Pacific/Auckland", "2025-03-11"), ("America/Adak", "2025-03-10")]
 )

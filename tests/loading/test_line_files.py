@@ -143,8 +143,9 @@ def test_csv_amounts_are_read_digit_by_digit(cells, tmp_path):
     noisy = frame.assign(amount=["0.30000000000000004", "1", "2"], signed_amount=["0.3", "1", "2"])
     read = aa.read_line_entries(saved(noisy, tmp_path / "lines.csv"))
     assert aa.notes(read) == (NOT_WHOLE, ASSUMED, "1 amount had float rounding noise, which was removed.")
-    for wrong, message in (("24.335", "does not fit 2"), ("1,000.00", "not an amount"), ("NaN", "not an amount")):
-        saved(frame.assign(amount=["1", wrong, "2"]), tmp_path / "lines.csv")
+    wrong = (("24.335", "scale=3"), ("0.01000001", "scale=8"), ("1,000.00", "not an amount"), ("NaN", "not an amount"))
+    for text, message in wrong:
+        saved(frame.assign(amount=["1", text, "2"]), tmp_path / "lines.csv")
         with pytest.raises(AmountError, match=rf"column 'amount', id lin_2: .*{message}.*; file .*lines.csv"):
             aa.read_line_entries(tmp_path / "lines.csv")
 
@@ -202,7 +203,7 @@ def test_the_byte_order_mark_of_a_spreadsheet_is_skipped(lines, tmp_path):
 def test_numbers_and_texts_of_excel(lines, tmp_path):
     """Numbers with noise and whole numbers are amounts, text cells are read digit by digit, ids must be text."""
     amounts = {
-        "noise": [0.3 + 1e-9, 24.33, 5],
+        "noise": [0.3 + 1e-13, 24.33, 5],
         "text": ["0.30", "24.33", "5"],
     }
     for name, cells in amounts.items():
@@ -212,7 +213,12 @@ def test_numbers_and_texts_of_excel(lines, tmp_path):
         assert read["amount"].tolist() == [0.3, 24.33, 5.0]
         assert any("2 amounts had" in note for note in aa.notes(read)) == (name == "noise")
     saved(lines.assign(amount=[0.3, 24.335, 5.0]), tmp_path / "lines.xlsx")
-    with pytest.raises(AmountError, match=r"id lin_2: amount 24\.335 does not fit 2 fraction digits; .*lines.xlsx"):
+    with pytest.raises(
+        AmountError, match=r"id lin_2: amount 24\.335 does not fit 2 fraction digits.*; file .*lines.xlsx"
+    ):
+        aa.read_line_entries(tmp_path / "lines.xlsx")
+    saved(lines.assign(amount=[0.3, 0.01000001, 5.0]), tmp_path / "lines.xlsx")
+    with pytest.raises(AmountError, match=r"id lin_2: amount 0\.01000001 does not fit 2 .*scale=8; .*lines.xlsx"):
         aa.read_line_entries(tmp_path / "lines.xlsx")
     saved(lines.assign(transaction_id=[123, 4, 5]), tmp_path / "lines.xlsx")
     with pytest.raises(FrameError, match=r"transaction_id: dtype is not"):

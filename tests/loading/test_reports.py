@@ -159,3 +159,18 @@ def test_broken_values_of_a_report_are_refused_immediately(connected, old, new, 
     with pytest.raises(ProtocolError, match=message):
         aa.load_cash_flow_report(client, *MARCH)
     assert len(client.requests) == 1
+
+
+@pytest.mark.parametrize("field", ["starting_cash_balance", "net_cash_flow", "cash_balance"])
+def test_the_digits_of_another_scale_are_refused(connected, field):
+    """An amount of more digits than the scale is refused with its record and scale=, and that scale reads it."""
+    content = json.loads(json.dumps(report()))
+    parts = {"net_cash_flow": content["cash_flow_ledgers"][0], "cash_balance": content["starting_balances"][0]}
+    parts.get(field, content)[field] = "0.01000001"
+    client = connected(lambda _: httpx.Response(200, json=content))
+    record = {"net_cash_flow": " of a", "cash_balance": " of c"}.get(field, "")
+    with pytest.raises(ProtocolError, match=rf"{field}.*{record}: amount 0.01000001 does not fit 2 .*scale=8"):
+        aa.load_cash_flow_report(client, *MARCH)
+    loaded = aa.load_cash_flow_report(connected(lambda _: httpx.Response(200, json=content), scale=8), *MARCH)
+    assert loaded.scale == 8
+    assert loaded.notes == ()
