@@ -110,7 +110,7 @@ def test_unavailable_service_stops_the_run(books, build, many, tmp_path):
 
 
 @pytest.mark.usefixtures("small_batches")
-@pytest.mark.parametrize("fault", ["lost before", 503, 429, 507])
+@pytest.mark.parametrize("fault", ["lost before", 408, 503, 429, 507])
 def test_run_stops_if_every_change_fails(books, build, many, tmp_path, fault):
     """If every change fails although reads succeed, the run stops after a few attempts and says why."""
     plan = many(50)
