@@ -165,6 +165,7 @@ class Books(VersionReader, Result):
             verdict=version.summary(),
             requests=client.quota.sent - sent_before,
             unread_months=work.unread_months,
+            unread_entries=work.unread_entries,
             notes=work.notes,
         )
 

@@ -70,7 +70,9 @@ class BooksSync:
     changes : Drift or None
         Lines that changed since the last version.
     unread_months : tuple of str
-        Months whose entries without cash were not all read again: no report shows a change of these.
+        Months that were not read again whole: no report shows a change of texts, or of transfers within a month.
+    unread_entries : tuple of str
+        Those of them whose entries without cash were not all read again, which no report shows either.
     notes : tuple of str
         Remarks.
     """
@@ -81,6 +83,7 @@ class BooksSync:
         self.notes: tuple[str, ...] = ()
         self.changes: Drift | None = None
         self.unread_months: tuple[str, ...] = ()
+        self.unread_entries: tuple[str, ...] = ()
         self._time_zone = self._choose_zone()
         self._copy = WorkingCopy(folder, {} if last is None else last.files, client.scale)
         self._months: dict[str, MonthRecord] = {}
@@ -375,7 +378,8 @@ class BooksSync:
             self.changes = compare_versions(self._folder, last, version)
             version = msgspec.structs.replace(version, changes=_count_lines(self.changes))
             whole = {name for name, one in self._months.items() if one.read_at == self._at}
-            self.unread_months = tuple(sorted(self._months.keys() - whole - self._entries_read))
+            self.unread_months = tuple(sorted(self._months.keys() - whole))
+            self.unread_entries = tuple(one for one in self.unread_months if one not in self._entries_read)
         self._folder.commit(version)
         return version
 

@@ -36,7 +36,10 @@ class SyncResult(Result):
     requests : int
         Requests that it sent to the service, repeated ones included.
     unread_months : tuple of str
-        Months whose entries without cash were not all read again: no report shows a change of these.
+        Months that were not read again whole. No report shows a change of texts and tags there, or of a transfer
+        between cash accounts that stays in its month.
+    unread_entries : tuple of str
+        Those of them whose entries without cash were not all read again either.
     notes : tuple of str
         Remarks.
     """
@@ -48,6 +51,7 @@ class SyncResult(Result):
     verdict: str
     requests: int
     unread_months: tuple[str, ...] = ()
+    unread_entries: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -75,11 +79,12 @@ class SyncResult(Result):
     def _describe_changes(self, changes: Drift) -> str:
         """Say what changed, and what was not read, so that a change there was not found."""
         found = changes.summary() if len(changes.frame) else "No changed line was found."
-        unread = self.unread_months
-        if not unread:
-            return found
-        months = unread[0] if len(unread) == 1 else f"{len(unread)} months, {unread[0]} to {unread[-1]},"
-        return f"{found} Entries without cash of {months} were not all read again."
+        if self.unread_entries:
+            found += f" Entries without cash of {_describe_months(self.unread_entries)} were not all read again."
+        if self.unread_months:
+            months = _describe_months(self.unread_months)
+            found += f" Texts, tags, and transfers between cash accounts within {months} were not read again."
+        return found
 
     def _parts(self) -> Iterator[ResultPart]:
         yield ResultPart([f"ALARM: {alarm}" for alarm in self.alarms])
@@ -100,8 +105,13 @@ class SyncResult(Result):
             "verdict": self.verdict,
             "requests": self.requests,
             "unread_months": self.unread_months,
+            "unread_entries": self.unread_entries,
             "alarms": self.alarms,
             "months": self.months,
             "changes": None if self.changes is None else self.changes.frame,
             "notes": self.notes,
         }
+
+
+def _describe_months(months: tuple[str, ...]) -> str:
+    return months[0] if len(months) == 1 else f"{len(months)} months, {months[0]} to {months[-1]},"

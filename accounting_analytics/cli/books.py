@@ -68,7 +68,8 @@ def sync(
     The first sync loads everything, or the days that are given, and continues where an interrupted one ended. Every
     later one reads the recent days again, compares each month with the service's report, and reads again what differs.
     Entries without cash, which no report shows, are read in all months where that takes at most 100 requests, else the
-    months that were not read are named; texts and tags are read again a few months at a time. Exit code 3 if a month
+    months that were not read are named. Texts, tags, and transfers between cash accounts within a month are read again
+    a few months at a time; the other months are named too. Exit code 3 if a month
     does not agree with its report, a journal entry is not complete, or closed days have changed.
 
     Parameters

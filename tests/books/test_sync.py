@@ -129,15 +129,80 @@ def test_late_entries_in_closed_months_are_found(tmp_path, serve):
         for edit in (service.insert, service.double_amounts, service.move, service.delete):
             edit(touches_cash=False)
         result = books.sync(service.client, **days)
-        assert (result.ties, result.complete, result.unread_months) == (True, True, ())
+        assert (result.ties, result.complete, result.unread_entries) == (True, True, ())
         assert len(result.alarms) == 1
         pd.testing.assert_frame_equal(books.line_entries(), service.load(books.ledgers()))
         books.close(books.period)
         result = books.sync(service.client, **days)
-        assert (result.alarms, result.unread_months) == ((), ())
-        assert "No changed line was found. " in result.summary()
+        assert (result.alarms, result.unread_entries) == ((), ())
+        assert len(result.unread_months) == 2
+        assert "No changed line was found. Texts, tags, and transfers " in result.summary()
         ledgers = len(books.ledgers())
         assert result.requests <= 3 + 5 + ledgers + ledgers + (ledgers - len(service.cash))
+
+
+@pytest.fixture
+def local_months(books, tmp_path):
+    """Return a function that syncs the books of three months, and the client."""
+    ledgers = {"bank": "bank_account", "savings": "bank_account", "rent": "expense operating_expenses debit"}
+    ledgers |= {"loan": "loan", "owed": "accounts_payable"}
+    entries = [(f"2025-0{month}-10", {"bank": -5, "rent": 5}) for month in (1, 2, 3)]
+    entries += [(f"2025-0{month}-11", {"owed": -7, "rent": 7}) for month in (1, 2, 3)]
+    entries += [("2025-01-12", {"bank": -1, "savings": 1}, "sweep", "sweep")]
+    client, local = books(entries, ledgers), aa.Books.open(tmp_path / "books")
+    days = {"start_date": "2025-01-01", "end_date": "2025-03-31", "progress": False}
+    return local, client, lambda **options: local.sync(client, **days | options)
+
+
+def test_what_no_report_shows_is_named(local_months, posted_books):
+    """A transfer between cash accounts that moved within a month, or a text, is found where its month is read whole.
+
+    The other months are named with what was not read of them, so that nothing reads as if all were.
+    """
+    _, client, sync = local_months
+    assert sync().unread_months == ()  # the first one reads all
+    of_instance = "id = 'sweep' AND instance_pk = (SELECT pk FROM instances WHERE id = ?)"
+    entry = f"(SELECT pk FROM journal_entries WHERE {of_instance})"  # noqa: S608
+    for table, key in (("journal_entries", "pk"), ("line_entries", "journal_entry_pk")):
+        moved = f"UPDATE {table} SET datetime = datetime + 86400000000 WHERE {key} = {entry}"  # noqa: S608
+        posted_books.execute(moved, client.instance_id)
+    result = sync(months_a_night=0)
+    assert result.changes.frame.empty
+    assert result.unread_months == result.unread_entries == ("2025-01", "2025-02", "2025-03")
+    named = "Texts, tags, and transfers between cash accounts within 3 months, 2025-01 to 2025-03, were not read again."
+    assert named in result.summary()
+    assert named in result.explain()
+    result = sync(months_a_night=3)
+    assert result.changes.frame["kind"].tolist() == ["amended", "amended"]
+    assert (result.unread_months, result.unread_entries) == ((), ())
+    assert "not read again" not in result.summary()
+
+
+def test_one_group_of_ledgers_is_not_all(local_months, monkeypatch):
+    """Months of which only some ledgers' entries without cash were read are named, in every turn."""
+    _, _, sync = local_months
+    sync()
+    monkeypatch.setattr(entries_without_cash, "MOST_REQUESTS", 1)
+    for _ in range(3):
+        result = sync(months_a_night=1)
+        assert len(result.unread_entries) == 2
+        assert "Entries without cash of 2 months" in result.summary()
+    monkeypatch.setattr(entries_without_cash, "MOST_REQUESTS", 100)
+    assert sync(months_a_night=1).unread_entries == ()
+
+
+def test_books_were_read_when_their_oldest_month_was(local_months):
+    """Lines state the first of the instants at which their months were read, notes the first of all months."""
+    local, _, sync = local_months
+    sync()
+    first = local.synced_at
+    read_at = sync(months_a_night=1).months["read_at"]
+    assert read_at.nunique() == 2
+    periods = (aa.Period("2025-01-01", "2025-01-31"), local.period)
+    january, all_days = (local.line_entries(days).attrs["load"]["read_at"] for days in periods)
+    assert dt.datetime.fromisoformat(january) == read_at.max()
+    assert dt.datetime.fromisoformat(all_days) == first == read_at.min()
+    assert dt.datetime.fromisoformat(local.scan("pyarrow").attrs["load"]["read_at"]) == first
 
 
 @pytest.mark.long
@@ -150,7 +215,7 @@ def test_ledgers_take_turns_where_requests_are_few(tmp_path, serve, monkeypatch)
         service.delete(touches_cash=False)
         service.insert(touches_cash=False)
         result = books.sync(service.client, **DAYS)
-        assert len(result.unread_months) == 11
+        assert len(result.unread_entries) == 11
         unread = "Entries without cash of 11 months, 2025-02 to 2025-12, were not all read again."
         assert unread in result.summary()
         result = books.sync(service.client, **DAYS)
