@@ -231,7 +231,7 @@ def make_sync_result():
 
 def make_results():
     """Return large results of every class."""
-    ledgers = {"ledger_id": IDS, "lines": 10_000_000, "calls": 100_000, "exact": False, "kept_lines": 1}
+    ledgers = {"ledger_id": IDS, "lines": 10_000_000, "calls": 100_000, "exact": False}
     file = ExportedFile("dim_ledger.parquet", "dim_ledger", 10_000_000, {"amount": "1.00"}, "0" * 64)
     finding = Finding(Verdict.FAILED, NOTE * 3, NOTE, check="months add up")
     return [
@@ -248,7 +248,7 @@ def make_results():
         aa.Plan(make_plan().items, instance_id="i", notes=(NOTE,) * MANY),
         make_certificate(),
         Diagnosis(f"Service {NAME}", PERIOD, (finding,) * MANY),
-        LoadPlan(pd.DataFrame(ledgers), 320.0, rate_is_known=False, probes=MANY, kept_windows=9, notes=(NOTE,)),
+        LoadPlan(pd.DataFrame(ledgers), 320.0, rate_is_known=False, probes=MANY, notes=(NOTE,)),
         LoadedFile(Path("lines.parquet"), 10_000_000, (NOTE,) * MANY, {"ledgers": dict.fromkeys(IDS, NOTE)}),
         Manifest(
             Path("out"),

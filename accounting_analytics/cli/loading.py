@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from accounting_analytics.loading.request import Consistency
 
 _NOT_OF_BOOKS = {
-    "checkpoint": "they are read from disk, so leave it out",
     "dry_run": "they are read from disk without a request, so leave it out",
     "allow_partial": "they have every line, so leave it out",
     "parents": "they have their chart of accounts, so give the parents to `sync`",
@@ -188,19 +187,13 @@ def load_lines(
         "time_zone": days.time_zone,
         "is_cashflow": is_cashflow,
         "consistency": consistency,
-        "checkpoint": load.checkpoint,
     }
     if load.dry_run:
         print_result(aa.plan_load(client, ids, **call), as_json=load.as_json)
         reports = f"; {count_of(report_count, 'report is', 'reports are')} extra" if report_count else ""
         print_message(f"dry run: no lines were loaded, only the chart of accounts was discovered{reports}")
         raise SystemExit(0)
-    try:
-        return aa.load_line_entries(client, ids, **call, allow_partial=getattr(load, "allow_partial", False))
-    except KeyboardInterrupt:
-        if load.checkpoint is not None:
-            print_message(f"finished windows are saved in {load.checkpoint}: run the same command again to resume")
-        raise
+    return aa.load_line_entries(client, ids, **call, allow_partial=getattr(load, "allow_partial", False))
 
 
 def require_complete(lines: pd.DataFrame) -> None:

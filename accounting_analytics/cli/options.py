@@ -182,13 +182,10 @@ class QueueLoad:
 
     Attributes
     ----------
-    checkpoint
-        Folder for loaded windows: the same command resumes an interrupted load.
     dry_run
         Load nothing: print how many requests and minutes the load would take.
     """
 
-    checkpoint: Path | None = None
     dry_run: bool = False
     as_json: Json = False
 

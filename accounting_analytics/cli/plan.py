@@ -241,7 +241,6 @@ def append_rule(
     category: str,
     days: ZonedDays = ZonedDays(),
     day_of_month: str | None = None,
-    checkpoint: Path | None = None,
     source: BooksOrService = BooksOrService(),
 ) -> None:
     """Append a rule for a group or transaction, and print it.
@@ -256,15 +255,12 @@ def append_rule(
         Category: id, unique name or path.
     day_of_month
         Only on these local days of each month, such as 1-5,15.
-    checkpoint
-        Folder for loaded windows: the same command resumes an interrupted load.
     """
     from accounting_analytics.recategorization.changes import OpenQueue
     from accounting_analytics.recategorization.rules import add_rule
 
-    load = QueueLoad(checkpoint)
-    with connect_source(source, days, load) as (client, period):
-        loaded = load_queue(client, period, load)
+    with connect_source(source, days) as (client, period):
+        loaded = load_queue(client, period, QueueLoad())
     rule = add_rule(file, OpenQueue(loaded.transactions, loaded.ledgers), group, category, day_of_month=day_of_month)
     print(rule, end="")
     options = days_of_command(period, days.time_zone) | _source_of_command(source)

@@ -82,7 +82,7 @@ class WindowStore:
 
     def recovery_hint(self, *, may_succeed: bool) -> str:
         """Which lines are safe after a failure, and how to continue if another load may succeed, for a message."""
-        advice = ": load again (a load with checkpoint=... continues where it failed)" if may_succeed else ""
+        advice = ": load again (the first sync of local books continues where it failed)" if may_succeed else ""
         return f"nothing was kept{advice}"
 
 

@@ -95,6 +95,7 @@ def load_line_entries_to_parquet(
     end_date: DateLike,
     path: str | Path,
     *,
+    checkpoint: str | Path | None = None,
     progress: bool | None = None,
     **options: Unpack[LoadOptions],
 ) -> LoadedFile:
@@ -102,6 +103,10 @@ def load_line_entries_to_parquet(
 
     Memory holds the windows in flight, not the books. The file appears when it is complete; its previous content stays
     until then. The options are those of :func:`load_line_entries`.
+
+    With `checkpoint`, a folder, a load that failed or was killed continues from the windows saved there when it is
+    called again with the same arguments; that of a finished load is read back without a request. With `consistency`
+    ``"all"`` the windows of an earlier call are read again too, unless that call has done so.
 
     Returns
     -------
@@ -121,9 +126,10 @@ def load_line_entries_to_parquet(
     """
     request = LoadRequest.from_options(client, ledger_ids, start_date, end_date, **options)
     target = to_path(path, "path")
+    kept = None if checkpoint is None else to_path(checkpoint, "checkpoint")
     with ExitStack() as stack:
-        folder = request.checkpoint or Path(stack.enter_context(_temporary_folder(target.parent)))
-        store = stack.enter_context(Checkpoint(folder, request, temporary=request.checkpoint is None))
+        folder = kept or Path(stack.enter_context(_temporary_folder(target.parent)))
+        store = stack.enter_context(Checkpoint(folder, request, temporary=kept is None))
         bar = stack.enter_context(LoadProgress(progress, lambda: client.quota.remaining))
         return _write_parquet(load_windows(request, store, bar), target)
 

@@ -34,7 +34,7 @@ from accounting_analytics.loading.arrow_lines import (
     sort_lines,
     to_line_frame,
 )
-from accounting_analytics.loading.checkpoint import Checkpoint, WindowStore
+from accounting_analytics.loading.checkpoint import WindowStore
 from accounting_analytics.loading.request import DEFAULT_EXPANSIONS, DEFAULT_IN_FLIGHT, LoadRequest, check_ledger_ids
 from accounting_analytics.loading.windows import (
     FinishedWindow,
@@ -49,7 +49,6 @@ from accounting_analytics.reports.lines_or_books import LocalBooks, days_of_book
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     import pandas as pd
 
@@ -72,7 +71,6 @@ def load_line_entries(
     tag_ids: Iterable[str] | None = None,
     expand: Iterable[str] = DEFAULT_EXPANSIONS,
     consistency: Consistency = "newest",
-    checkpoint: str | Path | None = None,
     in_flight: int = DEFAULT_IN_FLIGHT,
     allow_partial: bool = False,
     progress: bool | None = None,
@@ -86,7 +84,7 @@ def load_line_entries(
     ----------
     client : LedgerClient or Books
         The service, or local books: all their columns are returned, and `in_flight`, `allow_partial` and `progress`
-        are not needed, because no request is sent. Other `expand`, `consistency` and `checkpoint` are refused.
+        are not needed, because no request is sent. Other `expand` and `consistency` are refused.
     ledger_ids : iterable of str
         The ledgers; each is loaded once.
     start_date, end_date : date-like
@@ -105,10 +103,6 @@ def load_line_entries(
         newest lines of each ledger again, where books grow. ``"all"`` reads every day again, until all lines are those
         of one moment; that doubles the requests, and needs more if the books change. A
         :class:`~accounting_analytics.Period` within the load does so for its days: the history before may be large.
-    checkpoint : path, optional
-        Folder where finished windows are saved: a load that failed or was killed continues from there when it is called
-        again with the same arguments, and a finished load is read back without a request. With `consistency` ``"all"``
-        the windows of an earlier call are read again too, unless that call has done so.
     in_flight : int
         Requests in parallel at most; the rate limit of the client applies as well.
     allow_partial : bool
@@ -131,11 +125,9 @@ def load_line_entries(
         The service failed or broke its interface; nothing is returned, loading again is safe.
     ChangedWhileReadingError
         Lines were added, removed or changed during the load; with `consistency` ``"all"``, again and again.
-    CheckpointError
-        The checkpoint belongs to another load, is in use, is damaged, or cannot be written.
     """
     if isinstance(client, LocalBooks):
-        _refuse_without_effect(expand, consistency, checkpoint)
+        _refuse_without_effect(expand, consistency)
         return client.line_entries(
             days_of_books(client, start_date, end_date, time_zone),
             ledger_ids=check_ledger_ids(ledger_ids),
@@ -152,13 +144,11 @@ def load_line_entries(
         tag_ids=tag_ids,
         expand=expand,
         consistency=consistency,
-        checkpoint=checkpoint,
         in_flight=in_flight,
         allow_partial=allow_partial,
     )
-    store = WindowStore() if request.checkpoint is None else Checkpoint(request.checkpoint, request)
-    with store, LoadProgress(progress, lambda: client.quota.remaining) as bar:
-        loaded = load_windows(request, store, bar)
+    with LoadProgress(progress, lambda: client.quota.remaining) as bar:
+        loaded = load_windows(request, WindowStore(), bar)
         table, repeats = _join_windows(loaded)
         as_decimals = client.amounts == "decimal"
         frame = to_line_frame(table, request.scale, request.period.time_zone, as_decimals=as_decimals)
@@ -183,9 +173,9 @@ def load_line_table(
         return _join_windows(load_windows(request, WindowStore(), bar))[0]
 
 
-def _refuse_without_effect(expand: Iterable[str], consistency: Consistency, checkpoint: str | Path | None) -> None:
+def _refuse_without_effect(expand: Iterable[str], consistency: Consistency) -> None:
     """Refuse what local books do not have or do not need."""
-    refuse_options(checkpoint=checkpoint, consistency=None if consistency == "newest" else consistency)
+    refuse_options(consistency=None if consistency == "newest" else consistency)
     if absent := sorted(set(to_texts(expand)) - set(DEFAULT_EXPANSIONS)):
         raise InputError(
             f"local books do not have what expand= asks for, {join_ids(absent)}: they have "

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpack
 
 from accounting_analytics.client import LedgerClient
-from accounting_analytics.core.arguments import require_type, to_path, to_texts
+from accounting_analytics.core.arguments import require_type, to_texts
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.periods import Period, choose_zone
 from accounting_analytics.reports.lines_or_books import refuse_books
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from accounting_analytics.core.periods import DateLike, ZoneLike
 
@@ -33,7 +32,6 @@ class LoadOptions(TypedDict, total=False):
     tag_ids: Iterable[str] | None
     expand: Iterable[str]
     consistency: Consistency
-    checkpoint: str | Path | None
     in_flight: int
     allow_partial: bool
 
@@ -62,7 +60,6 @@ class LoadRequest:
     expand: frozenset[str]
     filters: Mapping[str, bool | tuple[str, ...] | None]
     verified: Period | None
-    checkpoint: Path | None
     in_flight: int
     allow_partial: bool
     notes: tuple[str, ...]
@@ -78,7 +75,6 @@ class LoadRequest:
     ) -> Self:
         """Check the arguments of a public function; nothing is sent."""
         period, notes = requested_days(client, start_date, end_date, options.get("time_zone"))
-        checkpoint = options.get("checkpoint")
         return cls(
             client=client,
             ledger_ids=check_ledger_ids(ledger_ids),
@@ -86,7 +82,6 @@ class LoadRequest:
             expand=frozenset(to_texts(options.get("expand", DEFAULT_EXPANSIONS))),
             filters={"is_cashflow": options.get("is_cashflow"), "tag_ids": to_texts(options.get("tag_ids")) or None},
             verified=_find_verified_days(options.get("consistency", "newest"), period),
-            checkpoint=None if checkpoint is None else to_path(checkpoint, "checkpoint"),
             in_flight=check_in_flight(options.get("in_flight", DEFAULT_IN_FLIGHT)),
             allow_partial=options.get("allow_partial", False),
             notes=notes,

@@ -26,7 +26,6 @@ from accounting_analytics.reports.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.core.periods import DateLike, ZoneLike
@@ -184,7 +183,6 @@ def reconcile_months(
     parents: Mapping[str, str | None] | None = None,
     ledgers: pd.DataFrame | None = None,
     line_entries: Any = None,  # noqa: ANN401 (any frame narwhals knows)
-    checkpoint: str | Path | None = None,
     allow_partial: bool = False,
     progress: bool | None = None,
 ) -> MonthlyReconciliation:
@@ -214,8 +212,6 @@ def reconcile_months(
     line_entries : DataFrame, optional
         The line entries of all `ledgers` (of any engine), if they are loaded already: since `books_start` if it is
         given, else since `start_date`.
-    checkpoint : path, optional
-        Folder where the load saves finished windows, to resume from.
     allow_partial : bool
         Reconcile even if lines are known to be missing; the months are then marked as partial.
     progress : bool, optional
@@ -259,7 +255,6 @@ def reconcile_months(
             *days,
             time_zone=period.time_zone,
             consistency=period,
-            checkpoint=checkpoint,
             allow_partial=allow_partial,
             progress=progress,
         )

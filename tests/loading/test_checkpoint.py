@@ -23,8 +23,10 @@ def service(make_ledgers, spread):
 
 
 def load(client, folder, *, days=QUARTER, ledger_ids=("led_1", "led_2"), **options):
-    """Load both ledgers with a checkpoint."""
-    return aa.load_line_entries(client, ledger_ids, *days, checkpoint=folder, **options)
+    """Load both ledgers to a file beside the checkpoint, and read it."""
+    file = folder.with_name(f"{folder.name}.parquet")
+    aa.load_line_entries_to_parquet(client, ledger_ids, *days, file, checkpoint=folder, **options)
+    return aa.read_line_entries(file)
 
 
 def fail_after(service, count):
@@ -187,7 +189,7 @@ def test_no_file_is_named_after_an_id(connected, pages, line, tmp_path):
     assert names[:2] == [".lock", "manifest.json"]
     assert re.fullmatch("window-[0-9a-f]{32}.parquet", names[2])
     assert len(names) == 3
-    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "kept.parquet"]
 
 
 @pytest.mark.parametrize("fails_at", [1, 2, 4])
@@ -259,10 +261,10 @@ def test_the_token_is_in_no_file(connected, service, tmp_path):
 def test_a_nul_in_a_path_is_refused(connected):
     """A path with NUL is refused by name before any request."""
     client = connected(lambda _: pytest.fail("a request was sent"))
-    for load in (aa.load_line_entries, aa.plan_load):
-        with pytest.raises(InputError, match=r"checkpoint 'a\\x00b' contains a NUL character"):
-            load(client, ["led_1"], "2025-01-01", "2025-01-31", checkpoint="a\0b")
+    january = ("2025-01-01", "2025-01-31")
+    with pytest.raises(InputError, match=r"checkpoint 'a\\x00b' contains a NUL character"):
+        aa.load_line_entries_to_parquet(client, ["led_1"], *january, "a", checkpoint="a\0b")
     with pytest.raises(InputError, match=r"path 'a\\x00b' contains a NUL character"):
-        aa.load_line_entries_to_parquet(client, ["led_1"], "2025-01-01", "2025-01-31", "a\0b")
+        aa.load_line_entries_to_parquet(client, ["led_1"], *january, "a\0b")
     with pytest.raises(InputError, match=r"output 'a\\x00b' contains a NUL character"):
         aa.doctor(client, output="a\0b")

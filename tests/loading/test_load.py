@@ -9,7 +9,6 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.core.errors import (
     ChangedWhileReadingError,
-    CheckpointError,
     InputError,
     ServerFaultError,
     StatusError,
@@ -62,16 +61,14 @@ def test_a_load_without_any_window_fails(connected):
         aa.load_line_entries(connected(lambda _: httpx.Response(500)), ["led_1"], *MARCH, allow_partial=True)
 
 
-def test_a_load_states_when_it_was_read(connected, make_ledgers, spread, tmp_path):
-    """The instant lies before every request; a finished checkpoint states that of its oldest window."""
+def test_a_load_states_when_it_was_read(connected, make_ledgers, spread):
+    """The instant lies before every request, and a load that is repeated reads again."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 3)}))
     before = dt.datetime.now(dt.UTC)
-    frame = aa.load_line_entries(connected(service), ["led_1"], *MARCH, checkpoint=tmp_path)
+    frame = aa.load_line_entries(connected(service), ["led_1"], *MARCH)
     after = dt.datetime.now(dt.UTC)
     read_at = frame.attrs["load"]["read_at"]
     assert before <= dt.datetime.fromisoformat(read_at) <= after
-    again = aa.load_line_entries(connected(service), ["led_1"], *MARCH, checkpoint=tmp_path)
-    assert again.attrs["load"]["read_at"] == read_at
     later = aa.load_line_entries(connected(service), ["led_1"], *MARCH)
     assert dt.datetime.fromisoformat(later.attrs["load"]["read_at"]) >= after
 
@@ -98,8 +95,9 @@ def test_loading_again_is_advised_where_it_helps(connected, tmp_path, code, help
     with pytest.raises(StatusError, match="nothing was kept") as caught:
         aa.load_line_entries(client, ["led_1"], *MARCH)
     assert ("load again" in str(caught.value)) == helps
+    file, kept = tmp_path / "lines.parquet", tmp_path / "kept"
     with pytest.raises(StatusError, match=r"safe in.*call again") as caught:
-        aa.load_line_entries(client, ["led_1"], *MARCH, checkpoint=tmp_path)
+        aa.load_line_entries_to_parquet(client, ["led_1"], *MARCH, file, checkpoint=kept)
     assert ("once the cause is removed" in str(caught.value)) == (not helps)
 
 
@@ -132,8 +130,8 @@ def test_a_plan_is_close_to_the_load(connected, service):
 
 
 @pytest.mark.long
-def test_second_readings_are_planned(connected, service, tmp_path):
-    """A load of one moment needs twice the requests, for some days their share; a verified one needs none."""
+def test_second_readings_are_planned(connected, service):
+    """A load of one moment needs twice the requests, for some days their share."""
     client = connected(service)
     once = aa.plan_load(client, LEDGERS, *YEAR)
     plan = aa.plan_load(client, LEDGERS, *YEAR, consistency="all")
@@ -141,9 +139,8 @@ def test_second_readings_are_planned(connected, service, tmp_path):
     assert once.calls < december.calls < plan.calls
     assert "The lines of 2025-12-01 to 2025-12-31 (UTC) are read twice" in december.explain()
     client.requests.clear()
-    aa.load_line_entries(client, LEDGERS, *YEAR, consistency="all", checkpoint=tmp_path / "kept")
+    aa.load_line_entries(client, LEDGERS, *YEAR, consistency="all")
     assert plan.calls == pytest.approx(len(client.requests), rel=0.2)
-    assert aa.plan_load(client, LEDGERS, *YEAR, consistency="all", checkpoint=tmp_path / "kept").calls == 0
 
 
 def test_minutes_are_at_the_rate(connected, service):
@@ -161,25 +158,6 @@ def test_minutes_are_at_the_rate(connected, service):
     assert aa.plan_load(connected(report_limit), ["led_2"], *YEAR).requests_per_minute == 60
     with pytest.raises(InputError, match="requests_per_minute"):
         aa.plan_load(client, ["led_2"], *YEAR, requests_per_minute=0)
-
-
-def test_finished_windows_are_not_planned_again(connected, service, tmp_path):
-    """A missing folder is not created; a finished load costs nothing; half of one costs half."""
-    client = connected(service)
-    whole = aa.plan_load(client, LEDGERS, *YEAR, checkpoint=tmp_path / "kept")
-    assert not (tmp_path / "kept").exists()
-    frame = aa.load_line_entries(client, LEDGERS, *YEAR, checkpoint=tmp_path / "kept")
-    client.requests.clear()
-    done = aa.plan_load(client, LEDGERS, *YEAR, checkpoint=tmp_path / "kept")
-    assert (done.calls, done.lines, done.kept_lines, client.requests) == (0, 0, len(frame), [])
-    assert "they are not read again" in done.explain()
-    windows = sorted((tmp_path / "kept").glob("window-*"), key=lambda path: path.stat().st_size)
-    for path in windows[len(windows) // 2 :]:
-        path.unlink()
-    half = aa.plan_load(client, LEDGERS, *YEAR, checkpoint=tmp_path / "kept")
-    assert 0.3 < half.calls / whole.calls < 0.8
-    with pytest.raises(CheckpointError):
-        aa.plan_load(client, ["led_1"], *YEAR, checkpoint=tmp_path / "kept")
 
 
 def test_a_plan_is_displayed(connected, pages, line):

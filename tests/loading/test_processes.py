@@ -21,7 +21,9 @@ import accounting_analytics as aa
 order = json.loads(sys.argv[1])
 with aa.LedgerClient(order["base_url"], token="canary-token-value", instance_id="ins_1") as client:
     options = {"checkpoint": order["folder"], "in_flight": 4, "progress": False}
-    frame = aa.load_line_entries(client, order["ledger_ids"], *order["days"], **options)
+    file = order["output"] + ".parquet"
+    aa.load_line_entries_to_parquet(client, order["ledger_ids"], *order["days"], file, **options)
+frame = aa.read_line_entries(file)
 lines = frame[["id", "ledger_id"]].assign(amount=frame["signed_amount"].map("{:.2f}".format))
 lines.to_json(order["output"], orient="values")
 """

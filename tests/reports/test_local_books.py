@@ -152,7 +152,6 @@ REFUSED = [
         lambda books: aa.income_statement(books, *MARCH),
         "ledgers is '2025-03-01': local books have their own ledgers",
     ),
-    (lambda books: aa.load_line_entries(books, "a", *MARCH, checkpoint="x"), "checkpoint has no effect on local books"),
     (lambda books: aa.load_line_entries(books, "a", *MARCH, consistency="all"), "consistency has no effect on local"),
     (
         lambda books: aa.load_line_entries(books, "a", *MARCH, expand=["ledger"]),

@@ -1,17 +1,11 @@
 """Commands that load: dry runs, partial loads, what is refused before a load, reconciliation, and files of parents."""
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from faulty_service import running_with_faults
 from long_cases import also_long
 
 import accounting_analytics as aa
@@ -42,32 +36,6 @@ def test_dry_run(run_demo, tmp_path, command):
     assert plan["lines"] == sum(ledger["lines"] for ledger in plan["ledgers"]) > 0
     assert "no lines were loaded" in finished.stderr
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.long
-def test_interrupted_with_a_checkpoint(run, tmp_path, demo_company):
-    """Ctrl-C during a load is 5, and the message says how to resume; then a dry run needs no requests."""
-    with running_with_faults(demo_company.database, "latency:ms=100") as slow:
-        environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": slow.base_url}
-        command = [sys.executable, "-m", "accounting_analytics", "reconcile", *PERIOD, "--checkpoint", "windows"]
-        process = subprocess.Popen(  # noqa: S603 (our own program)
-            command,
-            cwd=tmp_path,
-            env=os.environ | environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        while process.poll() is None and not list(tmp_path.glob("windows/window-*")):
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        printed, messages = process.communicate(timeout=120)
-        resumed = ("reconcile", *PERIOD, "--checkpoint", "windows", "--json")
-        run(*resumed, **environment)
-        plan = run(*resumed, "--dry-run", **environment).content
-    assert (process.returncode, printed) == (5, "")
-    assert messages.endswith("finished windows are saved in windows: run the same command again to resume\nstopped\n")
-    assert plan["calls"] == plan["lines"] == 0 < plan["kept_lines"]
 
 
 @pytest.mark.long

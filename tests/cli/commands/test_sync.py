@@ -75,7 +75,7 @@ def test_what_books_know(run, demo_books):
         (("reconcile", *MARCH), "--books: they would be compared with themselves; `sync` compares each month"),
         (("verify", "plan.csv"), "--books: `verify` reads what the service has now, so leave it out"),
         (("statements", "income", *MARCH, "--dry-run"), "--dry-run has no effect with --books"),
-        (("queue", *MARCH, "--checkpoint", "windows"), "--checkpoint has no effect with --books"),
+        (("queue", *MARCH, "--checkpoint", "windows"), "Unknown option: --checkpoint"),
         (("statements", "income", *MARCH, "--allow-partial"), "--allow-partial has no effect with --books"),
         (
             ("register", "Rent", *MARCH, "--parents", "p.csv"),
