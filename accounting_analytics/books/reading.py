@@ -14,7 +14,7 @@ from accounting_analytics.books.entries_without_cash import touch_cash
 from accounting_analytics.books.queries import BooksQueries, scan_files
 from accounting_analytics.books.storage import BooksFolder, exact_lines, load_metadata, table_schema
 from accounting_analytics.core.arguments import require_type, to_texts
-from accounting_analytics.core.column_conversion import LIST_SEPARATOR
+from accounting_analytics.core.column_conversion import LIST_SEPARATOR, midnight_notes
 from accounting_analytics.core.errors import InputError, PeriodError
 from accounting_analytics.core.load_metadata import StatedFrame, attach_load_metadata
 from accounting_analytics.core.messages import join_ids
@@ -171,7 +171,7 @@ class VersionReader:
         if ledger_ids is not None:
             lines = lines.filter(pc.is_in(lines["ledger_id"], value_set=pa.array(ids, pa.string())))
         frame = to_line_frame(lines, self.scale, days.time_zone)
-        frame.attrs["notes"] = self.notes
+        frame.attrs["notes"] = (*self.notes, *midnight_notes(frame["datetime"], days.time_zone))
         metadata = load_metadata(lines.num_rows, days, ids, self.scale) | self._stated_source(days)
         attach_load_metadata(frame, metadata | {"filters": filters})
         return frame

@@ -7,7 +7,7 @@ import shlex
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 from cyclopts.types import ExistingFile, PositiveInt
@@ -170,6 +170,7 @@ def import_books(
     time_zone: str | None = None,
     virtual: bool = False,
     use_entry_dates: bool = False,
+    midnights: Literal["days", "instants"] | None = None,
     no_cash: bool = False,
     dry_run: bool = False,
     as_json: Json = False,
@@ -196,6 +197,8 @@ def import_books(
         Import virtual postings of a journal too.
     use_entry_dates
         Import entries whose postings have several days on the day of the entry.
+    midnights
+        What instants that are all midnights of UTC are, as some programs write days: `days` in the zone, or `instants`.
     no_cash
         Import although no account would report cash flow.
     dry_run
@@ -216,6 +219,7 @@ def import_books(
                 commodity=commodity,
                 virtual=virtual,
                 use_entry_dates=use_entry_dates,
+                midnights=midnights,
                 roots=beginnings,
                 require_cash=not no_cash,
                 dry_run=dry_run,

@@ -28,7 +28,7 @@ from accounting_analytics.core.money import (
     to_decimals,
     to_floats,
 )
-from accounting_analytics.core.periods import zone
+from accounting_analytics.core.periods import LOCALTIME, zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -313,3 +313,22 @@ def local_midnights(instants: pd.Series[Any], time_zone: ZoneLike) -> pd.Series[
     """Local day of each instant, as a naive midnight."""
     days: pd.Series[Any] = instants.dt.tz_convert(zone(time_zone)).dt.tz_localize(None).dt.normalize()
     return days.astype(LOCAL_DATE)
+
+
+def are_midnights_elsewhere(instants: pd.Series[Any], time_zone: ZoneLike) -> bool:
+    """Whether all instants are midnights of UTC, as programs write days, and some are at another time in the zone."""
+    if not (instants.notna().any() and instants.dropna().eq(instants.dropna().dt.normalize()).all()):
+        return False
+    local = instants.dt.tz_convert(zone(time_zone)).dt.tz_localize(None)
+    return bool(local.ne(instants.dt.tz_localize(None)).where(instants.notna(), other=False).any())
+
+
+def midnight_notes(instants: pd.Series[Any], time_zone: ZoneLike) -> tuple[str, ...]:
+    """Write a note where instants of a service may have been meant as days."""
+    if time_zone == LOCALTIME or not are_midnights_elsewhere(instants, time_zone):
+        return ()
+    note = (
+        f"All instants are midnights of UTC. They are read as instants, of which the day in {zone(time_zone)} may be "
+        "another; if the service means days, count them in UTC."
+    )
+    return (note,)

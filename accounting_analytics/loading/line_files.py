@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Unpack
 
 import duckdb
 import pandas as pd
@@ -23,7 +23,9 @@ from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.atomic_files import write_durably
 from accounting_analytics.core.column_conversion import (
     BOOLEAN,
+    LOCAL_DATE,
     ExactColumn,
+    are_midnights_elsewhere,
     decimal_scale,
     exact_amounts,
     find_scale,
@@ -35,7 +37,7 @@ from accounting_analytics.core.duckdb_settings import WITHOUT_EXTENSIONS, exact_
 from accounting_analytics.core.errors import FrameError, InputError, with_context
 from accounting_analytics.core.load_metadata import noise_notes, stated_attrs, stated_scales, to_file_metadata
 from accounting_analytics.core.messages import count_of, fit_terminal, join_ids, shorten
-from accounting_analytics.core.periods import choose_zone
+from accounting_analytics.core.periods import choose_zone, zone
 from accounting_analytics.core.progress import LoadProgress
 from accounting_analytics.core.schemas import LineEntries
 from accounting_analytics.core.sheets import ERRORS, cell_text, read_workbook
@@ -213,6 +215,7 @@ def read_line_entries(
     *,
     scale: int | None = None,
     time_zone: ZoneLike | None = None,
+    midnights: Literal["days", "instants"] | None = None,
     expected_rows: int | None = None,
 ) -> pd.DataFrame:
     """Read line entries from a CSV, Excel or Parquet file, such as one that was saved from a frame.
@@ -233,6 +236,9 @@ def read_line_entries(
         Fraction digits of the amounts; by default those that a Parquet file states, else 2.
     time_zone : str or ZoneInfo, optional
         Zone of the column ``local_date``; by default that column is as in the file.
+    midnights : {"days", "instants"}, optional
+        What instants are that are all midnights of UTC, as some programs write days: those days in `time_zone`, at
+        noon, or the instants themselves. They are refused without it, unless ``local_date`` of the file shows it.
     expected_rows : int, optional
         Number of line entries that the file must have, such as ``len(lines)`` when it was saved.
 
@@ -257,7 +263,9 @@ def read_line_entries(
         raise InputError(f"{file}: line entries are read from {', '.join(_READERS)} files; save them as one of these")
     try:
         frame = _in_floats(_counted(read(file), file, expected_rows), scale)
-        return LineEntries.checked(frame if time_zone is None else _with_local_dates(frame, time_zone))
+        if midnights is not None:
+            _check_midnights(midnights, time_zone)
+        return LineEntries.checked(frame if time_zone is None else _with_local_dates(frame, time_zone, midnights))
     except OSError as error:
         raise InputError(f"{file} cannot be read ({error.strerror or error})") from None
     except (pa.ArrowException, UnicodeDecodeError) as error:
@@ -368,11 +376,44 @@ def _exact(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> ExactColu
     return (parse_amounts if is_text else exact_amounts)(column, scale, ids)
 
 
-def _with_local_dates(frame: pd.DataFrame, time_zone: ZoneLike) -> pd.DataFrame:
+def _check_midnights(midnights: str, time_zone: ZoneLike | None) -> None:
+    if midnights not in {"days", "instants"}:
+        raise InputError(f"midnights is {midnights!r}; it must be 'days' or 'instants'")
+    if midnights == "days" and time_zone is None:
+        raise InputError("midnights='days' needs time_zone=, the zone of these days")
+
+
+def _with_local_dates(frame: pd.DataFrame, time_zone: ZoneLike, midnights: str | None) -> pd.DataFrame:
     """Frame with the local date of each line in a zone."""
     chosen = choose_zone(time_zone)
-    lines = LineEntries.checked(frame)
-    refuse_other_days(lines, chosen.name)
-    lines["local_date"] = local_midnights(lines["datetime"], chosen.name)
-    lines.attrs["notes"] = (*lines.attrs["notes"], *chosen.notes)
+    given = LineEntries.checked(frame)
+    lines = given.drop(columns="local_date", errors="ignore")
+    dates = local_midnights(lines["datetime"], chosen.name)
+    if midnights == "days":
+        lines["datetime"], dates = _noons(lines, chosen.name)
+    elif (
+        midnights is None
+        and are_midnights_elsewhere(lines["datetime"], chosen.name)
+        and not ("local_date" in given and given["local_date"].eq(dates).all())
+    ):
+        first = lines["datetime"].min()
+        raise InputError(
+            f"all instants are midnights of UTC: as days the first is {first:%Y-%m-%d}, as instants it is "
+            f"{first.tz_convert(chosen.name):%Y-%m-%d %H:%M} in {chosen.name}; state midnights='days' or "
+            "midnights='instants'"
+        )
+    refuse_other_days(given.assign(datetime=lines["datetime"]), chosen.name)
+    lines["local_date"] = dates
+    lines.attrs["notes"] = (*given.attrs["notes"], *chosen.notes)
     return lines
+
+
+def _noons(lines: pd.DataFrame, time_zone: str) -> tuple[pd.Series[Any], pd.Series[Any]]:
+    """Noon of the days that midnights of UTC name, in a zone, and these days."""
+    instants = lines["datetime"]
+    others = lines.loc[instants.ne(instants.dt.normalize()), "id"]
+    if len(others):
+        raise InputError(f"midnights='days': these lines are not at midnight of UTC: {join_ids(others)}")
+    days = instants.dt.tz_localize(None)
+    noons = (days + pd.Timedelta(hours=12)).dt.tz_localize(zone(time_zone)).dt.tz_convert("UTC")
+    return noons.astype(instants.dtype), days.astype(LOCAL_DATE)

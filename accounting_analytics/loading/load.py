@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from accounting_analytics.client.http import is_temporary
 from accounting_analytics.core.arguments import to_texts
+from accounting_analytics.core.column_conversion import midnight_notes
 from accounting_analytics.core.errors import ChangedWhileReadingError, InputError, ServiceError, with_context
 from accounting_analytics.core.load_metadata import (
     CHARACTERS_REPLACED,
@@ -152,7 +153,8 @@ def load_line_entries(
         table, repeats = _join_windows(loaded)
         as_decimals = client.amounts == "decimal"
         frame = to_line_frame(table, request.scale, request.period.time_zone, as_decimals=as_decimals)
-        frame.attrs["notes"] = loaded.notes(repeats)
+        midnights = midnight_notes(frame["datetime"], request.period.time_zone)
+        frame.attrs["notes"] = (*loaded.notes(repeats), *midnights)
         attach_load_metadata(frame, loaded.metadata(len(frame)))
         return frame
 

@@ -112,6 +112,20 @@ def test_the_local_date_is_the_day_of_the_line(connected, pages, line, zone, dat
     assert frame["local_date"].dtype == "datetime64[us]"
 
 
+@pytest.mark.parametrize(("zone", "noted"), [("America/New_York", True), ("Asia/Tokyo", True), ("UTC", False)])
+def test_midnights_of_a_service_are_instants(connected, pages, line, zone, noted):
+    """Instants of a service that are all midnights of UTC are read as instants, which a note says."""
+    client = connected(pages([line(datetime="2025-03-10T00:00:00Z")]))
+    frame = aa.load_line_entries(client, ["led_1"], *MARCH, time_zone=zone)
+    assert frame["local_date"].dt.day.tolist() == [9 if zone == "America/New_York" else 10]
+    assert (
+        any(
+            f"midnights of UTC. They are read as instants, of which the day in {zone}" in one for one in aa.notes(frame)
+        )
+        == noted
+    )
+
+
 def test_lists_of_ids_are_joined_text(connected, pages, line):
     """Lists of ids are text joined by a bar: an empty list is empty text, an unknown one null."""
     sent = [

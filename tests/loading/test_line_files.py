@@ -194,6 +194,49 @@ def test_local_dates_in_another_zone(lines, tmp_path, suffix):
     assert any("EST" in note for note in aa.notes(aa.read_line_entries(path, time_zone="EST")))
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet"])
+@pytest.mark.parametrize("form", ["instants", "dates"])
+def test_midnights_of_utc_are_days_or_instants(cells, lines, tmp_path, suffix, form):
+    """Instants that are all midnights of UTC have two readings in another zone: refused until one is named."""
+    midnight = pd.Timestamp("2025-02-01T00:00:00Z")
+    if suffix == ".parquet":
+        frame = lines.drop(columns="local_date").assign(datetime=midnight if form == "instants" else midnight.date())
+    else:
+        frame = cells.drop(columns="local_date", errors="ignore")
+        frame["datetime"] = "2025-02-01T00:00:00Z" if form == "instants" else "2025-02-01"
+    path = saved(frame, tmp_path / f"lines{suffix}")
+    for zone, instant in (("America/New_York", "2025-01-31 19:00"), ("Europe/Berlin", "2025-02-01 01:00")):
+        message = f"as days the first is 2025-02-01, as instants it is {instant} in {zone}; state midnights='days' or"
+        with pytest.raises(InputError, match=message):
+            aa.read_line_entries(path, time_zone=zone)
+        days = aa.read_line_entries(path, time_zone=zone, midnights="days")
+        assert set(days["local_date"]) == {pd.Timestamp("2025-02-01")}
+        assert set(days["datetime"].dt.tz_convert(zone).dt.strftime("%Y-%m-%d %H:%M")) == {"2025-02-01 12:00"}
+        instants = aa.read_line_entries(path, time_zone=zone, midnights="instants")
+        assert set(instants["local_date"]) == {pd.Timestamp(instant[:10])}
+        assert set(instants["datetime"]) == {midnight}
+        assert (
+            instants["local_date"] == aa.read_line_entries(saved(instants, path), time_zone=zone)["local_date"]
+        ).all()
+        saved(frame, path)
+    for same in ("UTC", "Europe/London", "Africa/Abidjan"):
+        assert set(aa.read_line_entries(path, time_zone=same)["local_date"]) == {pd.Timestamp("2025-02-01")}
+
+
+def test_what_midnights_cannot_be(cells, tmp_path):
+    """One instant at another time shows that they are instants; days are refused then, and without a zone."""
+    times = ["2025-02-01T00:00:00Z", "2025-02-01T00:00:00.000001Z", "2025-02-02T00:00:00Z"]
+    path = saved(cells.drop(columns="local_date", errors="ignore").assign(datetime=times), tmp_path / "lines.csv")
+    read = aa.read_line_entries(path, time_zone="America/New_York")
+    assert read["local_date"].dt.day.tolist() == [31, 31, 1]
+    with pytest.raises(InputError, match=r"midnights='days': these lines are not at midnight of UTC: lin_2"):
+        aa.read_line_entries(path, time_zone="America/New_York", midnights="days")
+    with pytest.raises(InputError, match=r"midnights='days' needs time_zone="):
+        aa.read_line_entries(path, midnights="days")
+    with pytest.raises(InputError, match=r"midnights is 'noon'; it must be 'days' or 'instants'"):
+        aa.read_line_entries(path, midnights="noon")
+
+
 def test_the_byte_order_mark_of_a_spreadsheet_is_skipped(lines, tmp_path):
     """A CSV file that a spreadsheet saved starts with a byte order mark."""
     lines.to_csv(tmp_path / "lines.csv", index=False, encoding="utf-8-sig")

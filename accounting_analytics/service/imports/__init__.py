@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import pandas as pd
 
@@ -123,6 +123,7 @@ def import_books(
     commodity: str | None = None,
     virtual: bool = False,
     use_entry_dates: bool = False,
+    midnights: Literal["days", "instants"] | None = None,
     roots: Sequence[tuple[str, str]] = (),
     require_cash: bool = False,
     dry_run: bool = False,
@@ -158,6 +159,9 @@ def import_books(
         Whether to import virtual postings of a journal, the unbalanced ones against ``equity:virtual``.
     use_entry_dates : bool
         Whether entries whose postings have several days are imported on the day of the entry, instead of refused.
+    midnights : {"days", "instants"}, optional
+        What instants with an offset are where all are midnights of UTC, as some programs write days: those days in
+        `time_zone`, at noon, or the instants themselves. Without it they are refused in a zone other than UTC.
     roots : sequence of (str, str)
         Beginnings of paths of a journal and what replaces each, such as ``("me:assets", "assets")``; ``("*",
         "assets")`` puts every account without a type below ``assets``.
@@ -184,6 +188,7 @@ def import_books(
         commodity=commodity,
         virtual=virtual,
         use_entry_dates=use_entry_dates,
+        midnights=midnights,
         roots=roots,
     )
     source = {"file": file.name, "sha256": _digest(file)}

@@ -38,6 +38,7 @@ class ImportOptions(NamedTuple):
     commodity: str | None = None
     virtual: bool = False
     use_entry_dates: bool = False
+    midnights: str | None = None
     roots: Sequence[tuple[str, str]] = ()
 
 
@@ -96,7 +97,7 @@ class FileBooks:
     def __init__(self, path: Path, options: ImportOptions = ImportOptions()) -> None:  # noqa: B008 (immutable)
         self.options = options
         self.errors = ImportErrors(path)
-        self.instants = InstantParser(options.time_zone)
+        self.instants = InstantParser(options.time_zone, options.midnights)
         self.entries: dict[str, NewJournalEntry] = {}
         self.locations: dict[str, str] = {}
         self.accounts: dict[str, str] = {}
@@ -143,6 +144,13 @@ class FileBooks:
                     self._check_entry(entry_id, entry)
         for entry_id, parts in self._parts.items():
             self._check_parts(entry_id, self.entries[entry_id].lines, parts)
+        if midnight := self.instants.ambiguous_midnight():
+            shown = f"{midnight.astimezone(zone(self.options.time_zone)):%Y-%m-%d %H:%M} in {self.options.time_zone}"
+            self.errors.add(
+                "",
+                f"all instants are midnights of UTC: as days the first is {midnight:%Y-%m-%d}, as instants it is "
+                f"{shown}; state --midnights days or --midnights instants",
+            )
         self.errors.raise_if_any()
         if self._parts:
             ids = join_ids(self._parts, limit=_MAX_IDS)
@@ -183,11 +191,17 @@ class FileBooks:
 
 
 class InstantParser:
-    """Parses dates and times, each distinct value once; `local_count` of them had no offset and got the time zone."""
+    """Parses dates and times, each distinct value once; `local_count` of them had no offset and got the time zone.
 
-    def __init__(self, time_zone: str) -> None:
+    `midnights` is what midnights of UTC are where all instants with an offset are some: ``days`` or ``instants``.
+    """
+
+    def __init__(self, time_zone: str, midnights: str | None = None) -> None:
         self._zone = zone(time_zone)
         self._name = time_zone
+        self._midnights = midnights
+        self._earliest: dt.datetime | None = None
+        self._are_midnights = True
         self._parsed: dict[object, dt.datetime] = {}
         self.local_count = 0
 
@@ -202,11 +216,30 @@ class InstantParser:
         moment = _read_moment(value)
         if moment.tzinfo is None:
             self.local_count += 1
-            moment = self._local(moment, value)
+            return self._in_utc(self._local(moment, value), value)
+        instant = self._in_utc(moment, value)
+        is_midnight = instant.time() == dt.time.min
+        self._are_midnights &= is_midnight
+        self._earliest = instant if self._earliest is None else min(self._earliest, instant)
+        if self._midnights != "days":
+            return instant
+        if not is_midnight:
+            raise ValueError(f"datetime {str(value)!r} is no midnight of UTC, which --midnights days reads as a day")
+        return self._in_utc(self._local(dt.datetime.combine(instant.date(), _NOON), value), value)
+
+    def _in_utc(self, moment: dt.datetime, value: object) -> dt.datetime:
         try:
             return as_utc(moment)
         except OverflowError:
             raise ValueError(f"datetime {str(value)!r} is outside the calendar") from None
+
+    def ambiguous_midnight(self) -> dt.datetime | None:
+        """First instant where all with an offset are midnights of UTC, and nothing states whether these are days."""
+        first = self._earliest
+        if self._midnights is not None or first is None or not self._are_midnights:
+            return None
+        moments = [one.astimezone(self._zone).time() for one in self._parsed.values() if one.time() == dt.time.min]
+        return first if any(moment != dt.time.min for moment in moments) else None
 
     def _local(self, moment: dt.datetime, value: object) -> dt.datetime:
         first, second = (moment.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1))

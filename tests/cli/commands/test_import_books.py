@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from long_cases import also_long
 
@@ -107,6 +108,36 @@ def test_an_assumed_zone_is_noted(run, tmp_path, given, noted):
     assert (note in run(*command).stderr) == noted
     (tmp_path / "lines.csv").write_text(HEADER + row.format("e3", "2025-01-02T00:00:00-05:00"))
     assert "without a zone" not in run(*command).stderr
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_midnights_of_utc(run_on_books, assert_refused, tmp_path, kind):
+    """Instants that are all midnights of UTC are refused in another zone until an option says what they are."""
+    rows = "".join(
+        f"e{day},2025-02-0{day}T00:00:00Z,x,{account},{side},1\n"
+        for day in (1, 2)
+        for account, side in (("assets:bank", "debit"), ("income:sales", "credit"))
+    )
+    (tmp_path / "lines.csv").write_text(HEADER + rows)
+    if kind == "parquet":
+        frame = pd.read_csv(tmp_path / "lines.csv", dtype=str)
+        frame.assign(datetime=pd.to_datetime(frame["datetime"], utc=True)).to_parquet(tmp_path / "lines.parquet")
+    command = ("import", f"lines.{kind}", "--cash", "assets:bank", "--json")
+    zone = ("--time-zone", "America/New_York")
+    readings = "as days the first is 2025-02-01, as instants it is 2025-01-31 19:00 in America/New_York"
+    assert_refused(run_on_books(*command, *zone, code=2), readings, "state --midnights days or --midnights instants")
+    for midnights, first in (("days", "2025-02-01"), ("instants", "2025-01-31")):
+        dry = run_on_books(*command, *zone, "--midnights", midnights, "--dry-run").content
+        assert dry["start_date"] == first
+    assert run_on_books(*command, "--dry-run").content["start_date"] == "2025-02-01"  # UTC
+    mixed = HEADER + rows + rows.replace("e1", "e3").replace("e2", "e4").replace("T00:00:00Z", "")
+    (tmp_path / "mixed.csv").write_text(mixed)
+    assert_refused(run_on_books("import", "mixed.csv", *command[2:], *zone, code=2), "all instants are midnights")
+    evening = mixed.replace("e2,2025-02-02T00:00:00Z", "e2,2025-02-02T19:00:00Z")
+    (tmp_path / "evening.csv").write_text(evening)
+    run_on_books("import", "evening.csv", *command[2:], *zone, "--dry-run")
+    refused = run_on_books("import", "evening.csv", *command[2:], *zone, "--midnights", "days", code=2)
+    assert_refused(refused, "line 4: datetime '2025-02-02T19:00:00Z' is no midnight of UTC")
 
 
 def test_a_dry_run_prints_the_accounts(run, tmp_path):
