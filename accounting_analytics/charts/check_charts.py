@@ -13,6 +13,7 @@ from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import from_minor_units
+from accounting_analytics.core.periods import month_name
 from accounting_analytics.core.schemas import MonthlyDifferences
 from accounting_analytics.reconciliation.reconciliation import Reconciliation, differences_by_month
 from accounting_analytics.reports.figures import KEY_SEPARATOR, OWN
@@ -131,5 +132,6 @@ def _place(period: Period) -> Place:
     """Month of a period, or its days where it is longer."""
     is_month = (period.start_date.year, period.start_date.month) == (period.end_date.year, period.end_date.month)
     if is_month:
-        return Place(f"{period.start_date:%b %Y}", f"{period.start_date:%b}", f"{period.start_date.year}")
+        month = month_name(period.start_date)
+        return Place(f"{month} {period.start_date.year}", month, f"{period.start_date.year}")
     return Place(f"{period.start_date} to {period.end_date}", f"{period.start_date}")

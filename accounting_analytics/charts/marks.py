@@ -13,6 +13,7 @@ from accounting_analytics.charts.labels import BALANCE_COLOUR, amount_label
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import format_amount
+from accounting_analytics.core.periods import month_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -158,13 +159,13 @@ def period_place(column: StatementColumn) -> Place:
     ((_, period),) = column.periods
     first, last = period.start_date, period.end_date
     if first == last or (last - first).days < 7:  # noqa: PLR2004 (a week, which may be cut)
-        return Place(column.label, f"{first.day} {first:%b}", f"{first.year}")
+        return Place(column.label, f"{first.day} {month_name(first)}", f"{first.year}")
     if (first.year, first.month) == (last.year, last.month):
-        return Place(column.label, f"{first:%b}", f"{first.year}")
+        return Place(column.label, month_name(first), f"{first.year}")
     before, _, year = column.label.rpartition(" ")
     if before.startswith("Q") and year:
         return Place(column.label, before, year)
-    return Place(column.label, f"{first:%b}", f"{first.year}") if before else Place(column.label, column.label)
+    return Place(column.label, month_name(first), f"{first.year}") if before else Place(column.label, column.label)
 
 
 _PERIODS_BETWEEN = {"Q1": (1, 2, 4, 8, 20, 40), "Jan": (1, 2, 3, 4, 6, 12, 24, 60, 120)}

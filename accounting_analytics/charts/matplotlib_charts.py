@@ -45,6 +45,7 @@ from accounting_analytics.charts.plotly_charts import Picture
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import printable, quote
+from accounting_analytics.core.periods import month_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,12 +64,13 @@ _PNG_DOTS, _PNG_MARGIN = 2, 14
 _TITLE, _TEXT, _SMALL, _SMALLEST = 15, 11.5, 10.5, 9.5
 """Font sizes."""
 _TITLE_LINE, _LINE = 21, 17
-_FONTS = (
-    *("Segoe UI", "Helvetica Neue", "Roboto", "Noto Sans", "Liberation Sans", "Arial", "DejaVu Sans"),
-    *("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Microsoft YaHei", "Noto Sans Arabic"),
-)
-"""Fonts in their order, of which those that are installed are used; SVG text has those of its reader."""
-_SVG_FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', sans-serif"
+_FONT = "DejaVu Sans"
+"""Font that matplotlib brings, wider than those of most readers: what has room in it is whole in theirs."""
+_OTHER_SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Microsoft YaHei", "Noto Sans Arabic")
+"""Fonts for what that font lacks, of which a PNG file has those that are installed; SVG text has its reader's fonts."""
+_SVG_STYLE = "max-width:100%;height:auto;text-rendering:geometricPrecision"
+_SVG_FONTS = "-apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', 'DejaVu Sans', system-ui, sans-serif"
+"""Fonts of which none is wider than the one that is measured, before what a machine takes for its own."""
 _HATCHES = dict(zip(range(len(PATTERNS)), ("", "//", "--", "xx", "||", "\\\\"), strict=True))
 _DASHES: dict[str, Any] = {
     "solid": "solid",
@@ -138,17 +140,21 @@ def static_picture(
     if figure.chart is None:
         raise InputError("figure was not made by a function of charts; pass what one returns")
     margin = _PNG_MARGIN if format == "png" else 0
+    installed = set(fontManager.get_font_names()) if format == "png" else set()
     settings: Any = {
         "svg.fonttype": "none",
         "svg.hashsalt": hashlib.sha256(f"{figure.to_json()}{width}{title}".encode()).hexdigest(),
-        "font.family": _installed_fonts(),
+        "font.family": [_FONT, *(name for name in _OTHER_SCRIPTS if name in installed)],
         "font.size": _TEXT,
         "hatch.linewidth": 1.2,
         "text.parse_math": False,
         "path.simplify_threshold": 1.0,
+        "timezone": "UTC",
     }
     written = io.BytesIO()
-    with mpl.rc_context(settings), warnings.catch_warnings():
+    with mpl.rc_context(), warnings.catch_warnings():
+        mpl.rcdefaults()  # no setting of the reader's own changes a picture
+        mpl.rcParams.update(settings)
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # SVG text has its reader's fonts
         paper = Paper(figure.chart, width, margin, is_dark=dark, with_title=title)
         drawn = paper.draw()
@@ -214,15 +220,19 @@ Drawing = tuple[float, Sides, "Callable[[Paper, Axes], None]"]
 def _message(paper: Paper, axes: Axes) -> None:
     """Write a sentence in the place of marks."""
     axes.axis("off")
-    axes.text(0.5, 0.4, paper.chart.message, ha="center", va="center", color=paper.colour(INK), fontsize=_TEXT + 1)
+    text = "\n".join(_wrapped(paper.chart.message, paper.width, _TEXT + 1))
+    axes.text(0.5, 0.4, text, ha="center", va="center", color=paper.colour(INK), fontsize=_TEXT + 1)
 
 
 def _plot_height(paper: Paper) -> float:
     return min(max(190.0, paper.width * 0.34), 320.0)
 
 
-def _amount_axis(paper: Paper, axes: Axes, low: float, high: float) -> None:
-    """Label amounts, with a rule for each and a darker one for zero, and write the unit above."""
+def _amount_axis(paper: Paper, axes: Axes, low: float, high: float) -> float:
+    """Label amounts, with a rule for each and a darker one for zero, and write the unit above.
+
+    Returns the pixels that the labels take left of the axis, which is moved where they need more.
+    """
     suffix = paper.chart.series[0].suffix
     axes.set_ylim(low, high)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
@@ -230,15 +240,21 @@ def _amount_axis(paper: Paper, axes: Axes, low: float, high: float) -> None:
     axes.grid(axis="y", color=paper.colour(RULE), linewidth=1)
     axes.set_axisbelow(True)
     axes.axhline(0, color=paper.colour(MUTED), linewidth=1)
+    labels = [tick_text(float(amount)) + suffix for amount in axes.get_yticks() if low <= amount <= high]
+    left = max(_AMOUNTS, *(text_width(label) + 8 for label in labels))
+    box = axes.get_position()
+    moved = (left - _AMOUNTS) / (paper.width + 2 * paper.margin)
+    axes.set_position((box.x0 + moved, box.y0, box.width - moved, box.height))
     axes.annotate(
         _fitted(paper.chart.unit, paper.width),
         (0, 1),
         xycoords="axes fraction",
-        xytext=(-_AMOUNTS, 8),
+        xytext=(-left, 8),
         textcoords="offset points",
         color=paper.colour(MUTED),
         fontsize=_TEXT,
     )
+    return left
 
 
 _AMOUNTS, _PERIODS = 46, 38
@@ -251,21 +267,22 @@ def _legend_rows(paper: Paper) -> tuple[int, int]:
     names = [one.name for one in paper.chart.series]
     if len(names) == 1:
         return 1, 0
-    widest = max(text_width(name) for name in names) + _SWATCH + 14
+    widest = min(max(text_width(name) for name in names) + _SWATCH + 14, paper.width)
     columns = min(max(int(paper.width // widest), 1), len(names))
     return columns, -(-len(names) // columns)
 
 
-def _draw_legend(paper: Paper, axes: Axes) -> None:
+def _draw_legend(paper: Paper, axes: Axes, left: float) -> None:
+    """Name the series above the axes, from the left edge of the picture, which is `left` pixels beside them."""
     columns, rows = _legend_rows(paper)
     if not rows:
         return
     names = [one.name for one in paper.chart.series]
     handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    moved = ScaledTranslation(-_AMOUNTS / _PIXELS_PER_INCH, 20 / _PIXELS_PER_INCH, axes.figure.dpi_scale_trans)
+    moved = ScaledTranslation(-left / _PIXELS_PER_INCH, 20 / _PIXELS_PER_INCH, axes.figure.dpi_scale_trans)
     axes.legend(
         [handles[name] for name in names],
-        names,
+        [_fitted(name, paper.width - _SWATCH) for name in names],
         loc="lower left",
         bbox_to_anchor=(0, 1),
         bbox_transform=axes.transAxes + moved,
@@ -320,9 +337,9 @@ def _draw_columns(paper: Paper, axes: Axes) -> None:
     lines = [size for series in paper.chart.series if series.is_line for size in series.sizes if size is not None]
     low, high = min([0.0, *below, *lines]), max([0.0, *above, *lines])
     room = (high - low) * (0.12 if paper.chart.series[-1].shown else 0.03) or 1.0
-    _amount_axis(paper, axes, low - room * (low < 0), high + room * (high > 0 or low == high))
+    left = _amount_axis(paper, axes, low - room * (low < 0), high + room * (high > 0 or low == high))
     _period_axis(paper, axes)
-    _draw_legend(paper, axes)
+    _draw_legend(paper, axes, left)
 
 
 def _period_axis(paper: Paper, axes: Axes) -> None:
@@ -331,26 +348,32 @@ def _period_axis(paper: Paper, axes: Axes) -> None:
     widest = max(text_width(one) for place in places for one in (place.name, place.year)) + 12
     labels = labelled_places(places, int((paper.width - _AMOUNTS) // widest))
     axes.set_xlim(-0.5, len(places) - 0.5)
-    _write_periods(paper, axes, labels)
+    _write_ticks(paper, axes, labels)
 
 
-def _write_periods(paper: Paper, axes: Axes, labels: Sequence[tuple[float, str]]) -> None:
+def _write_ticks(paper: Paper, axes: Axes, labels: Sequence[tuple[float, str]]) -> None:
     """Write labels below an axis, within the picture; the year is on a second line."""
-    axes.set_xticks([])
-    first, last = axes.get_xlim()
-    pixels = axes.get_position().width * (paper.width + 2 * paper.margin) / (last - first)
+    axes.set_xticks([at for at, _ in labels], labels=[""] * len(labels))
     for at, text in labels:
         for line, part in enumerate(text.split("\n")):
-            beyond = (at - last) * pixels + text_width(part) / 2
             axes.annotate(
                 part,
                 (at, 0),
                 xycoords=("data", "axes fraction"),
-                xytext=(-max(beyond, 0), -17 - 15 * line),
+                xytext=(_offset_within(paper, axes, at, text_width(part)), -17 - 15 * line),
                 textcoords="offset points",
                 ha="center",
                 color=paper.colour(MUTED),
             )
+
+
+def _offset_within(paper: Paper, axes: Axes, at: float, width: float, left: float = 0.0) -> float:
+    """Return how many pixels a text of a width, centred on a place of an axis, is moved to be within the picture."""
+    box, (first, last) = axes.get_position(), axes.get_xlim()
+    across = paper.width + 2 * paper.margin
+    centre = box.x0 * across - paper.margin + (at - first) / (last - first) * box.width * across
+    beside = width / 2 + 1  # browsers round
+    return float(max(min(centre, paper.width - beside), left + beside) - centre)
 
 
 _MOST_BESIDE = 0.3
@@ -381,6 +404,11 @@ def _draw_days(paper: Paper, axes: Axes) -> None:
             "linestyle": _DASHES[DASHES[series.number]],
         }
         axes.plot(date2num(edges), [*sizes, sizes[-1]], drawstyle="steps-post", label=series.name, **style)
+    sizes = [size for series in paper.chart.series for size in series.sizes if size is not None]
+    low, high = min([0.0, *sizes]), max([0.0, *sizes])
+    room = (high - low) * 0.12 or 1.0
+    left = _amount_axis(paper, axes, low - room, high + room)
+    axes.set_xlim(date2num(edges[0]), date2num(edges[-1]))
     last = paper.chart.series[-1]
     for at, text, is_low in last.labelled_days():
         point = (float(date2num(days[at])) + (0.5 if is_low else 1), last.sizes[at] or 0.0)
@@ -392,23 +420,18 @@ def _draw_days(paper: Paper, axes: Axes) -> None:
             clip_on=False,
         )
         is_beside = not is_low and bool(_room_beside(paper))
-        anchor = "left" if at < 0.2 * len(days) else "right" if at > 0.8 * len(days) else "center"
+        moved = _offset_within(paper, axes, point[0], text_width(text, bold=True), left)
         axes.annotate(
             text,
             point,
-            xytext=(7, 0) if is_beside else (0, -8 if is_low else 8),
+            xytext=(7, 0) if is_beside else (moved, -8 if is_low else 8),
             textcoords="offset points",
-            ha="left" if is_beside else anchor,
+            ha="left" if is_beside else "center",
             va="center" if is_beside else "top" if is_low else "bottom",
             color=paper.colour(INK),
             fontweight="bold",
             bbox=None if is_beside else {"facecolor": paper.colour(GROUND), "edgecolor": "none", "pad": 1},
         )
-    sizes = [size for series in paper.chart.series for size in series.sizes if size is not None]
-    low, high = min([0.0, *sizes]), max([0.0, *sizes])
-    room = (high - low) * 0.12 or 1.0
-    _amount_axis(paper, axes, low - room, high + room)
-    axes.set_xlim(date2num(edges[0]), date2num(edges[-1]))
     pixels = axes.get_position().width * (paper.width + 2 * paper.margin)
     most = max(int(pixels / 60), 2)
     locator = AutoDateLocator(minticks=min(2, len(days)), maxticks=most, interval_multiples=True)
@@ -420,12 +443,12 @@ def _draw_days(paper: Paper, axes: Axes) -> None:
     labels, shown_year = [], 0
     is_monthly = all(tick.day == 1 for tick in ticks) and len(days) > 62  # noqa: PLR2004 (two months)
     for tick in ticks:
-        name = f"{tick:%b}" if is_monthly else f"{tick.day} {tick:%b}"
+        name = month_name(tick) if is_monthly else f"{tick.day} {month_name(tick)}"
         labels.append(name if tick.year == shown_year else f"{name}\n{tick.year}")
         shown_year = tick.year
     places = [float(date2num(one.date())) + (0 if is_monthly else 0.5) for one in ticks]
-    _write_periods(paper, axes, list(zip(places, labels, strict=True)))
-    _draw_legend(paper, axes)
+    _write_ticks(paper, axes, list(zip(places, labels, strict=True)))
+    _draw_legend(paper, axes, left)
 
 
 def _midnight(day: dt.date) -> dt.datetime:
@@ -469,8 +492,10 @@ def _draw_rows(paper: Paper, axes: Axes) -> None:
     axes.set_xticks([])
     muted: dict[str, Any] = {"color": paper.colour(MUTED), "linewidth": 1, "zorder": 1}
     if chart.kind == "steps":
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=max(3, int(paper.width / 140)), steps=[1, 2, 2.5, 5, 10]))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda amount, _: tick_text(float(amount))))
+        locator = MaxNLocator(nbins=max(3, int(paper.width / 140)), steps=[1, 2, 2.5, 5, 10])
+        first, last_amount = axes.get_xlim()
+        ticks = [float(one) for one in locator.tick_values(first, last_amount) if first <= one <= last_amount]
+        _write_ticks(paper, axes, [(one, tick_text(one)) for one in ticks])
         levels = ends[1:-1]
         if paper.is_wide:
             axes.grid(axis="x", color=paper.colour(RULE), linewidth=1)
@@ -596,15 +621,9 @@ _BODIES: dict[str, Callable[[Paper], Drawing]] = {
 
 
 @cache
-def _installed_fonts() -> list[str]:
-    installed = set(fontManager.get_font_names())
-    return [one for one in _FONTS if one in installed]
-
-
-@cache
 def text_width(text: str, size: float = _TEXT, *, bold: bool = False) -> float:
-    """Width of a text in pixels, in the first installed font."""
-    font = FontProperties(family=_installed_fonts(), size=size, weight="bold" if bold else "normal")
+    """Width of a text in pixels, in the font that matplotlib brings; letters that it lacks are as wide as high."""
+    font = FontProperties(family=[_FONT], size=size, weight="bold" if bold else "normal")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         width, _, _ = TextToPath().get_text_width_height_descent(printable(text, " "), font, ismath=False)
@@ -623,7 +642,8 @@ def _wrapped(text: str, width: float, size: float, *, bold: bool = False) -> lis
 
 def _fitted(text: str, width: float, *, bold: bool = False) -> str:
     """Text without its middle where it is wider than there is room."""
-    letters, fitted = len(text), shortened(text, len(text))
+    letters = 2 * len(text)  # letters of two columns too
+    fitted = shortened(text, letters)
     while letters > 2 and text_width(fitted, bold=bold) > width:  # noqa: PLR2004 (a letter and the sign of what is left out)
         letters -= 1
         fitted = shortened(text, letters)
@@ -649,7 +669,7 @@ def _page_element(drawn: str, words: str, width: int, height: float) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
         f'viewBox="0 0 {width} {height:g}" width="{width}" height="{height:g}" role="img" aria-label="{escape(words)}" '
-        f'class="accounting-analytics-picture" font-family="{_SVG_FONTS}" style="max-width:100%;height:auto">'
+        f'class="accounting-analytics-picture" font-family="{_SVG_FONTS}" style="{_SVG_STYLE}">'
         f"{elements}</svg>"
     )
 

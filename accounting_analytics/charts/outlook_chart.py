@@ -9,7 +9,7 @@ from accounting_analytics.charts.labels import BALANCE_COLOUR, OTHERS_COLOUR, OU
 from accounting_analytics.charts.marks import ChartMarks, Place, Series, find_figure, unit_text
 from accounting_analytics.charts.plotly_charts import Picture
 from accounting_analytics.core.arguments import require_type
-from accounting_analytics.core.periods import day_label
+from accounting_analytics.core.periods import day_label, month_name
 from accounting_analytics.reports.outlook import NO_CASH, Outlook
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def outlook(result: Outlook, *, currency: str | None = None) -> Picture:
             remarks=[f"after {day_label(result.end_date)}", "expected at the end of each week"],
             unit=unit_text(currency),
             kind="columns",
-            places=[Place(f"week to {day_label(end)}", f"{end.day} {end:%b}", f"{end.year}") for end in ends],
+            places=[Place(f"week to {day_label(end)}", f"{end.day} {month_name(end)}", f"{end.year}") for end in ends],
             series=series,
             message="" if is_known else f"Cash is not known: {NO_CASH}",
             find=partial(find_figure, figures),

@@ -602,4 +602,9 @@ def day_label(day: dt.date) -> str:
 
 def month_label(day: dt.date) -> str:
     """Text of the month of a day: ``Jan 2025``."""
-    return f"{_MONTH_NAMES[day.month - 1]} {day.year:04}"
+    return f"{month_name(day)} {day.year:04}"
+
+
+def month_name(day: dt.date) -> str:
+    """Name of the month of a day: ``Jan``, whatever the locale."""
+    return _MONTH_NAMES[day.month - 1]

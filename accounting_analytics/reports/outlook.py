@@ -23,7 +23,7 @@ from accounting_analytics.core.money import (
     rounded_quotient,
     to_minor_units,
 )
-from accounting_analytics.core.periods import day_label, parse_date
+from accounting_analytics.core.periods import day_label, month_name, parse_date
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import CashWeeks, ExpectedPayments
 from accounting_analytics.reports.cash_forecast import (
@@ -444,7 +444,7 @@ class Outlook(Result):
         yield ResultPart(lines, html=lambda: figure_table_html(self.table()))
         due = self.payments[["date", "payee", "category", "amount", "rhythm"]].head(_LISTED)
         texts = [
-            f"- {day:%d %b}  {format_amount(exact_amount(amount, self.scale)):>14}  {payee} ({rhythm})"
+            f"- {day:%d} {month_name(day)}  {format_amount(exact_amount(amount, self.scale)):>14}  {payee} ({rhythm})"
             for day, payee, _, amount, rhythm in due.itertuples(index=False)
         ]
         of_all = "" if len(texts) == len(self.payments) else f", {len(texts)} of {len(self.payments)} payments"

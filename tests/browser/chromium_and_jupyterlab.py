@@ -46,7 +46,7 @@ MODIFIERS = {"Control": 2, "Shift": 8}
 class Browser:
     """Chromium, controlled by the DevTools protocol."""
 
-    def __init__(self, profile):
+    def __init__(self, profile, **environment):
         command = ["chromium", *BROWSER_OPTIONS, f"--user-data-dir={profile}", "about:blank"]
         self._process = subprocess.Popen(  # noqa: S603 (our own pages)
             ["sh", "-c", 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null', "sh", *command],  # noqa: S607 (any POSIX shell)
@@ -54,6 +54,7 @@ class Browser:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            env=os.environ | environment,
         )
         self._numbers, self._session, self._buffer = itertools.count(1), {}, b""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]

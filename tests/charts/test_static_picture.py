@@ -7,10 +7,13 @@ import re
 from decimal import Decimal
 from xml.etree import ElementTree as ET
 
+import matplotlib as mpl
 import numpy as np
 import plotly.graph_objects as go
 import pytest
-from matplotlib.font_manager import FontProperties
+from chromium_and_jupyterlab import Browser
+from fontTools.ttLib import TTFont
+from matplotlib.font_manager import FontProperties, fontManager
 from matplotlib.textpath import TextToPath
 from test_reconciled_months import month
 
@@ -21,6 +24,13 @@ from accounting_analytics.core.errors import InputError
 
 CHARTS = [charts.inflow_outflow, charts.running_balance, charts.waterfall]
 SVG = "{http://www.w3.org/2000/svg}"
+TEXTS_OUTSIDE = """[...document.querySelectorAll('svg')].flatMap(svg => {
+  const edges = svg.getBoundingClientRect(), outside = text => {
+    const box = text.getBoundingClientRect();
+    return box.left < edges.left - 1 || box.right > edges.right + 1;
+  };
+  return [...svg.querySelectorAll('text')].filter(outside).map(text => text.textContent);
+})"""
 COLOURS = {"ink", "muted", "rule", "ground", "inflow", "outflow", "balance"}
 
 
@@ -76,6 +86,55 @@ def test_the_same_figure_gives_the_same_bytes(chart, make_report, lines):
         drawn[kind], again = (charts.static_picture(chart(make_report(lines)), format=kind) for _ in range(2))
         assert drawn[kind] == again
     assert charts.static_picture(chart(make_report(lines)), width=390) != drawn["svg"]
+
+
+@pytest.fixture
+def other_machine(tmp_path):
+    """Make this process like one on a machine with another font and other settings of matplotlib."""
+    path = tmp_path / "segoe.ttf"
+    font = TTFont(f"{mpl.get_data_path()}/fonts/ttf/DejaVuSansMono.ttf")
+    for number in (1, 16):
+        font["name"].setName("Segoe UI", number, 3, 1, 0x409)
+        font["name"].setName("Segoe UI", number, 1, 0, 0)
+    font.save(path)
+    fontManager.addfont(path)
+    settings = {"font.family": "Segoe UI", "font.sans-serif": "Segoe UI", "legend.fontsize": 30, "figure.dpi": 50}
+    with mpl.rc_context(settings | {"axes.xmargin": 0.4, "timezone": "Asia/Tokyo", "lines.antialiased": False}):
+        yield
+    fontManager.ttflist[:] = [one for one in fontManager.ttflist if one.fname != str(path)]
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_nothing_of_the_machine_changes_a_picture(kind, request, make_report, lines):
+    """Fonts that are installed, and settings of the reader, leave every byte as it is."""
+    figures = [chart(make_report(lines)) for chart in CHARTS]
+    here = [charts.static_picture(figure, format=kind) for figure in figures]
+    request.getfixturevalue("other_machine")
+    assert [charts.static_picture(figure, format=kind) for figure in figures] == here
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("fonts", ["of the machine", "of matplotlib"])
+def test_texts_are_whole_in_a_browser(fonts, make_report, lines, tmp_path):
+    """The reader's fonts cut no digit of large amounts, on a telephone, a page and a wide one."""
+    configuration = tmp_path / "fonts.conf"
+    folders = f"<dir>{mpl.get_data_path()}/fonts/ttf</dir><cachedir>{tmp_path}</cachedir>"
+    configuration.write_text(f"<fontconfig>{folders}</fontconfig>", encoding="utf-8")
+    environment = {"FONTCONFIG_FILE": str(configuration)} if fonts == "of matplotlib" else {}
+    large = [(f"Wages and {number} WWW 日本", f"{number - 3}23456789.01", lines[number][2]) for number in range(4)]
+    figures = [
+        *(chart(make_report(of, start="10.00")) for chart in CHARTS for of in (lines, large, large[:1])),
+        charts.reconciled_months([month(number, {("net_cash_flow", "a"): 1_000_000}) for number in range(1, 13)]),
+    ]
+    page, browser = tmp_path / "page.html", Browser(tmp_path / "browser", **environment)
+    try:
+        for width in (240, 360, 1200):
+            drawn = "".join(f"<p>{charts.static_picture(figure, width=width)}</p>" for figure in figures)
+            page.write_text(f'<!DOCTYPE html><meta charset="utf-8">{drawn}', encoding="utf-8")
+            browser.open(page.as_uri(), width=1300)
+            assert browser.evaluate(TEXTS_OUTSIDE) == []
+    finally:
+        browser.close()
 
 
 @pytest.mark.parametrize("chart", CHARTS)
