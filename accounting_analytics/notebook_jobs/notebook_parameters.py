@@ -6,6 +6,7 @@ The type of a parameter is that of its annotation, or else that of its default w
 from __future__ import annotations
 
 import ast
+import codecs
 import datetime as dt
 import json
 import math
@@ -36,6 +37,7 @@ _EXAMPLES: dict[type, str] = {
     list: 'a list such as ["a", "b"]',
     tuple: 'a list such as ["a", "b"]',
     dict: 'a mapping such as {"a": "b"}',
+    dt.date: "a day such as 2026-05-01",
 }
 _TYPES = {kind.__name__: kind for kind in _EXAMPLES}
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
@@ -47,7 +49,8 @@ _NOT_LITERAL = object()
 class Parameter(NamedTuple):
     """A name that a notebook declares, its default as written and as a value, and its type.
 
-    The type is None where neither the default nor an annotation states one.
+    The type is None where the default is None without an annotation, or the annotation has several types. `unreadable`
+    is the line whose type cannot be read, `calculated` the one that calculates with the default.
     """
 
     name: str
@@ -55,6 +58,8 @@ class Parameter(NamedTuple):
     default: Any
     type: type | None
     is_optional: bool
+    unreadable: str = ""
+    calculated: str = ""
 
     def fitting(self, given: object) -> object:
         """Return a value of Python as the notebook gets it, such as a day as its text; refuse one of another type."""
@@ -66,6 +71,8 @@ class Parameter(NamedTuple):
             )
         if self.type is None or (value is None and self.is_optional):
             return value
+        if self.type is dt.date:
+            return self._day(given)
         if self.type is float and type(value) is int:
             return float(value)
         if type(value) is not (list if self.type is tuple else self.type):
@@ -76,6 +83,8 @@ class Parameter(NamedTuple):
         """Return what a text of the command line means for the type of this parameter."""
         if self.type is str:
             return text
+        if self.type is dt.date and not (self.is_optional and text.strip().casefold() in _WORDS):
+            return self._day(text)
         literal = _literal(text)
         if literal is None and self.is_optional:
             return None
@@ -95,6 +104,14 @@ class Parameter(NamedTuple):
         except NotebookParametersError as error:
             raise self._misfit(text) from error
 
+    def _day(self, given: object) -> str:
+        if type(given) is dt.date:
+            return given.isoformat()
+        with suppress(ValueError):
+            if isinstance(given, str):
+                return dt.date.fromisoformat(given).isoformat()
+        raise self._misfit(given)
+
     def _misfit(self, given: object) -> NotebookParametersError:
         wanted = _EXAMPLES[self.type] if self.type else "another value"
         return NotebookParametersError(
@@ -106,7 +123,12 @@ class Parameter(NamedTuple):
 def read_notebook(notebook: Path) -> Any:  # noqa: ANN401 (nbformat's NotebookNode)
     """Read a notebook of any version."""
     try:
-        return nbformat.reads(notebook.read_text(encoding="utf-8"), as_version=4)
+        read = notebook.read_bytes()
+        if read.startswith(codecs.BOM_UTF8):
+            raise InputError(
+                f"{notebook} begins with a byte order mark, which no Jupyter reads: save it as UTF-8 without"
+            )
+        return nbformat.reads(read.decode(), as_version=4)
     except OSError as error:
         raise InputError(f"the notebook {notebook} cannot be read: {error.strerror}") from error
     except (ValueError, nbformat.ValidationError, AttributeError, KeyError, RecursionError) as error:
@@ -134,43 +156,81 @@ def require_declared(
             raise NotebookParametersError(
                 f"{notebook} declares no parameter {name!r}; it declares: {', '.join(declared) or 'none'}"
             )
+        if line := declared[name].calculated:
+            raise NotebookParametersError(
+                f"{notebook} calculates with {name!r} in its cell tagged parameters, before the given value is there "
+                f"({line}): move that line to the next cell; nothing was executed"
+            )
+        if line := declared[name].unreadable:
+            raise NotebookParametersError(
+                f"{notebook} does not say which type {name!r} has ({line}): give it a literal as default, or annotate "
+                f"it as bool, int, float, str, list, dict or date; nothing was executed"
+            )
 
 
 def declared_parameters(notebook: Any) -> dict[str, Parameter]:  # noqa: ANN401 (nbformat's NotebookNode)
-    """Names assigned in the first cell tagged `parameters`, after which papermill inserts the given values."""
-    cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", ())]
-    try:
-        statements = ast.parse(TransformerManager().transform_cell(cells[0].source)).body if cells else []
-    except SyntaxError:  # such as a magic command without its %
-        return {}
+    """Names assigned in the cell tagged `parameters`, after which papermill inserts the given values."""
     found: dict[str, Parameter] = {}
-    for statement in statements:
+    calculated: dict[str, str] = {}
+    for statement in _statements(notebook):
+        line = f"line {statement.lineno}, {quote(ast.unparse(statement))}"
+        for name in found.keys() & _names_read(statement):
+            calculated.setdefault(name, line)
         if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             annotation = statement.annotation if isinstance(statement, ast.AnnAssign) else None
             for target in targets:
                 if isinstance(target, ast.Name):
-                    found[target.id] = _parameter(target.id, statement.value, annotation)
-    return found
+                    found[target.id] = _parameter(target.id, statement.value, annotation, line)
+    return {name: one._replace(calculated=calculated.get(name, "")) for name, one in found.items()}
 
 
-def _parameter(name: str, value: ast.expr, annotation: ast.expr | None) -> Parameter:
+def _statements(notebook: Any) -> list[ast.stmt]:  # noqa: ANN401 (nbformat's NotebookNode)
+    """Statements of the cell tagged `parameters`; a second such cell would set its defaults over given values."""
+    tags = [cell.metadata.get("tags", ()) for cell in notebook.cells]
+    tagged = [number for number, names in enumerate(tags) if "parameters" in names]
+    inserted = [number for number, names in enumerate(tags) if "injected-parameters" in names]
+    if len(tagged) > 1 or (tagged and inserted and inserted[0] < tagged[0]):
+        raise NotebookParametersError(
+            f"cells {', '.join(str(number + 1) for number in sorted({*tagged, *inserted}))} of the notebook are tagged "
+            "parameters or injected-parameters, and the last would be set over given values: tag one cell as "
+            "parameters, and delete those that were inserted; nothing was executed"
+        )
+    try:
+        return ast.parse(TransformerManager().transform_cell(notebook.cells[tagged[0]].source)).body if tagged else []
+    except SyntaxError:  # such as a magic command without its %
+        return []
+
+
+def _names_read(statement: ast.stmt) -> set[str]:
+    """Names whose values a statement reads: also that of ``rate *= 2``, but not of an annotation."""
+    parts = [statement.value] if isinstance(statement, ast.AnnAssign) and statement.value else [statement]
+    names = [node for part in parts for node in ast.walk(part) if isinstance(node, ast.Name)]
+    read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    return read | {node.id for node in names if isinstance(statement, ast.AugAssign)}
+
+
+def _parameter(name: str, value: ast.expr, annotation: ast.expr | None, line: str) -> Parameter:
     stated = _stated_types(annotation)
     default = _NOT_LITERAL
     with suppress(ValueError, TypeError):
         default = ast.literal_eval(value)
-    kinds = [_TYPES[one] for one in stated if one in _TYPES] or [one for one in _EXAMPLES if type(default) is one]
+    kinds = [_TYPES[one] for one in stated if one in _TYPES]
+    if not kinds or (kinds == [dt.date] and isinstance(default, str)):
+        kinds = [one for one in _EXAMPLES if type(default) is one]
+    is_readable = kinds or (default is None and stated in ([], ["None"]))
     kind = kinds[0] if len(kinds) == 1 else None
-    return Parameter(name, ast.unparse(value), default, kind, default is None or "None" in stated)
+    is_optional = default is None or "None" in stated
+    return Parameter(name, ast.unparse(value), default, kind, is_optional, "" if is_readable else line)
 
 
 def _stated_types(annotation: ast.expr | None) -> list[str]:
-    """Names of the types of an annotation: ``str | None`` has two."""
+    """Names of the types of an annotation, without their modules: ``str | None`` has two."""
     if annotation is None:
         return []
     text = annotation.value if isinstance(annotation, ast.Constant) else ast.unparse(annotation)
     text = re.sub(r"^(?:\w+\.)?Optional\[(.*)\]$", r"\1 | None", str(text))
-    return [one.strip() for one in re.sub(r"\[.*\]", "", text).split("|")]
+    return [one.strip().rpartition(".")[2] for one in re.sub(r"\[.*\]", "", text).split("|")]
 
 
 def _literal(text: str) -> Any:  # noqa: ANN401 (any literal)

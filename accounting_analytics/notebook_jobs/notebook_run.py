@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import nbformat
 from ipykernel.kernelspec import write_kernel_spec
+from jupyter_client.kernelspec import KernelSpecManager
 
 from accounting_analytics.client.secret import known_secrets, masked
 from accounting_analytics.core import errors
@@ -52,9 +54,21 @@ _PAPERMILL = """
 import json, logging, sys
 sys.modules["rfc3987_syntax"] = None  # jsonschema would build its grammar for a second; notebooks have no IRIs
 from papermill import execute_notebook
+from papermill.translators import PythonTranslator, papermill_translators
+class Day(str):
+    pass
+class Translator(PythonTranslator):
+    @classmethod
+    def translate(cls, value):
+        is_day = isinstance(value, Day)
+        return f"__import__('datetime').date.fromisoformat({str(value)!r})" if is_day else super().translate(value)
+papermill_translators.register("python", Translator)
 logging.basicConfig(level="ERROR")
-execute_notebook(**json.load(sys.stdin))
+days, arguments = json.load(sys.stdin)
+arguments["parameters"] |= {name: Day(day) for name, day in days.items()}
+execute_notebook(**arguments)
 """
+"""Program of a run: papermill, which writes days as dates into the notebook."""
 _RAISE_AT_QUIT = 'get_ipython().ask_exit = __import__("sys").exit'
 """Makes ``quit()`` and ``exit()`` end the run as ``sys.exit()`` does, which otherwise stop the kernel later."""
 
@@ -102,7 +116,8 @@ def run_notebook(
         ``.previous.html``. Only their owner may read them (mode 0600), because they have amounts of the books.
     parameters : mapping, optional
         Values for names that the notebook's cell tagged ``parameters`` declares, of the type that an annotation or
-        else the default states. Days become texts.
+        else the default states: a day is a ``date`` where the annotation is one, else its text. Nothing in that cell
+        may be calculated from a given parameter.
     timeout : float, optional
         Seconds the whole run may take.
     environment : mapping, optional
@@ -135,13 +150,14 @@ def run_notebook(
     declared = declared_parameters(content)
     require_declared(source, values, declared, secrets)
     values = {name: declared[name].fitting(value) for name, value in values.items()}
+    days = {name: day for name, day in values.items() if declared[name].type is dt.date and day is not None}
     files = _named(folder, source.stem + _period_suffix(declared, values))
     earlier = _marked(files, "previous")
     with _folder_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="notebook-run-") as temporary:
         executed = Path(temporary) / "executed.ipynb"
-        status, stderr = _execute(source, executed, values, variables, Path(temporary), timeout=timeout)
+        status, stderr = _execute(source, executed, values, variables, Path(temporary), days=days, timeout=timeout)
         finished = read_notebook(executed if executed.exists() else source)
     failure = _find_failure(source, finished, status, stderr, secrets)
     mask_notebook(finished, secrets)
@@ -186,16 +202,20 @@ def _folder_errors(folder: Path) -> Iterator[None]:
 def _require_python(notebook: Path, content: Any) -> None:  # noqa: ANN401 (nbformat's NotebookNode)
     """Refuse a notebook of another language, whose cells may mean something else in Python."""
     kernel = content.metadata.get("kernelspec", {})
-    stated = kernel.get("language") or content.metadata.get("language_info", {}).get("name")
-    if stated is None and not re.search("py", kernel.get("name", "python"), re.IGNORECASE):
-        raise InputError(
-            f"the kernel of {notebook} is {kernel['name']!r}, without its language: only notebooks in Python are run; "
-            "if it is one, open and save it in JupyterLab, which writes the language; nothing was executed"
-        )
-    if stated is not None and stated.casefold() not in {"python", "ipython"}:
+    name = kernel.get("name", "python3")
+    stated = kernel.get("language") or content.metadata.get("language_info", {}).get("name") or "python"
+    if stated.casefold() not in {"python", "ipython"}:
         raise InputError(
             f"{notebook} is written for the kernel {kernel.get('name', stated)!r}, whose language is {stated}: only "
             "notebooks in Python are run; nothing was executed"
+        )
+    installed = KernelSpecManager().get_all_specs()
+    languages = {one: installed[one]["spec"]["language"].casefold() for one in installed}
+    if languages.get(name.casefold(), "python" if name in {KERNEL, "python"} else "") != "python":
+        pythons = ", ".join(one for one, language in languages.items() if language == "python")
+        raise InputError(
+            f"the kernel of {notebook}, {name!r}, is not installed here as one of Python (installed: {pythons}), and "
+            "only notebooks in Python are run: choose one of these in JupyterLab and save it; nothing was executed"
         )
 
 
@@ -206,9 +226,10 @@ def _execute(
     environment: Mapping[str, str],
     temporary: Path,
     *,
+    days: Mapping[str, str],
     timeout: float | None,
 ) -> tuple[int, str]:
-    """Run papermill with a kernel of this interpreter; return its exit code and stderr."""
+    """Run papermill with a kernel of this interpreter; return its exit code and stderr. `days` become dates."""
     write_kernel_spec(temporary / "kernels" / KERNEL, extra_arguments=[f"--IPKernelApp.exec_lines={_RAISE_AT_QUIT}"])
     arguments = {
         "input_path": _without_fields(source),
@@ -230,7 +251,7 @@ def _execute(
         start_new_session=True,
     )
     try:
-        _, stderr = papermill.communicate(json.dumps(arguments), timeout=timeout)
+        _, stderr = papermill.communicate(json.dumps([days, arguments]), timeout=timeout)
     except subprocess.TimeoutExpired:
         _kill(papermill)
         return -signal.SIGKILL, f"the run took longer than {timeout:g} seconds"

@@ -86,7 +86,7 @@ def printed(path):
 
 
 def test_the_type_of_the_default_decides_on_the_command_line(run, write, tmp_path):
-    """A text of -p becomes a value of the declared type, to the last digit and letter, with any kernel of Python."""
+    """A text of -p becomes a value of the declared type, to the last digit and letter."""
     texts = {
         "strict": "false",
         "limit": "5",
@@ -100,7 +100,7 @@ def test_the_type_of_the_default_decides_on_the_command_line(run, write, tmp_pat
         "day": "2025-02-03",
     }
     options = [option for name, text in texts.items() for option in ("-p", f"{name}={text}")]
-    path = write(DEFAULTS, SHOW, metadata={"kernelspec": {"name": "conda-env-books-py", "display_name": "Books"}})
+    path = write(DEFAULTS, SHOW, metadata={"kernelspec": {"name": "python3", "display_name": "Python"}})
     finished = run("run", path, "--output", "out {of} runs", *options, "--json")
     values = [False, 5, 5.0, "00123", "5", 1e16, ["Rent", "Straße"], {"a": True, "b": None}, None, "2025-02-03"]
     assert printed(tmp_path / finished.content["notebook"]) == f"{json.dumps(values)} float float"
@@ -124,6 +124,53 @@ def test_a_text_that_does_not_fit_is_refused(run, assert_refused, write, text, m
     path = write(DEFAULTS, SHOW)
     assert_refused(run("run", path, "--output", "out", "-p", text, code=2), message, "nothing was executed")
     assert not path.with_name("out").exists()
+
+
+def test_a_parameter_annotated_as_a_date_gets_one(run, write, tmp_path):
+    """The calculation of the notebook works as with its default; the file is named after the days."""
+    cell = "from datetime import date\nstart_date: date = date(2025, 1, 1)\nend_date: 'date | None' = None"
+    show = "print(start_date.year + end_date.month, type(end_date).__name__)"
+    run("run", write(cell, show), "--output", "out", "--start-date", "2026-05-01", "--end-date", "2026-05-31")
+    assert printed(tmp_path / "out/job_2026-05-01_2026-05-31.ipynb") == "2031 date"
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        (("day = '2025-01-01'\nmonth = day[:7]", "day=2026-05-01"), "line 2, 'month = day[:7]'): move that line"),
+        (("day = '2025-01-01'\nmonth = f'{day}'", "day=2026-05-01"), "line 2"),
+        (("day = '2025-01-01'\nif day:\n    month = day[:7]", "day=2026-05-01"), "line 2"),
+        (("rate = 5\nrate *= 2", "rate=3"), "line 2, 'rate *= 2'"),
+        (("import datetime\nday = datetime.date(2025, 1, 1)", "day=2026-05-01"), "which type 'day' has (line 2"),
+        (("from decimal import Decimal\nrate: Decimal = Decimal(5)", "rate=3"), "which type 'rate' has (line 2"),
+        (("from datetime import date\nday: date = date(2025, 1, 1)", "day=1 May"), "give a day such as 2026-05-01"),
+    ],
+)
+def test_what_a_given_value_would_not_reach_is_refused(run, assert_refused, write, case, message):
+    """Names calculated from a default, and defaults whose type nobody stated, are refused with their line."""
+    cell, given = case
+    path = write(cell, "print(1)")
+    assert_refused(run("run", path, "--output", "out", "-p", given, code=2), message, "nothing was executed")
+    assert not path.with_name("out").exists()
+
+
+def test_one_cell_has_the_parameters(run, assert_refused, write):
+    """The defaults of a second tagged cell would be used instead of given values; so would a cell that was inserted."""
+    path = write("start_date = '2025-01-01'", "start_date = '2025-02-01'")
+    for tags in (["parameters", "parameters"], ["injected-parameters", "parameters"]):
+        notebook = nbformat.read(path, as_version=4)
+        for cell, tag in zip(notebook.cells, tags, strict=True):
+            cell.metadata["tags"] = [tag]
+        nbformat.write(notebook, path)
+        finished = run("run", path, "--output", "out", "-p", "start_date=2026-05-01", code=2)
+        assert_refused(finished, "cells 1, 2 of the notebook are tagged", "nothing was executed")
+
+
+def test_a_byte_order_mark_is_named(run, assert_refused, write):
+    """A notebook that an editor saved with a mark is not called something else."""
+    path = write("x = 1")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert_refused(run("run", path, "--output", "out", code=2), "begins with a byte order mark")
 
 
 def test_a_secret_that_does_not_fit_is_not_repeated(run, assert_refused, write):
@@ -188,7 +235,8 @@ def test_a_cell_that_ends_the_run_fails_it(run, write, tmp_path):
     [
         ({"kernelspec": {"name": "ir", "display_name": "R", "language": "R"}}, "R"),
         ({"kernelspec": {"name": "python3", "display_name": "x"}, "language_info": {"name": "julia"}}, "julia"),
-        ({"kernelspec": {"name": "bash", "display_name": "Bash"}}, "without its language"),
+        ({"kernelspec": {"name": "bash", "display_name": "Bash"}}, "not installed here"),
+        ({"kernelspec": {"name": "sparkpy", "display_name": "Spark", "language": "python"}}, "not installed here"),
     ],
 )
 def test_other_languages_are_refused(run, assert_refused, write, metadata, language):
