@@ -145,7 +145,7 @@ def inflow_outflow(
     ]
     remarks = [
         *_report_remarks(report, figures),
-        _left_out_remark(ledgers, transfers),
+        _left_out_remark(ledgers, set(openings) & set(report.lines["ledger_id"]), transfers),
         *_tag_remarks(report, tag_names or {}),
     ]
     title = f"Cash in and out by {unit}"
@@ -420,12 +420,13 @@ def _required(ledgers: pd.DataFrame | None, role: RequiredLedger) -> list[str]:
     return sorted(required_ledgers(ledgers, {role}))
 
 
-def _left_out_remark(ledgers: pd.DataFrame | None, transfers: list[str]) -> str:
+def _left_out_remark(ledgers: pd.DataFrame | None, openings: set[str], transfers: list[str]) -> str:
+    """State what is left out: opening balances only where lines on their ledger are, others may have another one."""
     if ledgers is None:
         return "opening balances and transfers of two entries are counted: pass ledgers to leave them out"
-    if not transfers:
-        return "without opening balances; there is no ledger of transfers"
-    return "without opening balances and transfers between own accounts"
+    left_out = [*(["opening balances"] if openings else []), *(["transfers between own accounts"] if transfers else [])]
+    without = [f"without {' and '.join(left_out)}"] if left_out else []
+    return "; ".join(without if transfers else [*without, "there is no ledger of transfers"])
 
 
 def _steps(rows: Rows) -> dict[str, Any]:

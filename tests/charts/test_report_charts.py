@@ -268,6 +268,22 @@ def test_opening_balances_are_no_inflow():
     assert report["inflow|2025-01"].amount == 9200
 
 
+def test_opening_balances_of_another_ledger_are_not_stated_to_be_left_out():
+    """A journal has them on an account of its own: they are drawn, and nothing says that they are not."""
+    names = {"opening": "Opening", "equity:opening": "equity:opening balances"}
+    opening = {"type": "equity", "sub_type": "equity", "debit_credit": "credit"}
+    rows = [
+        LEDGERS.iloc[-1].to_dict() | opening | {"id": one, "name": name, "is_required": one == "opening"}
+        for one, name in names.items()
+    ]
+    chart = pd.concat([LEDGERS, pd.DataFrame(rows)])
+    first = paid("01-01", cents=900_000, ledger="equity:opening", payee="OPENING")
+    report = aa.recompute_cash_flow(frame_of([*first, *SALES]), chart, *DAYS, time_zone="UTC")
+    figure = charts.inflow_outflow(report, by="month", ledgers=chart)
+    assert list(figure.data[0].y) == [9200, 0, 400]
+    assert "opening" not in " ".join(figure.chart.remarks)
+
+
 def bridge_of_months(**options):
     """Return the bridge from February to March of four payees, one of them with markup in its name."""
     entries = [
