@@ -211,6 +211,7 @@ def pack(
             raise InputError("--since is for local books, which have versions: give --books, or leave it out")
         files = OutputFiles(output, pack_name(presentation.company, period))
         with files.locked():
+            files.require_company(presentation.company)
             made = aa.monthly_pack(
                 client,
                 period,

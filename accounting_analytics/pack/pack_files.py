@@ -28,6 +28,8 @@ from accounting_analytics.core.messages import printable, quote, shorten
 from accounting_analytics.core.periods import Period
 from accounting_analytics.pack.pack_mail import MailBody, MailFigure, MailPicture, mail_draft
 from accounting_analytics.pack.pack_page import note_markup
+from accounting_analytics.pack.read_page import read_page
+from accounting_analytics.pack.verify_pack import data_of_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -170,6 +172,25 @@ class OutputFiles:
         """Path of a file."""
         return self.folder / f"{self.name}{suffix}"
 
+    def require_company(self, company: str | None) -> None:
+        """Refuse to replace the page of another company, whose name has the same letters and digits."""
+        page = self.path(".html")
+        if not page.exists():
+            return
+        try:
+            found = data_of_page(read_page(page.read_text(encoding="utf-8"))).company
+        except (OSError, UnicodeDecodeError, InputError) as error:
+            raise InputError(
+                f"{page} is there, and is not a pack that can be read: {error}; move it, or choose another folder; "
+                "nothing was changed"
+            ) from error
+        if _comparable(found) != _comparable(printable(company or "")):
+            raise InputError(
+                f"{page} is the pack of {quote(found) if found else 'a company without a name'}, and that of "
+                f"{quote(company) if company else 'one without a name'} would replace it: choose another folder; "
+                "nothing was changed"
+            )
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the files for one run."""
@@ -205,6 +226,10 @@ class OutputFiles:
         except OSError as error:
             raise _folder_error(self.folder, error) from error
         return {suffix: self.path(suffix) for suffix in contents}
+
+
+def _comparable(company: str) -> str:
+    return unicodedata.normalize("NFC", company).casefold().strip()
 
 
 def _folder_error(folder: Path, error: OSError) -> InputError:

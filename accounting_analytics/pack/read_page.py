@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _WITHOUT_END = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
 _SPACE = " \t\n"
+_DEEPEST = 100
+"""Elements around one another; those of a pack are 20 at most."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,11 @@ class _PageReader(HTMLParser):
         """Begin an element."""
         attributes = {name: value or "" for name, value in attrs}
         self._break_run(tag)
+        if len(self._open) == _DEEPEST:
+            raise InputError(
+                f"the page cannot be read: its elements are nested more than {_DEEPEST} deep at line "
+                f"{self.getpos()[0]}, and those of a pack are not; give the HTML file that was sent"
+            )
         parent = self._open[-1] if self._open else None
         element = PageElement(tag, attributes, self.getpos()[0], parent, beside=[self._run[-_BESIDE:], ""])
         self.elements.append(element)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from accounting_analytics.pack.read_page import PageElement
+    from accounting_analytics.pack.read_page import PageData, PageElement
 
 _MAX_FILE_BYTES = 100_000_000
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
@@ -66,7 +66,7 @@ def verify_pack(path: str | Path, *, fingerprint: str | None = None) -> PackVeri
         raise InputError(f"{file} is not a pack: it has no data of its figures; give the HTML file that was sent")
     calculated = hashlib.sha256(content).hexdigest()
     page = read_page(text)
-    data = read_data(_data(page))
+    data = data_of_page(page)
     if not 0 <= data.scale <= MAX_SCALE:
         raise InputError(f"the data of the pack cannot be read: their scale is {data.scale}")
     figures = Recomputation(data)
@@ -129,11 +129,11 @@ def _decode(content: bytes, file: Path) -> str:
         raise InputError(f"{file} is not a pack: it is not text in UTF-8; give the HTML file that was sent") from error
 
 
-def _data(page: Iterable[PageElement]) -> str:
-    """Text of the one element of data."""
+def data_of_page(page: Iterable[PageElement]) -> PageData:
+    """Read the one element of data of a page."""
     found = [element for element in page if element.attributes.get("id") == DATA_ID]
     if len(found) != 1 or found[0].name != "script":
         raise InputError(
             f"the data of the pack cannot be read: the page has {len(found)} elements of data instead of one"
         )
-    return "".join(found[0].pieces)
+    return read_data("".join(found[0].pieces))

@@ -15,7 +15,7 @@ from small_packs import PLAIN_NAMES, UNUSUAL_NAMES, data_of, make_books, page_ht
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.pack.read_page import MAX_DATA_BYTES, agrees, pack_data, read_shown, value_text
+from accounting_analytics.pack.read_page import MAX_DATA_BYTES, ZERO, agrees, pack_data, read_shown, value_text
 
 OTHER = "0123456789abcdef" * 4
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
@@ -45,6 +45,22 @@ def test_a_genuine_pack(pack):
     assert result.summary().startswith("Verified: 28 figures of ")
     assert not any("No fingerprint" in note for note in result.notes)
     assert aa.verify_pack(path, fingerprint=f" {fingerprint[:8].upper()} {fingerprint[8:]}\n").verified
+
+
+def test_a_dash_is_a_zero_and_not_an_unknown_amount(pack):
+    """What is not known has to be written so."""
+    path, _ = pack
+    ((what, where),) = faults(rewritten(path, ">not known<", f">{ZERO}<"))
+    assert what == "figure"
+    assert "tax|2026-05" in where
+
+
+def test_elements_in_one_another(pack):
+    """A page that would take a quadratic time is refused at once, with the line."""
+    path, _ = pack
+    rewritten(path, "</main>", f"{'<b>' * 50_000}</main>")
+    with pytest.raises(InputError, match=r"nested more than 100 deep at line \d+"):
+        aa.verify_pack(path)
 
 
 @pytest.mark.parametrize("seed", range(50))

@@ -11,7 +11,7 @@ from email.policy import default
 
 import pytest
 from alterations import alter
-from small_packs import make_books, write_pack
+from small_packs import PLAIN_NAMES, make_books, page_html, write_pack
 
 from accounting_analytics.pack.pack_files import OutputFiles
 
@@ -20,7 +20,8 @@ NAME = "harbor-lane_2025-01"
 FINGERPRINT = r"[0-9a-f]{64}"
 NOWHERE = "http://127.0.0.1:1"
 MAIN = "from accounting_analytics.cli import main; main()"
-OLD = {".html": b"old page", ".pdf": b"old paper"}
+OLD_PAGE = page_html(make_books(names=PLAIN_NAMES | {"company": "Harbor Lane"}))
+OLD = {".html": OLD_PAGE.encode(), ".pdf": b"old paper"}
 
 
 class PackFolder(OutputFiles):
@@ -105,6 +106,21 @@ def test_every_format(pack, old):
     assert "We hired <em>one</em> person." in mail.get_body(["html"]).get_content()
     assert "We hired <em>one</em> person." in old.read(".html").decode()
     assert result["fingerprint"] == hashlib.sha256(attached[f"{NAME}.html"]).hexdigest()
+
+
+@pytest.mark.parametrize("name", ["Harbor & Lane", "HARBOR. LANE 🐻"])
+def test_another_company_is_not_replaced(pack, old, assert_refused, name):
+    """Names of equal letters make one file name; so do names of signs alone: the page stays, nothing is loaded."""
+    finished = pack(*JANUARY, base_url=NOWHERE, ACCOUNTING_ANALYTICS_COMPANY=name, code=2)
+    assert_refused(finished, "is the pack of 'Harbor Lane'", "choose another folder", "nothing was changed")
+    assert old.stored() == named(OLD)
+
+
+def test_what_is_no_pack_is_not_replaced(pack, old, assert_refused):
+    """Another page of the name may be somebody's."""
+    old.path(".html").write_text("<h1>Notes</h1>", encoding="utf-8")
+    assert_refused(pack(*JANUARY, base_url=NOWHERE, code=2), "is not a pack that can be read", "move it")
+    assert old.read(".html") == b"<h1>Notes</h1>"
 
 
 def test_local_books(run, demo_books, tmp_path):
