@@ -67,8 +67,8 @@ AgedLedgers = Annotated[
     tuple[str, ...],
     Parameter(
         name="--aged-ledger",
-        help="Receivable or payable whose ages are shown: id, unique name or path; repeatable. By default the ledgers "
-        "of these types of account, which imported journals do not have.",
+        help="Receivable or payable whose ages are shown, with the ledgers below it: id, unique name or path; "
+        "repeatable. By default the ledgers of these types of account, which imported journals do not have.",
     ),
 ]
 BooksFolder = Annotated[Path, Parameter(name="--books", help="Folder of the local books.")]

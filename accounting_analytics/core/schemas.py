@@ -530,7 +530,7 @@ class AgeingRows(Table):
     """What is open of each party of a ledger, by the days since its entry; the rows of a ledger sum to its balance.
 
     Receivables and payables are both positive; null where the ages are not known. The party ``not matched`` has
-    payments that no item is of, below zero.
+    payments that no item is of, below zero, and ``not named`` items whose texts name no party.
     """
 
     ledger_name: Series[Text]
@@ -543,7 +543,10 @@ class AgeingRows(Table):
 
 
 class OpenItems(Table):
-    """Items of receivables and payables that are open, and payments without an item, below zero; oldest first."""
+    """Items of receivables and payables that are open, and payments without an item, below zero; oldest first.
+
+    `invoice` has the numbers that the text names, separated by commas.
+    """
 
     ledger_name: Series[Text]
     line_id: Series[Text]

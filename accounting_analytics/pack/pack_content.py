@@ -223,7 +223,7 @@ def _ageing(
         if aged_ledgers is not None and isinstance(error, InputError):
             raise
         return None, (f"The ages of receivables and payables are not known: {error}.",)
-    return sections.ageing(found) if any(one.items for one in found.accounts) else None, ()
+    return (sections.ageing(found), ()) if any(one.items for one in found.accounts) else (None, (found.summary(),))
 
 
 def _suspense(balance: Statement) -> Figure | None:

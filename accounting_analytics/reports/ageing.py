@@ -1,39 +1,41 @@
 """Receivables and payables by age: what each party owes or is owed, and since when.
 
-An entry that increases the balance is an item, one that decreases it is set against items: those of the same invoice
-number, else one of exactly its amount, else the oldest of its party.
+An entry that increases the balance is an item, one that decreases it is set against items of its party: those of the
+invoice numbers that it names, else one of exactly its amount, else the oldest.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.core.chart_of_accounts import DebitCredit, FinancialAccountType
+from accounting_analytics.core.chart_of_accounts import FinancialAccountType, LedgerType
 from accounting_analytics.core.errors import IncompleteLoadError, InputError
-from accounting_analytics.core.ledger_names import LedgerNames
+from accounting_analytics.core.ledger_names import PATH_SEPARATOR, LedgerNames
 from accounting_analytics.core.load_metadata import (
     loaded_period,
     read_load_metadata,
     stated_books_start,
 )
-from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
+from accounting_analytics.core.name_keys import name_key
 from accounting_analytics.core.periods import day_label, parse_date
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import AgeingRows, OpenItems
 from accounting_analytics.reports.dated_lines import DatedLines
 from accounting_analytics.reports.figure_table import figure_table_html, table_of_figures
 from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_terms
-from accounting_analytics.reports.merchants import merchants
+from accounting_analytics.reports.party_texts import NOT_NAMED, read_party_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from accounting_analytics.core.periods import DateLike, ZoneLike
     from accounting_analytics.reports.lines_or_books import LocalBooks
@@ -47,11 +49,14 @@ MOST_NOT_MATCHED = 0.1
 _ITEMS = 30
 """How many open items of a ledger are listed as text."""
 _AVERAGED = dt.timedelta(days=365)
+_BETWEEN_NUMBERS = ", "
 _TEXTS = ("description", "journal_entry_description", "transaction_description")
-_INVOICE = re.compile(
-    r"(?:\b(?:invoice|inv|bill)\b\.?\s*(?:no\b\.?|number|#)?|#)\s*([a-z]*[-/]?\d[\w/-]*)", re.IGNORECASE
+_OPENING = re.compile(r"\bopening\b|\bbrought forward\b", re.IGNORECASE)
+READ_FROM_TEXTS = (
+    "Parties and invoice numbers are read from the texts of entries, and the parties of ledgers below from their names."
 )
-_PARTY = re.compile(r"\b(?:to|by|of|from)\s+(.+?)(?:\s+written off)?\s*$", re.IGNORECASE)
+_SIGNS: Mapping[str, int] = {LedgerType.ASSET: 1, LedgerType.LIABILITY: -1}
+"""Sign of a debit on ledgers that have ages, whatever their own side, as in statements."""
 AGED = (FinancialAccountType.ACCOUNTS_RECEIVABLE, FinancialAccountType.ACCOUNTS_PAYABLE)
 """Types of account whose ages are listed."""
 
@@ -59,7 +64,8 @@ AGED = (FinancialAccountType.ACCOUNTS_RECEIVABLE, FinancialAccountType.ACCOUNTS_
 class LedgerItem(NamedTuple):
     """A line of a receivable or payable: positive units increase what is open.
 
-    `party` and `invoice` are what its text names, `is_paid` is whether its entry touches cash.
+    `party` and `invoice`, its numbers, are what its text names, `is_paid` is whether its entry touches cash, and
+    `is_named` whether the text, or the ledger, certainly names the party.
     """
 
     id: str
@@ -69,6 +75,12 @@ class LedgerItem(NamedTuple):
     party: str
     invoice: str
     is_paid: bool
+    is_named: bool = False
+
+    @property
+    def numbers(self) -> list[str]:
+        """Invoice numbers."""
+        return self.invoice.split(_BETWEEN_NUMBERS) if self.invoice else []
 
 
 @dataclass
@@ -300,11 +312,11 @@ def ageing(
 ) -> Ageing:
     """List what is open on receivables and payables, by party and by the days since its entry.
 
-    An entry that increases the balance is an item. One that decreases it is set against items of the same invoice
-    number; else against one of exactly its amount, of its party or the only one of a party that never pays (such as
-    opening balances); else against the oldest of its party. The invoice number is what follows "invoice", "bill" or
-    "#" in a text, and the party what follows "to", "by", "of" or "from", or else the merchant. The interface has no due
-    dates, so that items are as old as their entries.
+    An entry that increases the balance of a ledger, or of one below it, is an item. One that decreases it is set
+    against items of its party: those of the invoice numbers that it names, which its party, or only one party, has;
+    else one of exactly its amount, also the only one of opening balances; else the oldest. Numbers are what follows
+    "invoice" or "bill", also several. The party is the ledger below; else what follows words such as "payment of" or
+    "invoice 7 to", or else the merchant. The interface has no due dates, so that items are as old as their entries.
 
     Parameters
     ----------
@@ -316,6 +328,7 @@ def ageing(
         The day at which ages are counted; by default that of the latest line.
     accounts : iterable of str, optional
         Ledgers by id, unique name or path; by default those whose type of account is accounts receivable or payable.
+        Those below them are included.
     books_start : date-like, optional
         First day of the books, as for :func:`balance_sheet`; lines that begin later may lack items, and a note says so.
     time_zone : str or ZoneInfo, optional
@@ -332,7 +345,8 @@ def ageing(
     Raises
     ------
     InputError
-        An argument is of another type, or no ledger is a receivable or payable.
+        An argument is of another type, or no ledger is a receivable or payable; one that is named, or one below it,
+        reports cash flow or is neither an asset nor a liability.
     IncompleteLoadError
         Days until `end_date`, or a ledger, were not loaded.
 
@@ -344,41 +358,66 @@ def ageing(
         aged["Wholesale Receivables", "over 90"].terms
     """
     lines = DatedLines.read(line_entries, ledgers, end_date, time_zone)
-    chosen = _chosen(lines.ledgers, accounts)
-    _require_loaded(lines, chosen)
-    rows = lines.rows
-    paid = set(rows.loc[rows["ledger_id"].isin(lines.cash), "_entry"])
+    names = LedgerNames.from_frame(lines.ledgers)
+    chosen = _chosen(lines.ledgers, names, accounts)
+    _require_loaded(lines, names, {below for one in chosen.values() for below in one})
+    paid = set(lines.rows.loc[lines.rows["ledger_id"].isin(lines.cash), "_entry"])
+    types = dict(zip(lines.ledgers["id"], lines.ledgers["type"], strict=True))
     aged = [
-        _aged(
-            row["id"],
-            row["name"],
-            _items(rows[rows["ledger_id"] == row["id"]], row["debit_credit"], paid, lines.scale),
-            lines.last,
-        )
-        for row in chosen.to_dict("records")
+        _aged(ledger_id, names.name(ledger_id), _items(lines, below, paid, types[ledger_id]), lines.last)
+        for ledger_id, below in chosen.items()
     ]
-    notes = (*lines.notes, *_start_note(lines.given, books_start))
+    parents = _parents_note(
+        lines.ledgers, set(lines.rows["ledger_id"]) - {part for parts in chosen.values() for part in parts}
+    )
+    notes = (*lines.notes, *_start_note(lines.given, books_start), *parents, READ_FROM_TEXTS)
     return Ageing(lines.last, tuple(aged), lines.scale, notes, lines.as_decimals)
 
 
-def _chosen(chart: pd.DataFrame, accounts: Iterable[str] | None) -> pd.DataFrame:
-    """Ledgers that are named, or else receivables and payables."""
-    if accounts is not None:
-        names = LedgerNames.from_frame(chart)
-        return chart[chart["id"].isin([names.find(one) for one in accounts])]
-    found = chart[chart["financial_account_type"].isin(AGED)]
-    if found.empty:
+def _chosen(chart: pd.DataFrame, names: LedgerNames, accounts: Iterable[str] | None) -> dict[str, dict[str, str]]:
+    """Ledgers that are named, or else receivables and payables; each with those below it, and their paths from it."""
+    of_type = chart.loc[chart["financial_account_type"].isin(AGED), "id"]
+    found = list(of_type if accounts is None else dict.fromkeys(names.find(one) for one in accounts))
+    if not found:
         raise InputError(
             "no ledger is an account of type accounts_receivable or accounts_payable; name those that are: "
             "accounts=[...], or --aged-ledger in a shell"
         )
-    return found
+    above = {one: [upper for upper in names.hierarchy.ancestors(one) if upper in set(found)] for one in found}
+    if accounts is not None and any(above.values()):
+        lower = next(one for one in found if above[one])
+        raise InputError(
+            f"{quote(names.path(lower))} is below {quote(names.path(above[lower][0]))}, whose ages include it; name one"
+        )
+    chosen = {
+        one: {below: _path_from(names, one, below) for below in sorted(names.hierarchy.with_descendants(one))}
+        for one in found
+        if not above[one]
+    }
+    _require_aged(chart, names, chosen)
+    return chosen
 
 
-def _require_loaded(lines: DatedLines, chosen: pd.DataFrame) -> None:
+def _path_from(names: LedgerNames, ledger_id: str, below: str) -> str:
+    """Path of a ledger from one above it; empty for that one itself."""
+    return names.path(below).removeprefix(names.path(ledger_id)).removeprefix(PATH_SEPARATOR)
+
+
+def _require_aged(chart: pd.DataFrame, names: LedgerNames, chosen: Mapping[str, Mapping[str, str]]) -> None:
+    """Refuse ledgers that are neither assets nor liabilities, and those that report cash flow, also below another."""
+    for row in chart[chart["id"].isin([one for below in chosen.values() for one in below])].to_dict("records"):
+        why = "reports cash flow" if row["report_cash_flow"] else f"is of type {row['type']}"
+        if row["report_cash_flow"] or row["type"] not in _SIGNS:
+            raise InputError(
+                f"{quote(names.path(row['id']))} {why}; ages are those of receivables (assets) and payables "
+                "(liabilities), with all ledgers below them"
+            )
+
+
+def _require_loaded(lines: DatedLines, names: LedgerNames, aged: Collection[str]) -> None:
     """Refuse lines that were not loaded until the last day, or not of all ledgers."""
-    load = read_load_metadata(lines.given) or {}
-    absent = [row["name"] for row in chosen.to_dict("records") if row["id"] not in load.get("ledgers", [row["id"]])]
+    loaded = (read_load_metadata(lines.given) or {}).get("ledgers", aged)
+    absent = [names.name(one) for one in names.ids if one in aged and one not in loaded]
     why = [*lines.missing, *(f"{quote(one)} was not loaded" for one in absent)]
     if why:
         raise IncompleteLoadError(f"what is open on {lines.last} is not known: {'; '.join(why)}")
@@ -394,82 +433,148 @@ def _start_note(lines: pd.DataFrame, books_start: DateLike | None) -> Iterator[s
             yield f"Items are counted since {day_label(first)}; what was open before is not in the lines."
 
 
-def _items(rows: pd.DataFrame, side: str, paid: set[str], scale: int) -> list[LedgerItem]:
-    """Lines of a ledger, with what their texts name; those of a day that increase the balance are first."""
-    sign = 1 if side == DebitCredit.DEBIT else -1
+def _parents_note(chart: pd.DataFrame, others: Collection[str]) -> Iterator[str]:
+    """Name other ledgers with lines that may be below a listed one, because their parents are not known."""
+    if "parent_known" in chart:
+        may_be_below = (
+            chart["type"].isin(_SIGNS) & ~chart["report_cash_flow"] & ~chart["parent_known"].fillna(value=True)
+        )
+        names = list(chart.loc[may_be_below & chart["parent_id"].isna() & chart["id"].isin(others), "name"])
+        if names:
+            yield (
+                f"The parents of {count_of(len(names), 'ledger')} are not known ({join_ids(names)}): what is below a "
+                "listed ledger may be missing; give them as parents= of discover_ledgers."
+            )
+
+
+def _items(lines: DatedLines, below: Mapping[str, str], paid: set[str], ledger_type: str) -> list[LedgerItem]:
+    """Lines of a ledger and those below it, with what their texts name; increases of a day are first.
+
+    The party of a line below is the path to its ledger.
+    """
+    sign = _SIGNS[ledger_type]
+    rows = lines.rows[lines.rows["ledger_id"].isin(list(below))]
     texts = [
         [str(one) for one in row if isinstance(one, str) and one.strip()]
         for row in zip(*(rows[name] for name in _TEXTS if name in rows), strict=True)
     ]
-    payees = merchants([max(row, key=len, default="") for row in texts])
-    columns = (rows["id"], rows["local_date"].dt.date, rows["signed_amount"], rows["_entry"], texts, payees)
+    columns = (rows["id"], rows["local_date"].dt.date, rows["signed_amount"], rows["_entry"], rows["ledger_id"])
     found = [
-        LedgerItem(line_id, day, sign * to_minor_units(amount, scale), *_named(row, payee), entry in paid)
-        for line_id, day, amount, entry, row, payee in zip(*columns, strict=True)
+        LedgerItem(
+            line_id,
+            day,
+            sign * to_minor_units(amount, lines.scale),
+            read.text,
+            below[ledger_id].upper() or read.party,
+            _BETWEEN_NUMBERS.join(read.numbers),
+            is_paid=entry in paid,
+            is_named=read.is_named or bool(below[ledger_id]),
+        )
+        for line_id, day, amount, entry, ledger_id, read in zip(*columns, read_party_texts(texts), strict=True)
     ]
-    return sorted(found, key=lambda one: (one.day, -one.units, one.id))
-
-
-def _named(texts: Sequence[str], payee: str) -> tuple[str, str, str]:
-    """Text of a line, and the party and the invoice number that its texts name."""
-    text = max(texts, key=len, default="")
-    invoice = next((found for one in texts if (found := _INVOICE.search(one))), None)
-    rest = text[invoice.end() :] if invoice is not None and invoice.string == text else text
-    party = _PARTY.search(rest)
-    name = party[1] if party else payee
-    return text, " ".join(name.upper().split()), invoice[1].upper() if invoice else ""
+    ordered = sorted(found, key=lambda one: (one.day, -one.units, one.id))
+    spelling: dict[str, str] = {}
+    return [one._replace(party=spelling.setdefault(name_key(one.party), one.party)) for one in ordered]
 
 
 def _aged(ledger_id: str, name: str, items: Sequence[LedgerItem], last: dt.date) -> AgedAccount:
     """Set the payments of a ledger against its items."""
-    claims: list[OpenItem] = []
-    early: list[OpenItem] = []
-    settled: list[Settlement] = []
-    payers = {one.party for one in items if one.units < 0}
-    for item in items:
-        entry = OpenItem(item, item.units)
-        others = _items_of(item, claims, payers) if item.units < 0 else _payments_of(item, early)
-        for other in others:
-            units = min(abs(entry.open_units), abs(other.open_units))
-            sign = 1 if entry.open_units > 0 else -1
-            entry.open_units -= sign * units
-            other.open_units += sign * units
-            if item.is_paid and item.units < 0:
-                settled.append(Settlement(item.day, units, (item.day - other.item.day).days))
-            if not entry.open_units:
-                break
-        claims = [one for one in claims if one.open_units]
-        early = [one for one in early if one.open_units]
-        if entry.open_units:
-            (claims if item.units > 0 else early).append(entry)
-    recent = [one for one in settled if last - one.day < _AVERAGED]
+    matched = _Matching(items)
+    recent = [one for one in matched.settled if last - one.day < _AVERAGED]
     weight = sum(one.units for one in recent)
     average = sum(one.units * one.days for one in recent) / weight if weight else None
-    left, open_units = -sum(one.open_units for one in early), sum(one.open_units for one in claims)
+    still_open = sorted((one for one in matched.entries if one.open_units), key=lambda one: (one.item.day, one.item.id))
+    early = [one for one in still_open if one.open_units < 0]
+    left, open_units = (
+        -sum(one.open_units for one in early),
+        sum(one.open_units for one in still_open if one.open_units > 0),
+    )
     reason = ""
     if left > MOST_NOT_MATCHED * open_units:
         payments = count_of(len(early), "payment")
         reason = f"{payments} of {len(items):,} entries match no item, which is more than a tenth of what is open"
-    ordered = sorted([*claims, *early], key=lambda one: (one.item.day, one.item.id))
-    return AgedAccount(ledger_id, name, tuple(ordered), average, reason)
+    return AgedAccount(ledger_id, name, tuple(still_open), average, reason)
 
 
-def _items_of(payment: LedgerItem, claims: Sequence[OpenItem], payers: set[str]) -> list[OpenItem]:
-    """Items that a payment is set against, in order: the invoice, exactly its amount, or the oldest of its party."""
-    of_party = [one for one in claims if one.item.party == payment.party]
-    if of_invoice := [one for one in claims if payment.invoice and one.item.invoice == payment.invoice]:
-        return [*of_invoice, *(one for one in of_party if one not in of_invoice)]
-    if exact := [one for one in of_party if one.open_units == -payment.units]:
-        return exact[:1]
-    unpaid = [one for one in claims if one.open_units == -payment.units and one.item.party not in payers]
-    return unpaid if len(unpaid) == 1 else of_party
+class _Matching:
+    """Payments of a ledger set against its items: first those of the numbers that they name, then those of their party.
 
+    Parameters
+    ----------
+    items : sequence of LedgerItem
+        Lines of the ledger by day, increases of a day first.
+    """
 
-def _payments_of(item: LedgerItem, early: Sequence[OpenItem]) -> list[OpenItem]:
-    """Payments made before an item that are set against it: of its invoice, or of its party without an invoice."""
-    return [
-        one
-        for one in early
-        if (item.invoice and one.item.invoice == item.invoice)
-        or (one.item.party == item.party and not (one.item.invoice and item.invoice))
-    ]
+    def __init__(self, items: Sequence[LedgerItem]) -> None:
+        self.entries = [OpenItem(one, one.units) for one in items]
+        self.settled: list[Settlement] = []
+        self._payers = {one.party for one in items if one.units < 0}
+        self._named = {one.party for one in items if one.is_named}
+        self._by_number: dict[str, list[OpenItem]] = defaultdict(list)
+        for entry in self.entries:
+            for number in entry.item.numbers if entry.item.units > 0 else ():
+                self._by_number[number].append(entry)
+        payments = [one for one in self.entries if one.item.units < 0]
+        of_numbers = {one.item.id: self._of_numbers(one.item) for one in payments}
+        for payment in payments:
+            self._settle(payment, of_numbers[payment.item.id])
+        self._settle_by_party({line_id for line_id, found in of_numbers.items() if found})
+
+    def _of_numbers(self, payment: LedgerItem) -> list[OpenItem]:
+        """Items of the numbers and the party that a payment names; of a number alone, those of the only party with it.
+
+        A party that another text names is not that of a payment that names its own.
+        """
+        found = [self._by_number[one] for one in payment.numbers if one in self._by_number]
+        own = [one for items in found for one in items if one.item.party == payment.party != NOT_NAMED]
+        if own or not found:
+            return own
+        found = [[one for one in items if one.item.day <= payment.day] or items for items in found]
+        parties = [{one.item.party for one in items} for items in found]
+        of_all = set.intersection(*parties)
+        is_other = payment.is_named or payment.party in self._named
+        return [
+            one
+            for items, of_number in zip(found, parties, strict=True)
+            if len(of_all or of_number) == 1
+            for one in items
+            if one.item.party in (of_all or of_number) and not (is_other and one.item.is_named)
+        ]
+
+    def _settle_by_party(self, found: Collection[str]) -> None:
+        """Set what is left of payments against items of their party; `found` are those whose numbers items have."""
+        claims: dict[str, list[OpenItem]] = defaultdict(list)
+        early: dict[str, list[OpenItem]] = defaultdict(list)
+        opening: list[OpenItem] = []
+        for entry in self.entries:
+            item, of_party = entry.item, claims[entry.item.party]
+            if item.units > 0:
+                for payment in early[item.party]:
+                    if not (payment.item.numbers and item.numbers):
+                        self._settle(payment, [entry])
+                of_party.append(entry)
+                if _OPENING.search(item.text) and not item.is_named:
+                    opening.append(entry)
+            else:
+                is_found = item.id in found
+                known = [one for one in of_party if is_found or not (item.numbers and one.item.numbers)]
+                if item.numbers and item.party == NOT_NAMED:
+                    known = []
+                exact = [one for one in known if one.open_units == -entry.open_units]
+                unpaid = [one for one in opening if one.open_units == -entry.open_units]
+                unpaid = [one for one in unpaid if one.item.party not in self._payers]
+                sole = unpaid if len(unpaid) == 1 and not is_found else []
+                self._settle(entry, exact[:1] or sole or known)
+                early[item.party].append(entry)
+            for of_side in (claims, early):
+                of_side[item.party] = [one for one in of_side[item.party] if one.open_units]
+
+    def _settle(self, payment: OpenItem, items: Iterable[OpenItem]) -> None:
+        """Set a payment against items, in order, as far as it goes."""
+        for one in items:
+            units = min(-payment.open_units, one.open_units)
+            payment.open_units += units
+            one.open_units -= units
+            if units and payment.item.is_paid and one.item.day <= payment.item.day:
+                days = (payment.item.day - one.item.day).days
+                self.settled.append(Settlement(payment.item.day, units, days))

@@ -254,6 +254,12 @@ def test_ages_of_ledgers_without_a_type(load_month, make_pack):
     assert "name them with aged_ledgers, or --aged-ledger of the command" in pack.html
     pack = make_pack(untyped, periods, aged_ledgers=["Supplier Payables"])
     assert pack.content.tables["ageing"].table.rows[0].label == "Supplier Payables"
+    whole = make_pack(untyped, periods, aged_ledgers=["Payables"])
+    figures, alone = whole.content.tables["ageing"].figures, pack.content.tables["ageing"].figures
+    assert figures["led_payables:SUPPLIER PAYABLES|total"].exact() == alone["led_payable|total"].exact() > 0
+    sheet = whole.content.tables["balance"].figures
+    assert figures["led_payables|total"].exact() == sheet["led_payables|2025-02"].exact()
+    assert "Parties and invoice numbers are read from the texts" in whole.html
     with pytest.raises(InputError, match="did you mean 'Supplier Payables'"):
         make_pack(untyped, periods, aged_ledgers=["Suplier Payables"])
 
