@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from contextlib import ExitStack
 from dataclasses import replace
-from decimal import Decimal
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -432,7 +431,7 @@ def outlook(
     days: ZonedDays = ZonedDays(),
     weeks: PositiveInt = 13,
     known: Path | None = None,
-    limit: Decimal | None = None,
+    limit: str | None = None,
     books_start: BooksStart = None,
     load: Load = Load(),
     source: BooksOrService = BooksOrService(),
@@ -449,7 +448,8 @@ def outlook(
     weeks
         How many weeks, up to 26; 13 by default.
     known
-        CSV file of payments and receipts that you know of: date, amount (negative goes out), category, note.
+        CSV file of payments and receipts that you know of: date, amount (negative goes out), category, note. One that
+        recurs, by the payee in its note or its category, replaces the payment that is due.
     limit
         Cash that you do not want to fall below: the first week at whose end it is expected to is named.
     """

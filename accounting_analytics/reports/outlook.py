@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -23,6 +24,7 @@ from accounting_analytics.core.money import (
     rounded_quotient,
     to_minor_units,
 )
+from accounting_analytics.core.name_keys import name_key
 from accounting_analytics.core.periods import day_label, month_name, parse_date
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import CashWeeks, ExpectedPayments
@@ -41,12 +43,14 @@ from accounting_analytics.reports.category_ledgers import Categories, required_l
 from accounting_analytics.reports.dated_lines import DatedLines, entries_among
 from accounting_analytics.reports.figure_table import entries_behind, figure_table_html, table_of_figures
 from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_terms
+from accounting_analytics.reports.merchants import merchants
 from accounting_analytics.reports.recurring_payments import payments_by_payee
 from accounting_analytics.reports.statements import cash_flow_statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.core.periods import DateLike, ZoneLike
     from accounting_analytics.reports.cash_forecast import CashForecast, ExpectedPayment, ForecastScore
     from accounting_analytics.reports.figure_table import FigureTable
@@ -71,6 +75,9 @@ SIDES = (("low", "-"), ("high", "+"))
 """Ends of a range, and how they are made of the balance and its margin."""
 _KNOWN = "known"
 _KNOWN_COLUMNS = ("date", "amount", "category", "note")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+"""Text of an amount whose point may be a mark of thousands."""
+_LEAST_GROUP = 3
 NO_CASH = "pass books_start, with lines since the books began"
 _LISTED = 10
 _MEASURES = {
@@ -121,6 +128,7 @@ class Outlook(Result):
     _history: CashHistory
     _margins: list[int] | None
     _known: tuple[KnownItem, ...]
+    _replaced: tuple[ExpectedPayment, ...]
     _limit: int | None
     _lines: pd.DataFrame
     _as_decimals: bool
@@ -157,8 +165,11 @@ class Outlook(Result):
 
     @property
     def expected(self) -> list[ExpectedPayment]:
-        """Payments with a rhythm, by day."""
-        return [one for week in self._forecast.payments for one in week]
+        """Payments with a rhythm, by day, but those that known items replace."""
+        return [one for week in self._forecast.payments for one in self._not_replaced(week)]
+
+    def _not_replaced(self, payments: Iterable[ExpectedPayment]) -> Iterator[ExpectedPayment]:
+        return (one for one in payments if not any(one is other for other in self._replaced))
 
     def week_end(self, week: int) -> dt.date:
         """Last day of a week; that of week 0 is the day before the first."""
@@ -194,7 +205,9 @@ class Outlook(Result):
         for week, payments in enumerate(self._forecast.payments, start=1):
             end = self.week_end(week)
             make = partial(_figure_of_week, end)
-            moves = [] if self.method == AVERAGE else [self.figure_of_payment(one) for one in payments]
+            moves = (
+                [] if self.method == AVERAGE else [self.figure_of_payment(one) for one in self._not_replaced(payments)]
+            )
             items = enumerate(self._known, start=1)
             known = [self._item(number, one) for number, one in items if end - _WEEK < one.day <= end]
             parts = {
@@ -248,11 +261,15 @@ class Outlook(Result):
             for at, units in enumerate(nets)
         ]
         measure = self._average("measure", f"A week of {_MEASURES[self.method]}", moved)
-        if self.method == AVERAGE:
+        if self.method == AVERAGE and not self._replaced:
             return measure
+        sums = [
+            sum(one.units for one in week if self.method != AVERAGE or any(one is other for other in self._replaced))
+            for week in self._forecast.payments
+        ]
         recurring = [
             self._make(f"recurring{KEY_SEPARATOR}{self.week_end(at)}", f"Recurring in week {at}", units, "what is due")
-            for at, units in enumerate(self._forecast.sums, start=1)
+            for at, units in enumerate(sums, start=1)
         ]
         in_rhythm = self._average("recurring", f"What recurs in a week, of the {self.weeks} weeks ahead", recurring)
         return figure_of_terms("other_cash", "Other cash", [("+", measure), ("-", in_rhythm)])
@@ -502,10 +519,11 @@ def outlook(
 
     The weeks together move what the last 26 weeks moved on average, or what the same weeks of the year before moved,
     where that was much better in past weeks. Payments with a rhythm (:func:`recurring_payments`) are in their weeks,
-    and what is left is the same in each; known items are added. Ranges are made for 80 of 100 balances, of the past
-    errors of outlooks on these books, in proportion to how much cash moved: wider where more balances were outside of
-    past ranges, narrower where fewer were. The score compares outlooks made in past weeks, of what was known then,
-    with what came.
+    and what is left is the same in each. Known items are added; one whose note names a payee, or else whose category
+    is that of a payment with a rhythm, replaces the payment that is due within its days, and a note says so. Ranges
+    are made for 80 of 100 balances, of the past errors of outlooks on these books, in proportion to how much cash
+    moved: wider where more balances were outside of past ranges, narrower where fewer were. The score compares outlooks
+    made in past weeks, of what was known then, with what came.
 
     Parameters
     ----------
@@ -538,7 +556,7 @@ def outlook(
     Raises
     ------
     InputError
-        An argument is of another type, or an item of `known` cannot be read.
+        An argument is of another type, or an item of `known` cannot be read, or may be one of several payments.
     IncompleteLoadError
         Days until `end_date` were not loaded, or there are fewer than 26 weeks of lines.
 
@@ -557,20 +575,24 @@ def outlook(
     limit_units = None if limit is None else _units(limit, lines.scale, "limit")
     items, notes = _read_known(known, lines.last, lines.last + weeks * _WEEK, lines.scale)
     rows = _without_opening(lines)
-    history = _read_history(lines, rows, weeks)
+    names = Categories(lines.ledgers, set())
+    history = _read_history(lines, rows, weeks, names)
     forecasts = history.forecasts
+    recurring = _Recurring(forecasts.latest, history.payees, names.names, lines.scale)
+    replaced = [one for item in items for one in recurring.replaced_by(item)]
     return Outlook(
         lines.last,
         weeks,
         forecasts.method,
         forecasts.score(),
         lines.scale,
-        (*lines.notes, *notes),
+        (*lines.notes, *notes, *recurring.notes),
         _cash_now(lines, books_start, time_zone),
         forecasts.latest,
         history,
         forecasts.margins,
         items,
+        tuple(replaced),
         limit_units,
         lines.listed(rows),
         lines.as_decimals,
@@ -584,14 +606,13 @@ def _without_opening(lines: DatedLines) -> pd.DataFrame:
     return lines.rows[~lines.rows["_entry"].isin(entries)]
 
 
-def _read_history(lines: DatedLines, rows: pd.DataFrame, weeks: int) -> CashHistory:
+def _read_history(lines: DatedLines, rows: pd.DataFrame, weeks: int, names: Categories) -> CashHistory:
     """Read what moved cash, if it is of half a year."""
     moved = Counter[dt.date]()
     of_cash = rows[rows["ledger_id"].isin(lines.cash)]
     for day, amount in zip(of_cash["local_date"].dt.date, of_cash["signed_amount"], strict=True):
         moved[day] += to_minor_units(amount, lines.scale)
     first = min(moved, default=lines.last)
-    names = Categories(lines.ledgers, set())
     payees = payments_by_payee(rows, lines.cash, names.transfers, lines.scale)
     named = {
         key: [one._replace(category=names.names.name(one.category)) for one in payments]
@@ -627,9 +648,85 @@ def _cash_now(lines: DatedLines, books_start: DateLike | None, time_zone: ZoneLi
 
 def _units(value: Any, scale: int, name: str) -> int:  # noqa: ANN401 (any amount; others are refused)
     try:
-        return to_minor_units(exact_amount(value, scale), scale)
+        units = to_minor_units(exact_amount(value, scale), scale)
     except (AmountError, TypeError, ValueError) as error:
         raise InputError(f"{name}: {error}") from None
+    if isinstance(value, str) and scale < _LEAST_GROUP and _THOUSANDS.fullmatch(value):
+        exact = from_minor_units(units, scale)
+        raise InputError(f"{name}: {quote(value)} may be {exact} or {value.replace('.', '')}; write one of these")
+    return units
+
+
+class _Recurring:
+    """Payments with a rhythm that are due in the weeks ahead, and the known items that are one of them."""
+
+    def __init__(
+        self,
+        forecast: CashForecast,
+        payees: Iterable[tuple[str, str]],
+        names: LedgerNames,
+        scale: int,
+    ) -> None:
+        self._expected = [one for week in forecast.payments for one in week]
+        self._payees = {name_key(payee) for payee, _ in payees}
+        self._first, self._names, self._scale = forecast.day + _DAY, names, scale
+        self._replaced: list[ExpectedPayment] = []
+        self.notes: list[str] = []
+
+    def replaced_by(self, item: KnownItem) -> list[ExpectedPayment]:
+        """Find the payment that a known item is: of the payee in its note, or else of its category, within its days."""
+        payee = self._payee(item)
+        categories = {self._names.name(one) for one in self._names.matches(item.category)}
+        alike = [
+            one
+            for one in self._expected
+            if one.units * item.units >= 0 and not any(one is other for other in self._replaced)
+            if (name_key(one.payment.payee) == payee if payee else one.payment.category in categories)
+        ]
+        near = [one for one in alike if self._is_within(one, item.day)]
+        near = [one for one in near if one.units == item.units] or near
+        if len({one.payment.key for one in near}) > 1:
+            several = " or ".join(sorted({self._text(one) for one in near}))
+            raise InputError(
+                f"known: {self._amount(item.units)} on {day_label(item.day)} may be {several}; name the payee in its "
+                "note, with the amount of one of them, or leave its category and payee out if it is another payment"
+            )
+        if near:
+            found = min(near, key=lambda one: abs(one.day - item.day))
+            self._replaced.append(found)
+            self.notes.append(
+                f"The known {self._amount(item.units)} on {day_label(item.day)} replaces {self._text(found)}."
+            )
+            return [found]
+        if payee and alike:
+            other = min(alike, key=lambda one: abs(one.day - item.day))
+            self.notes.append(
+                f"The known {self._amount(item.units)} on {day_label(item.day)} is added to {self._text(other)}, "
+                "because it is not within its days."
+            )
+        return []
+
+    def _payee(self, item: KnownItem) -> str:
+        """Key of the payee of past payments that a note names; empty if it names none."""
+        (merchant,) = merchants([item.note])
+        note = f" {name_key(item.note)} "
+        named = [one for one in self._payees if f" {one} " in note or one == name_key(merchant)]
+        return max(named, key=len, default="")
+
+    def _is_within(self, one: ExpectedPayment, day: dt.date) -> bool:
+        """Whether a day is one of a payment: a few days around it; of a late one, those before the next."""
+        tolerance = one.payment.found.rhythm.tolerance * _DAY
+        last = one.day + tolerance
+        if one.day == self._first > one.payment.due:
+            later = [other.day for other in self._expected if other.payment is one.payment and other.day > one.day]
+            last = max(last, min(later, default=dt.date.max) - tolerance - _DAY)
+        return one.day - tolerance <= day <= last
+
+    def _text(self, one: ExpectedPayment) -> str:
+        return f"{one.payment.payee}, {self._amount(one.units)} due on {day_label(one.day)}"
+
+    def _amount(self, units: int) -> str:
+        return format_amount(from_minor_units(units, self._scale))
 
 
 def read_known_items(known: Any) -> pd.DataFrame:  # noqa: ANN401 (a table or a path; others are refused)

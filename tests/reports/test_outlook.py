@@ -270,6 +270,99 @@ def test_known_items_are_added_and_checked(tmp_path):
         ahead(known=tmp_path / "nothing.csv")
 
 
+def known_items(*rows):
+    """Return a table of known items: date, amount, category, note."""
+    return pd.DataFrame(rows, columns=["date", "amount", "category", "note"])
+
+
+@pytest.mark.parametrize(
+    ("category", "note"),
+    [("Rent", ""), ("", "Landlord"), ("Rent", "July, to the LANDLORD"), ("", "Land\u200blord")],
+)
+def test_a_known_payment_replaces_the_one_that_recurs(category, note):
+    """It is not counted twice, in its week or in another: by the payee in its note, or else by its category."""
+    result = ahead(known=known_items(("2026-07-05", "-1250.00", category, note)))
+    assert exact(result.frame["cash"] - ahead().frame["cash"]) == [Decimal(-50)] * 13
+    due = result.payments
+    assert list(due.loc[due["payee"] == "LANDLORD", "date"]) == [pd.Timestamp(2026, month, 1) for month in (8, 9)]
+    assert ("The known -1,250.00 on 5 Jul 2026 replaces LANDLORD, -1,200.00 due on 1 Jul 2026.") in result.notes
+    assert result["known_items", 1].amount == -1250.0
+
+
+def test_what_is_known_beside_what_recurs():
+    """Other payees, days, directions and second payments are added; none at all replaces the payment too."""
+    before = ahead().frame["cash"]
+
+    def change(*rows):
+        return exact(ahead(known=known_items(*rows)).frame["cash"] - before)[-1]
+
+    assert change(("2026-07-02", "-70.00", "Rent", "SHOP P")) == -70
+    assert change(("2026-07-02", "70.00", "Rent", "")) == 70
+    assert change(("2026-07-06", "-70.00", "Rent", "")) == -70
+    assert change(("2026-07-02", "-700.00", "Rent", ""), ("2026-07-03", "-800.00", "Rent", "")) == -300
+    assert change(("2026-07-02", "0", "Rent", "")) == 1200
+    assert change(("2026-07-02", "-1200.00", "Rent", ""), ("2026-07-31", "-1200.00", "Rent", "")) == 0
+    (note,) = (one for one in ahead(known=known_items(("2026-07-10", "-9", "", "Landlord"))).notes if "known" in one)
+    assert note == (
+        "The known -9.00 on 10 Jul 2026 is added to LANDLORD, -1,200.00 due on 1 Jul 2026, because it is not within "
+        "its days."
+    )
+
+
+def test_a_known_payment_of_one_of_several():
+    """A category of several payees that are due is refused; the payee, or the amount of one of them, decides."""
+    days = [(2025 + at // 12, at % 12 + 1, 1) for at in range(1, 18)]
+    books = frames([*company(75), *(pay(dt.date(*day), "STORAGE", "-90.00") for day in days)])
+    with pytest.raises(aa.errors.InputError) as refused:
+        ahead(books=books, known=known_items(("2026-07-02", "-100.00", "Rent", "")))
+    assert str(refused.value) == (
+        "known: -100.00 on 2 Jul 2026 may be LANDLORD, -1,200.00 due on 1 Jul 2026 or STORAGE, -90.00 due on 1 Jul "
+        "2026; name the payee in its note, with the amount of one of them, or leave its category and payee out if it "
+        "is another payment"
+    )
+    before = ahead(books=books).frame["cash"]
+    for row, change in ((("2026-07-02", "-100.00", "Rent", "Storage"), -10), (("2026-07-02", "-90.00", "Rent", ""), 0)):
+        assert exact(ahead(books=books, known=known_items(row)).frame["cash"] - before) == [Decimal(change)] * 13
+
+
+def test_a_known_payment_that_is_late():
+    """It replaces the one that was due before the last day, until the next is due; so where averages are shown."""
+    books = frames([one for one in company(75) if (one.payee, one.day) != ("LANDLORD", dt.date(2026, 6, 1))])
+    before = ahead("2026-06-15", books=books).frame["cash"]
+    known = known_items(("2026-06-25", "-1200.00", "Rent", ""))
+    after = ahead("2026-06-15", books=books, known=known)
+    assert exact(after.frame["cash"] - before) == [Decimal(1200), *[Decimal(0)] * 12]
+    of_average = frames(with_series_that_stop(60))
+    options = {"books": of_average, "known": known_items(("2026-07-02", "-1300.00", "Rent", ""))}
+    assert ahead(**options).method == "average"
+    assert abs(exact(ahead(**options).frame["cash"] - ahead(books=of_average).frame["cash"])[-1] + 100) <= 13 * CENT
+
+
+def test_an_amount_with_a_point_before_three_digits(tmp_path):
+    """It may be a mark of thousands: both readings are named; other amounts are read."""
+    file = tmp_path / "known.csv"
+    for text, message in (
+        ("-1.050", "known, row 1: '-1.050' may be -1.05 or -1050; write one of these"),
+        ("20.000", "known, row 1: '20.000' may be 20.00 or 20000; write one of these"),
+    ):
+        file.write_text(f"date,amount\n2026-07-15,{text}\n")
+        with pytest.raises(aa.errors.InputError, match=message):
+            ahead(known=file)
+    with pytest.raises(aa.errors.InputError, match=r"limit: '20\.000' may be 20\.00 or 20000"):
+        ahead(limit="20.000")
+    for text in ("-0.050", "-1050.000", "-1.05"):
+        file.write_text(f"date,amount\n2026-07-15,{text}\n")
+        assert ahead(known=file)["known_items", 3].exact() == Decimal(text)
+
+
+def test_a_known_item_of_each_day_of_a_week():
+    """The first and the last day of a week are in it."""
+    days = [LAST + number * DAY for number in (1, 7, 8, 91)]
+    known = known_items(*((str(day), str(10**at), "", "") for at, day in enumerate(days)))
+    items = list(ahead(known=known).frame["known_items"])
+    assert (items[0], items[1], items[12], sum(items)) == (11.0, 100.0, 1000.0, 1111.0)
+
+
 def test_a_limit_says_in_which_week_cash_falls_below():
     """The week is the first that ends below it, and those of both ends of the range are named."""
     frame = ahead().frame
