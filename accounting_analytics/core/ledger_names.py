@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Self
 
 from accounting_analytics.core.chart_of_accounts import Hierarchy
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.core.name_keys import name_key
 
 if TYPE_CHECKING:
     from collections.abc import KeysView, Mapping
@@ -23,8 +23,8 @@ _SHORTEST_WORD = 3
 class LedgerNames:
     """Ids, names and paths of a chart of accounts.
 
-    A path is the names from the root down, such as ``Expenses:Meals``. Names and paths are compared without case and
-    surplus spaces. An id has precedence over a name.
+    A path is the names from the root down, such as ``Expenses:Meals``. Names and paths are compared without case,
+    Unicode forms and surplus spaces. An id has precedence over a name.
 
     Parameters
     ----------
@@ -161,6 +161,5 @@ class LedgerNames:
 
 
 def _key(text: str) -> str:
-    """Text as it is compared: composed characters, without case, without surplus spaces around each name."""
-    composed = unicodedata.normalize("NFC", text)
-    return PATH_SEPARATOR.join(" ".join(name.split()) for name in composed.split(PATH_SEPARATOR)).casefold()
+    """Text as it is compared: the key of each name of a path."""
+    return PATH_SEPARATOR.join(map(name_key, text.split(PATH_SEPARATOR)))

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import unicodedata
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,6 +24,7 @@ from accounting_analytics.core.errors import (
     with_context,
 )
 from accounting_analytics.core.messages import printable, quote, shorten
+from accounting_analytics.core.name_keys import name_key
 from accounting_analytics.core.periods import Period
 from accounting_analytics.pack.pack_mail import MailBody, MailFigure, MailPicture, mail_draft
 from accounting_analytics.pack.pack_page import note_markup
@@ -147,8 +147,7 @@ _LONGEST_COMPANY = 60
 
 def pack_name(company: str | None, period: Period) -> str:
     """Name of the files without suffix: company in lower-case words, and the period as short as it can be written."""
-    text = unicodedata.normalize("NFC", company or "").casefold()
-    words = re.sub(r"[\W_]+", "-", text)[:_LONGEST_COMPANY].strip("-")
+    words = re.sub(r"[\W_]+", "-", name_key(company or ""))[:_LONGEST_COMPANY].strip("-")
     return f"{words or 'pack'}_{_period_name(period)}"
 
 

@@ -31,7 +31,8 @@ are no keys for either: a rule for a special case is written before the general 
 ``report_rules`` names each rule that earlier ones leave nothing to decide.
 
 ``merchant`` compares the normalized name of :mod:`accounting_analytics.reports.merchants`, which ``group_queue``
-shows. ``contains`` and ``regex`` ignore case and treat each run of white space as one space.
+shows. ``contains`` and ``regex`` ignore case, Unicode forms and invisible characters, and treat each run of white space
+as one space.
 Regular expressions are RE2's: without lookaround and backreferences, so that matching time is linear in the text.
 
 Each condition is one entry of ``CONDITIONS``: a function that parses its value and one that matches transactions.
@@ -59,6 +60,7 @@ from accounting_analytics.core.errors import AmountError, InputError, RulesError
 from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.messages import count_of, fit_terminal, printable, quote
 from accounting_analytics.core.money import MAX_SCALE, parse_amount
+from accounting_analytics.core.name_keys import name_key, plain_name
 from accounting_analytics.core.schemas import RuleReports
 from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.queue import NO_DESCRIPTION, categorized_transactions
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
 
 _RULE_HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 _DIRECTIONS = ("inflow", "outflow")
+_SIGNS = re.compile(r"[\\.^$*+?()\[\]{}|]")
 _DAYS = re.compile(r"\s*(\d{1,2})(?:\s*-\s*(\d{1,2}))?\s*")
 _LAST_DAY = 31
 
@@ -179,7 +182,7 @@ class Rules:
         }
         sizes = [amount.copy_abs() for amount in queue["transaction_amount"]]  # abs() rounds to 28 digits
         rows = queue.assign(
-            text=[_single_spaced(text) for text in queue["description"]],
+            text=[" ".join(plain_name(text).split()) for text in queue["description"]],
             size=pd.Series(sizes, queue.index, dtype=object),
         )
         by_rule = {rule.name: rule.match(rows, account_ids) for rule in self}
@@ -253,18 +256,16 @@ def _parse_boolean(value: object) -> bool:
     return value
 
 
-def _parse_contains(value: object) -> str:
-    r"""RE2 pattern of literal text; not by :func:`re.escape`, whose escapes of other scripts RE2 rejects."""
-    return _parse_regex(re.sub(r"([\\.^$*+?()\[\]{}|])", r"\\\1", _single_spaced(_parse_text(value))))
-
-
 def _parse_regex(value: object) -> str:
+    """Pattern in plain text, as the texts are that it is compared with, unless a sign of a pattern would be new."""
     _parse_text(value)
+    plain = plain_name(str(value))
+    pattern = plain if _SIGNS.findall(plain) == _SIGNS.findall(str(value)) else str(value)
     try:
-        pc.match_substring_regex(pa.array([""]), value, ignore_case=True)
+        pc.match_substring_regex(pa.array([""]), pattern, ignore_case=True)
     except pa.ArrowInvalid as error:
         raise RulesError(f"the pattern does not compile: {error}") from None
-    return str(value)
+    return pattern
 
 
 def _parse_direction(value: object) -> str:
@@ -294,6 +295,10 @@ def _parse_days(value: object) -> list[int]:
     return sorted(days)
 
 
+def _match_text(rows: pd.DataFrame, key: str) -> Any:  # noqa: ANN401 (one boolean per row)
+    return [key in name_key(text) for text in rows["text"]]
+
+
 def _match_pattern(rows: pd.DataFrame, pattern: str) -> Any:  # noqa: ANN401 (one boolean per row)
     texts = pa.array(rows["text"], pa.large_string())
     return pc.match_substring_regex(texts, pattern, ignore_case=True).to_numpy(zero_copy_only=False)
@@ -308,12 +313,8 @@ def _match_days(rows: pd.DataFrame, days: list[int]) -> Any:  # noqa: ANN401 (on
     return rows["local_date"].dt.day.isin(days)
 
 
-def _single_spaced(text: str) -> str:
-    return " ".join(text.split())
-
-
 CONDITIONS: dict[str, Condition] = {
-    "contains": Condition(_parse_contains, _match_pattern),
+    "contains": Condition(lambda value: name_key(_parse_text(value)), _match_text),
     "regex": Condition(_parse_regex, _match_pattern),
     "merchant": Condition(
         lambda value: merchants([_parse_text(value)])[0], lambda rows, merchant: rows["merchant"] == merchant

@@ -1,8 +1,8 @@
 r"""Merchants: descriptions of transactions without what changes from one transaction to the next.
 
-:func:`merchants` applies ``STEPS`` in their order to the upper-case text. A step removes one kind of text, and states
-examples that the tests verify. A text of which nothing but digits and signs would remain is kept as it is, and so is
-the number of a check, because checks of different payees differ in nothing else.
+:func:`merchants` applies ``STEPS`` in their order to the plain text in upper case. A step removes one kind of text, and
+states examples that the tests verify. A text of which nothing but digits and signs would remain is kept as it is, and
+so is the number of a check, because checks of different payees differ in nothing else.
 
 A number of one or two digits inside a name stays, and so does a code of letters only: nothing tells a store and its
 place, ``RESTAURANT DEPOT 29 BKLYN``, from a name such as ``ROUTE 66 DINER``. Different merchants in one group are
@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from accounting_analytics.core.name_keys import upper_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -218,7 +220,7 @@ def merchants(descriptions: Iterable[str]) -> list[str]:
 
     A check, and a text of which no letter would remain, is the whole text in upper case with single spaces.
     """
-    upper = pc.utf8_trim_whitespace(pc.utf8_upper(pa.array(descriptions, pa.large_string())))
+    upper = pc.utf8_trim_whitespace(pa.array(map(upper_name, descriptions), pa.large_string()))
     texts = _single_spaces(upper)
     in_columns, *others = STEPS
     names = _single_spaces(apply_step(in_columns, upper))

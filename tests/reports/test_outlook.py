@@ -277,7 +277,7 @@ def known_items(*rows):
 
 @pytest.mark.parametrize(
     ("category", "note"),
-    [("Rent", ""), ("", "Landlord"), ("Rent", "July, to the LANDLORD"), ("", "Land\u200blord")],
+    [("Rent", ""), ("", "Landlord"), ("Rent", "July, to the LANDLORD"), ("", "Land\u200blord"), ("\uff32ent", "July")],
 )
 def test_a_known_payment_replaces_the_one_that_recurs(category, note):
     """It is not counted twice, in its week or in another: by the payee in its note, or else by its category."""

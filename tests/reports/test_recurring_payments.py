@@ -60,6 +60,19 @@ def test_a_monthly_payment():
     assert content["payments"][0]["next_amount"] == "-4500.00"
 
 
+def test_a_payee_in_several_spellings():
+    """Unicode forms, invisible characters and spaces make no other payee; each is in its rhythm."""
+    spellings = [
+        "Caf\u00e9 Joe's",
+        "Cafe\u0301 Joe\u2019s",
+        "Caf\u00e9\u00a0Joe's",
+        "\uff23af\u00e9 Joe's",
+        "Caf\u00e9\u200b Joe's",
+    ]
+    (one,) = recurring([pay(f"2026-{at:02}-03", payee=text) for at, text in enumerate(spellings, start=1)]).payments
+    assert (one.payee, one.rhythm, len(one.occurrences)) == ("CAF\u00c9 JOES", "monthly", 5)
+
+
 TWICE_A_MONTH = [f"2026-{month:02}-15" for month in range(1, 7)]
 TWICE_A_MONTH += ["2026-01-31", "2026-02-28", "2026-04-30", "2026-05-31"]
 """Paydays, which are not fortnightly, also where one was left out."""

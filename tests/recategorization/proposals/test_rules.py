@@ -46,6 +46,24 @@ def matches(rules, *descriptions):
     return [name is not None for name in rules.match(transactions(*descriptions), {}).deciding]
 
 
+@pytest.mark.parametrize("condition", ["contains", "regex", "merchant"])
+def test_spellings_of_a_name_are_one(condition):
+    """Unicode forms, invisible characters and apostrophes make no difference, in the rule or in the text."""
+    spellings = [
+        "Caf\u00e9 Joe's",
+        "Cafe\u0301 Joe\u2019s",
+        "Caf\u00e9\u00a0Joe's",
+        "\uff23af\u00e9 Joe's",
+        "Caf\u00e9\u200b Joe's",
+    ]
+    for text in spellings:
+        found = rules.parse_rules(f"{RULE}{condition} = {json.dumps(text)}", "r")
+        assert matches(found, *spellings, "Cafe Joes") == [True] * 5 + [False]
+    literal = rules.parse_rules(f"{RULE}regex = 'joe\uff08s\uff09'", "r")
+    assert matches(literal, "Joe(s)", "Joes") == [False, False]
+    assert matches(rules.parse_rules(f"{RULE}contains = 'joe\uff08s\uff09'", "r"), "Joe(s)", "Joes") == [True, False]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
