@@ -209,7 +209,7 @@ def pack(
         first = books_start_of(books_start, period.end_date, client, demo=source.demo)
         if since is not None and not isinstance(client, aa.Books):
             raise InputError("--since is for local books, which have versions: give --books, or leave it out")
-        files = OutputFiles(output, pack_name(presentation.company, period))
+        files = OutputFiles(output, pack_name(presentation.company, period, presentation.fiscal_year_start_month))
         with files.locked():
             files.require_company(presentation.company)
             made = aa.monthly_pack(

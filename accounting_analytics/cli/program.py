@@ -6,9 +6,9 @@ import os
 import signal
 import sys
 from io import TextIOWrapper
-from typing import NoReturn
+from typing import NoReturn, get_args
 
-from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
+from cyclopts import CoercionError, CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 # Each declares its commands; the help lists them in this order.
 # isort: off
@@ -74,7 +74,12 @@ def _describe(error: CycloptsError) -> str:
         return "There is an argument that the command does not have; options are written --name VALUE."
     if isinstance(error, MissingArgumentError) and error.argument is not None:
         return f"{error.argument.name} is missing, or has no value."
-    return str(error)
+    message = str(error)
+    if isinstance(error, CoercionError) and error.token:
+        choices = [one for one in get_args(error.target_type) if isinstance(one, str)]
+        if begun := [one for one in choices if one.startswith(error.token.value)]:
+            return f'{message.partition(" Did you mean")[0]} Did you mean "{begun[0]}"?'
+    return message
 
 
 def _database_errors() -> tuple[type[Exception], ...]:

@@ -23,9 +23,9 @@ from accounting_analytics.core.errors import (
     PdfFailedError,
     with_context,
 )
+from accounting_analytics.core.fiscal_years import name_unit
 from accounting_analytics.core.messages import printable, quote, shorten
 from accounting_analytics.core.name_keys import name_key
-from accounting_analytics.core.periods import Period
 from accounting_analytics.pack.pack_mail import MailBody, MailFigure, MailPicture, mail_draft
 from accounting_analytics.pack.pack_page import note_markup
 from accounting_analytics.pack.read_page import read_page
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from email.headerregistry import Address
 
+    from accounting_analytics.core.periods import Period
     from accounting_analytics.pack.pack_result import MonthlyPack
 
 
@@ -145,19 +146,12 @@ SUFFIXES = (".html", ".pdf", ".eml", ".xlsx")
 _LONGEST_COMPANY = 60
 
 
-def pack_name(company: str | None, period: Period) -> str:
+def pack_name(company: str | None, period: Period, fiscal_year_start_month: int = 1) -> str:
     """Name of the files without suffix: company in lower-case words, and the period as short as it can be written."""
     words = re.sub(r"[\W_]+", "-", name_key(company or ""))[:_LONGEST_COMPANY].strip("-")
-    return f"{words or 'pack'}_{_period_name(period)}"
-
-
-def _period_name(period: Period) -> str:
-    """Year, quarter or month if the period is one of them, else both days."""
-    first, last = period.start_date, period.end_date
-    for text in (f"{first:%Y}", f"{first:%Y}-Q{(first.month + 2) // 3}", f"{first:%Y-%m}"):
-        if Period.parse(text, time_zone=period.time_zone) == period:
-            return text
-    return f"{first}_{last}"
+    unit = name_unit(period, fiscal_year_start_month)
+    days = f"{period.start_date}_{period.end_date}" if unit is None else unit.key.replace("/", "-")
+    return f"{words or 'pack'}_{days}"
 
 
 class OutputFiles:
@@ -183,7 +177,7 @@ class OutputFiles:
                 f"{page} is there, and is not a pack that can be read: {error}; move it, or choose another folder; "
                 "nothing was changed"
             ) from error
-        if _comparable(found) != _comparable(printable(company or "")):
+        if name_key(found) != name_key(printable(company or "")):
             raise InputError(
                 f"{page} is the pack of {quote(found) if found else 'a company without a name'}, and that of "
                 f"{quote(company) if company else 'one without a name'} would replace it: choose another folder; "
@@ -225,10 +219,6 @@ class OutputFiles:
         except OSError as error:
             raise _folder_error(self.folder, error) from error
         return {suffix: self.path(suffix) for suffix in contents}
-
-
-def _comparable(company: str) -> str:
-    return unicodedata.normalize("NFC", company).casefold().strip()
 
 
 def _folder_error(folder: Path, error: OSError) -> InputError:

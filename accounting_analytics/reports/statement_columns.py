@@ -85,7 +85,8 @@ def check_comparisons(compare: str | Iterable[str], *, of_flows: bool) -> tuple[
     asked = tuple(one.replace("-", "_") if isinstance(one, str) else one for one in to_texts(compare))
     for one in asked:
         if one not in COMPARISONS:
-            hint = did_you_mean(one, COMPARISONS) or f"choose from {', '.join(COMPARISONS)}"
+            word = str(one).replace("last", "prior").replace("previous", "prior")
+            hint = did_you_mean(word, COMPARISONS) or f"choose from {', '.join(COMPARISONS)}"
             raise InputError(f"compare: {quote(one)} is unknown; {hint}")
         if not of_flows and one in {"total", "average"}:
             raise InputError(f"compare: balances have no {one}; it is for statements of a period's flows")

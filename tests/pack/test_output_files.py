@@ -73,6 +73,12 @@ def test_names(company, days, name):
     assert pack_name(company, aa.Period(*days)) == name
 
 
+def test_a_name_says_which_quarter():
+    """Where the fiscal year begins in July, a quarter is called as in the headings."""
+    assert pack_name("A", aa.Period("2025-01-01", "2025-03-31"), 7) == "a_2024-25-Q3"
+    assert pack_name("A", aa.Period("2025-05-01", "2025-05-31"), 7) == "a_2025-05"
+
+
 def test_a_run_replaces_the_files_of_the_run_before(files, stored):
     """Those of other formats go too: no PDF stands beside another page; only their owner may read any."""
     for contents in (OLD, {".html": b"new page", ".eml": b"new mail"}):

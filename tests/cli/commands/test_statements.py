@@ -131,7 +131,9 @@ def test_files(run, tmp_path, demo_books):
     ("arguments", "message"),
     [
         (("cashflow", *MAY), 'Invalid value "cashflow" for STATEMENT. Choose from: "cash-flow", "income"'),
-        (("income", *MAY, "--compare", "last"), "'last' is unknown; choose from total, average, prior"),
+        (("balance", *MAY), 'Did you mean "balance-sheet"?'),
+        (("income", *MAY, "--compare", "last-year"), "'last_year' is unknown; did you mean 'prior_year'"),
+        (("income", *MAY, "--compare", "sum"), "'sum' is unknown; choose from total, average, prior"),
         (("balance-sheet", *MAY, "--compare", "total"), "balances have no total"),
         (("trial-balance", *MAY, "--depth", "2"), "statements trial-balance has no --depth"),
         (("income", *MAY, "--output", "s.pdf"), "--output s.pdf must end in .xlsx, .csv or .html; nothing was loaded"),
@@ -146,6 +148,22 @@ def test_what_is_refused(run_demo, assert_refused, arguments, message):
 
 
 @pytest.mark.long
+def test_periods_of_a_fiscal_year(run, assert_refused, demo_books):
+    """Words and headings are those of the configured fiscal year; what has two readings is refused with both."""
+    fiscal = {"ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH": "7"}
+    arguments = ("statements", "income", "--books", demo_books, "--columns", "quarter", "--period")
+    found = run(*arguments, "2024/25-Q3", "--json", **fiscal).content
+    assert [one["label"] for one in found["columns"]] == ["Q3 2024/25"]
+    assert found["columns"] == run(*arguments, "2025-01/2025-03", "--json", **fiscal).content["columns"]
+    for command in (arguments, ("pack", "--books", demo_books, "--period")):
+        refused = run(*command, "2025-Q1", code=2, **fiscal)
+        assert_refused(refused, "--period: '2025-Q1' has two readings", "2025-01/2025-03", "2024/25-Q1", "2025/26-Q1")
+    bridged = ("bridge", "--books", demo_books, "--period", "2024/25-Q4", "--against")
+    assert_refused(run(*bridged, "2025-Q1", code=2, **fiscal), "'2025-Q1' has two readings")
+    assert "from Q3 2024/25 to Q4 2024/25" in run(*bridged, "2024/25-Q3", **fiscal).stdout
+    assert_refused(run(*arguments, "2024/25", code=2), "this one begins in January: write 2024")
+
+
 def test_the_register_of_an_account(run_demo, books):
     """The last running total is the balance of the trial balance; opposing accounts have their names."""
     ledgers, lines = books
