@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PROBLEM = ("file", "line", "date", "description", "problem")
-_IN_MESSAGES = ("known", "changed", "missing", "notes")
+_IN_MESSAGES = ("known", "missing", "notes")
 
 
 @command(SERVICE)
@@ -257,13 +257,11 @@ def _problems_printed(*, dry_run: bool, as_json: bool) -> Iterator[None]:
 
 
 def _print_summary(summary: service.ImportSummary, *, with_accounts: bool, as_json: bool) -> None:
-    """Print what was, or would be, imported: notes, differences from the books, accounts and counts."""
+    """Print what was, or would be, imported: notes, what the file lacks, accounts and counts."""
     for note in summary.notes:
         print_message(note)
     if summary.known:
         print_message(f"{summary.known} entries are in the books already and were left out")
-    for change in summary.changed:
-        print_message(f"changed in the file, not in the books: {change}")
     for entry in summary.missing:
         print_message(f"in the books, not in the file any more: {entry}")
     row = {name: value for name, value in summary.to_row().items() if as_json or name not in _IN_MESSAGES}

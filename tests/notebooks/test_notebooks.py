@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from decimal import Decimal
 from pathlib import Path
 
 import nbformat
@@ -245,3 +246,57 @@ def test_a_wrong_decision_about_the_day_is_named(refusal, name, message):
 def test_a_wrong_closing_balance_is_named(refusal, name):
     """The balance that a person takes from the program is compared."""
     assert "balance" in refusal(name, "\nrows = ", "\nclosing += 1\nrows = ", in_code=True)
+
+
+STATEMENT = "Bank\n\n\n\n\nDate,Status,Payee,Details,Amount,Balance\n"
+IMPORT = 5
+"""Code cell that imports the tables."""
+
+
+@pytest.fixture
+def bank_file(checkout, monkeypatch):
+    """Return a function that imports a bank statement into books that stay, and returns the results and the table."""
+    cells = nbformat.read(PROJECT / "notebooks" / OWN_BOOKS, as_version=4).cells
+    parameters, checks, section, *_, importing = [cell.source for cell in cells if cell.cell_type == "code"]
+    monkeypatch.chdir(checkout / "notebooks")
+
+    def import_bank(days, opening, *rows):
+        """Import rows of (day, text, amount), the earliest first, whose balances follow from the opening one."""
+        balance, written = Decimal(opening), []
+        for day, text, amount in rows:
+            balance += Decimal(amount)
+            written.insert(0, f"{day},Posted,{text},,{amount},{balance}\n")
+        (checkout / "bank.csv").write_text(STATEMENT + "".join(written), encoding="utf-8")
+        code = re.sub('"2025-03-01", "2025-03-31"', '"{}", "{}"'.format(*days), section)
+        code = code.replace("4210.33", opening).replace("5034.11", str(balance))
+        names = {}
+        exec(parameters + "\n" + checks, names)  # noqa: S102 (our own notebook)
+        names |= {"bank_file": checkout / "bank.csv", "folder": str(checkout)}
+        exec(code + "\n" + importing, names)  # noqa: S102 (our own notebook)
+        return names["results"].loc["bank"].tolist()
+
+    return import_bank
+
+
+JANUARY, FEBRUARY, MARCH = (("2025-01-01", "2025-01-31"), ("2025-02-01", "2025-02-28"), ("2025-03-01", "2025-03-31"))
+COFFEE, RENT_PAID = ("01/20/2025", "COFFEE", "-4.00"), ("01/20/2025", "RENT", "-900.00")
+
+
+def test_a_late_row_is_the_only_new_entry(bank_file):
+    """A row that a bank adds before others of its day is imported once, and the others, also equal ones, not again."""
+    assert bank_file(JANUARY, "1000.00", COFFEE, COFFEE, RENT_PAID) == [8, 8, Decimal("92.00"), Decimal("92.00")]
+    late = ("01/20/2025", "A LATE ROW", "-10.00")
+    assert bank_file(JANUARY, "1000.00", late, COFFEE, COFFEE, RENT_PAID) == [8, 2, Decimal("82.00"), Decimal("82.00")]
+    more = (late, COFFEE, RENT_PAID, COFFEE, COFFEE)
+    assert bank_file(JANUARY, "1000.00", *more) == [10, 2, Decimal("78.00"), Decimal("78.00")]
+
+
+def test_a_month_that_is_missing_between_two_statements(bank_file):
+    """The balance that a file begins with is compared with the books before anything of it is imported."""
+    bank_file(JANUARY, "1000.00", RENT_PAID)
+    march = ("03/05/2025", "COFFEE", "-4.00")
+    message = "bank: the file begins with 60.00, but the books have 100.00 on 2025-02-28"
+    with pytest.raises(ValueError, match=message):
+        bank_file(MARCH, "60.00", march)
+    bank_file(FEBRUARY, "100.00", ("02/20/2025", "POWER", "-40.00"))
+    assert bank_file(MARCH, "60.00", march) == [2, 2, Decimal("56.00"), Decimal("56.00")]

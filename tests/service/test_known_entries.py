@@ -1,7 +1,8 @@
-"""A second import of the same or overlapping books: what is new, what changed, and what the file lacks."""
+"""A second import of the same or overlapping books: what is new, what is refused, and what the file lacks."""
 
 import pytest
 
+from accounting_analytics.core.errors import BooksDoNotTieError
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.instances import create_instance
 from accounting_analytics.service.interface import RecategorizeTransactionBody
@@ -44,21 +45,28 @@ def entries(imported):
         return connection.exec_driver_sql("select count(*) from journal_entries").scalar_one()
 
 
-def test_entries_with_ids_that_changed_are_named(imported):
-    """Day, text, amount and account that differ are named with both values, and the books keep what they have."""
+def test_a_file_with_other_content_is_refused(imported):
+    """Day, text, amount and account that differ are named with both values, and nothing of the file is imported."""
     names = [("a", "2025-01-02", "Rent", "10.00"), ("b", "2025-01-03", "Tea", "3.00"), ("c", "2025-01-04", "Ink", "4")]
-    imported(HEADER + "".join(entry(*one) for one in names))
+    first = HEADER + "".join(entry(*one) for one in names)
+    imported(first)
     changed = HEADER + entry("a", "2025-01-02", "Rent", "11.00") + entry("b", "2025-01-05", "Green tea", "3.00")
-    summary = imported(changed + entry("c", "2025-01-04", "Ink", "4", category="expenses:office"))
-    assert (summary.entries, summary.known, summary.ledgers, summary.missing) == (0, 3, 0, ())
-    rent, tea, ink = summary.changed
-    assert rent == (
-        "line 2: 2025-01-02 'Rent': the file has 11.00 on expenses:food and -11.00 on assets:bank "
-        "instead of 10.00 on expenses:food and -10.00 on assets:bank"
-    )
-    assert tea == "line 4: 2025-01-03 'Tea': the file has 2025-01-05, the file has the text 'Green tea'"
-    assert ink.endswith("the file has 4.00 on expenses:office instead of 4.00 on expenses:food")
+    changed += entry("c", "2025-01-04", "Ink", "4", category="expenses:office") + entry("d", "2025-01-06", "New", "5")
+    for dry_run in (True, False):
+        with pytest.raises(BooksDoNotTieError) as refused:
+            imported(changed, dry_run=dry_run)
+        assert str(refused.value) == (
+            "books.csv: nothing was imported: 3 entries are in the books with other content: "
+            "line 2: 2025-01-02 'Rent': the file has 11.00 on expenses:food and -11.00 on assets:bank "
+            "instead of 10.00 on expenses:food and -10.00 on assets:bank; "
+            "line 4: 2025-01-03 'Tea': the file has 2025-01-05, the file has the text 'Green tea'; "
+            "line 6: 2025-01-04 'Ink': the file has 4.00 on expenses:office instead of 4.00 on expenses:food; "
+            "leave out what the books have, or import the file into a new database"
+        )
+        assert refused.value.exit_code == 3
     assert entries(imported) == 3
+    summary = imported(first + entry("d", "2025-01-06", "New", "5"))
+    assert (summary.entries, summary.known, entries(imported)) == (1, 3, 4)
 
 
 @hledger
@@ -66,7 +74,7 @@ def test_without_ids_a_change_is_one_missing_and_one_new(imported):
     """Hledger's entries have no ids: a corrected amount is a new entry, and the former one is missing in the file."""
     imported(journal(("2025-01-02", "Tea", 3), ("2025-01-09", "Ink", 4)), "books.journal")
     summary = imported(journal(("2025-01-02", "Tea", 5), ("2025-01-09", "Ink", 4)), "books.journal")
-    assert (summary.entries, summary.known, summary.changed) == (1, 1, ())
+    assert (summary.entries, summary.known) == (1, 1)
     assert summary.missing == ("2025-01-02 'Tea'",)
 
 
@@ -106,9 +114,11 @@ def test_what_was_changed_in_the_books_is_not_a_change_of_the_file(imported):
     rename_ledger(imported.store, imported.instance, ledgers["food"], "Food and drink")
     same = rows + entry("c", "2025-01-03", "Ink", "1", category="expenses:office")
     summary = imported(same)
-    assert (summary.entries, summary.known, summary.changed, summary.ledgers) == (0, 3, (), 0)
-    (changed,) = imported(same.replace("10.00", "12.00")).changed
-    assert changed == "line 2: 2025-01-02 'Rent': the file has -12.00 on assets:bank instead of -10.00 on assets:bank"
+    assert (summary.entries, summary.known, summary.ledgers) == (0, 3, 0)
+    with pytest.raises(
+        BooksDoNotTieError, match=r"'Rent': the file has -12.00 on assets:bank instead of -10.00 on asset"
+    ):
+        imported(same.replace("10.00", "12.00"))
 
 
 def test_a_dry_run_posts_nothing(imported):

@@ -70,8 +70,8 @@ class ImportSummary:
     """What an import created, the accounts that report cash flow, and notes on what was left out.
 
     The days of the first and the last entry of the file are those of the time zone that was given. Entries that are
-    `known` were in the books before; `changed` and `missing` describe those that differ in the file or are not in it
-    any more, which the books keep as they are.
+    `known` were in the books before with equal content; `missing` are not in the file any more, and the books keep
+    them as they are.
     """
 
     file: str
@@ -83,7 +83,6 @@ class ImportSummary:
     start_date: str
     end_date: str
     known: int = 0
-    changed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     accounts: tuple[ImportedAccount, ...] = ()
@@ -173,10 +172,12 @@ def import_books(
     Returns
     -------
     ImportSummary
-        Counts, accounts, differences from the books, and notes on what was left out.
+        Counts, accounts, entries that the file lacks, and notes on what was left out.
 
     Raises
     ------
+    BooksDoNotTieError
+        An entry of the file is in the books with other content; nothing was imported.
     ImportRefusedError
         The file is malformed or does not balance; the message names file, line and problem.
     """
@@ -233,7 +234,6 @@ def import_books(
         start_date=local_date(min(instants), local).isoformat(),
         end_date=local_date(max(instants), local).isoformat(),
         known=len(known.ids),
-        changed=known.changed,
         missing=known.missing,
         notes=tuple(books.notes),
         accounts=tuple(_accounts(books, mapping, paths)),

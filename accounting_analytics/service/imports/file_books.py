@@ -95,7 +95,7 @@ class FileBooks:
     """
 
     def __init__(self, path: Path, options: ImportOptions = ImportOptions()) -> None:  # noqa: B008 (immutable)
-        self.options = options
+        self.path, self.options = path, options
         self.errors = ImportErrors(path)
         self.instants = InstantParser(options.time_zone, options.midnights)
         self.entries: dict[str, NewJournalEntry] = {}

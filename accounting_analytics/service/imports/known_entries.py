@@ -1,4 +1,4 @@
-"""Which entries of a file are in the books already, which changed in the file, and which it does not have any more.
+"""Which entries of a file are in the books already, and which it does not have any more; other content is refused.
 
 An entry is the same if its id is the same: the id that the file gives it, or else one that follows from its day, text,
 accounts and amounts, with a number where several entries are equal. Without ids of its own, a file with a changed entry
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from accounting_analytics.core.messages import quote
+from accounting_analytics.core.errors import BooksDoNotTieError
+from accounting_analytics.core.messages import count_of, quote
 from accounting_analytics.core.money import format_amount, from_minor_units
 from accounting_analytics.core.periods import local_date
 from accounting_analytics.service import tables
@@ -31,19 +32,19 @@ if TYPE_CHECKING:
 SERIES = "series"
 """Name of the series in the audit row of an import; the first import of one has none."""
 
+_MAX_NAMED = 3
 _ENTRIES = tables.journal_entries.c
 
 
 class KnownEntries(NamedTuple):
-    """Ids of the entries of a file that are in the books already, and what differs between both.
+    """Ids of the entries of a file that are in the books already with equal content, and what the file lacks.
 
-    `changed` are entries with the same id and other content. `missing` are those of the same days that were imported
+    `missing` are those of the same days that were imported
     from the same `series` of files, each of which has an entry in common with an earlier one, and are not in this file
-    any more. The books keep both as they are.
+    any more. The books keep them as they are.
     """
 
     ids: frozenset[str] = frozenset()
-    changed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     series: str | None = None
 
@@ -57,7 +58,10 @@ def compare_with_books(
     local: ZoneInfo,
     paths: Mapping[str, str],
 ) -> KnownEntries:
-    """Compare the entries of a file with those in the books, whose ledgers have the given paths by id."""
+    """Compare the entries of a file with those in the books, whose ledgers have the given paths by id.
+
+    A file in which an entry of the books has other content is refused.
+    """
     file_ids = {str(entry.id): entry_id for entry_id, entry in books.entries.items()}
     days = [local_date(entry.datetime, local) for entry in books.entries.values()]
     first_day, last_day = min(days), max(days)
@@ -83,9 +87,16 @@ def compare_with_books(
         for entry_id, before in known.items()
         if (differences := comparison.differences(before, books.entries[entry_id], lines[before.pk]))
     ]
+    if changed:
+        named = "; ".join(changed[:_MAX_NAMED])
+        more = f"; and {len(changed) - _MAX_NAMED} more" if len(changed) > _MAX_NAMED else ""
+        count = count_of(len(changed), "entry is", "entries are")
+        raise BooksDoNotTieError(
+            f"{books.path.name}: nothing was imported: {count} in the books with other content: {named}{more}; leave "
+            "out what the books have, or import the file into a new database"
+        )
     return KnownEntries(
         frozenset(known),
-        tuple(changed),
         tuple(_text(row, local) for row in others if any(row.pk in keys for keys in from_series)),
         min(series, default=None),
     )

@@ -173,20 +173,23 @@ def test_a_dry_run_prints_every_problem(run, tmp_path):
 
 
 def test_a_dry_run_on_books_that_exist(run, tmp_path):
-    """A dry run of the next file compares it with the books, and posts nothing."""
+    """A dry run of the next file compares it with the books, as the import does, and posts nothing."""
     first, second, third, fourth = (
         f"e{n},2025-01-0{n},Shop {n},expenses:food,debit,{n}\ne{n},2025-01-0{n},Shop {n},assets:bank,credit,{n}\n"
         for n in range(1, 5)
     )
     (tmp_path / "lines.csv").write_text(HEADER + first + second + third, encoding="utf-8")
-    (tmp_path / "next.csv").write_text(HEADER + first + third.replace("Shop", "Store") + fourth, encoding="utf-8")
+    (tmp_path / "next.csv").write_text(HEADER + first + third + fourth, encoding="utf-8")
+    (tmp_path / "other.csv").write_text(HEADER + first + third.replace("Shop", "Store") + fourth, encoding="utf-8")
     command = ("--database", "books.db", "--cash", "assets:bank")
     run("import", "lines.csv", *command)
     finished = run("import", "next.csv", *command, "--dry-run")
     assert "entries: 1" in finished.stdout
     assert "2 entries are in the books already" in finished.stderr
-    assert "line 4: 2025-01-03 'Shop 3': the file has the text 'Store 3'" in finished.stderr
     assert "in the books, not in the file any more: 2025-01-02 'Shop 2'" in finished.stderr
+    for option in ((), ("--dry-run",)):
+        refused = run("import", "other.csv", *command, *option, code=3)
+        assert "line 4: 2025-01-03 'Shop 3': the file has the text 'Store 3'" in refused.stderr
     with Store.open(tmp_path / "books.db") as store:
         assert check_books(store).entries == 3
 
@@ -235,13 +238,13 @@ def test_an_entry_takes_the_day_of_all_its_postings(run, tmp_path, texts, day):
 
 @pytest.mark.hledger
 def test_a_changed_day_of_postings_is_named(run, tmp_path):
-    """The same file again is known; another day of the postings of an entry is a change of that entry."""
+    """The same file again is known; with another day of the postings of an entry it is refused."""
     journal = tmp_path / "books.journal"
     journal.write_text(SALE.format(entry="", cash="date:2/3", category="date:2/3"), encoding="utf-8")
     run("import", journal.name, *COMMAND)
     assert "1 entries are in the books already" in run("import", journal.name, *COMMAND).stderr
     journal.write_text(SALE.format(entry="", cash="date:2/4", category="date:2/4"), encoding="utf-8")
-    assert "2025-02-03 'Sale': the file has 2025-02-04" in run("import", journal.name, *COMMAND).stderr
+    assert "2025-02-03 'Sale': the file has 2025-02-04" in run("import", journal.name, *COMMAND, code=3).stderr
 
 
 @pytest.mark.hledger
