@@ -8,7 +8,7 @@ import stat
 import time
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 from urllib.parse import quote_plus, urlencode
 
 import msgspec
@@ -133,17 +133,27 @@ class ClientCredentials(Credentials):
             raise self._refusal(str(error), error.status) from None
         try:
             issued = msgspec.json.decode(content, type=_Issued, strict=False)  # some endpoints send numbers as text
+        except msgspec.ValidationError as error:
+            raise self._no_token(str(error)) from None
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            issued = _Issued()
+            is_form = b"access_token=" in content or b"error=" in content
+            raise self._no_token("it is form-encoded, not JSON" if is_form else "it is not JSON") from None
         if issued.error:
             reason = quote(self._sender.masked(issued.error, self._basic))
             raise self._refusal(f"{self._request}: the endpoint responded with {reason}", HTTPStatus.OK)
         token = issued.access_token
-        if issued.token_type.lower() != "bearer" or not (token and token.isascii() and token.isprintable()):
-            raise ProtocolError(f"{self._request}: {self._request.url} sent no bearer token")
-        lifetime = _NEVER if issued.expires_in is None else issued.expires_in
+        if not (token and token.isascii() and token.isprintable()):
+            raise self._no_token("access_token is missing or not printable")
+        if issued.token_type.lower() != "bearer":
+            kind = quote(self._sender.masked(issued.token_type, self._basic))
+            raise self._no_token(f"token_type is {kind}" if issued.token_type else "token_type is missing")
+        # a negative one states no end; the service refuses the token when it has one
+        lifetime = _NEVER if issued.expires_in is None or issued.expires_in < 0 else issued.expires_in
         self._renew_at = requested_at + lifetime - min(_RENEW_EARLY, lifetime / _RENEW_EARLY_SHARE)
         return Secret(token)
+
+    def _no_token(self, reason: str) -> ProtocolError:
+        return ProtocolError(f"{self._request}: {self._request.url} sent no bearer token: {reason}")
 
     def _refusal(self, problem: str, status: int) -> AuthenticationError:
         return AuthenticationError(f"{problem}; check token_url, client_id and the client secret", status=status)
@@ -155,7 +165,7 @@ class _Issued(msgspec.Struct):
     access_token: str = ""
     token_type: str = ""
     error: str | None = None
-    expires_in: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    expires_in: float | None = None
 
     def __repr__(self) -> str:
         return "_Issued('***')"

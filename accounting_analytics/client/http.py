@@ -15,6 +15,7 @@ import re
 import ssl
 import threading
 import time
+import zlib
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -52,7 +53,7 @@ from accounting_analytics.core.errors import (
 from accounting_analytics.core.messages import printable, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from accounting_analytics.client.limits import CallLimits, Deadline
     from accounting_analytics.client.secret import Secret
@@ -182,6 +183,7 @@ class HttpSender:
         proxy = None if transport else _proxy_to(self._origin)
         self._server = f"{self._origin.scheme}://{self._origin.netloc.decode('ascii')}"
         self._is_closed = self._has_connected = False
+        self._accepted: Secret | None = None  # the token of the newest request that the service did not refuse
         self.begin_process()
         self._http: httpx.Client | None = _http_client(transport or _transport_to(self._origin))
         _senders.add(self)
@@ -231,8 +233,11 @@ class HttpSender:
             except AuthenticationError:
                 refused, token = token, token_other_than(token)
                 if token == refused:
-                    raise
+                    if token != self._accepted:
+                        raise
+                    time.sleep(min(_FIRST_BACKOFF, max(deadline.remaining(), 0.0)))  # it was right before
                 content = self.send(request, token, deadline, limits.timeout)
+            self._accepted = token
             return self._decode(request, content, decode, token)
 
         self._repeat(lambda: token_other_than(None), limits.max_attempts, deadline)
@@ -331,7 +336,7 @@ class HttpSender:
     def _read_body(self, response: httpx.Response, request: Request, deadline: Deadline) -> bytes:
         """Decompressed body, read in chunks, so that both its time and its size are limited."""
         content = bytearray()
-        for chunk in response.iter_bytes():
+        for chunk in _decompressed(response):
             content += chunk
             if len(content) > request.max_response_bytes:
                 raise ProtocolError(
@@ -350,7 +355,7 @@ class HttpSender:
         if 200 <= status < 300:  # noqa: PLR2004 (what HTTP calls success)
             raise GarbledAnswerError(
                 f"{request}: the response has status {status} and is {self.masked(content_type, token)[:60]}, not 200 "
-                "and JSON; is base_url the address of the service?"
+                f"and JSON; is {self._setting} the right address?"
             )
         reason, code = _reason(content)
         # masked before it is shortened, because a part of a secret would not be recognized
@@ -411,6 +416,27 @@ class HttpSender:
     def masked(self, text: str, token: Secret) -> str:
         """Text of the service without what was sent to it in secret."""
         return masked(text, (token, *self._hidden))
+
+
+def _decompressed(response: httpx.Response) -> Iterator[bytes]:
+    """Parts of a body; one of several members of gzip, of which httpx reads the first, is read to its end."""
+    if response.headers.get("content-encoding", "").strip().casefold() != "gzip" or response.is_stream_consumed:
+        yield from response.iter_bytes()
+        return
+    unpacker, is_begun = zlib.decompressobj(wbits=31), False
+    try:
+        for received in response.iter_raw():
+            part = received
+            while part:
+                if unpacker.eof:
+                    unpacker = zlib.decompressobj(wbits=31)
+                is_begun = True
+                yield unpacker.decompress(part)
+                part = unpacker.unused_data
+    except zlib.error as error:
+        raise httpx.DecodingError(str(error)) from error
+    if is_begun and not unpacker.eof:
+        raise httpx.DecodingError("the last member is cut")
 
 
 _senders: WeakSet[HttpSender] = WeakSet()

@@ -165,16 +165,64 @@ def test_failures_of_the_token_endpoint_are_named(issuing, fault_server, answer)
     assert len(fault_server.requests) == 1 or not answer.startswith("refused")
 
 
-@pytest.mark.parametrize("lifetime", ["3600", 3600, 3600.5, None])
+@pytest.mark.parametrize(
+    ("body", "content_type", "reason"),
+    [
+        (b"access_token=a&token_type=bearer", "application/json", "sent no bearer token: it is form-encoded, not JSON"),
+        (
+            b"access_token=a&token_type=bearer",
+            "application/x-www-form-urlencoded",
+            "is application/x-www-form-urlencoded, not 200 and JSON; is token_url the right address?",
+        ),
+        (b'{"access_token": "a"}', "application/json", "sent no bearer token: token_type is missing"),
+        (b'{"access_token": "a", "token_type": "mac"}', "application/json", "token_type is 'mac'"),
+        (b'{"token_type": "bearer"}', "application/json", "access_token is missing or not printable"),
+        (b'{"expires_in": [1]}', "application/json", r"got `array` - at `\$.expires_in`"),
+        (b"soon", "application/json", "it is not JSON"),
+    ],
+)
+def test_answers_without_a_token_are_named(issuing, body, content_type, reason):
+    """The message says what is wrong with the answer of the endpoint."""
+    issuer = Issuer()
+    issuer.answer = lambda sender, _: sender.send(body, content_type=content_type)
+    with pytest.raises(ProtocolError, match=reason):
+        issuing(issuer, max_attempts=2).retrieve_cash_flow_report(*MARCH)
+
+
+@pytest.mark.parametrize("refusals", [1, 2])
+def test_the_same_token_after_one_refusal(issuing, fault_server, refusals):
+    """A token that was right is tried once more where the endpoint gives no other; refused again, it is an error."""
+    issuer, refused = Issuer(), []
+
+    def answer(count, method, target, headers):
+        if target == "/oauth/token":
+            issuer.issued = 0
+            return issuer.issue
+        if len(refused) < refusals and len(fault_server.requests) > 2:
+            refused.append(target)
+            return lambda sender, _: sender.send(b"{}", "401 No", connection="close")
+        return issuer(count, method, target, headers)
+
+    client = issuing(answer)
+    client.retrieve_cash_flow_report(*MARCH)
+    if refusals == 1:
+        client.retrieve_cash_flow_report(*MARCH)
+    else:
+        with pytest.raises(AuthenticationError):
+            client.retrieve_cash_flow_report(*MARCH)
+    assert len(refused) == refusals
+
+
+@pytest.mark.parametrize("lifetime", ["3600", 3600, 3600.5, None, -1, "-1"])
 def test_lifetimes_are_read(issuing, fault_server, lifetime):
-    """Seconds are a number, or text as some endpoints send them; a token without them does not expire."""
+    """Seconds are a number, or text as some endpoints send them; without them, or below zero, no end is stated."""
     client = issuing(Issuer(expires_in=lifetime))
     for _ in range(2):
         client.retrieve_cash_flow_report(*MARCH)
     assert len(token_requests(fault_server)) == 1
 
 
-@pytest.mark.parametrize("lifetime", ["soon", True, -1, [1]])
+@pytest.mark.parametrize("lifetime", ["soon", True, [1]])
 def test_other_lifetimes_are_refused(issuing, lifetime):
     """What is not a number of seconds is not taken for one."""
     with pytest.raises(ProtocolError, match="sent no bearer token"):

@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import itertools
 import random
 import socket
 import zlib
@@ -61,6 +62,9 @@ TEMPORARY = {
     "chunked cut": chunked_cut,
     "corrupt gzip": corrupt_gzip,
     "cut gzip": lambda sender, body: sender.send(gzip.compress(body)[:-30], content_encoding="gzip"),
+    "cut second member": lambda sender, body: sender.send(
+        gzip.compress(body[:9]) + gzip.compress(body[9:])[:-9], content_encoding="gzip"
+    ),
     "no gzip": lambda sender, body: sender.send(body, content_encoding="gzip"),
     "garbage": lambda sender, _: sender.send(b"\x8f\x00\xff{" * 50),
     "no status line": lambda sender, _: sender.socket.sendall(b"\x00\x01\x02 garbage\r\n\r\n"),
@@ -196,6 +200,18 @@ def test_connecting_has_its_own_limit(across, monkeypatch):
 def test_compressed_responses_are_read(across, fault_server):
     """A gzip body gives the same results as a plain one."""
     fault_server.fault = lambda *_: lambda sender, body: sender.send(gzip.compress(body), content_encoding="gzip")
+    assert session(across()) == (TRUTH, Decimal("10.05"))
+
+
+@pytest.mark.parametrize("sizes", [(100,), (1, 100), (40, 41, 100)])
+def test_gzip_of_several_members_is_read(across, fault_server, sizes):
+    """A body that was compressed in parts is read to its end."""
+
+    def send(sender, body):
+        parts = [body[first:last] for first, last in itertools.pairwise((0, *sizes, len(body)))]
+        sender.send(b"".join(map(gzip.compress, parts)), content_encoding="gzip")
+
+    fault_server.fault = lambda *_: send
     assert session(across()) == (TRUTH, Decimal("10.05"))
 
 
