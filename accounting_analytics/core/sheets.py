@@ -53,13 +53,13 @@ GUARD = "'"
 FORMULA_START = "=+-@\t\r\n＝＋－＠"  # noqa: RUF001 (spreadsheets take the wide signs for formulas too)
 """Characters with which a cell begins that a spreadsheet computes."""
 _MONTH_NAME = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-_CONVERTED = re.compile(
+CONVERTED = (
     r"[\d\s.,:/%()$-]*\d[\d\s.,:/%()$-]*(e[+-]?\d+)?"  # 00123, 1e5, 3-4, 12:30
     r"|(true|false)"
     rf"|\d{{1,4}}[\s./-]*{_MONTH_NAME}[\s./-]*\d{{0,4}}|{_MONTH_NAME}[\s./-]*\d{{1,4}}"  # 1-Mar, 1 March 2026, MAR1
-    r"|\d+(\.\d+)?\s*[ap]m?",
-    re.IGNORECASE,
+    r"|\d+(\.\d+)?\s*[ap]m?"
 )
+"""Pattern, in any case, of text that a spreadsheet silently converts to a number, a date or a boolean."""
 
 
 class Invalid(NamedTuple):
@@ -82,7 +82,7 @@ def guard(text: str) -> str:
 
 def is_converted(text: str) -> bool:
     """Whether a spreadsheet would silently convert text to a number, a date or a boolean."""
-    return _CONVERTED.fullmatch(text) is not None
+    return re.fullmatch(CONVERTED, text, re.IGNORECASE) is not None
 
 
 def unguard(cell: str) -> str:

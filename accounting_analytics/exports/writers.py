@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
-from accounting_analytics.core.sheets import BYTE_ORDER_MARK, FORMULA_START
+from accounting_analytics.core.sheets import BYTE_ORDER_MARK, CONVERTED, FORMULA_START, GUARD
 from accounting_analytics.core.workbook import (
     MAX_ROWS,
     WORKBOOK_SUFFIX,
@@ -77,7 +77,15 @@ def _metadata(table: StarTable, manifest: Manifest) -> dict[str, str]:
     }
 
 
-_FORMULA = text_literal(f"^([{re.escape(FORMULA_START)}])")
+_FORMULA = f"[{re.escape(FORMULA_START + GUARD)}].*"
+_WORDS = ("description", "name", "path", "merchant")
+"""Ends of names of columns that people read; ids, codes and months stay as they are, unless they are formulas."""
+
+
+def _guarded(name: str) -> str:
+    """Text as `guard` of sheets writes it."""
+    pattern = f"{_FORMULA}|{CONVERTED}" if name.endswith(_WORDS) else _FORMULA
+    return f"if(regexp_full_match({name}, {text_literal(pattern)}, 'is'), {text_literal(GUARD)} || {name}, {name})"
 
 
 def write_csv(
@@ -90,7 +98,7 @@ def write_csv(
             if dtype == INSTANT:
                 columns[name.replace("_utc", "_local")] = f"date_trunc('second', local_time({name}))"
             else:
-                columns[name] = f"regexp_replace({name}, {_FORMULA}, '''\\1')" if dtype == TEXT else name
+                columns[name] = _guarded(name) if dtype == TEXT else name
         shown = ", ".join(f'{value} as "{name}"' for name, value in columns.items())
         marked = shown.replace(' as "', f' as "{BYTE_ORDER_MARK}', 1)
         database.execute(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import printable
 from accounting_analytics.core.money import from_minor_units
-from accounting_analytics.core.sheets import BYTE_ORDER_MARK, FORMULA_START, GUARD
+from accounting_analytics.core.sheets import BYTE_ORDER_MARK, guard
 from accounting_analytics.core.workbook import (
     MAX_ROWS,
     ColumnSheet,
@@ -145,10 +145,5 @@ def write_csv(figures: StatementFigures, path: Path) -> None:
         keys = [] if row.kind == "heading" else [(row.key, column.key) for column in figures.columns.shown]
         values = [figures.figure(*key).exact() for key in keys] or [None] * len(figures.columns.shown)
         amounts = ["" if value is None else f"{value:f}" for value in values]
-        writer.writerow([_guarded(row.label), _guarded(row.key), row.level, row.kind, *amounts])
+        writer.writerow([guard(row.label), guard(row.key), row.level, row.kind, *amounts])
     write_file(path, f"{BYTE_ORDER_MARK}{text.getvalue()}".encode())
-
-
-def _guarded(text: str) -> str:
-    """Text with a leading apostrophe where a spreadsheet would calculate it."""
-    return f"{GUARD}{text}" if text.startswith(tuple(FORMULA_START)) else text

@@ -137,9 +137,10 @@ def rows_of(folder, table):
 
 
 def test_text_is_never_a_formula(frames, tmp_path):
-    """Text that begins like a formula gets an apostrophe; other text stays as it is, also over two lines."""
+    """Text that a spreadsheet computes or converts gets an apostrophe; other text and ids stay, also over two lines."""
     formulas = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1"]  # noqa: RUF001 (a wide sign)
-    texts = [*formulas, "a=1", "'=1", 'say "a",\nb']
+    formulas += ["3/4", "0012", "1e5", "TRUE", "1-Mar", "'=1"]
+    texts = [*formulas, "a=1", "3/4 inch", 'say "a",\nb']
     lines = frames["line_entries"]
     given = dict(zip(lines["id"], itertools.cycle(texts)))
     aa.export(

@@ -171,6 +171,16 @@ def test_texts_of_the_books_are_never_formulas(lines, ledgers, tmp_path):
     }
 
 
+@pytest.mark.parametrize("name", ["3/4", "0012", "1e5", "TRUE", "1-Mar"])
+def test_names_that_a_spreadsheet_would_convert_are_guarded(name, lines, ledgers, tmp_path):
+    """As in decisions and plans: the name is text in the CSV file too."""
+    renamed = ledgers.assign(name=ledgers["name"].where(ledgers["id"] != "led_rent", name))
+    aa.income_statement(lines, renamed, "2026-03-01", "2026-03-31").to_csv(tmp_path / "statement.csv")
+    with (tmp_path / "statement.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = {row["key"]: row["label"] for row in csv.DictReader(file)}
+    assert rows["led_rent"] == f"'{name}"
+
+
 def test_it_is_read_and_printed_as_a_statement(lines, ledgers, tmp_path):
     """The sheet has the heading once, indented rows, ruled totals, signs of accountants, and repeats its heads."""
     statement = STATEMENTS["income"](lines, ledgers)
