@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -20,6 +21,12 @@ from accounting_analytics.cli.output import print_message, print_note
 from accounting_analytics.core.errors import AccountingAnalyticsError
 
 _FAILED, _BAD_INPUT, _KILLED = 1, 2, 5
+_LIMITS = {
+    errno.EMFILE: "allow more open files, as with ulimit -n 1024",
+    errno.ENFILE: "close other programs",
+    errno.ENOMEM: "free some memory",
+}
+"""What to do where not the file is the cause."""
 
 
 def main() -> NoReturn:
@@ -51,10 +58,10 @@ def run(words: list[str]) -> int:
     except BrokenPipeError:  # who reads the output has enough, as `head` has
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushing it at exit would fail again
-        problem = "the output cannot be written" if error.filename is None else f"{error.filename} cannot be used"
-        print_message(f"error: {problem}: {error.strerror}; free some space or give another path, and run it again")
+    except ModuleNotFoundError:
+        raise
+    except (OSError, MemoryError, ImportError) as error:
+        print_message(f"error: {_shortage(error)}, and run it again")
         return _FAILED
     return code
 
@@ -66,6 +73,18 @@ def _call(words: list[str]) -> int:
     except SystemExit as ended:
         code = ended.code
     return code if isinstance(code, int) else 0
+
+
+def _shortage(error: OSError | MemoryError | ImportError) -> str:
+    """Say what the machine lacks, and what to do."""
+    if not isinstance(error, OSError):
+        found = str(error).partition("\n")[0]  # of a library that cannot be mapped
+        return f"there is not enough memory{f' ({found})' if found else ''}; free some"
+    if error.errno in _LIMITS:
+        return f"{error.strerror}; {_LIMITS[error.errno]}"
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushing it at exit would fail again
+    problem = "the output cannot be written" if error.filename is None else f"{error.filename} cannot be used"
+    return f"{problem}: {error.strerror}; free some space or give another path"
 
 
 def _describe(error: CycloptsError) -> str:

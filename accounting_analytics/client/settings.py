@@ -88,7 +88,8 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
         variables = ", ".join(f"{_PREFIX}{name.upper()}" for name in missing)
         raise ConfigurationError(
             f"no Ledger Accounting Service is configured: set {variables} (or a profile in {settings.file}); "
-            "to try the demo company instead: accounting_analytics.demo() in Python, --demo in the shell, or make lab"
+            "to try the demo company instead: accounting_analytics.demo() in Python, --demo in the shell, or "
+            "accounting-analytics demo --lab"
         )
     scale = settings.scale()
     return LedgerClient(

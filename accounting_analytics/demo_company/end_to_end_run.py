@@ -61,8 +61,12 @@ def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> No
     echo(f"  accounting-analytics verify-pack {page} --fingerprint {pack.fingerprint}")
     options = f"--demo --start-date {days[0]} --end-date {days[1]}"
     echo(f"  accounting-analytics queue {options}")
-    echo(f"  accounting-analytics propose --rules data/rules.toml {options}")
-    echo("  make lab")
+    rules = Path("data/rules.toml")
+    if not rules.is_file():  # an installed package is run anywhere
+        echo("  accounting-analytics notebooks copy examples")
+        rules = Path("examples", rules)
+    echo(f"  accounting-analytics propose --rules {rules} {options}")
+    echo("  accounting-analytics demo --lab")
 
 
 def _create_folder(output: Path) -> Path:

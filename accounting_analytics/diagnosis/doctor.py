@@ -203,7 +203,13 @@ def check_machine(output: Path) -> list[Finding]:
     return [
         run_check(Part.MACHINE, "time zones", check_time_zones),
         run_check(Part.MACHINE, "disk", check_disk, output),
-        run_check(Part.MACHINE, "JupyterLab", check_library, "jupyterlab", "notebooks cannot be opened (make lab)"),
+        run_check(
+            Part.MACHINE,
+            "JupyterLab",
+            check_library,
+            "jupyterlab",
+            "notebooks cannot be opened (accounting-analytics demo --lab)",
+        ),
         run_check(Part.MACHINE, "plotly", check_library, "plotly", "charts cannot be drawn"),
     ]
 

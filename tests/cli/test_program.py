@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import socket
+import subprocess
 import sys
 from io import BytesIO, TextIOWrapper
 from unittest import mock
@@ -208,3 +209,26 @@ def test_periods_of_commands(run_demo, run, assert_refused):
     queued = run_demo("queue", "--period", "2025-03", "--output", "d.csv")
     assert "--start-date 2025-03-01 --end-date 2025-03-31" in queued.stderr
     assert_refused(run("queue", code=2), "no days are given: add --period")
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        (
+            "RLIMIT_NOFILE, (3, 3)",
+            "error: Too many open files; allow more open files, as with ulimit -n 1024, and run it again",
+        ),
+        ("RLIMIT_AS, (250_000_000, 250_000_000)", "error: there is not enough memory"),
+    ],
+)
+def test_limits_of_the_machine_are_named(limit, message):
+    """Neither a file of a package is blamed, nor its import: one line says what is short, and the exit code is 1."""
+    code = (
+        "import resource, sys; from accounting_analytics.cli import program; "
+        f"resource.setrlimit(resource.{limit}); sys.exit(program.run(['verify-export', 'nowhere']))"
+    )
+    command = [sys.executable, "-c", code]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own program)
+    assert finished.returncode == 1
+    assert finished.stderr.startswith(message)
+    assert finished.stderr.count("\n") == 1

@@ -22,6 +22,17 @@ def demo_run(demo_company, tmp_path_factory):
     return folder, "\n".join(messages)
 
 
+def test_what_is_advised_works_where_it_was_run(tmp_path, monkeypatch, demo_company):
+    """Outside of a checkout there are no rules and no Makefile: the examples are copied first."""
+    monkeypatch.chdir(tmp_path)
+    messages = []
+    with mock.patch.object(end_to_end_run, "demo", return_value=nullcontext(demo_company)):
+        run_demo(tmp_path / "out", echo=messages.append)
+    advised = "\n".join(messages).partition("Try next:")[2]
+    assert "notebooks copy examples\n  accounting-analytics propose --rules examples/data/rules.toml" in advised
+    assert "make" not in advised
+
+
 def exported_files(text):
     """Rows and sums of the exported files, from the manifest in the folder that the run prints."""
     folder = Path(re.search(r"^Exported: +(\S+) \(", text, re.MULTILINE)[1])
