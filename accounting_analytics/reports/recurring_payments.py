@@ -256,9 +256,9 @@ def recurring_payments(
     A payment is what a journal entry moved on the ledgers that report cash flow; payments of a payee on one day are
     one, and transfers between own accounts are none. Amounts of a payee that have a rhythm each, as several
     subscriptions, are separate, and so are categories where all of them together have none. Weekly, fortnightly,
-    twice a month, monthly, every second month, quarterly and yearly rhythms are claimed of four payments or more, if
-    the rhythm, from the days before each, would have met four of five of the latest 24 within a few days (2 of a week,
-    4 of a month, 7 of a year).
+    twice a month, every four weeks, monthly, every second month, quarterly and yearly rhythms are claimed of four
+    payments or more, if the rhythm, from the days before each, would have met four of five of the latest 24 within a
+    few days (2 of a week, 4 of a month, 7 of a year).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Rhythms of payments: the next day from the days before, and whether past days met it.
 
-A rhythm is a weekday of every week or every second one, a day of every month, or of every second, third or twelfth. It
-is claimed of four payments or more, if it would have met four of five of the latest.
+A rhythm is a weekday of every week, every second or every fourth one, or a day of every month, every second, third or
+twelfth one. It is claimed of four payments or more, if it would have met four of five of the latest.
 """
 
 from __future__ import annotations
@@ -147,11 +147,12 @@ RHYTHMS = (
     _every_weeks("fortnightly", 2, 3),
     _twice_a_month(),
     _every_months("monthly", 1, 4),
+    _every_weeks("every four weeks", 4, 3),
     _every_months("every second month", 2, 4),
     _every_months("quarterly", 3, 5),
     _every_months("yearly", 12, 7),
 )
-"""The rhythms that are looked for."""
+"""The rhythms that are looked for, the likelier of two that fit as well first."""
 
 
 class FoundRhythm(NamedTuple):

@@ -21,7 +21,7 @@ PAYMENT = runpy.run_path(str(FOLDER / "noisy_books.py"))["Payment"]
 LAST = dt.date(2026, 6, 30)
 DAY = dt.timedelta(days=1)
 MONTHS = {"monthly": 1, "every second month": 2, "quarterly": 3, "yearly": 12}
-WEEKS = {"weekly": 1, "fortnightly": 2}
+WEEKS = {"weekly": 1, "fortnightly": 2, "every four weeks": 4}
 RHYTHMS = (*WEEKS, "twice a month", *MONTHS)
 LEAST = 4
 

@@ -83,6 +83,8 @@ TWICE_A_MONTH += ["2026-01-31", "2026-02-28", "2026-04-30", "2026-05-31"]
     [
         (["2026-05-29", "2026-06-05", "2026-06-12", "2026-06-19"], "weekly", "on Fridays", "2026-06-26"),
         (["2026-05-08", "2026-05-22", "2026-06-05", "2026-06-19"], "fortnightly", "on Fridays", "2026-07-03"),
+        (["2026-03-06", "2026-04-03", "2026-05-01", "2026-05-29"], "every four weeks", "on Fridays", "2026-06-26"),
+        (["2026-03-06", "2026-04-03", "2026-05-02", "2026-05-29"], "every four weeks", "on Fridays", "2026-06-26"),
         (
             ["2026-01-31", "2026-02-28", "2026-03-31", "2026-04-30", "2026-05-31"],
             "monthly",
@@ -117,6 +119,38 @@ def test_late_and_stopped():
     )
     assert not any("latest line entry" in note for note in recurring(payments, "2026-04-10").notes)
     assert not recurring(payments, "2027-06-30").payments
+
+
+def test_every_four_weeks_and_every_month():
+    """Weekends move payments of a month by days, those of four weeks by a day of the month each time."""
+    starts = [dt.date(2025, 1, 3) + number * 28 * dt.timedelta(days=1) for number in range(19)]
+    result = recurring([pay(str(day)) for day in starts], "2026-06-25")
+    (one,) = result.payments
+    assert (one.rhythm, one.due, one.status, one.found.met) == ("every four weeks", dt.date(2026, 6, 19), "late", 18)
+    assert [(one.status, one.due) for one in recurring([pay(str(day)) for day in starts], "2026-07-20").payments] == [
+        ("stopped", dt.date(2026, 6, 19))
+    ]
+    for day in range(1, 29):
+        dates = [dt.date(2025, month, day) for month in range(1, 13)]
+        after = [one + (-one.weekday() % 7 if one.weekday() > 4 else 0) * dt.timedelta(days=1) for one in dates]
+        assert [one.rhythm for one in recurring([pay(str(one)) for one in after], "2025-12-31").payments] == ["monthly"]
+
+
+def test_how_far_a_payment_may_miss_its_day():
+    """A payment as many days late as its rhythm tolerates meets it, a day more does not; the next may be late too."""
+    (one,) = recurring([*monthly("03", range(1, 4)), pay("2026-04-07")]).payments
+    assert (one.found.met, one.found.due, one.found.latest) == (3, dt.date(2026, 5, 3), dt.date(2026, 5, 7))
+    assert not recurring([*monthly("03", range(1, 4)), pay("2026-04-08")]).payments
+    (one,) = recurring([*monthly("07", range(1, 4)), pay("2026-04-03")]).payments
+    assert one.found.earliest == one.found.due - 4 * dt.timedelta(days=1)
+
+
+def test_the_latest_payments_say_the_rhythm():
+    """Of more than 24 payments the latest 24 are tried: what was before they had a rhythm makes no difference."""
+    weekly = [LAST - (3 + 7 * number) * dt.timedelta(days=1) for number in range(25)]
+    irregular = [weekly[-1] - days * dt.timedelta(days=1) for days in (2, 3, 11, 30, 33, 34, 52, 75, 76, 90)]
+    (one,) = recurring([pay(str(day)) for day in sorted([*weekly, *irregular])]).payments
+    assert (one.rhythm, one.found.met, one.found.tried) == ("weekly", 24, 24)
 
 
 def test_amounts():
@@ -219,5 +253,7 @@ def test_dearer_since():
     assert "10.00 dearer since 3 Jan 2026" in recurring([*year, *monthly("03", amount="-50.00")]).sentences()[0]
     (one,) = recurring([pay("2025-06-03", amount="-50.00"), *year, *monthly("03", amount="-50.00")]).payments
     assert one.dearer == (0, None)
+    (one,) = recurring([pay("2024-12-03", amount="-60.00"), *year, *monthly("03", amount="-50.00")]).payments
+    assert one.dearer == (1000, dt.date(2026, 1, 3))
     (one,) = recurring([*year, *monthly("03", amount="50.00")]).payments[:1]
     assert one.dearer == (0, None)
