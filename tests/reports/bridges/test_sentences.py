@@ -129,6 +129,12 @@ def signs(amount):
             "gone: paid weekly, none in Mar 2025 after 1 payment on 7 Feb 2025.",
         ),
         (
+            # the second payment might have come until 31 March
+            paid("2024-12-20", "01-03", "01-18", "01-31", "02-14", "02-28"),
+            "Rent, OAK STREET: 6,400.00 less paid",
+            "gone: paid fortnightly, none in Mar 2025 after 2 payments on 14 Feb 2025 and 28 Feb 2025.",
+        ),
+        (
             paid("2024-10-05", "2024-11-05", "2024-12-05", "01-05", "02-05", "04-01"),
             "Rent, OAK STREET: 3,200.00 less paid",
             "none in Mar 2025 after 1 payment on 5 Feb 2025, the next on 1 Apr 2025.",
