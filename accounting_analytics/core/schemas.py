@@ -510,7 +510,7 @@ class CashWeeks(Table):
     """Weeks of cash ahead, one row each; cash that comes in is positive.
 
     `cash` is the balance at the end of the week, null where the cash of the last day is not known, and 80 of 100
-    such balances are between `low` and `high`, null where there are too few past weeks to say so.
+    such balances are between `low` and `high`, null where past weeks do not say so.
     """
 
     week: Series[int] = pandera.Field(unique=True, ge=1)

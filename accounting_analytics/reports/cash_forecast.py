@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 AVERAGED = 26
 """Weeks whose average is the measure: with less history nothing is expected."""
+AT_REST = 13
+"""Weeks without movement after which past errors say nothing of those ahead, so that there is no range."""
 LEAST_ORIGINS = 20
 """A range needs more past forecasts than these: 59 weeks of history for 13 weeks ahead."""
 _MOST_ORIGINS = 104
@@ -69,12 +71,15 @@ class CashForecast(NamedTuple):
         Units of cash that each week moves, by method.
     moved : int
         How much the weeks of the average moved, each without its sign: the measure of errors.
+    is_at_rest : bool
+        Whether nothing moved in the 13 weeks before.
     """
 
     day: dt.date
     payments: list[list[ExpectedPayment]]
     nets: Mapping[str, list[int]]
     moved: int
+    is_at_rest: bool
 
     @property
     def sums(self) -> list[int]:
@@ -178,7 +183,8 @@ class CashHistory:
             for name, of in measures.items()
         }
         nets[AVERAGE] = [rounded_quotient(sum(before), AVERAGED)] * self.weeks
-        return CashForecast(day, payments, nets, max(sum(map(abs, before)), 1))
+        is_at_rest = not any(self.nets(day - AT_REST * _WEEK, AT_REST))
+        return CashForecast(day, payments, nets, max(sum(map(abs, before)), 1), is_at_rest)
 
     @cached_property
     def forecasts(self) -> Forecasts:
@@ -231,7 +237,7 @@ class Forecasts:
 
     @property
     def margins(self) -> list[int] | None:
-        """Units that the balance at the end of each week ahead may miss; None of too few past forecasts."""
+        """Units that the balance at the end of each week ahead may miss; None of too few past forecasts, or at rest."""
         found = [of_week[-1] for of_week in self._margins if of_week[-1] is not None]
         return found if len(found) == self._weeks else None
 
@@ -267,7 +273,8 @@ class Forecasts:
                 if method in one
             )
             place = -(-percent * (len(missed) + 1) // 100)
-            made.append(missed[min(max(place, 1), len(missed)) - 1] if len(missed) > LEAST_ORIGINS else None)
+            is_known = len(missed) > LEAST_ORIGINS and not forecast.is_at_rest
+            made.append(missed[min(max(place, 1), len(missed)) - 1] if is_known else None)
         return made
 
     def _is_inside(self, number: int, week: int, margin: int | None) -> bool | None:

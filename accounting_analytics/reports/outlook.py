@@ -29,6 +29,7 @@ from accounting_analytics.core.periods import day_label, month_name, parse_date
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import CashWeeks, ExpectedPayments
 from accounting_analytics.reports.cash_forecast import (
+    AT_REST,
     AVERAGE,
     AVERAGED,
     COVERED_PERCENT,
@@ -188,7 +189,7 @@ class Outlook(Result):
 
     @property
     def has_range(self) -> bool:
-        """Whether there are enough past weeks to say how far balances may be off."""
+        """Whether past weeks say how far balances may be off: enough of them, and not long after the last line."""
         return self._margins is not None
 
     @property
@@ -283,7 +284,7 @@ class Outlook(Result):
         """How far the balance at the end of a week may be off."""
         key, label = f"margin{KEY_SEPARATOR}{self.week_end(week)}", f"Margin of week {week}"
         if self._margins is None:
-            return self._make(key, label, None, f"it is not known: {_no_range(self._history.known_weeks, self.weeks)}")
+            return self._make(key, label, None, f"it is not known: {self._why_no_range()}")
         what = f"of past errors of week {week}, so that {COVERED_PERCENT} of 100 balances are in their range"
         return self._make(key, label, self._margins[week - 1], what)
 
@@ -365,7 +366,13 @@ class Outlook(Result):
 
     def _range_sentence(self) -> Iterator[str]:
         if not self.has_range:
-            yield f"There is no range: {_no_range(self._history.known_weeks, self.weeks)}."
+            yield f"There is no range: {self._why_no_range()}."
+
+    def _why_no_range(self) -> str:
+        """Say why there is no range: nothing moved before the weeks, or there are too few past weeks."""
+        if self._forecast.is_at_rest:
+            return f"nothing moved cash in the {AT_REST} weeks before {day_label(self.end_date + _DAY)}"
+        return _no_range(self._history.known_weeks, self.weeks)
 
     def _score_sentences(self) -> Iterator[str]:
         if self.score is None:

@@ -363,6 +363,18 @@ def test_a_known_item_of_each_day_of_a_week():
     assert (items[0], items[1], items[12], sum(items)) == (11.0, 100.0, 1000.0, 1111.0)
 
 
+def test_no_range_where_nothing_moves():
+    """Thirteen weeks after the last line past errors say nothing of those ahead; a day before there is a range."""
+    last = max(one.day for one in company(75) if one.amount)
+    for days, has_range in ((7 * 13 - 1, True), (7 * 13, False), (400, False)):
+        result = ahead(last + days * DAY, limit=1000)
+        assert (result.has_range, result.frame[["low", "high"]].notna().all(axis=None)) == (has_range, has_range), days
+        assert (result["low", 13].units is not None) is has_range
+        assert ("% range" in result.explain()) is has_range
+    assert result.frame["net_cash_flow"].eq(0).all()
+    assert "There is no range: nothing moved cash in the 13 weeks before 5 Aug 2027." in result.sentences()
+
+
 def test_a_limit_says_in_which_week_cash_falls_below():
     """The week is the first that ends below it, and those of both ends of the range are named."""
     frame = ahead().frame
