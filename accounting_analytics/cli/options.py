@@ -14,7 +14,7 @@ from cyclopts.types import PositiveInt
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError, PeriodError
 from accounting_analytics.core.fiscal_years import parse_period
-from accounting_analytics.core.periods import Period
+from accounting_analytics.core.periods import Period, parse_date
 
 app = App(
     name="accounting-analytics",
@@ -116,6 +116,9 @@ class GivenDays:
     def optional_dates(self, time_zone: str, first_month: int = 1) -> tuple[str | None, str | None]:
         """First and last day, for a command that needs none or only one of them."""
         if self.period is None:
+            for option, day in (("--start-date", self.start_date), ("--end-date", self.end_date)):
+                if day is not None:
+                    parse_date(day, option)
             return self.start_date, self.end_date
         if self.start_date is not None or self.end_date is not None:
             given = "--end-date" if self.start_date is None else "--start-date"

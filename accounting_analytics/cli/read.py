@@ -62,6 +62,7 @@ from accounting_analytics.core.errors import (
     InvalidRequestError,
 )
 from accounting_analytics.core.messages import count_of, printable, shorten
+from accounting_analytics.core.periods import parse_date
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -278,7 +279,7 @@ def _load_until(
     days after it.
     """
     if days.end_date is not None and days.period is None:
-        days = replace(days, start_date=days.start_date or days.end_date)
+        days = replace(days, start_date=days.start_date or str(parse_date(days.end_date, "--end-date")))
     with connect_source(source, days, load) as (client, period):
         first = books_start_of(books_start, period.end_date, client, demo=source.demo)
         books = load_books(client, period, load, first_day=first, all_history=True)

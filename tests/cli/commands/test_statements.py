@@ -140,6 +140,9 @@ def test_files(run, tmp_path, demo_books):
         (("income", *MAY, "--output", "no/s.csv"), "does not exist; nothing was loaded"),
         (("cash-flow", *MAY, "--books-start", "2025-06-01"), "--books-start 2025-06-01 is after 2025-05-31"),
         (("cash-flow", *MAY, "--books-start", "May"), "--books-start 'May' is not a calendar date"),
+        (("ageing", "--end-date", "30/06/2026"), "--end-date '30/06/2026' is not a calendar date; write it like"),
+        (("income", "--start-date", "2026-01-01", "--end-date", "30.06.2026"), "--end-date '30.06.2026' is not a"),
+        (("income", "--start-date", "1/1/2026", "--end-date", "2026-06-30"), "--start-date '1/1/2026' is not a"),
     ],
 )
 def test_what_is_refused(run_demo, assert_refused, arguments, message):
@@ -302,6 +305,8 @@ def test_an_outlook_is_that_of_python(run_demo, demo_company, tmp_path):
 def test_what_an_outlook_lacks_is_said(run, assert_refused, demo_books, tmp_path):
     """Files that cannot be read are refused before a load, and local books of a few months before anything is drawn."""
     assert_refused(run("outlook", "--end-date", "2026-05-31", "--known", "none.csv", code=2), "none.csv cannot be read")
+    wrong_day = run("outlook", "--demo", "--end-date", "30/06/2026", code=2)
+    assert_refused(wrong_day, "--end-date '30/06/2026' is not a calendar date; write it like 2025-01-31")
     (tmp_path / "known.csv").write_text("day,amount\n2026-06-10,-2500\n")
     assert_refused(run("outlook", "--end-date", "2026-05-31", "--known", "known.csv", code=2), "known lacks date")
     assert_refused(run("outlook", "--books", demo_books, code=3), "an outlook takes 26 weeks of lines that move cash")
