@@ -48,6 +48,7 @@ from accounting_analytics.core.errors import (
     InputError,
     NotebookParametersError,
 )
+from accounting_analytics.core.messages import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -190,6 +191,7 @@ def pack(
     allow_empty
         Accept a period without line entries.
     """
+    from accounting_analytics.core.installed_programs import letters_without_font
     from accounting_analytics.pack.monthly_pack import PageOptions
     from accounting_analytics.pack.pack_files import OutputFiles, pack_name, write_pack
 
@@ -226,6 +228,11 @@ def pack(
                 allow_empty=allow_empty,
                 **presentation._asdict(),
             )
+            if formats.browser is not None and (letters := letters_without_font(made.html)):
+                print_message(
+                    f"note: no font of this machine has {quote(letters)}: the PDF has boxes for them, and the page "
+                    "where its reader has no font; install one, such as fonts-noto-cjk or fonts-noto-core"
+                )
             written = write_pack(made, files, formats)
     if as_json:
         paths = {suffix.removeprefix("."): str(path) for suffix, path in written.paths.items()}

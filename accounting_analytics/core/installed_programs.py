@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,20 @@ _SECONDS = 300
 def find_program(name: str) -> str | None:
     """Path of a program: in the environment of this Python, or else on the path."""
     return shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+
+
+def letters_without_font(text: str) -> str:
+    """Letters of a text that no font of this machine has, each once; none where no fontconfig tells."""
+    program = shutil.which("fc-list")
+    wanted = {one for one in text if not one.isascii() and unicodedata.category(one)[0] in "LNPS"}
+    if program is None or not wanted:
+        return ""
+    listed = run_program([program, "--format", "%{charset} "], folder=os.curdir, environment={}, advice="")
+    covered: set[int] = set()
+    for letters in set(listed.stdout.split()):
+        first, _, last = letters.partition("-")
+        covered.update(range(int(first, 16), int(last or first, 16) + 1))
+    return "".join(sorted(one for one in wanted if covered and ord(one) not in covered))
 
 
 def run_program(

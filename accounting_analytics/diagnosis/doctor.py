@@ -32,6 +32,7 @@ from accounting_analytics.core.errors import (
     ServiceError,
     TransportError,
 )
+from accounting_analytics.core.installed_programs import letters_without_font
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.periods import LOCALTIME, Period, as_utc, choose_zone, time_zone_names, zone
 from accounting_analytics.core.progress import progress_bar
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from accounting_analytics.client.settings import Settings
     from accounting_analytics.core.periods import DateLike, ZoneLike
 
+_SCRIPTS = {"Chinese": "中", "Japanese": "あ", "Korean": "한", "Arabic": "ع", "Devanagari": "अ", "Thai": "ก"}
 _MB = 1 << 20
 _RECOMMENDED_MB, _REQUIRED_MB = 1024, 50
 _ATTEMPT_SECONDS, _CALL_SECONDS, _ATTEMPTS = 20.0, 45.0, 2
@@ -210,6 +212,7 @@ def check_machine(output: Path) -> list[Finding]:
             "jupyterlab",
             "notebooks cannot be opened (accounting-analytics demo --lab)",
         ),
+        run_check(Part.MACHINE, "fonts", check_fonts),
         run_check(Part.MACHINE, "plotly", check_library, "plotly", "charts cannot be drawn"),
     ]
 
@@ -247,6 +250,14 @@ def check_disk(folder: Path) -> Finding:
         return passed(message)
     result = warning if free >= _REQUIRED_MB else failed
     return result(f"only {message}", "free some space, or give another output folder")
+
+
+def check_fonts() -> Finding:
+    """Find scripts that no font of this machine has: a PDF of books that are written in them has boxes."""
+    missing = [name for name, letters in _SCRIPTS.items() if letters_without_font(letters)]
+    if missing:
+        return passed(f"none for {', '.join(missing)}: a PDF of a pack has boxes for their letters")
+    return passed(f"for {', '.join(_SCRIPTS)}")
 
 
 def check_library(module: str, consequence: str) -> Finding:

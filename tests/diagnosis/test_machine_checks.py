@@ -4,12 +4,19 @@ import shutil
 import zoneinfo
 from pathlib import Path
 
+import matplotlib as mpl
 import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.core.periods import time_zone_names
 from accounting_analytics.diagnosis import Part
-from accounting_analytics.diagnosis.doctor import check_disk, check_library, check_machine, check_time_zones
+from accounting_analytics.diagnosis.doctor import (
+    check_disk,
+    check_fonts,
+    check_library,
+    check_machine,
+    check_time_zones,
+)
 from accounting_analytics.diagnosis.findings import run_check
 
 
@@ -79,10 +86,22 @@ def test_a_broken_library(tmp_path, monkeypatch):
 def test_all_checks(tmp_path, monkeypatch):
     """Every check of this machine is made, and libraries can be imported; with a wrong configuration no other is."""
     findings = {finding.check: finding for finding in check_machine(tmp_path)}
-    assert set(findings) == {"time zones", "disk", "JupyterLab", "plotly"}
+    assert set(findings) == {"time zones", "disk", "JupyterLab", "fonts", "plotly"}
     for check in ("time zones", "JupyterLab", "plotly"):
         assert findings[check].verdict == "ok", findings[check]
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_BASE_URL", "ledgers.example.com")
     result = aa.doctor()
-    assert (result.exit_code, len(result.findings)) == (2, 5)
+    assert (result.exit_code, len(result.findings)) == (2, 6)
     assert {finding.part for finding in result.findings} == {Part.MACHINE}
+
+
+def test_scripts_without_a_font_are_named(tmp_path, monkeypatch):
+    """A machine without fonts for a script says so before a PDF has boxes."""
+    fonts = tmp_path / "fonts.conf"
+    folders = f"<dir>{mpl.get_data_path()}/fonts/ttf</dir><cachedir>{tmp_path}</cachedir>"
+    rejected = "<selectfont><rejectfont><glob>*LastResort*</glob></rejectfont></selectfont>"
+    fonts.write_text(f"<fontconfig>{folders}{rejected}</fontconfig>", encoding="utf-8")
+    monkeypatch.setenv("FONTCONFIG_FILE", str(fonts))
+    finding = run_check(Part.MACHINE, "fonts", check_fonts)
+    assert finding.verdict == "ok"
+    assert finding.message.startswith("none for Chinese, Japanese, Korean, Devanagari, Thai: a PDF of a pack has boxes")

@@ -9,6 +9,7 @@ import stat
 import time
 from email.policy import default
 
+import matplotlib as mpl
 import pytest
 from alterations import alter
 from small_packs import PLAIN_NAMES, make_books, page_html, write_pack
@@ -106,6 +107,19 @@ def test_every_format(pack, old):
     assert "We hired <em>one</em> person." in mail.get_body(["html"]).get_content()
     assert "We hired <em>one</em> person." in old.read(".html").decode()
     assert result["fingerprint"] == hashlib.sha256(attached[f"{NAME}.html"]).hexdigest()
+
+
+@pytest.mark.browser
+def test_letters_that_no_font_has_are_named(pack, folder, tmp_path):
+    """The PDF would have boxes for them: they are named before it is written; those of a font are not."""
+    fonts = tmp_path / "fonts.conf"
+    folders = f"<dir>{mpl.get_data_path()}/fonts/ttf</dir><cachedir>{tmp_path}</cachedir>"
+    rejected = "<selectfont><rejectfont><glob>*LastResort*</glob></rejectfont></selectfont>"
+    fonts.write_text(f"<fontconfig>{folders}{rejected}</fontconfig>", encoding="utf-8")
+    names = {"ACCOUNTING_ANALYTICS_COMPANY": "Söhne 東京", "FONTCONFIG_FILE": str(fonts)}
+    finished = pack(*JANUARY, "--pdf", **names)
+    assert "note: no font of this machine has '京東': the PDF has boxes" in finished.stderr
+    assert (folder.folder / "söhne-東京_2025-01.pdf").exists()
 
 
 @pytest.mark.parametrize("name", ["Harbor & Lane", "HARBOR. LANE 🐻"])
