@@ -117,6 +117,22 @@ def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], o
         echo(f"  export ACCOUNTING_ANALYTICS_SCALE={instances[0].scale}")
 
 
+class _Protocol(H11Protocol):
+    """HTTP/1.1 of one connection, in which a request that breaks HTTP in its body gets one response."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse the request; what the application responds to its beginning is dropped, as if the client had gone."""
+        cycle = self.cycle
+        is_in_body = cycle is not None and cycle.more_body
+        if is_in_body and cycle.response_started:
+            self.transport.close()
+        else:
+            super().send_400_response(msg)
+        if is_in_body:
+            cycle.disconnected = True
+            cycle.message_event.set()
+
+
 class _Server(uvicorn.Server):
     """A server that cuts the connections that are left when it has stopped."""
 
@@ -133,7 +149,7 @@ def _server(app: ASGIApp) -> uvicorn.Server:
     logging.getLogger("uvicorn.access").disabled = True
     config = uvicorn.Config(
         app,
-        http=H11Protocol,
+        http=_Protocol,
         log_config=None,
         server_header=False,
         proxy_headers=False,

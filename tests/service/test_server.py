@@ -1,6 +1,7 @@
 """Running the service: it starts, stops promptly, leaves nothing behind, and goes on reading on a full disk."""
 
 import json
+import logging
 import os
 import re
 import resource
@@ -210,6 +211,28 @@ def test_a_disconnected_client_is_not_an_error(tmp_path, caplog):
             whole.sendall(b"GET /openapi.json HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
             assert whole.recv(15) == b"HTTP/1.1 200 OK"
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "evil.example"])
+@pytest.mark.parametrize("pause", [0, 0.2])
+def test_a_request_that_breaks_in_its_body_is_one_line(tmp_path, caplog, host, pause):
+    """A body that breaks HTTP, before or after the response to its head, prints one line, and no traceback."""
+    head = f"POST /v0/ledgers HTTP/1.1\r\nhost: {host}\r\ntransfer-encoding: chunked\r\n\r\n".encode()
+    with running(tmp_path / "books.db") as service:
+        url = urlsplit(service.base_url)
+        with socket.create_connection((url.hostname, url.port), timeout=10) as broken:
+            broken.sendall(head if pause else head + b"zz\r\n")
+            time.sleep(pause)
+            if pause:
+                broken.sendall(b"zz\r\n")
+            assert broken.recv(10_000).startswith(
+                b"HTTP/1.1 400" if host != "127.0.0.1" or not pause else b"HTTP/1.1 401"
+            )
+        with socket.create_connection((url.hostname, url.port), timeout=10) as whole:
+            whole.sendall(b"GET /openapi.json HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
+            assert whole.recv(15) == b"HTTP/1.1 200 OK"
+    lines = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert [(line.getMessage(), line.exc_info) for line in lines] == [("Invalid HTTP request received.", None)]
 
 
 LEDGER = {"name": "Loan", "editable": True, "financial_account_type": "loan"}
