@@ -14,7 +14,7 @@ from accounting_analytics.recategorization.rules import Rules
 MARCH = ("2025-03-01", "2025-03-31")
 LINES = LineEntries.without_rows()
 PLAN = aa.Plan.from_frame(PlanItems.without_rows())
-REPORT = aa.recompute_cash_flow(LINES, Ledgers.without_rows(), *MARCH)
+REPORT = aa.recompute_cash_flow(LINES, Ledgers.without_rows(), *MARCH, time_zone="UTC")
 REPORT_HINT = "not CashFlowReport; load_cash_flow_report(client, ...) loads one, recompute_cash_flow("
 LINES_HINT = "not DataFrame; load_line_entries(client, ...) returns"
 LEDGERS_HINT = "not DataFrame; discover_ledgers(client, ...) returns them"

@@ -134,7 +134,7 @@ def make_outlook():
     days = [PERIOD.end_date - number * dt.timedelta(days=7) for number in reversed(range(30))]
     payments = [planted["PAYMENT"](day, "checking", AMOUNT, NAME, NAME, "plain", "Rent", "Rent") for day in days]
     books = planted["FRAMES"]["frames"](payments, dt.date.max)
-    return aa.outlook(books.line_entries, books.ledgers)
+    return aa.outlook(books.line_entries, books.ledgers, time_zone="UTC")
 
 
 def make_lines(categories):

@@ -224,7 +224,7 @@ class InstantParser:
         if self._midnights != "days":
             return instant
         if not is_midnight:
-            raise ValueError(f"datetime {str(value)!r} is no midnight of UTC, which --midnights days reads as a day")
+            raise ValueError(f"datetime {str(value)!r} is not a midnight of UTC, which --midnights days reads as a day")
         return self._in_utc(self._local(dt.datetime.combine(instant.date(), _NOON), value), value)
 
     def _in_utc(self, moment: dt.datetime, value: object) -> dt.datetime:

@@ -137,7 +137,7 @@ def test_midnights_of_utc(run_on_books, assert_refused, tmp_path, kind):
     (tmp_path / "evening.csv").write_text(evening)
     run_on_books("import", "evening.csv", *command[2:], *zone, "--dry-run")
     refused = run_on_books("import", "evening.csv", *command[2:], *zone, "--midnights", "days", code=2)
-    assert_refused(refused, "line 4: datetime '2025-02-02T19:00:00Z' is no midnight of UTC")
+    assert_refused(refused, "line 4: datetime '2025-02-02T19:00:00Z' is not a midnight of UTC")
 
 
 def test_a_dry_run_prints_the_accounts(run, tmp_path):
