@@ -205,11 +205,21 @@ class Books(VersionReader, Result):
         -------
         Drift
             Added, removed, recategorized and amended lines by month and ledger, each amount a figure with its lines.
+
+        Raises
+        ------
+        InputError
+            There was no version then, its files are no longer kept, or a time is that of the other version itself.
         """
         days = None if period is None else self._require_days(period)
-        return compare_versions(
-            self._storage, self._find(before), self._version if after is None else self._find(after), days
-        )
+        first, last = self._find(before), self._version if after is None else self._find(after)
+        if first.number == last.number and before != after and not isinstance(before, int):
+            earlier = f", such as {first.number - 1}" if first.number else "; there is none"
+            raise InputError(
+                f"the newest version of {before} is {first.number}, which would be compared with itself: name a "
+                f"version before it{earlier}"
+            )
+        return compare_versions(self._storage, first, last, days)
 
     def close(self, period: Period) -> Self:
         """Close some days: a later change of their lines raises an alarm in every sync until they are closed again.

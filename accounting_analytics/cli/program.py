@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import sys
 from io import TextIOWrapper
@@ -20,6 +21,9 @@ from accounting_analytics.cli.options import app
 from accounting_analytics.cli.output import print_message, print_note
 from accounting_analytics.core.errors import AccountingAnalyticsError
 
+_DAYS = re.compile(r"[0-9]{4}(-[0-9Hh Qq-]{1,5})?(-[0-9]{2})?")
+"""What is certainly meant as days, and no secret."""
+_SHORT_NUMBER = re.compile(r"[0-9][0-9.,_]*[kKmM]?")
 _FAILED, _BAD_INPUT, _KILLED = 1, 2, 5
 _LIMITS = {
     errno.EMFILE: "allow more open files, as with ulimit -n 1024",
@@ -90,13 +94,18 @@ def _shortage(error: OSError | MemoryError | ImportError) -> str:
 def _describe(error: CycloptsError) -> str:
     """Say what is wrong with a command line, without repeating what may be a secret."""
     if isinstance(error, UnusedCliTokensError):
+        if days := [text for text in error.unused_tokens or () if _DAYS.fullmatch(text)]:
+            return f"{days[0]} is given without an option: write --period {days[0]}; options are written --name VALUE."
         return "There is an argument that the command does not have; options are written --name VALUE."
     if isinstance(error, MissingArgumentError) and error.argument is not None:
         return f"{error.argument.name} is missing, or has no value."
     message = str(error)
-    if isinstance(error, CoercionError) and error.token:
+    if isinstance(error, CoercionError) and error.argument is not None and error.token is not None:
+        word = error.token.value
+        if error.target_type is int and _SHORT_NUMBER.fullmatch(word):
+            return f"{error.argument.name} is {word}; it must be a whole number, written in full, such as 20000."
         choices = [one for one in get_args(error.target_type) if isinstance(one, str)]
-        if begun := [one for one in choices if one.startswith(error.token.value)]:
+        if begun := [one for one in choices if one.startswith(word)]:
             return f'{message.partition(" Did you mean")[0]} Did you mean "{begun[0]}"?'
     return message
 

@@ -233,7 +233,7 @@ class HttpSender:
             except AuthenticationError:
                 refused, token = token, token_other_than(token)
                 if token == refused:
-                    if token != self._accepted:
+                    if token != self._accepted or request.method != "GET":
                         raise
                     time.sleep(min(_FIRST_BACKOFF, max(deadline.remaining(), 0.0)))  # it was right before
                 content = self.send(request, token, deadline, limits.timeout)

@@ -309,7 +309,10 @@ def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None 
         unchanged = Outcome.NOT_DONE, _UNCHANGED
     planned, found = changes_by_entry(plan.items), {}
     for item in plan.items:
-        state = _State(item, attempts, planned[item.journal_entry_id], attempts.response(item))
+        response = attempts.response(item)
+        if response == Response.CONFIRMED:  # the run has ended: what is not there was changed back since
+            response = Response.CONFIRMED_EARLIER
+        state = _State(item, attempts, planned[item.journal_entry_id], response)
         state.show(categories, read_at)
         outcome, reason = state.outcome()
         verified = {Outcome.ALREADY_DONE: (Outcome.DONE, reason), Outcome.WOULD_CHANGE: unchanged}

@@ -490,3 +490,19 @@ def test_another_column_is_another_format():
     columns = ",".join(f"{field.name} {field.type}" for field in table_schema(2))
     assert Version.__struct_defaults__[-1] == 2
     assert hashlib.sha256(columns.encode()).hexdigest()[:12] == "8312ac81eff4"
+
+
+def test_a_version_is_not_compared_with_itself(books, tmp_path):
+    """The day of the newest version names that version itself: it is refused with the number of the one before."""
+    client = books(
+        [("2025-03-10", {"bank": -1, "rent": 1})], {"bank": "bank_account", "rent": "expense operating_expenses debit"}
+    )
+    local = aa.Books.open(tmp_path / "books")
+    for _ in range(2):
+        local.sync(client, start_date="2025-03-01", end_date="2025-03-31", progress=False)
+    today = local.synced_at.date().isoformat()
+    with pytest.raises(
+        InputError, match=rf"the newest version of {today} is 1, .* name a version before it, such as 0"
+    ):
+        local.drift(today)
+    assert local.drift(0).frame.empty

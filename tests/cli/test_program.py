@@ -232,3 +232,22 @@ def test_limits_of_the_machine_are_named(limit, message):
     assert finished.returncode == 1
     assert finished.stderr.startswith(message)
     assert finished.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (("queue", "--demo", "--limit", "20k"), "--limit is 20k; it must be a whole number, written in full"),
+        (
+            ("books", "close", "2026-05", "--books", "local"),
+            "2026-05 is given without an option: write --period 2026-05;",
+        ),
+        (("report", "2026-Q2", "--demo"), "2026-Q2 is given without an option: write --period 2026-Q2;"),
+        (("report", "canary-token", "--demo"), "There is an argument that the command does not have"),
+    ],
+)
+def test_what_is_written_in_the_wrong_place_is_named(run, assert_refused, command, message):
+    """A short form of a number, and days without their option, are refused with what to write; no secret is shown."""
+    finished = run(*command, code=2)
+    assert_refused(finished, message)
+    assert "canary" not in finished.stderr

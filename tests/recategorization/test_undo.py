@@ -142,3 +142,14 @@ def test_undo_of_a_change_whose_response_was_not_recorded(books, build, many, tm
     again = aa.apply_plan(books.client, plan, journal=journal, confirm=True)
     assert again["outcome"].tolist() == ["changed_elsewhere"]
     assert len(books.audit()) == 2
+
+
+def test_verify_and_apply_agree_after_an_undo(books, plan, tmp_path):
+    """What an own undo changed back has one outcome, whether the plan is verified or applied again, at once."""
+    journal = tmp_path / "journal"
+    aa.apply_plan(books.client, plan, journal=journal, confirm=True)
+    aa.apply_plan(books.client, aa.undo_plan(books.client, journal), journal=tmp_path / "undo", confirm=True)
+    verified = aa.verify_plan(books.client, plan, journal=journal)
+    applied = aa.apply_plan(books.client, plan, journal=journal, confirm=True)
+    assert set(verified["outcome"]) == set(applied["outcome"]) == {"changed_elsewhere"}
+    assert verified["reason"].tolist() == applied["reason"].tolist()
