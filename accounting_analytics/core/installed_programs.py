@@ -23,8 +23,13 @@ def find_program(name: str) -> str | None:
     return shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
 
 
+def lists_fonts() -> bool:
+    """Whether the fonts of this machine can be listed."""
+    return shutil.which("fc-list") is not None
+
+
 def letters_without_font(text: str) -> str:
-    """Letters of a text that no font of this machine has, each once; none where no fontconfig tells."""
+    """Letters of a text that no font of this machine has, each once; none where the fonts cannot be listed."""
     program = shutil.which("fc-list")
     wanted = {one for one in text if not one.isascii() and unicodedata.category(one)[0] in "LNPS"}
     if program is None or not wanted:

@@ -95,6 +95,12 @@ def test_all_checks(tmp_path, monkeypatch):
     assert {finding.part for finding in result.findings} == {Part.MACHINE}
 
 
+def test_fonts_that_cannot_be_listed_are_not_checked(monkeypatch):
+    """Without the program that lists fonts nothing is claimed of them."""
+    monkeypatch.setenv("PATH", "")
+    assert run_check(Part.MACHINE, "fonts", check_fonts).message.startswith("not checked: fc-list of fontconfig")
+
+
 def test_scripts_without_a_font_are_named(tmp_path, monkeypatch):
     """A machine without fonts for a script says so before a PDF has boxes."""
     fonts = tmp_path / "fonts.conf"
