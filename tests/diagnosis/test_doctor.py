@@ -100,7 +100,7 @@ def test_the_configured_service(configured, finding_of):
 def test_invalid_settings(monkeypatch, setting, value):
     """Each invalid setting is named by a finding, not an exception."""
     monkeypatch.setenv(f"ACCOUNTING_ANALYTICS_{setting}", value)
-    client, finding = check_configuration(None)
+    client, finding = check_configuration(None, None)
     assert (client, finding.verdict) == (None, "failed")
     assert value in finding.message
 

@@ -184,13 +184,16 @@ def test_instants_without_a_zone_are_utc(cells, tmp_path, text, instant):
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_local_dates_in_another_zone(lines, tmp_path, suffix):
-    """With a zone, the local dates are those of that zone, whether the file has the column or not."""
-    for number, frame in enumerate((lines, lines.drop(columns="local_date"))):
-        path = saved(frame, tmp_path / f"{number}{suffix}")
-        read = aa.read_line_entries(path, time_zone="Pacific/Auckland")
-        assert set(read["local_date"]) == {pd.Timestamp("2025-03-11")}
-        assert list(read.columns) == list(lines.columns)
-        assert ("local_date" in aa.read_line_entries(path)) == (number == 0)
+    """With a zone, the local dates are those of that zone; those of the file are never replaced by others."""
+    path = saved(lines, tmp_path / f"days{suffix}")
+    assert "local_date" in aa.read_line_entries(path)
+    with pytest.raises(InputError, match="is 2025-03-10, in Pacific/Auckland 2025-03-11: name the zone of these days"):
+        aa.read_line_entries(path, time_zone="Pacific/Auckland")
+    path = saved(lines.drop(columns="local_date"), tmp_path / f"no_days{suffix}")
+    assert "local_date" not in aa.read_line_entries(path)
+    read = aa.read_line_entries(path, time_zone="Pacific/Auckland")
+    assert set(read["local_date"]) == {pd.Timestamp("2025-03-11")}
+    assert list(read.columns) == list(lines.columns)
     assert any("EST" in note for note in aa.notes(aa.read_line_entries(path, time_zone="EST")))
 
 

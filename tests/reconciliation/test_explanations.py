@@ -41,12 +41,12 @@ def line_frame(seed=1, count=100):
 
 
 LINES = line_frame()
-RECOMPUTED = aa.recompute_cash_flow(LINES, LEDGERS, *DAYS)
+RECOMPUTED = aa.recompute_cash_flow(LINES, LEDGERS, *DAYS, time_zone="UTC")
 
 
 def as_reported(lines):
     """Report of other books, as if the service had sent it."""
-    return dataclasses.replace(aa.recompute_cash_flow(lines, LEDGERS, *DAYS), origin="loaded")
+    return dataclasses.replace(aa.recompute_cash_flow(lines, LEDGERS, *DAYS, time_zone="UTC"), origin="loaded")
 
 
 def reconciled(reported, recomputed=RECOMPUTED, lines=LINES):
@@ -91,7 +91,7 @@ def test_an_omitted_line_is_named_as_people_know_it(seed):
 def test_many_causes_are_all_shown_before_what_follows():
     """A report in which 68 lines are missing names each of them, then one sentence on what follows."""
     lines = line_frame(seed=5, count=300)
-    recomputed = aa.recompute_cash_flow(lines, LEDGERS, *DAYS)
+    recomputed = aa.recompute_cash_flow(lines, LEDGERS, *DAYS, time_zone="UTC")
     omitted = recomputed.lines.head(68)
     outcome = reconciled(as_reported(without_entries(lines, omitted["journal_entry_id"])), recomputed, lines)
     text = outcome.explain()
@@ -135,10 +135,10 @@ def test_a_load_with_an_unknown_ledger_names_it():
     sentence = f"{len(of_rent)} lines that sum to {of_rent['signed_amount'].sum():,}; whether they report"
     for frame, name in ((lines, "Rent (rent)"), (LINES, "rent")):
         with pytest.raises(FrameError) as raised:
-            aa.recompute_cash_flow(frame, known, *DAYS)
+            aa.recompute_cash_flow(frame, known, *DAYS, time_zone="UTC")
         assert f"1 ledger of the line entries not in ledgers: {name} with {sentence}" in str(raised.value)
     with pytest.raises(FrameError) as raised:
-        aa.recompute_cash_flow(lines, known, *DAYS, starting_balances={})
+        aa.recompute_cash_flow(lines, known, *DAYS, time_zone="UTC", starting_balances={})
     within = of_rent[of_rent["datetime"] >= pd.Timestamp(DAYS[0], tz="UTC")]
     assert f"with {len(within)} lines that sum to {within['signed_amount'].sum():,}" in str(raised.value)
 

@@ -44,7 +44,11 @@ def make_books(amounts, scale=2, *, cash=("bank",)):
     columns |= {"id": list(NAMES), "name": ["Bank", "Sales"], "sort_code": ["1", "2"]}
     columns |= {"debit_credit": ["debit", "credit"], "report_cash_flow": [name in cash for name in NAMES]}
     ledgers, lines = Ledgers.from_columns(columns), make_lines(amounts, scale)
-    return {"line_entries": lines, "ledgers": ledgers, "report": aa.recompute_cash_flow(lines, ledgers, *DAYS)}
+    return {
+        "line_entries": lines,
+        "ledgers": ledgers,
+        "report": aa.recompute_cash_flow(lines, ledgers, *DAYS, time_zone="UTC"),
+    }
 
 
 @pytest.mark.parametrize("scale", [10, *also_long(0, 2)])
@@ -111,7 +115,7 @@ def test_anchored_reports():
     books = make_books([Decimal("1.50")])
     starting = books["report"].starting_balances.assign(cash_balance=Decimal("100.00"))
     frames = (books["line_entries"], books["ledgers"])
-    report = aa.recompute_cash_flow(*frames, *DAYS, starting_balances=starting)
+    report = aa.recompute_cash_flow(*frames, *DAYS, time_zone="UTC", starting_balances=starting)
     assert report.anchored
     with connect() as database:
         build_star_schema(database, ExportedBooks.from_frames(*frames, report))

@@ -270,5 +270,5 @@ def units(figure):
 
 
 def percent(part, whole):
-    """Percentage, which is not known of zero."""
-    return Fraction(100 * part, whole) if whole else None
+    """Percentage, which is not known of zero or less."""
+    return Fraction(100 * part, whole) if whole > 0 else None
