@@ -39,7 +39,7 @@ def figure_table(
 
 def _cell(figures: StatementFigures, row: Row, column: StatementColumn) -> FigureCell:
     figure, mark = figures.figure(row.key, column.key), ""
-    if column.kind in _CHANGES and row.favourable:
+    if column.kind in _CHANGES and row.favourable and not figures.rules.of_balances:
         is_more = (figure.units or 0) > 0
         mark = "favourable" if is_more == (row.favourable > 0) else "unfavourable"
     return cell_of(figure, mark, has_lines=figures.has_lines(figure))

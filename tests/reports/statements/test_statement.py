@@ -50,6 +50,14 @@ def test_derived_figures_have_terms(lines, ledgers):
         change.entries  # noqa: B018 (it raises)
 
 
+def test_favourable_changes_have_letters_but_those_of_balances(lines, ledgers):
+    """A letter says whether a change of income or cash is favourable; whether more of an asset is, depends."""
+    days = {"start_date": "2026-03-01", "end_date": "2026-03-31", "compare": ["prior", "change", "change_pct"]}
+    for make, has_letters in ((aa.income_statement, True), (aa.cash_flow_statement, True), (aa.balance_sheet, False)):
+        page = make(lines, ledgers, **days)._repr_html_()
+        assert ("F favourable, U unfavourable" in page, 'title="favourable"' in page) == (has_letters, has_letters)
+
+
 def test_rows_are_never_guessed(lines, ledgers):
     """A misspelt row is refused with a suggestion, an absent column with those that there are, an id without a row."""
     statement = aa.income_statement(lines, ledgers, "2026-03-01", "2026-04-30")
