@@ -110,7 +110,7 @@ FEWER_MONTHS = {
     "sync --demo": "sync --demo --start-date 2025-04-01 --end-date 2025-06-30",
 }
 # the formats of a pack have tests of their own
-LONG = "pack --demo --period 2026-05 --excel --mail"
+LONG = "pack --demo --period 2026-05 --excel"
 
 
 @pytest.mark.long

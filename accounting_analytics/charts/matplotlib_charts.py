@@ -1,4 +1,4 @@
-"""Charts as pictures that need no browser and no script: for pages, PDF files and mail, drawn with matplotlib."""
+"""Charts as pictures that need no browser and no script: for pages, PDF files and workbooks, drawn with matplotlib."""
 
 from __future__ import annotations
 

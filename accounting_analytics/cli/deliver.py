@@ -148,12 +148,10 @@ def pack(
     since: str | None = None,
     parents: Parents = None,
     aged_ledgers: AgedLedgers = (),
-    mail_to: tuple[str, ...] = (),
     sections: Annotated[tuple[str, ...], Parameter(name="--section")] = (),
     templates: Path | None = None,
     note: Path | None = None,
     pdf: bool = False,
-    mail: bool = False,
     excel: bool = False,
     show_code: bool = False,
     allow_empty: bool = False,
@@ -162,28 +160,24 @@ def pack(
 ) -> None:
     """Write the monthly pack of a company.
 
-    One page, and with it a PDF, a workbook and a mail, named by company and period: harbor-lane_2026-05.html. A run
-    replaces the files of an earlier run of the same period; one that fails leaves them as they were. Company, currency
-    and fiscal year are those of the configuration. Exit code 3 if the cash flow is not proven, which the first page
-    says, or the period is empty.
+    One page, and with it a PDF and a workbook, named by company and period: harbor-lane_2026-05.html. A run replaces
+    the files of an earlier run of the same period; one that fails leaves them as they were. Company, currency and
+    fiscal year are those of the configuration. Exit code 3 if the cash flow is not proven, which the first page says,
+    or the period is empty.
 
     Parameters
     ----------
     since
         Version, day or time of the last pack, of local books: what changed since is shown. The last close of a period
         by default.
-    mail_to
-        Recipient of the mail; repeatable.
     sections
         Only this section of the page; repeatable, in this order.
     templates
         Folder with templates of your own: sections/NAME.html.j2 replaces one.
     note
-        File with your note in Markdown, which stands on page one and in the mail.
+        File with your note in Markdown, which stands on page one.
     pdf
         Print the page as a PDF too, with Chromium.
-    mail
-        Write a mail too: a draft (.eml) with the files of the pack attached.
     excel
         Write a workbook too: statements with formulas and their entries.
     show_code
@@ -196,7 +190,7 @@ def pack(
     from accounting_analytics.pack.pack_files import OutputFiles, pack_name, write_pack
 
     _refuse_secrets()
-    formats = _choose_formats(source.profile, mail_to, pdf=pdf, mail=mail, excel=excel)
+    formats = _choose_formats(source.profile, pdf=pdf, excel=excel)
     text = None
     if note is not None:
         try:
@@ -259,24 +253,15 @@ def _refuse_secrets() -> None:
         )
 
 
-def _choose_formats(
-    profile: str | None, mail_to: tuple[str, ...], *, pdf: bool, mail: bool, excel: bool
-) -> PackFormats:
-    """Choose the formats, and check what they need: a browser, a package, and addresses."""
+def _choose_formats(profile: str | None, *, pdf: bool, excel: bool) -> PackFormats:
+    """Choose the formats, and check what they need: a browser, and a package."""
     from accounting_analytics.client.settings import load_settings
     from accounting_analytics.core.extras import import_extra
     from accounting_analytics.pack.pack_files import PackFormats, find_browser
-    from accounting_analytics.pack.pack_mail import parse_address
 
     if excel:
         import_extra("xlsxwriter", "excel", "a workbook")
-    if mail_to and not mail:
-        raise InputError("--mail-to is given without --mail: add it, or leave out the recipients")
-    return PackFormats(
-        browser=find_browser(load_settings(profile)["browser"]) if pdf else None,
-        recipients=tuple(map(parse_address, mail_to)) if mail else None,
-        excel=excel,
-    )
+    return PackFormats(find_browser(load_settings(profile)["browser"]) if pdf else None, excel)
 
 
 @command(DELIVER)
@@ -291,7 +276,7 @@ def verify_pack(file: Path, /, *, fingerprint: str | None = None, as_json: Json 
     file
         The pack: an HTML file.
     fingerprint
-        Fingerprint that the mail, the run's log or the sender states.
+        Fingerprint that the run's log, the workbook or the sender states.
     """
     verification = aa.verify_pack(file, fingerprint=fingerprint)
     print_result(verification, as_json=as_json)

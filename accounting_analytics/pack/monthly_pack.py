@@ -87,7 +87,7 @@ def monthly_pack(
     templates : path, optional
         Folder with templates of Jinja; ``sections/NAME.html.j2`` there replaces a section, or adds one.
     note : str, optional
-        What you say about the period, in Markdown without links and pictures: it stands on page one and in the mail.
+        What you say about the period, in Markdown without links and pictures: it stands on page one.
     show_code : bool
         Show the calls that make the statements.
     allow_empty : bool

@@ -1,8 +1,7 @@
-"""The files of a pack: page, PDF, workbook and mail, and their names."""
+"""The files of a pack: page, PDF and workbook, and their names."""
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import re
 import shutil
@@ -26,14 +25,11 @@ from accounting_analytics.core.errors import (
 from accounting_analytics.core.fiscal_years import name_unit
 from accounting_analytics.core.messages import printable, quote, shorten
 from accounting_analytics.core.name_keys import name_key
-from accounting_analytics.pack.pack_mail import MailBody, MailFigure, MailPicture, mail_draft
-from accounting_analytics.pack.pack_page import note_markup
 from accounting_analytics.pack.read_page import read_page
 from accounting_analytics.pack.verify_pack import data_of_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from email.headerregistry import Address
 
     from accounting_analytics.core.periods import Period
     from accounting_analytics.pack.pack_result import MonthlyPack
@@ -142,7 +138,7 @@ def _require_whole(pdf: bytes, code: int, log: str) -> None:
         )
 
 
-SUFFIXES = (".html", ".pdf", ".eml", ".xlsx")
+SUFFIXES = (".html", ".pdf", ".xlsx")
 _LONGEST_COMPANY = 60
 
 
@@ -232,14 +228,11 @@ class PackFormats(NamedTuple):
     ----------
     browser : str, optional
         The program that prints the PDF; without one there is none.
-    recipients : tuple of Address, optional
-        Those of the mail, which needs none; without a tuple there is no mail.
     excel : bool
         Whether a workbook is written.
     """
 
     browser: str | None = None
-    recipients: tuple[Address, ...] | None = None
     excel: bool = False
 
 
@@ -261,11 +254,6 @@ def write_pack(pack: MonthlyPack, files: OutputFiles, formats: PackFormats) -> W
             contents[".pdf"] = print_pdf(pack.html, formats.browser)
         except (PdfFailedError, JobTimedOutError) as error:
             pdf_error = with_context(error, f"the pack without it is {files.path('.html')}")
-    if formats.recipients is not None:
-        attachments = {files.path(suffix).name: content for suffix, content in contents.items()}
-        created_at = dt.datetime.fromisoformat(pack.created_at)
-        body = _mail_body(pack, files.path(".html").name)
-        contents[".eml"] = mail_draft(body, attachments, created_at=created_at, recipients=formats.recipients)
     return WrittenPack(files.replace(contents), pdf_error)
 
 
@@ -274,18 +262,3 @@ def _workbook(pack: MonthlyPack) -> bytes:
         path = Path(temporary) / "pack.xlsx"
         pack.save_workbook(path)
         return path.read_bytes()
-
-
-def _mail_body(pack: MonthlyPack, page_name: str) -> MailBody:
-    return MailBody(
-        title=pack.title,
-        state=pack.state,
-        verdict=pack.verdict,
-        sentences=pack.sentences,
-        key_figures=[MailFigure(*figure) for figure in pack.key_figures],
-        pictures=[MailPicture(*picture) for picture in pack.pictures],
-        page_name=page_name,
-        fingerprint=pack.fingerprint,
-        note=pack.note or "",
-        note_html=note_markup(pack.note) if pack.note else "",
-    )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.outlook import Outlook
     from accounting_analytics.reports.statement import Statement
 
-WIDE, NARROW, IN_MAIL = 860, 350, 600
+WIDE, NARROW, IN_WORKBOOK = 860, 350, 600
 
 
 class PackPicture(NamedTuple):

@@ -14,7 +14,6 @@ from accounting_analytics.core.atomic_files import write_text
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.pack.pack_pictures import IN_MAIL
 from accounting_analytics.pack.pack_sentences import plain
 from accounting_analytics.pack.pack_tables import KEY_FIGURES
 from accounting_analytics.pack.pack_workbook import WorkbookTexts, write_pack_workbook
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.reconciliation.completeness import Certificate
     from accounting_analytics.reports.figures import Figure
-
-_IN_MAIL = 3
-"""Pictures of a mail."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -133,12 +129,6 @@ class MonthlyPack(Result):
             )
             for row in table.rows
         )
-
-    @property
-    def pictures(self) -> tuple[tuple[str, bytes], ...]:
-        """What each of three pictures shows, and the picture as a PNG file of 600 pixels with two dots per pixel."""
-        shown = list(self.content.pictures.values())[:_IN_MAIL]
-        return tuple((one.text, one.png(IN_MAIL)) for one in shown)
 
     @property
     def certificate(self) -> Certificate:

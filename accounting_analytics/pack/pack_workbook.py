@@ -12,7 +12,7 @@ from accounting_analytics.core.workbook import (
     new_workbook,
     require_workbook_name,
 )
-from accounting_analytics.pack.pack_pictures import IN_MAIL
+from accounting_analytics.pack.pack_pictures import IN_WORKBOOK
 from accounting_analytics.pack.pack_sentences import plain
 from accounting_analytics.pack.pack_tables import KEY_FIGURES
 from accounting_analytics.reports.figure_sheet import FigureSheet
@@ -113,7 +113,7 @@ def _add_summary(workbook: Workbook, pack: PackContent, texts: WorkbookTexts) ->
     sheet.set_column(0, 0, _LABEL_WIDTH)
     sheet.set_column(1, _LAST_COLUMN, _AMOUNT_WIDTH)
     for picture in pack.pictures.values():
-        image = {"image_data": io.BytesIO(picture.png(IN_MAIL)), "x_scale": 0.5, "y_scale": 0.5}
+        image = {"image_data": io.BytesIO(picture.png(IN_WORKBOOK)), "x_scale": 0.5, "y_scale": 0.5}
         sheet.write_string(place, 0, line_text(picture.text), bold)
         sheet.insert_image(place + 1, 0, f"{picture.name}.png", {**image, "description": line_text(picture.text)})
         place += _PICTURE_ROWS

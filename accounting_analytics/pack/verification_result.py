@@ -106,7 +106,7 @@ class PackVerification(Result):
         if self.compared_with is None:
             notes.append(
                 "No fingerprint was given, so an alteration that figures do not contradict is not found: compare that "
-                "of the mail or the run's log, or pass it."
+                "of the run's log or the workbook, or pass it."
             )
         if self.stated:
             notes.append(

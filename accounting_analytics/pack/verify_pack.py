@@ -45,7 +45,7 @@ def verify_pack(path: str | Path, *, fingerprint: str | None = None) -> PackVeri
     path : path
         The HTML file.
     fingerprint : str, optional
-        SHA-256 of the file, as ``sha256sum`` prints it, from the mail, the run's log or its sender. Without it, an
+        SHA-256 of the file, as ``sha256sum`` prints it, from the run's log, the workbook or its sender. Without it, an
         alteration is found only where figures and facts do not follow from the data in the page, or something loads.
 
     Returns

@@ -81,7 +81,7 @@ def test_a_name_says_which_quarter():
 
 def test_a_run_replaces_the_files_of_the_run_before(files, stored):
     """Those of other formats go too: no PDF stands beside another page; only their owner may read any."""
-    for contents in (OLD, {".html": b"new page", ".eml": b"new mail"}):
+    for contents in (OLD, {".html": b"new page", ".xlsx": b"new sheets"}):
         with files.locked():
             assert files.replace(contents) == {suffix: files.path(suffix) for suffix in contents}
         assert stored() == named(contents)

@@ -16,7 +16,7 @@ GUIDES = "".join(
 )
 MONTH = "2025-02"  # with little before it to load
 PROGRAM = Path(sys.executable).with_name("accounting-analytics")
-FILES = {f"pack_{MONTH}.{kind}" for kind in ("html", "pdf", "eml")}
+FILES = {f"pack_{MONTH}.{kind}" for kind in ("html", "pdf")}
 
 
 def blocks(language):
@@ -64,7 +64,7 @@ def test_commands(run_shell, tmp_path):
     for command in commands:
         finished = run_shell(command.replace(" --demo", ""), ACCOUNTING_ANALYTICS_COMPANY=COMPANY)
         assert finished.returncode == 0, finished.stderr
-    assert {path.suffix for path in (tmp_path / "packs").glob("harbor*")} == {".html", ".pdf", ".eml", ".xlsx"}
+    assert {path.suffix for path in (tmp_path / "packs").glob("harbor*")} == {".html", ".pdf", ".xlsx"}
 
 
 @pytest.mark.long
