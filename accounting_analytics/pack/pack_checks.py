@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from fractions import Fraction
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.core.messages import count_of, quote, shorten
-from accounting_analytics.pack.browser_check import check_script
+from accounting_analytics.core.messages import count_of, quote
 from accounting_analytics.pack.read_page import (
-    DATA_ID,
     ListFigure,
     QuotientFigure,
     StatedFigure,
@@ -131,9 +127,6 @@ _OPENING = "Balance before "
 _FACTS = ("company", "currency", "start_date", "end_date", "time_zone", "created_at", "verdict")
 _ALWAYS_SHOWN = ("company", "currency", "start_date", "end_date", "verdict")
 _NOT_READ = {"script", "style", "svg"}
-_CELLS = {"td", "th"}
-_BEFORE, _AFTER = re.compile(r"[0-9.,(+\u2212-]$"), re.compile(r"^(?:[0-9)%]|[.,][0-9])")
-"""What a reader would take for a part of a figure before or after it."""
 
 
 def check_figures(elements: Sequence[PageElement], figures: Recomputation) -> Iterator[PackFault]:
@@ -155,63 +148,6 @@ def check_figures(elements: Sequence[PageElement], figures: Recomputation) -> It
             yield PackFault("figure", where, element.own_text, f"not possible: shown as {form}")
         elif not agrees(read_shown(element.own_text), expected):
             yield PackFault("figure", where, element.own_text, expected)
-
-
-def check_beside(page: Iterable[PageElement]) -> Iterator[PackFault]:
-    """Look for digits that a reader would take for a part of a figure: in its cell, or right beside it."""
-    cells: defaultdict[int, list[str]] = defaultdict(list)
-    figures: list[tuple[PageElement, PageElement]] = []
-    for element in page:
-        is_figure = "data-key" in element.attributes
-        around = list(element.with_parents())
-        cell = next((one for one in around if one.name in _CELLS or (one is not element and is_in(one))), element)
-        if is_figure:
-            figures.append((element, cell))
-        else:
-            cells[id(cell)] += element.pieces
-    for element, cell in figures:
-        others = " ".join("".join(cells[id(cell)]).split())
-        before, after = element.beside
-        is_wrong = cell.name in _CELLS and any(character.isdigit() for character in others)
-        if is_wrong or _BEFORE.search(before) or _AFTER.search(after):
-            where = f"{element.nearest('data-table')}: {element.attributes['data-key']}, line {element.line}"
-            shown = f"{before}{element.own_text}{after}"
-            yield PackFault("digits beside a figure", where, f"{shown} {others}".strip(), element.own_text)
-
-
-def is_in(element: PageElement) -> bool:
-    """Whether an element is a figure, so that what is in it is part of its cell."""
-    return "data-key" in element.attributes
-
-
-_LOADS = ("src", "srcset", "ping", "action", "formaction", "data", "poster", "background", "manifest", "http-equiv")
-"""Attributes that load something, send something, or lead elsewhere."""
-_NOT_OF_A_PACK = {"base", "embed", "form", "frame", "iframe", "link", "object"}
-_STYLE = re.compile(r"url\s*\((?!\s*['\"]?#)|@import|image-set|expression", re.IGNORECASE)
-
-
-def check_loads(page: Iterable[PageElement]) -> Iterator[PackFault]:
-    """Look for anything that loads or runs, but for the scripts of packs."""
-    for element in page:
-        where, text = f"line {element.line}", "".join(element.pieces)
-        if element.name == "script" and element.attributes.get("id") != DATA_ID and text.strip() not in _scripts():
-            yield PackFault("script", where, text.strip(), "a script of packs of this version")
-        if element.name in _NOT_OF_A_PACK:
-            yield PackFault("element", where, element.name, "none that loads or sends")
-        if element.name == "style" and _STYLE.search(text):
-            yield PackFault("style", where, shorten(_STYLE.findall(text)[0]), "nothing that loads")
-        for name, value in element.attributes.items():
-            is_link = name.rpartition(":")[2] == "href" and not value.startswith("#")
-            is_style = name == "style" and _STYLE.search(value)
-            if name.startswith("on") or name in _LOADS or is_link or is_style:
-                yield PackFault("attribute", where, f"{name}={value}", "none that loads, runs or leads elsewhere")
-
-
-@cache
-def _scripts() -> set[str]:
-    """Text of the scripts that a pack has: that of its check, and that of its tables."""
-    tables = Path(__file__).parents[1] / "reports" / "figure_table.js"
-    return {check_script().strip(), tables.read_text(encoding="utf-8").strip()}
 
 
 def check_shown(elements: Sequence[PageElement], data: PageData) -> Iterator[PackFault]:

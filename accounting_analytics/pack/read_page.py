@@ -45,8 +45,6 @@ class PageElement:
         The element around it.
     pieces : list of str
         Its own text, without that of the elements in it.
-    beside : list of str
-        The text that runs up to it, and the text that runs on after it.
     """
 
     name: str
@@ -54,7 +52,6 @@ class PageElement:
     line: int
     parent: PageElement | None
     pieces: list[str] = field(default_factory=list)
-    beside: list[str] = field(default_factory=list)
 
     @property
     def own_text(self) -> str:
@@ -81,12 +78,6 @@ def read_page(text: str) -> list[PageElement]:
     return reader.elements
 
 
-_RUNS_ON = frozenset(
-    {"a", "abbr", "b", "bdi", "bdo", "code", "em", "i", "mark", "s", "small", "span", "strong", "u", "wbr"}
-)
-"""Elements whose text is in one run with the text around them."""
-
-
 class _PageReader(HTMLParser):
     """Collects elements with their texts."""
 
@@ -94,20 +85,17 @@ class _PageReader(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.elements: list[PageElement] = []
         self._open: list[PageElement] = []
-        self._run = ""
-        self._ended: list[PageElement] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin an element."""
         attributes = {name: value or "" for name, value in attrs}
-        self._break_run(tag)
         if len(self._open) == _DEEPEST:
             raise InputError(
                 f"the page cannot be read: its elements are nested more than {_DEEPEST} deep at line "
                 f"{self.getpos()[0]}, and those of a pack are not; give the HTML file that was sent"
             )
         parent = self._open[-1] if self._open else None
-        element = PageElement(tag, attributes, self.getpos()[0], parent, beside=[self._run[-_BESIDE:], ""])
+        element = PageElement(tag, attributes, self.getpos()[0], parent)
         self.elements.append(element)
         if tag not in _WITHOUT_END:
             self._open.append(element)
@@ -115,27 +103,15 @@ class _PageReader(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         """End the element that began last with this name, and all in it."""
         if any(element.name == tag for element in self._open):
-            while (ended := self._open.pop()).name != tag:
+            while self._open.pop().name != tag:
                 pass
-            self._ended.append(ended)
-        self._break_run(tag)
 
     def handle_data(self, data: str) -> None:
-        """Add text to the element that is open, and to the run of text."""
+        """Add text to the element that is open."""
         if self._open:
             self._open[-1].pieces.append(data)
-        self._run += data
-        for element in self._ended:
-            element.beside[1] += data[:_BESIDE]
-        self._ended = [one for one in self._ended if len(one.beside[1]) < _BESIDE]
-
-    def _break_run(self, tag: str) -> None:
-        if tag not in _RUNS_ON:
-            self._run, self._ended = "", []
 
 
-_BESIDE = 3
-"""Characters beside a figure that could be read as part of it."""
 DATA_ID = "pack-data"
 MAX_DATA_BYTES = 200_000_000
 """Size up to which the data of a page are decompressed; 50,000 entries take about 5 MB."""

@@ -105,8 +105,9 @@ class PackVerification(Result):
         notes = []
         if self.compared_with is None:
             notes.append(
-                "No fingerprint was given, so an alteration that figures do not contradict is not found: compare that "
-                "of the run's log or the workbook, or pass it."
+                "No fingerprint was given, so an alteration that figures do not contradict is not found, and in a "
+                "browser the page may run scripts of the person who wrote it: compare that of the run's log or the "
+                "workbook, or pass it."
             )
         if self.stated:
             notes.append(

@@ -144,7 +144,7 @@ def test_the_next_weeks(demo_pack):
 
 
 def test_contents_and_the_note_of_the_owner(rolled_forward_pack, demo_company, tmp_path):
-    """Page one has the note, whose links stay text, and a list of the sections; the page still loads nothing."""
+    """Page one has the note, whose links stay text, a list of the sections, and verifies."""
     pack = rolled_forward_pack
     assert '<p class="label">Note of the owner</p>' in pack.html
     months = [row.label for row in pack.content.tables["flows"].table.rows]

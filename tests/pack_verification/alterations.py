@@ -167,21 +167,7 @@ ALTERATIONS = {
     "percentage": percentage,
     "whole of a percentage": with_data(whole_of_a_percentage),
     "other key": other_key,
-    "refresh": replaced("<head>", '<head><meta http-equiv="refresh" content="60;url=https://127.0.0.1/">'),
-    "srcset": replaced("</main>", '<img alt="" srcset="https://127.0.0.1/a.png 2x"></main>'),
-    "ping": replaced("</main>", '<a href="#x" ping="https://127.0.0.1/">more</a></main>'),
-    "script link": replaced("</main>", '<a href="javascript:alert(1)">more</a></main>'),
-    "other script": replaced("</main>", "<script>document.title = 1</script></main>"),
-    "handler": replaced("<svg ", '<svg onclick="alert(1)" '),
-    "imported style": replaced("</style>", "@import 'https://127.0.0.1/a.css';</style>"),
-    "digit before": substituted(r"(<(?:strong|span) data-table=[^>]*data-key=)", r"9\1"),
-    "digit after": substituted(r"(<(?P<name>strong|span) data-table=[^>]*data-key=[^>]*>[^<]*</(?P=name)>)", r"\1,000"),
-    "digit in cell": substituted(r"(<td[^>]*data-key=[^>]*>)([^<]*)", r"\1<b>9 </b>\2"),
 }
-LOADING = ("refresh", "srcset", "ping", "script link", "other script", "handler", "imported style")
-"""Alterations that load or run something, which the check in the page does not look for."""
-BESIDE = ("digit before", "digit after", "digit in cell")
-"""Those that show digits beside a figure, which only verify_pack looks for."""
 CALCULATED = (
     *("figure", "amount", "day", "dropped", "ledger", "verdict", "other key", "days of a figure", "percentage"),
     "whole of a percentage",

@@ -8,7 +8,7 @@ import re
 import zlib
 
 import pytest
-from alterations import ALTERATIONS, BESIDE, CALCULATED, DATA, LOADING, alter, with_data
+from alterations import ALTERATIONS, CALCULATED, DATA, alter, with_data
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from small_packs import PLAIN_NAMES, UNUSUAL_NAMES, data_of, make_books, page_html, shown_figures, write_pack
@@ -91,7 +91,7 @@ def test_alterations_are_found(pack, name, seed):
     path, fingerprint = pack
     path.write_text(alter(name, seed, path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
     assert ("fingerprint", "") in faults(path, fingerprint=fingerprint)
-    assert bool(faults(path)) == (name in {*CALCULATED, *LOADING, *BESIDE})
+    assert bool(faults(path)) == (name in CALCULATED)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
