@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ from accounting_analytics.core.html_tables import html_table
 from accounting_analytics.core.messages import did_you_mean, printable, quote
 from accounting_analytics.core.periods import day_label
 from accounting_analytics.core.version import __version__
-from accounting_analytics.pack.browser_check import check_script, check_section, check_style
 from accounting_analytics.pack.pack_pictures import NARROW, WIDE
 from accounting_analytics.pack.pack_sentences import Amount
 from accounting_analytics.pack.read_page import pack_data
@@ -131,9 +130,7 @@ class PackPage:
             "code": self.code,
             "styles": self.styles,
             "data": self.data,
-            "check_script": partial(_module, check_script()),
-            "check_section": lambda: Markup(check_section()),  # noqa: S704 (markup of the package)
-            "table_script": partial(_module, figure_table_script()),
+            "scripts": self.scripts,
             "checks_table": self.checks_table,
             "verdicts_table": self.verdicts_table,
         }
@@ -183,11 +180,17 @@ class PackPage:
         return _plain_table(pd.DataFrame(rows, columns=["period", "result", "comparison"]))
 
     def styles(self) -> Markup:
-        """Styles of the page, its tables, its check, and paper."""
+        """Styles of the page, its tables, and paper."""
         heading = ", ".join(filter(None, [self._pack.company, self._pack.period_label]))
         variable = f':root {{ --print-heading: "{printable(heading).translate(_IN_CSS_TEXT)}"; }}\n'
         own = "".join((_FOLDER / name).read_text(encoding="utf-8") for name in ("pack.css", "print.css"))
-        return Markup(f"{figure_table_style()}<style>\n{variable}{own}{PICTURE_STYLE}\n{check_style()}</style>")  # noqa: S704 (escaped above)
+        return Markup(f"{figure_table_style()}<style>\n{variable}{own}{PICTURE_STYLE}\n</style>")  # noqa: S704 (escaped above)
+
+    def scripts(self) -> Markup:
+        """Scripts that unfold figures: what calculates those of the page, and that of its tables."""
+        own = (_FOLDER / "page_figures.js").read_text(encoding="utf-8")
+        made = (f'<script type="module">\n{script}</script>' for script in (own, figure_table_script()))
+        return Markup("\n").join(map(Markup, made))
 
     def data(self) -> Markup:
         """Facts, lines, and what the page states about the figures that are on it."""
@@ -222,10 +225,6 @@ def note_markup(text: str) -> Markup:
 
 def _plain_table(frame: pd.DataFrame) -> Markup:
     return Markup(f'<div class="plain" data-text>{html_table(frame)}</div>')  # noqa: S704 (escaped there)
-
-
-def _module(script: str) -> Markup:
-    return Markup(f'<script type="module">\n{script}</script>')  # noqa: S704 (a script of the package)
 
 
 def _typed(text: str) -> Markup:

@@ -1,10 +1,15 @@
 """The page of a pack in Chromium: it loads nothing, runs nothing that is in the books, and unfolds each figure."""
 
+import json
+from importlib.resources import files
+
 import pandas as pd
 import pytest
+from small_packs import PLAIN_NAMES, UNUSUAL_NAMES, make_books, page_html, shown_figures
 
 from accounting_analytics.client.settings import Presentation
 from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
+from accounting_analytics.pack.read_page import agrees, read_shown, value_text
 
 pytestmark = pytest.mark.browser
 PAYLOAD = "</script></style><img src=x onerror=\"document.title='owned'\">'\"${1}{{7*7}}\\"
@@ -64,6 +69,27 @@ def test_figures_unfold(browser, opened, demo_pack):
     browser.wait_until("document.querySelector('#summary tr.entries')")
     assert browser.evaluate(ENTRY_STYLES) == ["13.5px 400"]  # in a statement, below a sentence and a large key figure
     assert browser.evaluate(FOREIGN) == []
+
+
+@pytest.mark.parametrize("seed", range(12))  # every size of books, every scale, and amounts that a float does not keep
+def test_figures_are_exact(browser, tmp_path, seed):
+    """What the page calculates from its lines is what naive sums show, to the last of 17 digits."""
+    sizes = {"transactions": (0, 1, 40, 200)[seed % 4], "scale": (2, 0, 3)[seed % 3], "largest": 10 ** (seed + 6)}
+    books = make_books(seed, names=UNUSUAL_NAMES if seed % 2 else PLAIN_NAMES, **sizes)
+    script = files("accounting_analytics.pack").joinpath("page_figures.js").read_text(encoding="utf-8")
+    page = page_html(books).replace("</body>", f'<script type="module">{script}</script></body>')
+    (tmp_path / "pack.html").write_text(page, encoding="utf-8")
+    browser.open((tmp_path / "pack.html").as_uri())
+    browser.wait_until("window.accountingAnalyticsPack")
+    shown = shown_figures(books)
+    keys = json.dumps([[one.table, one.key] for one in shown])
+    calculated = browser.evaluate(
+        f"window.accountingAnalyticsPack().then((all) => {keys}.map(([table, key]) => `${{all.units(table, key)}}`))"
+    )
+    for one, units in zip(shown, calculated, strict=True):
+        form = "magnitude" if one.attributes else ""
+        expected = value_text(None if units == "null" else int(units), books.scale, form=form)
+        assert agrees(read_shown(one.text), expected), one
 
 
 @pytest.mark.long

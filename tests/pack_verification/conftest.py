@@ -2,7 +2,6 @@
 
 import csv
 import datetime as dt
-import json
 import random
 
 import pytest
@@ -15,10 +14,6 @@ CATEGORIES = (
     "expenses:Rent & \xabcaf\xe9\xbb",
     "income:\u6771\u4eac 12.50",
 )
-RESULT = "document.querySelector('.pack-check-result')"
-FIELD = "document.querySelector('#pack-check input')"
-CHOSEN = "document.querySelector('#pack-check input[type=file]')"
-BUTTON = "document.querySelector('#pack-check button')"
 COLUMNS = ("entry_id", "datetime", "entry_description", "ledger", "debit_credit", "amount")
 
 
@@ -27,27 +22,6 @@ def pack(tmp_path):
     """Return the file of a genuine pack and its fingerprint."""
     path = tmp_path / "pack.html"
     return path, write_pack(path, make_books(7))
-
-
-@pytest.fixture
-def check_in_browser(browser):
-    """Return a function that opens a pack, pastes a fingerprint, chooses the file, and returns what the check says.
-
-    Without a path it checks the page that is open, and without a fingerprint it chooses no file.
-    """
-
-    def check(path=None, fingerprint="", **window):
-        if path is not None:
-            browser.open(path.as_uri(), **window)
-            browser.wait_until(BUTTON)
-        if path is not None and fingerprint:
-            chosen = browser.call("Runtime.evaluate", expression=CHOSEN)["result"]["objectId"]
-            browser.call("DOM.setFileInputFiles", files=[str(path)], objectId=chosen)
-        browser.evaluate(f"{FIELD}.value = {json.dumps(fingerprint)}; {BUTTON}.click()")
-        browser.wait_until(f"{RESULT}.matches('.passed, .failed')")
-        return browser.evaluate(f"[{RESULT}.classList.contains('passed'), {RESULT}.innerText]")
-
-    return check
 
 
 def write_books(path):

@@ -7,7 +7,6 @@ from decimal import Decimal
 from html import escape
 from typing import NamedTuple
 
-from accounting_analytics.pack.browser_check import check_script, check_section, check_style
 from accounting_analytics.pack.read_page import pack_data
 
 START, END = "2026-05-01", "2026-05-31"
@@ -207,9 +206,7 @@ def page_html(books, *, data=None, figures=None):
     company = escaped(books.names["company"])
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{company}, May 2026</title>
-<style>{check_style()}
-td {{ text-align: right }} tr:hover > th {{ color: inherit }}</style>
-<script type="module">{check_script()}</script>
+<style>td {{ text-align: right }} tr:hover > th {{ color: inherit }}</style>
 </head>
 <body><main><h1>{company}, May 2026</h1>
 <p><b data-field="company">{company}</b>, amounts in <span data-field="currency">USD</span>,
@@ -222,7 +219,6 @@ reconciliation: <strong data-field="verdict">cash flow proven</strong></p><!-- d
 <svg viewBox="0 0 10 10" role="img" aria-label="Cash by day"><defs><style>*{{stroke-linejoin: round}}</style>
 <clipPath id="c"><rect width="10" height="10"/></clipPath></defs>
 <g clip-path="url(#c)"><path d="M 0 0 L 5 7 L 10 3"/><use xlink:href="#c"/></g><text>&#160;Cash</text></svg>
-{check_section()}
 {pack_data(data or data_of(books))}</main>
 </body>
 </html>

@@ -387,3 +387,40 @@ def test_a_size_has_no_sign():
     """A sentence that says that cash fell shows how much; what is not known has no size."""
     assert value_text(-123450, 2, form="magnitude") == "1,234.50"
     assert value_text(None, 2) == "not known"
+
+
+PERIODS = [
+    *(f"2026-{month:02}" for month in range(1, 6)),
+    *(f"2026-{month:02}-{day:02}/2026-{month:02}-{day + 8:02}" for month in range(1, 6) for day in (1, 7, 12, 17)),
+]
+
+
+@pytest.mark.soak
+def test_no_alarm_on_monthly_packs(unusual_client, soak_count, tmp_path):
+    """Books with markup, line breaks and emoji in names and texts, of months and of weeks, with and without sums."""
+    path = tmp_path / "pack.html"
+    for number, period in enumerate([*PERIODS, *PERIODS][: soak_count(50, fewer=2)]):
+        made = aa.monthly_pack(
+            unusual_client,
+            period,
+            company=UNUSUAL_NAMES["company"],
+            currency=("USD", "\u20ac", "")[number % 3],
+            books_start="2026-01-01" if number % 2 else None,
+            progress=False,
+        )
+        made.save(path)
+        result = aa.verify_pack(path, fingerprint=made.fingerprint)
+        assert (list(result.differences), result.unchecked) == ([], ()), period
+        assert result.figures > 100
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", ALTERATIONS)
+def test_every_alteration_of_a_monthly_pack_is_found(demo_pack, soak_count, tmp_path, name):
+    """With the fingerprint each is found, and without it those of what figures are made of."""
+    path = tmp_path / "pack.html"
+    for seed in range(soak_count(20, fewer=1)):
+        path.write_text(alter(name, seed, demo_pack.html), encoding="utf-8", newline="\n")
+        assert not aa.verify_pack(path, fingerprint=demo_pack.fingerprint).verified
+        if name != "ledger":  # of two ledgers of one total, in days of which only the total is shown
+            assert aa.verify_pack(path).verified == (name not in CALCULATED), (name, seed)
