@@ -28,7 +28,7 @@ from .recategorization.queue import group_queue, uncategorized_queue
 from .recategorization.review import Review, review
 from .recategorization.rules import load_rules, report_rules
 from .recategorization.run_journal import undo_plan
-from .recategorization.suggestions import backtest, suggest
+from .recategorization.suggestions import suggest
 from .reconciliation.completeness import check_completeness
 from .reconciliation.hledger_journal import export_journal
 from .reconciliation.monthly_reconciliation import reconcile_months
@@ -69,7 +69,6 @@ __all__ = [
     "ageing",
     "analysis_frame",
     "apply_plan",
-    "backtest",
     "balance_sheet",
     "bridge",
     "cash_flow_statement",

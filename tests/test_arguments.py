@@ -60,7 +60,6 @@ WRONG_CALLS = [
     (lambda: aa.analysis_frame(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
     (lambda: aa.outlook(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
     (lambda: aa.recurring_payments(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
-    (lambda: aa.backtest(REPORT, Ledgers.without_rows()), f"history is of type CashFlowReport, {LINES_HINT}"),
     (lambda: aa.suggest(REPORT, LINES, LINES), "queue is of type CashFlowReport, not DataFrame; uncategorized_"),
     (lambda: aa.suggest(Queue.without_rows(), LINES, REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
     (

@@ -207,7 +207,6 @@ CASES = {
     "analysis_frame": lambda books, _: aa.analysis_frame(books.lines, books.ledgers).sort_index(axis=1),
     "apply_plan": lambda books, folder: aa.apply_plan(books.client, books.plan, journal=folder / "journal.jsonl"),
     "balance_sheet": lambda books, _: with_entries(aa.balance_sheet(books.lines, books.ledgers), "Operating Account"),
-    "backtest": lambda books, _: aa.backtest(books.lines, books.ledgers, precision=0.8),
     "cash_flow_statement": lambda books, _: [
         *with_entries(
             aa.cash_flow_statement(books.lines, books.ledgers, *DAYS, starting_balances=books.balances), "Rent"

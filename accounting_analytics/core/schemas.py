@@ -444,20 +444,6 @@ class RuleReports(Table):
     contradicting_example: Series[Text] = pandera.Field(nullable=True)
 
 
-class BacktestMonths(Table):
-    """What would have been suggested for past months, one row per month (``2026-05``).
-
-    `amount` is the sum of all transactions without signs, `suggested_amount` that of those with a suggestion.
-    """
-
-    month: Series[Text] = pandera.Field(unique=True)
-    transaction_count: Series[int]
-    suggested_count: Series[int]
-    right_count: Series[int]
-    amount: Series[Any]
-    suggested_amount: Series[Any]
-
-
 class PaymentRhythms(Table):
     """Payees with a rhythm, one row each; cash that comes in is positive.
 

@@ -1,4 +1,4 @@
-"""Suggestions of categories from the payee's own past, and how often they would have been right in past months.
+"""Suggestions of categories from the payee's own past, where these would have been right often enough.
 
 Where the latest transactions of a payee in one direction have one category, five of them or as many as there are, that
 category is suggested. How many transactions are enough is decided by these books: each past transaction is judged by
@@ -15,19 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from accounting_analytics.core.arguments import require_type
-from accounting_analytics.core.column_conversion import decimal_scale, is_decimal, total
 from accounting_analytics.core.errors import FrameError, InputError
-from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.messages import count_of
-from accounting_analytics.core.money import exact_sum, format_amount
-from accounting_analytics.core.schemas import BacktestMonths, Ledgers
+from accounting_analytics.core.money import format_amount
 from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.queue import (
     NO_DESCRIPTION,
     categorized_transactions,
     local_days,
 )
-from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
+from accounting_analytics.reports.lines_or_books import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -244,77 +241,3 @@ def _notes(known: pd.DataFrame, count: int, *, is_silent: bool) -> Iterator[str]
         reasons.append(f"for {unclear:,} the history is not clear enough")
     got = f"{count:,} of {count_of(len(known), 'transaction')} got a suggestion"
     yield f"{'; '.join(filter(None, [got, ', '.join(reasons)]))}."
-
-
-def backtest(
-    history: pd.DataFrame | LocalBooks, ledgers: pd.DataFrame | None = None, *, precision: float = PRECISION
-) -> pd.DataFrame:
-    """Calculate what :func:`suggest` would have suggested for each past month, and compare it with the categories.
-
-    For each month only earlier transactions are used. The categories that the books have now count as right, so a
-    mistake in the books is a mistake of the suggestion.
-
-    Parameters
-    ----------
-    history : DataFrame or Books
-        :class:`~accounting_analytics.schemas.LineEntries` of the ledgers that report cash flow, or local books.
-    ledgers : DataFrame, optional
-        :class:`~accounting_analytics.schemas.Ledgers`; local books have their own.
-    precision : float, default 0.98
-        Share of the suggestions that must be right.
-
-    Returns
-    -------
-    DataFrame
-        :class:`~accounting_analytics.schemas.BacktestMonths`: for each month how many transactions and how much money
-        there are, how much of both would have had a suggestion, and how many of these were right. ``attrs["notes"]``
-        has the sums of all months, and why a month has no suggestions.
-
-    Raises
-    ------
-    InputError
-        An argument is of another type, or `precision` is not a share.
-    FrameError
-        A frame is not valid.
-
-    Examples
-    --------
-    ::
-
-        backtest(line_entries, ledgers)
-    """
-    lines, chart = lines_of(history), ledgers_of(history, ledgers)
-    check_precision(precision)
-    past = _read_past(lines, Ledgers.checked(chart))
-    tried = _tried(past)
-    rows: list[tuple[Any, ...]] = []
-    notes = []
-    for month in tried["month"].drop_duplicates().iloc[1:]:
-        of_month = tried[tried["month"] == month]
-        before = tried[(tried["month"] < month) & (tried["month"] >= month - MONTHS)]
-        threshold = _choose_threshold(before, precision)
-        suggested = of_month[of_month["past_count"] >= threshold.past_count]
-        counts = len(of_month), len(suggested), int(suggested["right"].sum())
-        amounts = (total(one["transaction_amount"].abs()) for one in (of_month, suggested))
-        rows.append((f"{month:%Y-%m}", *counts, *amounts))
-        if threshold.past_count > LATEST:
-            notes.append(f"{month:%Y-%m}: {threshold.sentence}")
-    columns = {name: [row[place] for row in rows] for place, name in enumerate(BacktestMonths.dtypes())}
-    scale = decimal_scale(past["transaction_amount"]) or 0
-    table = BacktestMonths.from_columns(columns, scale, as_decimals=is_decimal(lines["signed_amount"].dtype))
-    attach_notes(table, [_sum_up(columns, precision), *notes], lines)
-    return table
-
-
-def _sum_up(months: Mapping[str, list[Any]], precision: float) -> str:
-    """Say how many suggestions were right in all months, and what they cover."""
-    of_all = count_of(len(months["month"]), "month")
-    every, suggested, right = (sum(months[f"{name}_count"]) for name in ("transaction", "suggested", "right"))
-    if not suggested:
-        return f"No suggestions for {of_all} at a precision of {precision:.1%}."
-    money = exact_sum(months["suggested_amount"]) / (exact_sum(months["amount"]) or 1)
-    return (
-        f"{right:,} of {suggested:,} suggestions for {of_all} were right: {right / suggested:.1%}, at least "
-        f"{lower_bound(right, suggested):.1%}; {precision:.1%} is wanted. They cover {suggested / every:.1%} of "
-        f"{every:,} transactions and {money:.1%} of the money."
-    )

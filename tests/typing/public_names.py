@@ -54,7 +54,6 @@ def loop(client: aa.LedgerClient) -> None:
     assert_type(aa.propose(decided, None, ledgers, decisions=["a.csv", {"txn": "Meals"}]), pd.DataFrame)
     suggested = aa.suggest(decided, lines, ledgers, precision=0.95)
     assert_type(aa.propose(decided, None, ledgers, suggestions=suggested, transfers=True), pd.DataFrame)
-    assert_type(aa.backtest(lines, ledgers), pd.DataFrame)
     assert_type(aa.report_rules(decided, aa.load_rules("r"), ledgers, lines), pd.DataFrame)
     assert_type(plan, aa.Plan)
     assert_type(aa.apply_plan(client, plan, journal="journal"), pd.DataFrame)
