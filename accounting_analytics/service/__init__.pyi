@@ -1,7 +1,5 @@
-from .app import ServiceOptions, show_access_log
+from .app import ServiceOptions
 from .audit_log import list_changes
-from .backup import back_up, restore
-from .check import check_books
 from .database import Store
 from .imports import ImportSummary, import_books, store_to_fill
 from .instances import (
@@ -22,8 +20,6 @@ __all__ = [
     "NewInstance",
     "ServiceOptions",
     "Store",
-    "back_up",
-    "check_books",
     "choose_instance",
     "create_instance",
     "import_books",
@@ -32,12 +28,10 @@ __all__ = [
     "list_ledgers",
     "list_tokens",
     "rename_ledger",
-    "restore",
     "revoke_token",
     "running",
     "save_new_token",
     "serve",
     "set_tier",
-    "show_access_log",
     "store_to_fill",
 ]

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import asdict, dataclass, fields
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, func, insert, select
 
-from accounting_analytics.core.periods import Period
 from accounting_analytics.service import tables
 from accounting_analytics.service.database import Store, read_instance, read_ledgers
-from accounting_analytics.service.interface import encode
 from accounting_analytics.service.stored_values import (
     CREATE_LEDGER,
     RECATEGORIZE_TRANSACTION,
@@ -23,7 +19,8 @@ from accounting_analytics.service.stored_values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    import datetime as dt
+    from collections.abc import Mapping
 
 
 LOCAL = "local"
@@ -47,32 +44,12 @@ def record(
     transaction_id: str | None = None,
     modified_by: str | None = None,
 ) -> None:
-    """Write the next row of an audit log; its time is never before that of the row above.
+    """Write the next row of an audit log.
 
     The actor is the key of an access token or :data:`LOCAL`; the user is as the client states it.
     """
-    rows = select(_AUDIT.number, _AUDIT.at, _AUDIT.digest).where(_AUDIT.instance_pk == instance.pk)
-    last = connection.execute(rows.order_by(_AUDIT.number.desc()).limit(1)).one_or_none()
-    number, at, previous = last or (0, now(), b"")
-    row = AuditRow(number + 1, max(at, now()), actor, modified_by, operation, transaction_id, before, after)
-    new = {**asdict(row), "instance_pk": instance.pk, "digest": _digest(previous, row)}
-    connection.execute(insert(tables.audit), new)
-
-
-def find_changed_rows(connection: Connection, instance: Instance) -> Iterator[tuple[str, str]]:
-    """Rows whose number or digest does not follow from themselves and the row above, and what that means."""
-    number, previous = 0, b""
-    rows = select(*_COLUMNS, _AUDIT.digest).where(_AUDIT.instance_pk == instance.pk).order_by(_AUDIT.number)
-    for *values, digest in connection.execute(rows):
-        row = AuditRow(*values)
-        if row.number != number + 1 or digest != _digest(previous, row):
-            yield f"audit row {row.number}", "it was changed, or the row above it was changed or removed"
-        number, previous = row.number, digest
-
-
-def _digest(previous: bytes, row: AuditRow) -> bytes:
-    """SHA-256 of the digest of the row above and of a row."""
-    return sha256(previous + encode(row)).digest()
+    row = AuditRow(now(), actor, modified_by, operation, transaction_id, before, after)
+    connection.execute(insert(tables.audit), {**asdict(row), "instance_pk": instance.pk})
 
 
 @dataclass(frozen=True)
@@ -91,36 +68,16 @@ class AuditedChange:
     before_ids: str
     after_names: str
     after_ids: str
-    number: int
 
 
-def list_changes(
-    store: Store,
-    instance_id: str,
-    *,
-    transaction_id: str | None = None,
-    modified_by: str | None = None,
-    start_date: str | None = None,
-    end_date: str | None = None,
-    time_zone: str = "UTC",
-    limit: int | None = None,
-) -> tuple[list[AuditedChange], int]:
-    """Newest changes of an instance, newest first, at most `limit` of them, and how many there are in all.
-
-    They are those of a transaction, by a user, from the first to the last day; all if nothing is given.
-    """
-    period = Period(start_date or dt.date.min, end_date or dt.date.max, time_zone)
+def list_changes(store: Store, instance_id: str, *, limit: int | None = None) -> tuple[list[AuditedChange], int]:
+    """Newest changes of an instance, newest first, at most `limit` of them, and how many there are in all."""
     with store.reading() as connection:
         instance = read_instance(connection, instance_id)
-        query = select(*_COLUMNS).where(
-            _AUDIT.instance_pk == instance.pk, tables.is_within(period.instants(), _AUDIT.at)
-        )
-        if transaction_id is not None:
-            query = query.where(_AUDIT.transaction_id == transaction_id)
-        if modified_by is not None:
-            query = query.where(_AUDIT.modified_by == modified_by)
-        total = connection.execute(select(func.count()).select_from(query.subquery())).scalar_one()
-        rows = [AuditRow(*row) for row in connection.execute(query.order_by(_AUDIT.number.desc()).limit(limit))]
+        is_own = _AUDIT.instance_pk == instance.pk
+        total = connection.execute(select(func.count()).select_from(tables.audit).where(is_own)).scalar_one()
+        query = select(*_COLUMNS).where(is_own).order_by(_AUDIT.pk.desc()).limit(limit)
+        rows = [AuditRow(*row) for row in connection.execute(query)]
         names = {ledger.id: ledger.name for ledger in read_ledgers(connection, instance)}
     return [_change(row, names) for row in rows], total
 
@@ -138,7 +95,6 @@ def _change(row: AuditRow, names: Mapping[str, str]) -> AuditedChange:
         before_ids=before_ids,
         after_names=after_names,
         after_ids=after_ids,
-        number=row.number,
     )
 
 

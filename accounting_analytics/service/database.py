@@ -327,22 +327,19 @@ def unusable_file(name: str, error: BaseException | None) -> InputError:
         )
     return InputError(
         f"{name} cannot be used as a database of the service: {error}; nothing was changed, give another file, or "
-        "replace this one by a backup of it (accounting-analytics restore)"
+        "replace this one by a copy of it"
     )
 
 
-def find_damage(connection: Connection, limit: int, *, quick: bool = False) -> list[str]:
-    """Problems that SQLite finds in its file; a quick check leaves out that indexes have the rows of tables.
-
-    A server checks its own files.
-    """
+def find_damage(connection: Connection) -> str | None:
+    """First problem that a quick check of SQLite finds in its file; a server checks its own files."""
     if connection.dialect.name != "sqlite":
-        return []
+        return None
     try:
-        rows = connection.exec_driver_sql(f"PRAGMA {'quick' if quick else 'integrity'}_check({limit})").scalars().all()
+        found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
     except DatabaseError as error:
-        return [str(error.orig)]
-    return [row for row in rows if row != "ok"]
+        return str(error.orig)
+    return None if found == "ok" else str(found)
 
 
 def _configure_file(lock_seconds: float, connection: sqlite3.Connection, _: object) -> None:

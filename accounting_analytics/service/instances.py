@@ -1,12 +1,11 @@
 """Instances with their required ledgers and access tokens: created, changed, and the one that a command works on.
 
 A secret is shown once, or written to a private file, when a token is issued; the database stores only its SHA-256. A
-revoked or expired token is refused from the next request on.
+revoked token is refused from the next request on.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import hmac
 import secrets
 from contextlib import ExitStack, contextmanager
@@ -16,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, insert, or_, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from accounting_analytics.core.atomic_files import remove_temporary_files, replace_file
 from accounting_analytics.core.errors import ConfigurationError, InputError
@@ -29,15 +28,13 @@ from accounting_analytics.service.ledgers import REQUIRED_LEDGERS, add_ledgers
 from accounting_analytics.service.stored_values import Instance, check_header_id, check_text, is_valid_id, new_id, now
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from accounting_analytics.core.chart_of_accounts import RequiredLedger
 
 TIERS = (1, 2, 3)
-_MAX_LIFETIME = 10 * 365 * 86_400
-"""Longest lifetime of a token that expires, in seconds."""
-
 _TOKENS = tables.tokens.c
 _NO_HASH = bytes(sha256().digest_size)
 
@@ -161,36 +158,31 @@ def _add_instance(connection: Connection, new: NewInstance) -> Instance:
 
 @dataclass(frozen=True)
 class AccessToken:
-    """An access token without its secret: the key is the part before the dot; an instant of None means never."""
+    """An access token without its secret: the key is the part before the dot; one that is valid was never revoked."""
 
     key: str
     instance_id: str
-    label: str
     created_at: dt.datetime
-    expires_at: dt.datetime | None
     revoked_at: dt.datetime | None
 
 
-def issue_token(store: Store, instance_id: str, *, lifetime: float | None = None, label: str = "") -> str:
-    """Return a new access token of an instance; without a lifetime in seconds, it never expires."""
+def issue_token(store: Store, instance_id: str) -> str:
+    """Return a new access token of an instance; it is valid until it is revoked."""
     with store.writing() as connection:
-        return _add_token(connection, read_instance(connection, instance_id), lifetime=lifetime, label=label)
+        return _add_token(connection, read_instance(connection, instance_id))
 
 
-def save_new_token(
-    store: Store, instance_id: str, path: Path, *, lifetime: float | None = None, label: str = ""
-) -> None:
+def save_new_token(store: Store, instance_id: str, path: Path) -> None:
     """Issue an access token into a new private file; it is issued only if it is saved."""
     _check_new_file(path)
-    with _issuing(store, path, lifetime=lifetime, label=label) as (connection, issue):
+    with _issuing(store, path) as (connection, issue):
         issue(read_instance(connection, instance_id))
 
 
 def list_tokens(store: Store, instance_id: str | None = None) -> list[AccessToken]:
-    """Access tokens of an instance, or of all, oldest first; includes expired and revoked ones."""
+    """Access tokens of an instance, or of all, oldest first; includes revoked ones."""
     query = (
-        select(_TOKENS.key, tables.instances.c.id, _TOKENS.label)
-        .add_columns(_TOKENS.created_at, _TOKENS.expires_at, _TOKENS.revoked_at)
+        select(_TOKENS.key, tables.instances.c.id, _TOKENS.created_at, _TOKENS.revoked_at)
         .join_from(tables.tokens, tables.instances)
         .order_by(_TOKENS.created_at)
     )
@@ -216,7 +208,7 @@ def token_key(token: str) -> str:
 
 
 def instance_of_token(connection: Connection, token: str) -> Instance | None:
-    """Instance of an access token; None if the token is unknown, expired or revoked."""
+    """Instance of an access token; None if the token is unknown or revoked."""
     key, _, secret = token.partition(".")
     if not is_valid_id(key):
         return None
@@ -225,7 +217,6 @@ def instance_of_token(connection: Connection, token: str) -> Instance | None:
         .add_columns(_TOKENS.secret_hash)
         .join(tables.tokens)
         .where(_TOKENS.key == key, _TOKENS.revoked_at.is_(None))
-        .where(or_(_TOKENS.expires_at.is_(None), _TOKENS.expires_at > now()))
     )
     *instance, secret_hash = connection.execute(query).first() or (None, _NO_HASH)
     # compared in constant time, and also when no row was found
@@ -237,20 +228,14 @@ def _hash_secret(secret: str) -> bytes:
     return sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
-def _add_token(connection: Connection, instance: Instance, *, lifetime: float | None, label: str) -> str:
+def _add_token(connection: Connection, instance: Instance) -> str:
     """Write a new access token in the transaction of `connection`, and return it."""
-    if lifetime is not None and not 0 < lifetime <= _MAX_LIFETIME:
-        raise InputError(
-            f"a lifetime is more than 0 and at most {_MAX_LIFETIME} seconds, not {lifetime}; nothing was issued"
-        )
-    created, key, secret = now(), secrets.token_hex(8), secrets.token_urlsafe(32)
+    key, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
     row = {
         "key": key,
         "instance_pk": instance.pk,
         "secret_hash": _hash_secret(secret),
-        "label": check_text(label, "the label"),
-        "created_at": created,
-        "expires_at": None if lifetime is None else created + dt.timedelta(seconds=lifetime),
+        "created_at": now(),
     }
     connection.execute(insert(tables.tokens), row)
     return f"{key}.{secret}"
@@ -265,14 +250,12 @@ def _check_new_file(path: Path) -> None:
 
 
 @contextmanager
-def _issuing(
-    store: Store, path: Path, *, lifetime: float | None = None, label: str = ""
-) -> Iterator[tuple[Connection, Callable[[Instance], None]]]:
+def _issuing(store: Store, path: Path) -> Iterator[tuple[Connection, Callable[[Instance], None]]]:
     """Give a connection that writes, and a function that issues a token into a private file: both, or neither."""
     with ExitStack() as on_error:
 
         def issue(instance: Instance) -> None:
-            token = _add_token(connection, instance, lifetime=lifetime, label=label)
+            token = _add_token(connection, instance)
             try:
                 remove_temporary_files(path)  # they hold secrets
                 replace_file(path, lambda file: file.write(f"{token}\n".encode()), private=True)

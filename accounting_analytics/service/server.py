@@ -77,10 +77,12 @@ def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Ca
     """
     with Store.open(database) as store:
         with store.reading() as connection:
-            damage = find_damage(connection, 1, quick=True)
+            damage = find_damage(connection)
         if damage:
-            reason = damage[0].splitlines()[-1]
-            raise BooksDoNotTieError(f"{store.name} is damaged: {reason}; it was not served, restore a backup")
+            reason = damage.splitlines()[-1]
+            raise BooksDoNotTieError(
+                f"{store.name} is damaged: {reason}; it was not served, replace it by a copy of it"
+            )
         is_new = not store.instances()
         if is_new and options.is_remote:
             raise ConfigurationError(

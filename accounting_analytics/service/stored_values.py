@@ -178,13 +178,12 @@ class StoredLedger:
 
 @dataclass(frozen=True)
 class AuditRow:
-    """One row of the audit log; its time is never before that of the row above.
+    """One row of the audit log.
 
     Before and after are the ledger of every moved line by its id, the names of renamed or created ledgers by their ids,
     or what was posted. The actor is the key of the access token, or ``local``: a program with access to the database.
     """
 
-    number: int
     at: dt.datetime
     actor: str
     modified_by: str | None

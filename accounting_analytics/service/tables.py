@@ -4,8 +4,7 @@ Every row belongs to one instance, directly or through its parent row. ``pk`` co
 service; ``id`` columns are the identifiers of the interface, unique in their instance. Instants are stored as
 microseconds since 1970; amounts are signed minor units (debit positive) of at most 18 digits.
 
-Rows of the audit log are numbered by instance, each with a digest of itself and of the row before it. Triggers of the
-database refuse to change or delete a row; the digests show a row that was changed past them.
+Triggers of the database refuse to change or delete a row of the audit log.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ from accounting_analytics.service.stored_values import MAX_DIGITS, SUMMED_APART
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-VERSION = 7
+VERSION = 8
 """Version of the tables, which every database states; any change of the tables raises it."""
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -115,9 +114,7 @@ tokens = Table(
     Column("key", _Text, primary_key=True),
     _instance(),
     Column("secret_hash", LargeBinary, nullable=False),
-    Column("label", String, nullable=False),
     Column("created_at", Instant, nullable=False),
-    Column("expires_at", Instant),
     Column("revoked_at", Instant),
 )
 
@@ -265,12 +262,9 @@ audit = Table(
     Column("transaction_id", _Text),
     Column("before", JSON, nullable=False),
     Column("after", JSON, nullable=False),
-    Column("number", BigInteger, nullable=False),
     Column("actor", _Text, nullable=False),
-    Column("digest", LargeBinary, nullable=False),
-    UniqueConstraint("instance_pk", "number"),
 )
-Index("audit_of_transaction", audit.c.instance_pk, audit.c.transaction_id)
+Index("audit_of_instance", audit.c.instance_pk)
 _ONLY_ADDED = "rows of the audit log can only be added"
 _REFUSE = f"BEGIN SELECT RAISE(ABORT, '{_ONLY_ADDED}'); END"
 _RAISE = f"BEGIN RAISE integrity_constraint_violation USING MESSAGE = '{_ONLY_ADDED}'; END"

@@ -15,7 +15,7 @@ PROJECT = Path(__file__).parents[2]
 README = (PROJECT / "accounting_analytics" / "service" / "README.md").read_text(encoding="utf-8")
 SECTION = README.partition("## Your own books in ten minutes")[2].partition("\n## ")[0]
 BLOCKS = "".join(re.findall(r"```sh\n(.*?)```", SECTION, re.DOTALL))
-COMMANDS = [shlex.split(line) for line in BLOCKS.splitlines() if "--database" in line and "--check" not in line]
+COMMANDS = [shlex.split(line) for line in BLOCKS.splitlines() if "--database" in line]
 RECIPES = {words[words.index("--database") + 1]: words for words in COMMANDS}
 
 # cash at the end, and the period: the balances that the programs of the journals print

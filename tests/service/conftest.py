@@ -130,7 +130,7 @@ class Books:
     def audit_rows(self):
         """Return all rows of the audit log, oldest first."""
         columns = tables.audit.c
-        query = select(*(columns[field.name] for field in fields(AuditRow))).order_by(columns.number)
+        query = select(*(columns[field.name] for field in fields(AuditRow))).order_by(columns.pk)
         with self.store.reading() as connection:
             instance = read_instance(connection, self.instance_id)
             return [AuditRow(*row) for row in connection.execute(query.where(columns.instance_pk == instance.pk))]

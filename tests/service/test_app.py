@@ -1,4 +1,4 @@
-"""The application: authentication, errors as JSON, host names, limits, headers of every response, the access log."""
+"""The application: authentication, errors as JSON, host names, limits, headers of every response."""
 
 import contextlib
 import itertools
@@ -210,22 +210,12 @@ def test_every_response_has_headers_and_an_id(books):
     assert len(seen) == 6
 
 
-def access_log_lines(caplog, count):
-    """Return the lines of the access log; the last may be written after its response has arrived."""
-    lines = []
-    while len(lines) < count:
-        time.sleep(0.01)
-        records = [record for record in caplog.records if record.name == "accounting_analytics.service.access"]
-        lines = [record.getMessage() for record in records]
-    return lines
-
-
-def test_the_log_has_routes_and_no_secrets(books, caplog):
-    """A line has method, route, status, time, request id and instance; no token, id or value of a request."""
+def test_the_log_has_no_secrets(books, caplog):
+    """Nothing of a request is logged: no token, id or value of it."""
     bank, rent = books.bank(id="secretbank"), books.category(id="secretrent")
     books.post("2025-03-01T12:00:00Z", (bank, -1, NewTransaction(id="secretmove")), (rent, 1))
     with caplog.at_level(logging.DEBUG):
-        response = books.request(
+        books.request(
             "GET",
             f"/v0/ledgers/{bank}/line-entries",
             params=DAYS | {"tag_ids": "secrettag", "page_token": "secrettoken"},
@@ -233,16 +223,6 @@ def test_the_log_has_routes_and_no_secrets(books, caplog):
         books.recategorize(bank, "secretmove", rent, headers={"modified-by": "secretuser"})
         books.http.get("/secretpath?secretquery", headers={"authorization": "Bearer secretkey.secretvalue"})
         books.http.request("SECRETMETHOD", "/v0/ledgers", headers={"x": "secretheader"})
-    lines = access_log_lines(caplog, 4)
-    first = re.fullmatch(
-        rf"GET (\S+) (\d+) [\d.]+ ms, request {response.headers['x-request-id']}, instance {books.instance_id}",
-        lines[0],
-    )
-    assert first.groups() == ("/v0/ledgers/{ledger_id}/line-entries", "400")
-    assert lines[1].startswith("PUT /v0/ledgers/{ledger_id}/transactions/{transaction_id}/categories 200 ")
-    assert lines[2].startswith("GET - 404 ")
-    assert lines[2].endswith(" instance -")
-    assert lines[3].startswith("other ")
     logged = "".join(r.getMessage() for r in caplog.records if r.name.startswith(("accounting_analytics", "uvicorn")))
     assert "secret" not in logged.lower()
     assert books.token.partition(".")[2] not in logged

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import pytest
+from broken_invariants import broken_invariants
 from sqlalchemy import select
 
 from accounting_analytics.service import tables
-from accounting_analytics.service.check import check_books
 from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import create_instance
 from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTransaction, post_entries
@@ -171,7 +171,7 @@ class Traffic:
 
     def check_audit(self):
         """Check at the end that every change has one audit row, and that there are no others."""
-        assert check_books(self.books.store).findings == []
+        assert broken_invariants(self.books.store) == []
         rows = self.books.audit()
         named = Counter(row.modified_by for row in rows)
         assert set(named.values()) <= {1}

@@ -8,8 +8,8 @@ from collections import Counter
 
 import httpx
 import pytest
+from broken_invariants import broken_invariants
 
-from accounting_analytics.service.check import check_books
 from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import create_instance
 from accounting_analytics.service.post_entries import NewTransaction
@@ -107,7 +107,7 @@ class Clients:
 def check(clients, posted):
     """Check that everything acknowledged exists once and completely."""
     books, store = clients.books, clients.books.store
-    assert check_books(store).findings == []
+    assert broken_invariants(store) == []
     changes = Counter(row.modified_by for row in books.audit() if row.operation == RECATEGORIZE_TRANSACTION)
     assert set(changes.values()) <= {1}
     assert clients.acknowledged <= set(changes) <= clients.requested

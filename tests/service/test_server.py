@@ -20,6 +20,7 @@ import httpx
 import psycopg
 import pytest
 import uvicorn
+from broken_invariants import broken_invariants
 from long_cases import also_long
 
 from accounting_analytics.core.errors import (
@@ -30,7 +31,6 @@ from accounting_analytics.core.errors import (
     PeriodError,
 )
 from accounting_analytics.service.app import ServiceOptions
-from accounting_analytics.service.check import check_books
 from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import create_instance, issue_token
 from accounting_analytics.service.post_entries import NewTransaction
@@ -114,7 +114,9 @@ def test_a_damaged_file_is_not_served(tmp_path):
     content = path.read_bytes()
     damaged = content[: (page - 1) * 4096] + b"x" * 4096 + content[page * 4096 :]
     path.write_bytes(damaged)
-    with pytest.raises(BooksDoNotTieError, match=r"books.db is damaged: .* it was not served, restore a backup"):
+    with pytest.raises(
+        BooksDoNotTieError, match=r"books.db is damaged: .* it was not served, replace it by a copy of it"
+    ):
         serve(path)
     assert path.read_bytes() == damaged
 
@@ -123,11 +125,11 @@ def test_a_damaged_file_is_not_served(tmp_path):
 def test_serve(tmp_path, how):
     """A new database gets an instance and a token file; the printed lines suffice, and do not show the token.
 
-    The access log is on stderr, and the limit of requests is applied.
+    The limit of requests is applied.
     """
     database = tmp_path / "my books.db"
     command = [sys.executable, "-u", "-m", "accounting_analytics", "serve", "--database", str(database)]
-    command += ["--localtime", "America/New_York", "--requests-per-minute", "7", "--access-log"]
+    command += ["--localtime", "America/New_York", "--requests-per-minute", "7"]
     process = subprocess.Popen(  # noqa: S603 (our own program)
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -151,8 +153,6 @@ def test_serve(tmp_path, how):
         process.kill()
         process.wait()
     assert process.returncode == 0
-    assert "GET /v0/reports/cash-flow 200 " in err
-    assert f"request {response.headers['x-request-id']}, instance {instance}" in err
     assert token not in "".join(printed) + out + err
     assert f"at {env['ACCOUNTING_ANALYTICS_BASE_URL']} " in printed[0]
     with Store.open(database) as store:
@@ -255,7 +255,7 @@ def assert_full(response):
 @pytest.fixture
 def crowded(tmp_path, start_service, make_own_books):
     """Return books of a service, the service, and a function that limits the size of the files that it writes."""
-    service = start_service(tmp_path / "books.db", "--access-log")
+    service = start_service(tmp_path / "books.db")
 
     def limit(size):
         resource.prlimit(service.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
@@ -290,11 +290,10 @@ def test_changes_are_refused_and_reads_go_on(crowded):
     assert books.store.ledgers(books.instance_id) == before
     assert books.audit() == []
     assert [response.status_code for response in send_changes(books)] == [201, 200]
-    assert check_books(books.store).findings == []
+    assert broken_invariants(books.store) == []
     log = service.stderr()
     assert "Traceback" not in log
     assert "Logging error" not in log
-    assert log.count(" 201 ") == 1
 
 
 @pytest.mark.postgresql

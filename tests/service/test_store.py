@@ -75,7 +75,7 @@ def test_other_files_are_refused_and_not_changed(tmp_path):
         connection.execute("CREATE TABLE mine (x)")
     for file in (text, other):
         before = file.read_bytes()
-        with pytest.raises(InputError, match=file.name):
+        with pytest.raises(InputError, match=f"{file.name} .*nothing was changed, give another"):
             Store.open(file)
         assert file.read_bytes() == before
     for wrong in (tmp_path, tmp_path / "missing" / "books.db"):
@@ -94,13 +94,11 @@ def test_another_version_is_refused(database):
 
 OPEN = """
 import sys
-from pathlib import Path
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.service.backup import back_up
 from accounting_analytics.service.database import Store
-for call in (lambda: Store.open(sys.argv[1]), lambda: back_up(sys.argv[2], Path("new.db"))):
+for path in sys.argv[1:]:
     try:
-        call()
+        Store.open(path)
     except InputError as error:
         print(error)
 """
@@ -122,10 +120,7 @@ def test_missing_permissions_are_named(tmp_path):
     fixed.parent.chmod(0o755)
     assert opened.stdout.splitlines() == [
         f"database {fixed} cannot be opened: files beside it cannot be created in {fixed.parent}: permission denied",
-        (
-            f"{unreadable} cannot be used as a database of the service: unable to open database file; nothing was "
-            "changed, give another file, or replace this one by a backup of it (accounting-analytics restore)"
-        ),
+        f"database {unreadable} cannot be opened: Permission denied",
     ]
 
 
@@ -220,7 +215,7 @@ def test_text_that_a_database_cannot_store_is_refused(store):
     """NUL, lone surrogates and long tag names are refused, and nothing is written."""
     for write in (
         lambda: create_instance(store, NewInstance(name="a\0b")),
-        lambda: issue_token(store, "books", label="\udcff"),
+        lambda: create_instance(store, NewInstance(name="\udcff")),
         lambda: create_ledger(store, "books", NewLedger(name="a\0b", financial_account_type="loan")),
         lambda: post_tag(store, "x" * 501),
         lambda: post_tag(store, "\ud800"),

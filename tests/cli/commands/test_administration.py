@@ -1,4 +1,4 @@
-"""Instances, tokens, ledgers, the audit log and backups of the embedded service from the command line."""
+"""Instances, tokens, ledgers and the audit log of the embedded service from the command line."""
 
 import httpx
 
@@ -50,11 +50,11 @@ def test_lists_create_no_database(tmp_path, run_on_books):
 def test_issue_list_revoke(tmp_path, run_on_books):
     """A token is issued into a private file, never printed, listed by its key, and refused once revoked."""
     run_on_books("instances", "create", "--instance", "acme")
-    issued = run_on_books("tokens", "issue", "--token-file", "token", "--label", "nightly", "--lifetime", "600")
+    issued = run_on_books("tokens", "issue", "--token-file", "token")
     token = read_secret(tmp_path / "token")
     assert token not in issued.stdout + issued.stderr
     (row,) = run_on_books("tokens", "list", "--json").content
-    assert (row["label"], row["revoked_at"]) == ("nightly", None)
+    assert row["revoked_at"] is None
     assert token.startswith(f"{row['key']}.")
     assert report_status(tmp_path / "books.db", "acme", token) == 200
     run_on_books("tokens", "revoke", row["key"])
@@ -121,27 +121,11 @@ def test_audit_list(run_on_books):
         ("Uncategorized Cash Outflow", "Costs", "Ada"),
         ("", "4 ledgers", None),
     ]
-    assert [(row["number"], row["actor"], row["operation"]) for row in listed] == [
-        (3, "local", "rename_ledger"),
-        (2, "local", "rename_ledger"),
-        (1, "local", "create_ledger"),
+    assert [(row["actor"], row["operation"]) for row in listed] == [
+        ("local", "rename_ledger"),
+        ("local", "rename_ledger"),
+        ("local", "create_ledger"),
     ]
     limited = run_on_books("audit", "list", "--limit", "1")
     assert "Ask the owner" in limited.stdout
     assert "the newest 1 of 3 changes" in limited.stderr
-    assert "no entries" in run_on_books("audit", "list", "--transaction", "T").stderr
-    assert "2025-13-01" in run_on_books("audit", "list", "--start-date", "2025-13-01", code=2).stderr
-
-
-def test_backup_and_restore(tmp_path, run_on_books, assert_refused):
-    """A backup is made and restored, and a broken one is refused."""
-    run_on_books("instances", "create", "--instance", "acme")
-    assert "restore copy.db --database books.db\n" in run_on_books("backup", "copy.db").stderr
-    assert_refused(run_on_books("backup", "copy.db", code=2), "copy.db exists already")
-    run_on_books("instances", "create", "--instance", "later")
-    assert "serve --check --database books.db" in run_on_books("restore", "copy.db").stderr
-    assert "later" not in run_on_books("instances", "list").stdout
-    (tmp_path / "copy.db").write_bytes((tmp_path / "copy.db").read_bytes()[:8192])
-    content = (tmp_path / "books.db").read_bytes()
-    assert_refused(run_on_books("restore", "copy.db", code=2), "copy.db", "nothing was changed")
-    assert (tmp_path / "books.db").read_bytes() == content
