@@ -38,10 +38,10 @@ def command(section: Group, name: str | None = None) -> Callable[[Callable[..., 
     return app.command(name=name, group=section, sort_key=next(_numbers), help_format="markdown")
 
 
-def commands(section: Group, name: str, text: str) -> App:
-    """Declare a name under which there are several commands."""
+def commands(section: Group, name: str, text: str, *, of: App = app) -> App:
+    """Declare a name, of the program or of another name, under which there are several commands."""
     group = App(name=name, help=text, group=section, sort_key=next(_numbers), help_format="markdown")
-    app.command(group)
+    of.command(group)
     return group
 
 

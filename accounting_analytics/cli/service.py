@@ -208,7 +208,8 @@ def _print_summary(summary: service.ImportSummary, *, with_accounts: bool, as_js
     print_mapping(row, as_json=as_json)
 
 
-instances = commands(SERVICE, "instances", "Sets of books in a database of the embedded service.")
+served = commands(SERVICE, "service", "Look after served books: instances, ledgers, tokens, audit log.")
+instances = commands(SERVICE, "instances", "Sets of books in a database.", of=served)
 
 
 @instances.command(name="create")
@@ -280,7 +281,7 @@ def set_tier(*, database: DatabaseOption, instance: str, tier: int) -> None:
     print_message(f"instance {instance} has tier {tier}")
 
 
-ledgers = commands(SERVICE, "ledgers", "Ledgers in a database of the embedded service.")
+ledgers = commands(SERVICE, "ledgers", "Ledgers in a database.", of=served)
 
 
 @ledgers.command(name="list")
@@ -312,7 +313,7 @@ def rename_ledger(ledger: str, name: str, /, *, of: InstanceOption, modified_by:
     print_message(f"ledger {before.id}: {quote(before.name)} is now {quote(name)}")
 
 
-tokens = commands(SERVICE, "tokens", "Access tokens of the embedded service.")
+tokens = commands(SERVICE, "tokens", "Access tokens of the service.", of=served)
 
 
 @tokens.command(name="issue")
@@ -344,23 +345,15 @@ def revoke_token(key: str, /, *, database: DatabaseOption) -> None:
     Parameters
     ----------
     key
-        Key of the token, as shown by `tokens list`.
+        Key of the token, as shown by `service tokens list`.
     """
     with service.Store.open(database.database, create=False) as store:
         service.revoke_token(store, key)
     print_message(f"token {key.partition('.')[0]} is revoked")
 
 
-audit = commands(SERVICE, "audit", "The audit log in a database of the embedded service.")
-
-
-@audit.command(name="list")
-def list_changes(
-    *,
-    of: InstanceOption,
-    limit: PositiveInt = 50,
-    as_json: Json = False,
-) -> None:
+@served.command(name="audit")
+def list_changes(*, of: InstanceOption, limit: PositiveInt = 50, as_json: Json = False) -> None:
     """List changes of the books, newest first.
 
     Who changed which transaction when, and from which ledger to which.

@@ -178,7 +178,7 @@ class Store:
         with self._engine.connect() as connection:
             is_empty = not has_books(connection, self.name)
         if is_empty and not create:
-            raise InputError(f"{self.name} is empty; create books with: accounting-analytics instances create")
+            raise InputError(f"{self.name} is empty; create books with: accounting-analytics service instances create")
         if self.path:
             use_write_ahead_log(self._engine, self.name)
         if is_empty:
@@ -288,7 +288,7 @@ def ensure_file(path: Path, *, create: bool) -> None:
     """
     if not create and not (path.exists() and path.stat().st_size):
         problem = "is empty; create books with" if path.exists() else "does not exist; create it with"
-        raise InputError(f"the database {path} {problem}: accounting-analytics instances create")
+        raise InputError(f"the database {path} {problem}: accounting-analytics service instances create")
     if path.is_file() and os.access(path, os.R_OK | os.W_OK):
         folder = path.absolute().parent
         if not os.access(folder, os.W_OK | os.X_OK):

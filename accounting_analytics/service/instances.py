@@ -76,7 +76,7 @@ def first_instance(store: Store, new: NewInstance) -> Iterator[tuple[Connection,
     if store.path is None:
         raise ConfigurationError(
             f"the database {store.name} has no instance yet, and no folder beside it for a token file: "
-            "create one first with: accounting-analytics instances create --token-file FILE"
+            "create one first with: accounting-analytics service instances create --token-file FILE"
         )
     with _issuing(store, beside(store.path, ".token")) as (connection, issue):
         if connection.execute(select(tables.instances.c.pk).limit(1)).first():
@@ -112,7 +112,7 @@ def choose_instance(store: Store, instance_id: str | None = None) -> str:
         return instance_id or ids[0]
     if not ids:
         raise ConfigurationError(
-            f"the database {store.name} has no instance; create one with: accounting-analytics instances create"
+            f"the database {store.name} has no instance; create one with: accounting-analytics service instances create"
         )
     problem = "has several instances" if instance_id is None else f"has no instance {instance_id!r}"
     raise ConfigurationError(f"the database {store.name} {problem}; choose one (--instance): {join_ids(ids)}")

@@ -280,7 +280,7 @@ def rename_ledger(
 def _find(ledgers: Sequence[StoredLedger], text: str) -> StoredLedger:
     names = names_of_ledgers(ledgers)
     if text not in names:
-        suggestion = names.suggestion(text) or "give its id, unique name or path, as shown by: ledgers list"
+        suggestion = names.suggestion(text) or "give its id, unique name or path, as shown by: service ledgers list"
         raise InputError(f"no ledger of the instance matches {quote(text)}; {suggestion} (nothing was changed)")
     ledger_id = names.find(text)
     return next(ledger for ledger in ledgers if ledger.id == ledger_id)

@@ -87,7 +87,7 @@ def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Ca
         if is_new and options.is_remote:
             raise ConfigurationError(
                 f"{store.name} has no instance, and none is created while other machines can reach the service: create "
-                "one first with 'accounting-analytics instances create', or import books into it"
+                "one first with 'accounting-analytics service instances create', or import books into it"
             )
         if is_new:
             with first_instance(store, NewInstance(localtime=options.localtime or "UTC")):

@@ -65,7 +65,7 @@ SECTIONS = {
     "Read and check": "demo discover report statements register bridge outlook reconcile doctor sync books",
     "Recategorize": "queue rules propose plan preview apply undo verify categorize",
     "Export and schedule": "export verify-export pack verify-pack run notebooks config",
-    "Embedded service": "serve import instances ledgers tokens audit",
+    "Embedded service": "serve import service",
 }
 
 

@@ -53,7 +53,7 @@ def test_the_encoding_of_stdout(run_here):
     """It is UTF-8 wherever the program runs, so that every name can be printed."""
     name = "Bücher 𝄞"
     content = BytesIO()
-    create = ("instances", "create", "--database", "books.db", "--name", name)
+    create = ("service", "instances", "create", "--database", "books.db", "--name", name)
     assert run_here(TextIOWrapper(content, encoding="ascii"), *create, "--json") == 0
     (created,) = json.loads(content.getvalue())
     assert created["name"] == name
@@ -151,7 +151,7 @@ def test_no_configuration(run, assert_refused):
     ("command", "hint"),
     [
         (("verify-export",), "FOLDER is missing, or has no value. See: accounting-analytics verify-export --help"),
-        (("tokens", "revoke"), "See: accounting-analytics tokens revoke --help"),
+        (("service", "tokens", "revoke"), "See: accounting-analytics service tokens revoke --help"),
         (("reprot",), 'Did you mean "report"?'),
         (("statements", "incom"), 'Did you mean "income"? See: accounting-analytics statements --help'),
         (("statements", "income", "2026-05"), "options are written --name VALUE. See: accounting-analytics statements"),

@@ -22,100 +22,106 @@ def read_secret(path):
 def test_create_and_list_instances(tmp_path, run_on_books):
     """An instance has the given options, is listed, and its token gives access; its tier is changed by its name."""
     options = ["--instance", "acme", "--tier", "2", "--scale", "0", "--entries-start", "2025-01-01"]
-    created = run_on_books("instances", "create", *options, "--token-file", "token", "--json").content
+    created = run_on_books("service", "instances", "create", *options, "--token-file", "token", "--json").content
     expected = {
         "id": "acme", "name": "books", "tier": 2, "scale": 0, "localtime": "UTC", "entries_start": "2025-01-01",
     }  # fmt: skip
     assert created == [expected]
-    refused = run_on_books("instances", "create", "--instance", "acme", code=2)
+    refused = run_on_books("service", "instances", "create", "--instance", "acme", code=2)
     assert "acme" in refused.stderr
-    assert "2025-13-01" in run_on_books("instances", "create", "--entries-start", "2025-13-01", code=2).stderr
-    assert run_on_books("instances", "list", "--json").content == [expected]
-    assert "acme" in run_on_books("instances", "list").stdout
+    assert (
+        "2025-13-01" in run_on_books("service", "instances", "create", "--entries-start", "2025-13-01", code=2).stderr
+    )
+    assert run_on_books("service", "instances", "list", "--json").content == [expected]
+    assert "acme" in run_on_books("service", "instances", "list").stdout
     assert report_status(tmp_path / "books.db", "acme", read_secret(tmp_path / "token")) == 200
-    run_on_books("instances", "create", "--instance", "other")
-    changed = run_on_books("instances", "set-tier", "--instance", "acme", "--tier", "1")
+    run_on_books("service", "instances", "create", "--instance", "other")
+    changed = run_on_books("service", "instances", "set-tier", "--instance", "acme", "--tier", "1")
     assert "instance acme has tier 1" in changed.stderr
-    listed = run_on_books("instances", "list", "--json").content
+    listed = run_on_books("service", "instances", "list", "--json").content
     assert [(instance["id"], instance["tier"]) for instance in listed] == [("acme", 1), ("other", 3)]
 
 
 def test_lists_create_no_database(tmp_path, run_on_books):
     """A list of a database that does not exist is refused with the command to create one, and creates none."""
     for group in ("instances", "tokens"):
-        assert "instances create" in run_on_books(group, "list", code=2).stderr
+        assert "instances create" in run_on_books("service", group, "list", code=2).stderr
     assert list(tmp_path.iterdir()) == []
 
 
 def test_issue_list_revoke(tmp_path, run_on_books):
     """A token is issued into a private file, never printed, listed by its key, and refused once revoked."""
-    run_on_books("instances", "create", "--instance", "acme")
-    issued = run_on_books("tokens", "issue", "--token-file", "token")
+    run_on_books("service", "instances", "create", "--instance", "acme")
+    issued = run_on_books("service", "tokens", "issue", "--token-file", "token")
     token = read_secret(tmp_path / "token")
     assert token not in issued.stdout + issued.stderr
-    (row,) = run_on_books("tokens", "list", "--json").content
+    (row,) = run_on_books("service", "tokens", "list", "--json").content
     assert row["revoked_at"] is None
     assert token.startswith(f"{row['key']}.")
     assert report_status(tmp_path / "books.db", "acme", token) == 200
-    run_on_books("tokens", "revoke", row["key"])
+    run_on_books("service", "tokens", "revoke", row["key"])
     assert report_status(tmp_path / "books.db", "acme", token) == 401
-    assert "no access token" in run_on_books("tokens", "revoke", "unknown", code=2).stderr
+    assert "no access token" in run_on_books("service", "tokens", "revoke", "unknown", code=2).stderr
 
 
 def test_a_secret_is_never_overwritten_or_lost(tmp_path, run_on_books):
     """An existing file stays as it is, and a secret that cannot be saved is not issued."""
-    run_on_books("instances", "create")
+    run_on_books("service", "instances", "create")
     (tmp_path / "token").write_text("precious")
-    assert "exists already" in run_on_books("tokens", "issue", "--token-file", "token", code=2).stderr
+    assert "exists already" in run_on_books("service", "tokens", "issue", "--token-file", "token", code=2).stderr
     assert (tmp_path / "token").read_text() == "precious"
-    assert "there is no folder" in run_on_books("tokens", "issue", "--token-file", "no/folder", code=2).stderr
+    assert (
+        "there is no folder" in run_on_books("service", "tokens", "issue", "--token-file", "no/folder", code=2).stderr
+    )
     unwritable = "/proc/token"  # no process can create files there
-    assert "cannot be written" in run_on_books("tokens", "issue", "--token-file", unwritable, code=2).stderr
-    created = run_on_books("instances", "create", "--instance", "b", "--token-file", unwritable, code=2).stderr
+    assert "cannot be written" in run_on_books("service", "tokens", "issue", "--token-file", unwritable, code=2).stderr
+    created = run_on_books(
+        "service", "instances", "create", "--instance", "b", "--token-file", unwritable, code=2
+    ).stderr
     assert "cannot be written" in created
     assert "nothing was issued" in created
-    assert "b" not in [one["id"] for one in run_on_books("instances", "list", "--json").content]
-    assert run_on_books("tokens", "list", "--json").content == []
+    assert "b" not in [one["id"] for one in run_on_books("service", "instances", "list", "--json").content]
+    assert run_on_books("service", "tokens", "list", "--json").content == []
 
 
 def test_several_instances_need_the_option(run_on_books):
     """With two instances a token needs --instance, and the message names both."""
     for name in ("acme", "globex"):
-        run_on_books("instances", "create", "--instance", name)
-    refused = run_on_books("tokens", "issue", "--token-file", "token", code=2)
+        run_on_books("service", "instances", "create", "--instance", name)
+    refused = run_on_books("service", "tokens", "issue", "--token-file", "token", code=2)
     assert "(--instance): acme, globex" in refused.stderr
-    run_on_books("tokens", "issue", "--token-file", "token", "--instance", "globex")
-    (row,) = run_on_books("tokens", "list", "--instance", "globex", "--json").content
+    run_on_books("service", "tokens", "issue", "--token-file", "token", "--instance", "globex")
+    (row,) = run_on_books("service", "tokens", "list", "--instance", "globex", "--json").content
     assert row["instance_id"] == "globex"
-    assert run_on_books("tokens", "list", "--instance", "acme", "--json").content == []
+    assert run_on_books("service", "tokens", "list", "--instance", "acme", "--json").content == []
 
 
 def test_a_group_alone_prints_its_help(run):
     """A group without a command prints its commands, and no error."""
-    printed = run("tokens")
+    printed = run("service", "tokens")
     assert "revoke" in printed.stdout
     assert "error" not in printed.stderr
 
 
 def test_list_and_rename(run_on_books):
     """A required ledger is listed with its id, renamed by name, and listed with the new name."""
-    run_on_books("instances", "create")
+    run_on_books("service", "instances", "create")
     old, new = "Uncategorized Cash Outflow", "Ask the owner"
-    renamed = run_on_books("ledgers", "rename", old, new, "--modified-by", "Ada")
-    listed = run_on_books("ledgers", "list", "--json").content
+    renamed = run_on_books("service", "ledgers", "rename", old, new, "--modified-by", "Ada")
+    listed = run_on_books("service", "ledgers", "list", "--json").content
     (ledger,) = [ledger for ledger in listed if ledger["name"] == new]
     assert (ledger["path"], ledger["is_required"], ledger["sort_code"]) == (new, True, "10003")
     assert renamed.stderr.strip() == f"ledger {ledger['id']}: '{old}' is now '{new}'"
-    assert new in run_on_books("ledgers", "list").stdout
-    assert "ledgers list" in run_on_books("ledgers", "rename", "nobody", "x", code=2).stderr
+    assert new in run_on_books("service", "ledgers", "list").stdout
+    assert "ledgers list" in run_on_books("service", "ledgers", "rename", "nobody", "x", code=2).stderr
 
 
-def test_audit_list(run_on_books):
+def test_audit(run_on_books):
     """New names are listed newest first, as JSON and as a table; what the limit leaves out is stated."""
-    run_on_books("instances", "create")
+    run_on_books("service", "instances", "create")
     for old, new in (("Uncategorized Cash Outflow", "Costs"), ("Costs", "Ask the owner")):
-        run_on_books("ledgers", "rename", old, new, "--modified-by", "Ada")
-    listed = run_on_books("audit", "list", "--json").content
+        run_on_books("service", "ledgers", "rename", old, new, "--modified-by", "Ada")
+    listed = run_on_books("service", "audit", "--json").content
     assert [(row["before_names"], row["after_names"], row["modified_by"]) for row in listed] == [
         ("Costs", "Ask the owner", "Ada"),
         ("Uncategorized Cash Outflow", "Costs", "Ada"),
@@ -126,6 +132,6 @@ def test_audit_list(run_on_books):
         ("local", "rename_ledger"),
         ("local", "create_ledger"),
     ]
-    limited = run_on_books("audit", "list", "--limit", "1")
+    limited = run_on_books("service", "audit", "--limit", "1")
     assert "Ask the owner" in limited.stdout
     assert "the newest 1 of 3 changes" in limited.stderr
