@@ -8,7 +8,7 @@ from .core.periods import Period
 from .core.version import __version__
 from .demo_company import demo
 from .diagnosis import doctor
-from .exports import export, export_parquet
+from .exports import export
 from .loading.cash_flow_reports import load_cash_flow_report
 from .loading.combine import combine_loads
 from .loading.estimate import plan_load
@@ -83,7 +83,6 @@ __all__ = [
     "errors",
     "export",
     "export_journal",
-    "export_parquet",
     "group_queue",
     "income_statement",
     "load_cash_flow_report",

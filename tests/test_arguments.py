@@ -138,7 +138,7 @@ PATH_CALLS = [
     (aa.verify_pack, "path"),
     (lambda path: aa.run_notebook(path, "out"), "notebook"),
     (lambda path: aa.run_notebook("notebook.ipynb", path), "output"),
-    (lambda path: aa.export_parquet(path, line_entries=LINES, ledgers=LINES, report=REPORT), "output"),
+    (lambda path: aa.export(path, line_entries=LINES, ledgers=LINES, report=REPORT), "output"),
 ]
 
 
@@ -176,7 +176,7 @@ def test_a_journal_must_be_a_path_and_a_plan_a_plan(connected):
 def test_an_export_of_a_wrong_type_writes_nothing(tmp_path, changes, message):
     """An export refuses frames and reports in each other's place, and leaves the folder alone."""
     with pytest.raises(InputError) as caught:
-        aa.export_parquet(tmp_path / "out", **{"line_entries": LINES, "ledgers": LINES, "report": REPORT, **changes})
+        aa.export(tmp_path / "out", **{"line_entries": LINES, "ledgers": LINES, "report": REPORT, **changes})
     assert message in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 

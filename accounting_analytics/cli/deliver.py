@@ -73,7 +73,7 @@ def export(
 ) -> None:
     """Write files for BI tools.
 
-    They are a folder of Parquet or CSV files with a manifest, a DuckDB file, or an Excel workbook.
+    They are a folder of Parquet or CSV files with a manifest, or a DuckDB file.
 
     Facts are line entries, cash flow lines, transfers between own accounts, and balances of every day and month;
     dimensions are ledgers, days, transactions, tags and loads. A folder has the export in DIR/current, and is replaced
@@ -89,8 +89,8 @@ def export(
         First month of the fiscal year; the configured one by default.
     """
     configured = presentation_of(source)
-    if fiscal_year_start_month is None:  # a workbook has no fiscal years
-        fiscal_year_start_month = 1 if export_format == "excel" else configured.fiscal_year_start_month
+    if fiscal_year_start_month is None:
+        fiscal_year_start_month = configured.fiscal_year_start_month
     exports.check_output(export_format, output, fiscal_year_start_month)  # before the load
     with connect_source(source, days, load) as (client, period):
         books = _books_to_export(client, period, load)

@@ -48,26 +48,12 @@ class ColumnSheet(NamedTuple):
         Columns whose heading has a colour; where there are some, all columns of text are formatted as such.
     choices : sequence of str
         What a list offers in the first column, from a sheet of their own; other text stays possible.
-    totals : sequence of mapping
-        Rows below the table, of amounts and labels by column; ``sum`` is the sum of the column.
-    heading : sequence of str
-        Lines above the table: its title, and what it is of.
-    levels : sequence of int
-        Indentation of each row in the first column.
     """
 
     name: str
     columns: Mapping[str, Sequence[Any]]
     editable: Collection[str] = ()
     choices: Sequence[str] = ()
-    totals: Sequence[Mapping[str, Any]] = ()
-    heading: Sequence[str] = ()
-    levels: Sequence[int] = ()
-
-    @property
-    def top(self) -> int:
-        """Row of the names of the columns."""
-        return len(self.heading) + 1 if self.heading else 0
 
     @property
     def row_count(self) -> int:
@@ -78,8 +64,8 @@ class ColumnSheet(NamedTuple):
 class Workbook:
     """A workbook that is being written; it has each format of cells once."""
 
-    def __init__(self, made: Any, amount_format: str, unit: str = "") -> None:  # noqa: ANN401 (untyped package)
-        self.amount_format, self.unit = amount_format, unit
+    def __init__(self, made: Any, amount_format: str) -> None:  # noqa: ANN401 (untyped package)
+        self.amount_format = amount_format
         self._made = made
         self._formats: dict[tuple[tuple[str, object], ...], Any] = {}
 
@@ -101,34 +87,19 @@ class Workbook:
 
     def add_columns(self, sheet: ColumnSheet) -> None:
         """Add a sheet of columns, which people filter and print."""
-        names, top, last = list(sheet.columns), sheet.top, sheet.top + sheet.row_count
         worksheet = self.add_sheet(sheet.name, is_landscape=True)
-        for number, line in enumerate(sheet.heading):
-            worksheet.write_string(
-                number, 0, line_text(line), self.format(bold=True, font_size=14 if number == 0 else 11)
-            )
-        worksheet.freeze_panes(top + 1, 0)
-        worksheet.repeat_rows(0, top)
-        worksheet.autofilter(top, 0, last, len(names) - 1)
+        worksheet.freeze_panes(1, 0)
+        worksheet.repeat_rows(0, 0)
+        worksheet.autofilter(0, 0, sheet.row_count, len(sheet.columns) - 1)
         text = self.format(num_format="@") if sheet.editable else None
         amount = self.format(num_format=self.amount_format, align="right")
         for place, (name, values) in enumerate(sheet.columns.items()):
             is_text = all(value is None or isinstance(value, str) for value in values)
-            worksheet.set_column(place, place, _width(name, values, self.unit), text if is_text else None)
+            worksheet.set_column(place, place, _width(name, values), text if is_text else None)
             colour = {"bg_color": "#FFF2CC"} if name in sheet.editable else {}
-            worksheet.write_string(top, place, name, self.format(bold=True, bottom=1, **colour))
-            for row, value in enumerate(values, start=top + 1):
-                indented = self.format(indent=sheet.levels[row - top - 1]) if sheet.levels and place == 0 else text
-                self._write(worksheet, (row, place), value, indented, amount)
-        bold = self.format(bold=True)
-        total = self.format(num_format=self.amount_format, align="right", bold=True)
-        for row, totals in enumerate(sheet.totals, start=last + 1):
-            for name, cell in totals.items():
-                below = (row, names.index(name))
-                if cell == "sum":
-                    self._write_sum(worksheet, below, sheet.columns[name], top + 1)
-                else:
-                    self._write(worksheet, below, cell, bold, total)
+            worksheet.write_string(0, place, name, self.format(bold=True, bottom=1, **colour))
+            for row, value in enumerate(values, start=1):
+                self._write(worksheet, (row, place), value, text, amount)
         if sheet.choices:
             self._offer(worksheet, sheet)
 
@@ -158,20 +129,10 @@ class Workbook:
         elif value is not None:
             worksheet.write_string(*place, workbook_text(str(value)), of_text)
 
-    def _write_sum(self, worksheet: Any, place: Place, values: Sequence[Any], first: int) -> None:  # noqa: ANN401
-        total, shown = float(sum(values, Decimal(0))), self.format(num_format=self.amount_format, bold=True)
-        if not values:
-            worksheet.write_number(*place, total, shown)
-            return
-        from xlsxwriter.utility import xl_range  # noqa: PLC0415 (an extra)
-
-        cells = xl_range(first, place[1], first + len(values) - 1, place[1])
-        worksheet.write_formula(*place, f"=SUM({cells})", shown, total)
-
     def _offer(self, worksheet: Any, sheet: ColumnSheet) -> None:  # noqa: ANN401
         """Write a sheet of choices, and offer them; the spreadsheet asks whether other text is meant."""
         choices, text = self._made.add_worksheet(_CHOICES), self.format(num_format="@")
-        choices.set_column(0, 0, _width("", sheet.choices, ""), text)
+        choices.set_column(0, 0, _width("", sheet.choices), text)
         choices.write_column(0, 0, sheet.choices, text)
         offered = {
             "validate": "list",
@@ -184,22 +145,12 @@ class Workbook:
 
 
 @contextmanager
-def new_workbook(
-    path: Path, amount_format: str, *, unit: str = "", folder: Path | None = None, private: bool = False
-) -> Iterator[Workbook]:
-    """Workbook that replaces the file completely when the block ends, or leaves it unchanged.
-
-    `unit` is what the format shows after an amount, for the widths of columns. Temporary files are in the folder, or
-    there are none.
-    """
+def new_workbook(path: Path, amount_format: str, *, private: bool = False) -> Iterator[Workbook]:
+    """Workbook that replaces the file completely when the block ends, or leaves it unchanged; no temporary files."""
     xlsxwriter = require_xlsxwriter()
-    options = {**_AS_TEXT, **({"in_memory": True} if folder is None else {"tmpdir": str(folder)})}
     content = io.BytesIO()
-    try:
-        with xlsxwriter.Workbook(content, options) as made:
-            yield Workbook(made, amount_format, unit)
-    except xlsxwriter.exceptions.FileCreateError as error:
-        raise OSError(f"temporary files of the workbook in {folder}: {error}") from error
+    with xlsxwriter.Workbook(content, {**_AS_TEXT, "in_memory": True}) as made:
+        yield Workbook(made, amount_format)
     write_file(path, content.getvalue(), private=private)
 
 
@@ -248,9 +199,9 @@ def has_too_many_digits(amount: Decimal) -> bool:
     return abs(to_minor_units(amount, fraction_digits(amount))) >= MAX_UNITS
 
 
-def grouped_format(scale: int, unit: str = "") -> str:
-    """Format of amounts with separators, and the unit after them."""
-    return f"#,##0{'.' if scale else ''}{'0' * scale}" + (f' "{unit}"' if unit else "")
+def grouped_format(scale: int) -> str:
+    """Format of amounts with separators."""
+    return f"#,##0{'.' if scale else ''}{'0' * scale}"
 
 
 def accounting_format(number: str) -> str:
@@ -264,11 +215,11 @@ def _sheet_name(title: str) -> str:
     return name[:_MAX_NAME].strip("' ") or "Sheet"
 
 
-def _width(name: str, values: Sequence[Any], unit: str) -> int:
+def _width(name: str, values: Sequence[Any]) -> int:
     """Width of a column: that of its longest amount or total, because Excel shows ``###`` instead; text has a limit."""
     amounts = [value for value in values if isinstance(value, Decimal)]
     if amounts:
-        shown = [f"{amount:,f} {unit}" for amount in (min(amounts), max(amounts), sum(amounts, Decimal(0)))]
+        shown = [f"{amount:,f}" for amount in (min(amounts), max(amounts), sum(amounts, Decimal(0)))]
         return max(len(text) for text in (name, *shown)) + _MARGIN
     longest = max((len(str(value)) for value in values[:_MEASURED_ROWS]), default=0)
     return min(_MAX_WIDTH, max(len(name), longest, _MIN_WIDTH) + _MARGIN)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadError, InputError
 from accounting_analytics.core.periods import Period
 from accounting_analytics.demo_company.served_company import COMPANY, demo
-from accounting_analytics.exports import export_parquet
+from accounting_analytics.exports import export
 from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
 from accounting_analytics.loading.ledger_discovery import discover_ledgers
 from accounting_analytics.loading.load import load_line_entries
@@ -41,7 +41,7 @@ def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> No
             raise BooksDoNotTieError(months.explain())
         echo(f"Reconciled: {months.summary()}")
         report = load_cash_flow_report(client, *days)
-        exported = export_parquet(folder / "parquet", line_entries=line_entries, ledgers=ledgers, report=report)
+        exported = export(folder / "parquet", line_entries=line_entries, ledgers=ledgers, report=report)
         tables = ", ".join(f"{table} {rows:,} rows" for table, rows in exported.tables.items())
         echo(f"Exported:   {exported.folder} ({tables})")
         pack = monthly_pack(

@@ -1,4 +1,4 @@
-from .export_books import check_output, export, export_parquet
+from .export_books import check_output, export
 from .formats import FORMATS
 from .manifest import ExportDifference, ExportedFile, ExportVerification, Manifest, verify_export
 from .questions import QUESTIONS, Question
@@ -13,6 +13,5 @@ __all__ = [
     "Question",
     "check_output",
     "export",
-    "export_parquet",
     "verify_export",
 ]

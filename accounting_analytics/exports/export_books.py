@@ -23,10 +23,8 @@ from accounting_analytics.exports.outputs import OutputFile, VersionFolder
 from accounting_analytics.exports.star_schema import build_star_schema, connect
 from accounting_analytics.exports.writers import (
     DatabaseFile,
-    workbook_file,
     write_csv,
     write_duckdb,
-    write_excel,
     write_parquet,
 )
 
@@ -44,13 +42,12 @@ class _Writer(NamedTuple):
     """How a format is written."""
 
     output: Callable[[str | Path], VersionFolder | OutputFile]  # refuses an unsuitable output
-    write: Callable[[duckdb.DuckDBPyConnection, Path, Manifest, ExportedBooks], Iterator[ExportedFile]]
+    write: Callable[[duckdb.DuckDBPyConnection, Path, Manifest], Iterator[ExportedFile]]
 
 
 _WRITERS = {
     "parquet": _Writer(partial(VersionFolder, suffix=".parquet"), write_parquet),
     "duckdb": _Writer(DatabaseFile, write_duckdb),
-    "excel": _Writer(workbook_file, write_excel),
     "csv": _Writer(partial(VersionFolder, suffix=".csv"), write_csv),
 }
 
@@ -76,8 +73,6 @@ def export(
                ``dim_*.parquet``, with a manifest. The version before is kept until the next export.
     duckdb     A file ``.duckdb``: the tables with keys, relations and comments, views with names instead of ids, and a
                view for each question that has no parameters. DuckDB 1.0 and later read it.
-    excel      A file ``.xlsx`` for people: the sheets ``report``, ``lines`` and ``ledgers``. Amounts are numbers, times
-               are local, text is never a formula, and text of more than 32,767 characters is cut and ends in ``...``.
     csv        A folder for people: a file a table, with times in local columns ``_local``. Text that a spreadsheet
                would take for a formula begins with an apostrophe.
     ========== ======================================================================================================
@@ -95,12 +90,12 @@ def export(
         Its lines, balances, period and time zone; local dates are in that zone.
     period : Period, optional
         Days of local books; by default all that they have.
-    format : {"parquet", "duckdb", "excel", "csv"}
+    format : {"parquet", "duckdb", "csv"}
         The format.
     company, currency : str, optional
         Names of the company and the currency, such as ``USD``; the service does not state them.
     fiscal_year_start_month : int
-        First month of the fiscal year, 1 to 12; a workbook has no fiscal years.
+        First month of the fiscal year, 1 to 12.
 
     Returns
     -------
@@ -131,7 +126,7 @@ def export(
                 has_keys=format == "duckdb",
             )
             manifest = _manifest(database, books, target.location, (company, currency), fiscal_year_start_month)
-            files = _WRITERS[format].write(database, path, manifest, books)
+            files = _WRITERS[format].write(database, path, manifest)
             manifest = replace(manifest, files=tuple(sorted(files, key=lambda file: file.name)))
             if path.is_dir():
                 (path / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
@@ -150,61 +145,16 @@ def _reason(error: OSError | duckdb.Error) -> str:
     return os.strerror(int(number[1])) if number else shorten(str(error), limit=_MAX_REASON)
 
 
-def export_parquet(
-    output: str | Path,
-    *,
-    line_entries: pd.DataFrame | ProvenBooks,
-    ledgers: pd.DataFrame | None = None,
-    report: CashFlowReport | None = None,
-    period: Period | None = None,
-    company: str | None = None,
-    currency: str | None = None,
-    fiscal_year_start_month: int = 1,
-) -> Manifest:
-    """Write the books of a period as a star schema of Parquet files: :func:`export` with the format ``"parquet"``.
-
-    Parameters
-    ----------
-    output, line_entries, ledgers, report, period, company, currency, fiscal_year_start_month
-        As in :func:`export`.
-
-    Returns
-    -------
-    Manifest
-        Files with rows, exact sums and digests, how report and line entries agree, and when each month was read.
-
-    Raises
-    ------
-    FrameError, InputError
-        As in :func:`export`.
-    """
-    return export(
-        output,
-        line_entries=line_entries,
-        ledgers=ledgers,
-        report=report,
-        period=period,
-        company=company,
-        currency=currency,
-        fiscal_year_start_month=fiscal_year_start_month,
-    )
-
-
 def check_output(
     export_format: str, output: str | Path, fiscal_year_start_month: int = 1
 ) -> VersionFolder | OutputFile:
     """Check, before the books are loaded, that a format can be written to `output`, and return what is replaced."""
     if export_format not in list(_WRITERS):  # a list cannot be a key
-        by_suffix = {written.rpartition(".")[2]: name for name, written in FORMATS.items()}
-        hint = did_you_mean(by_suffix.get(str(export_format), export_format), FORMATS)
+        hint = did_you_mean(export_format, FORMATS)
         listed = f"the formats are: {', '.join(FORMATS)}"
         raise InputError(f"unknown export format {quote(export_format)}; {hint or listed}")
     if fiscal_year_start_month not in range(1, 13):
         raise InputError(f"fiscal_year_start_month is {quote(fiscal_year_start_month)}; it is a month from 1 to 12")
-    if export_format == "excel" and fiscal_year_start_month != 1:
-        raise InputError(
-            "a workbook has no fiscal years; omit fiscal_year_start_month, or use the format parquet, duckdb or csv"
-        )
     return _WRITERS[export_format].output(output)
 
 

@@ -45,8 +45,8 @@ class VersionFolder:
             self._require_versions()
         elif self.path.suffix.lower() in _SUFFIXES_OF_FILES:
             raise InputError(
-                f"{self.path} is the name of a file, but this format writes a folder; choose the format duckdb or "
-                "excel, or name a folder; nothing was written"
+                f"{self.path} is the name of a file, but this format writes a folder; name a folder, or choose the "
+                "format duckdb; nothing was written"
             )
         names = [] if self._current is None else [file.name for file in Manifest.load(self._current).files]
         if not all(name.endswith(suffix) for name in names):

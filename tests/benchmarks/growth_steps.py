@@ -232,7 +232,7 @@ def export_lines(program: str, folder: Path) -> dict[str, Any]:
         report = replace(aa.recompute_cash_flow(lines, ledgers, *YEARS), origin="loaded")
         before, began = count_peak_from_now(), time.perf_counter()
         books = {"line_entries": lines, "ledgers": ledgers, "report": report}
-        manifest = aa.export_parquet(folder / "out", **books)
+        manifest = aa.export(folder / "out", **books)
         seconds = time.perf_counter() - began
         assert manifest.verdict == "Reported and recomputed cash flow agree to the last digit."
         stored_bytes = sum((manifest.folder / file.name).stat().st_size for file in manifest.files)

@@ -156,7 +156,6 @@ def test_proof_of_a_month(month, verdict, is_proven):
     ("name", "output"),
     [
         ("duckdb", "o.duckdb"),
-        pytest.param("excel", "o.xlsx", marks=pytest.mark.long),
         pytest.param("csv", "o", marks=pytest.mark.long),
     ],
 )

@@ -3,7 +3,6 @@
 from decimal import Decimal
 
 import duckdb
-import openpyxl
 import pytest
 from long_cases import also_long
 
@@ -83,10 +82,9 @@ def test_loads_and_exports(client, loaded, run, tmp_path, name):
         aa.load_line_entries_to_parquet(client, ledgers["id"], *MONTH, folder / "lines.parquet", checkpoint=kept)
     assert aa.read_line_entries(folder / "lines.parquet")["amount"].sum() == float(TOTAL)
     books = {"line_entries": lines, "ledgers": ledgers, "report": reported}
-    for kind, end in (("parquet", ""), ("csv", ""), ("excel", ".xlsx")):
-        aa.export(folder / f"{kind}{end}", format=kind, **books)
+    for kind in ("parquet", "csv"):
+        aa.export(folder / kind, format=kind, **books)
     run("verify-export", folder / "parquet")
-    assert openpyxl.load_workbook(folder / "excel.xlsx", read_only=True).sheetnames[0] == "report"
     exported = [str(path) for path in (folder / "parquet").rglob("fact_line_entry/**/*.parquet")]
     totals = "select sum(amount), count(*) from"
     if "\\" not in name:  # DuckDB itself cannot read such a name

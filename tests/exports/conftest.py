@@ -35,5 +35,5 @@ def frames(frames_of):
 def exported(frames, tmp_path_factory):
     """Return the folder of an export of the quarter to Parquet, which no test changes."""
     folder = tmp_path_factory.mktemp("exported") / "out"
-    aa.export_parquet(folder, **frames)
+    aa.export(folder, **frames)
     return folder

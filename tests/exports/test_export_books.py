@@ -2,7 +2,6 @@
 
 import re
 import runpy
-import sys
 from pathlib import Path
 
 import duckdb
@@ -13,7 +12,7 @@ from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import FORMATS, Manifest, check_output, export_books
 from accounting_analytics.exports.outputs import VersionFolder
 
-OUTPUTS = {"parquet": "out", "duckdb": "out.duckdb", "excel": "out.xlsx", "csv": "out"}
+OUTPUTS = {"parquet": "out", "duckdb": "out.duckdb", "csv": "out"}
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -36,32 +35,23 @@ def test_every_format_exports_the_line_entries(name, frames, tmp_path, monkeypat
     for _ in range(2):
         check_output(name, output)
         manifest = aa.export(output, format=name, **frames)
-    assert manifest.tables["lines" if name == "excel" else "fact_line_entry"] == len(frames["line_entries"])
+    assert manifest.tables["fact_line_entry"] == len(frames["line_entries"])
     assert [path.name for path in tmp_path.iterdir()] == [OUTPUTS[name]]
     folder = output / "current" if output.is_dir() else output
     assert manifest.summary().startswith(f"Export in {folder}: ")
     assert settings == {"false"}
 
 
-def test_missing_packages_are_named(tmp_path, monkeypatch):
-    """Without the package of its extra a format is refused before the load, with the command that installs it."""
-    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
-    with pytest.raises(InputError, match=r"needs xlsxwriter: pip install 'accounting-analytics\[excel\]'"):
-        check_output("excel", tmp_path / "out.xlsx")
-
-
-@pytest.mark.parametrize("name", ["duckdb", "excel"])
-def test_unsuitable_files_are_refused(name, tmp_path):
+def test_unsuitable_files_are_refused(tmp_path):
     """A file with another suffix, a folder, and a file in no folder are refused before the load."""
-    suffix = OUTPUTS[name].removeprefix("out")
-    (tmp_path / f"folder{suffix}").mkdir()
+    (tmp_path / "folder.duckdb").mkdir()
     for output, message in (
-        ("books", f"name a file that ends in {suffix}"),
-        (f"folder{suffix}", "is a folder; name a file"),
-        (f"missing/books{suffix}", "is not a folder; create it"),
+        ("books", "name a file that ends in .duckdb"),
+        ("folder.duckdb", "is a folder; name a file"),
+        ("missing/books.duckdb", "is not a folder; create it"),
     ):
         with pytest.raises(InputError, match=message):
-            check_output(name, tmp_path / output)
+            check_output("duckdb", tmp_path / output)
 
 
 def test_folders_keep_their_format(frames, tmp_path):
@@ -81,11 +71,9 @@ def test_every_format_is_listed():
 
 
 def test_unknown_formats_are_refused(frames, tmp_path):
-    """A suffix or a misspelt name is answered with the format; else the message lists the formats."""
+    """A misspelt name is answered with the format; else the message lists the formats."""
     formats = ", ".join(FORMATS)
     for written, message in (
-        ("xlsx", "unknown export format 'xlsx'; did you mean 'excel'?"),
-        ("exel", "unknown export format 'exel'; did you mean 'excel'?"),
         ("Parquet", "unknown export format 'Parquet'; did you mean 'parquet'?"),
         ("pdf", f"unknown export format 'pdf'; the formats are: {formats}"),
         (["csv"], "unknown export format ['csv']"),
@@ -134,7 +122,7 @@ def test_other_files_are_never_touched(tmp_path):
         VersionFolder(tmp_path, ".txt")
     with pytest.raises(InputError, match=r"thesis\.txt is a file; name a folder"):
         VersionFolder(tmp_path / "thesis.txt", ".txt")
-    with pytest.raises(InputError, match=r"books\.xlsx is the name of a file.* choose the format duckdb or excel"):
+    with pytest.raises(InputError, match=r"books\.xlsx is the name of a file.* choose the format duckdb"):
         VersionFolder(tmp_path / "books.xlsx", ".txt")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
     (tmp_path / "out" / "current").mkdir(parents=True)
@@ -168,7 +156,7 @@ def test_tables_are_those_of_the_code():
 def test_examples_run(frames, tmp_path, monkeypatch):
     """The Python examples read an export in the folder `export`, in their order, and get all line entries."""
     monkeypatch.chdir(tmp_path)
-    aa.export_parquet("export", **frames)
+    aa.export("export", **frames)
     names = {}
     assert len(EXAMPLES) == 2
     for example in EXAMPLES:

@@ -94,12 +94,12 @@ def test_files_are_flat_and_plain(exported):
 
 def test_manifest_describes_the_files(frames, tmp_path):
     """The manifest has the rows, exact sums and digest of every file, the period and how the figures agree."""
-    manifest = aa.export_parquet(tmp_path / "out", **frames, currency="USD", fiscal_year_start_month=7)
+    manifest = aa.export(tmp_path / "out", **frames, currency="USD", fiscal_year_start_month=7)
     current = tmp_path / "out" / "current"
     assert manifest == aa.exports.Manifest.load(current)
     assert all(Path(file).exists() for file in manifest.frame["file"])
     with pytest.raises(InputError, match="fiscal_year_start_month is 13; it is a month from 1 to 12"):
-        aa.export_parquet(tmp_path / "out", **frames, fiscal_year_start_month=13)
+        aa.export(tmp_path / "out", **frames, fiscal_year_start_month=13)
     assert (current / "manifest.json").read_text(encoding="utf-8") == manifest.to_json()
     content = json.loads((current / "manifest.json").read_bytes())
     assert (content["time_zone"], content["scale"], content["currency"], content["partial"]) == (ZONE, 2, "USD", False)
@@ -118,7 +118,7 @@ def test_manifest_describes_the_files(frames, tmp_path):
 
 def test_a_second_export_is_the_same(frames, tmp_path):
     """It has the same rows and sums, and the time when the lines and the report of each month were read."""
-    first, second = (aa.export_parquet(tmp_path / "out", **frames) for _ in range(2))
+    first, second = (aa.export(tmp_path / "out", **frames) for _ in range(2))
     assert contents(first) == contents(second)
     assert (tmp_path / "out" / "current").resolve() == tmp_path / "out" / "versions" / "2"
     read_at = dt.datetime.fromisoformat(frames["line_entries"].attrs["load"]["read_at"])
@@ -131,19 +131,19 @@ def test_months_that_are_not_proven_state_no_time(frames, tmp_path):
     """A report that differs proves nothing; of a frame without load metadata it is not known when it was read."""
     lines = frames["line_entries"]
     changed = lines.assign(signed_amount=-lines["signed_amount"], debit_credit=lines["debit_credit"].map(OPPOSITE))
-    manifest = aa.export_parquet(tmp_path / "out", **frames | {"line_entries": changed})
+    manifest = aa.export(tmp_path / "out", **frames | {"line_entries": changed})
     loads = read_loads(tmp_path / "out").values()
     assert {(row["proven_at_utc"], row["verdict"]) for row in loads} == {(None, manifest.verdict)}
     unknown = lines.copy()
     unknown.attrs = {"scale": 2}
-    aa.export_parquet(tmp_path / "out", **frames | {"line_entries": unknown})
+    aa.export(tmp_path / "out", **frames | {"line_entries": unknown})
     assert {row["read_at_utc"] for row in read_loads(tmp_path / "out").values()} == {None}
 
 
 def test_missing_lines_are_stated(frames, tmp_path):
     """The manifest and every month of an incomplete load say so, with the reason."""
     fewer = frames["line_entries"].iloc[1:]
-    manifest = aa.export_parquet(tmp_path / "out", **frames | {"line_entries": fewer})
+    manifest = aa.export(tmp_path / "out", **frames | {"line_entries": fewer})
     assert manifest.partial
     assert any("1 lines were removed after the load" in note for note in manifest.notes)
     loads = pq.read_table(tmp_path / "out" / "current" / "dim_load.parquet")
@@ -154,7 +154,7 @@ def test_gaps_before_the_period_are_not_missing(frames_of, tmp_path):
     """Balances are those of the report, so loads with a gap before the exported month lack nothing of it."""
     january, march = frames_of("2025-01-01", "2025-01-31"), frames_of("2025-03-01", "2025-03-31")
     both = aa.combine_loads([january["line_entries"], march["line_entries"]])
-    manifest = aa.export_parquet(tmp_path / "out", **march | {"line_entries": both})
+    manifest = aa.export(tmp_path / "out", **march | {"line_entries": both})
     assert (manifest.partial, manifest.notes) == (False, ())
 
 
@@ -162,9 +162,7 @@ def test_books_without_lines_are_exported(frames, tmp_path):
     """A period without lines gives files with columns and no rows."""
     report = frames["report"]
     empty = dataclasses.replace(report, ledgers=report.ledgers.head(0), lines=report.lines.head(0))
-    manifest = aa.export_parquet(
-        tmp_path / "out", **frames | {"report": empty, "line_entries": frames["line_entries"].head(0)}
-    )
+    manifest = aa.export(tmp_path / "out", **frames | {"report": empty, "line_entries": frames["line_entries"].head(0)})
     assert (manifest.tables["fact_line_entry"], manifest.tables["fact_cash_flow_line"]) == (0, 0)
     assert pl.read_parquet(tmp_path / "out" / "current" / "fact_line_entry").height == 0
 

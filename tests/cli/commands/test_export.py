@@ -38,18 +38,13 @@ def test_export_and_verify(run_demo, run, assert_refused, tmp_path):
 
 
 @pytest.mark.long
-def test_settings_are_those_of_the_configuration(run, assert_refused, demo_company):
+def test_settings_are_those_of_the_configuration(run, demo_company):
     """Currency and fiscal year are configured; an option is used instead."""
     settings = {"ACCOUNTING_ANALYTICS_CURRENCY": "EUR", "ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH": "4"}
     environment = demo_company.environment() | settings
     for name, currency in (("configured", ()), ("given", ("--currency", "USD"))):
         stated = run("export", *MARCH, "--output", name, *currency, "--json", **environment).content
         assert (stated["currency"], stated["fiscal_year_start_month"]) == ("USD" if currency else "EUR", 4)
-    excel = ("export", *MARCH, "--format", "excel", "--output", "books.xlsx", "--json")
-    workbook = run(*excel, **environment)  # it has no fiscal years
-    assert workbook.content["currency"] == "EUR", workbook.stderr
-    given = run(*excel, "--fiscal-year-start-month", "7", **environment, code=2)
-    assert_refused(given, "a workbook has no fiscal years")
 
 
 def test_local_books_are_exported(run, assert_refused, demo_books):

@@ -56,7 +56,7 @@ def test_amounts_of_18_digits(tmp_path, scale):
     """The largest amount that BI tools read exactly comes back exact, at every scale; so do its sums."""
     largest = Decimal(10**18 - 1).scaleb(-scale)
     unit = Decimal(1).scaleb(-scale)
-    manifest = aa.export_parquet(tmp_path / "out", **make_books([largest - unit, unit], scale))
+    manifest = aa.export(tmp_path / "out", **make_books([largest - unit, unit], scale))
     assert manifest.scale == scale
     sums = {file.table: file.sums for file in manifest.files}
     assert Decimal(sums["fact_line_entry"]["amount"]) == 2 * largest
@@ -68,22 +68,22 @@ def test_amounts_and_balances_of_19_digits_are_refused(tmp_path):
     """An amount that does not fit, and a balance of amounts that do, are refused; its line, or its day, is named."""
     books = make_books([Decimal("9999999999999999.99"), Decimal("0.01")])
     with pytest.raises(FrameError, match=r"28 values of opening_balance with more than 18 digits.*bank, 2025-01-04"):
-        aa.export_parquet(tmp_path / "out", **books)
+        aa.export(tmp_path / "out", **books)
     with pytest.raises(FrameError, match=r"fact_line_entry: 2 values of amount with more than 18 .*le_0_bank"):
-        aa.export_parquet(tmp_path / "out", **make_books([Decimal("10000000000000000.00")]))
+        aa.export(tmp_path / "out", **make_books([Decimal("10000000000000000.00")]))
     assert not (tmp_path / "out").exists()
 
 
 def test_zero_has_no_sign(tmp_path):
     """An amount of negative zero is zero, and so are its sums."""
-    manifest = aa.export_parquet(tmp_path / "out", **make_books([Decimal("0.00")]))
+    manifest = aa.export(tmp_path / "out", **make_books([Decimal("0.00")]))
     assert {text for file in manifest.files for text in file.sums.values()} <= {"0.00", "0"}
     assert verify_export(tmp_path / "out").verified
 
 
 def test_books_without_cash_ledgers(tmp_path):
     """Without an account that reports cash flow there are lines, but no flows, transfers and balances."""
-    manifest = aa.export_parquet(tmp_path / "out", **make_books([Decimal("1.50")], cash=()))
+    manifest = aa.export(tmp_path / "out", **make_books([Decimal("1.50")], cash=()))
     facts = {name: rows for name, rows in manifest.tables.items() if name.startswith("fact_")}
     assert facts.pop("fact_line_entry") == 2
     assert set(facts.values()) == {0}
@@ -99,7 +99,7 @@ def test_reports_of_some_tags_or_unknown_days_are_refused(tmp_path):
     ):
         report = dataclasses.replace(books["report"], **changed)
         with pytest.raises(InputError, match=message):
-            aa.export_parquet(tmp_path / "out", **books | {"report": report})
+            aa.export(tmp_path / "out", **books | {"report": report})
     assert not (tmp_path / "out").exists()
 
 
@@ -107,7 +107,7 @@ def test_partial_reports_are_stated(tmp_path):
     """A report of an incomplete load makes the export partial."""
     books = make_books([Decimal("1.50")])
     report = dataclasses.replace(books["report"], partial=True)
-    assert aa.export_parquet(tmp_path / "out", **books | {"report": report}).partial
+    assert aa.export(tmp_path / "out", **books | {"report": report}).partial
 
 
 def test_anchored_reports():
@@ -127,6 +127,6 @@ def test_loads_of_fewer_days_are_stated(frames, tmp_path):
     """A load that does not cover the report's period makes the export partial, and the manifest says why."""
     period = aa.Period("2025-01-01", "2025-04-30", frames["report"].period.time_zone)
     report = dataclasses.replace(frames["report"], period=period)
-    manifest = aa.export_parquet(tmp_path / "out", **frames | {"report": report})
+    manifest = aa.export(tmp_path / "out", **frames | {"report": report})
     assert manifest.partial
     assert any("which does not include all of" in note for note in manifest.notes)

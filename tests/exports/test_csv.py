@@ -1,0 +1,52 @@
+"""CSV files for people: times are local, text is never a formula."""
+
+import csv
+import itertools
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import accounting_analytics as aa
+from accounting_analytics.exports.star_schema import STAR_SCHEMA
+
+
+def rows_of(folder, table):
+    """Return the rows of a file as text."""
+    content = (folder / "current" / f"{table}.csv").read_bytes()
+    assert content.startswith(b"\xef\xbb\xbf")
+    return list(csv.DictReader(content.decode("utf-8-sig").splitlines(keepends=True)))
+
+
+def test_text_is_never_a_formula(frames, tmp_path):
+    """Text that a spreadsheet computes or converts gets an apostrophe; other text and ids stay, also over two lines."""
+    formulas = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1"]  # noqa: RUF001 (a wide sign)
+    formulas += ["3/4", "0012", "1e5", "TRUE", "1-Mar", "'=1"]
+    texts = [*formulas, "a=1", "3/4 inch", 'say "a",\nb']
+    lines = frames["line_entries"]
+    given = dict(zip(lines["id"], itertools.cycle(texts)))
+    aa.export(
+        tmp_path / "out", format="csv", **frames | {"line_entries": lines.assign(description=lines["id"].map(given))}
+    )
+    with (tmp_path / "out" / "current" / "fact_line_entry.csv").open(encoding="utf-8-sig", newline="") as file:
+        written = {row["line_entry_id"]: row["description"] for row in csv.DictReader(file)}
+    assert written == {key: f"'{text}" if text in formulas else text for key, text in given.items()}
+
+
+def test_files_are_the_tables(frames, tmp_path):
+    """There is a file for each table, with the rows, amounts to the cent, and local times of the line entries."""
+    manifest = aa.export(tmp_path / "out", format="csv", **frames, currency="USD")
+    current = tmp_path / "out" / "current"
+    assert {path.name for path in current.iterdir()} == {f"{table.name}.csv" for table in STAR_SCHEMA} | {
+        "manifest.json"
+    }
+    assert json.loads((current / "manifest.json").read_bytes())["currency"] == "USD"
+    rows, lines = rows_of(tmp_path / "out", "fact_line_entry"), frames["line_entries"]
+    local = lines["datetime"].dt.tz_convert("America/New_York").dt.strftime("%Y-%m-%d %H:%M:%S")
+    expected = zip(lines["id"], lines["signed_amount"].map("{:.2f}".format), local, strict=True)
+    assert {(row["line_entry_id"], row["signed_amount"], row["datetime_local"]) for row in rows} == set(expected)
+    assert [Path(file).parent for file in manifest.frame["file"]] == [current] * len(STAR_SCHEMA)
+    for file in manifest.files:
+        written = rows_of(tmp_path / "out", file.table)
+        assert len(written) == file.rows
+        for column, total in file.sums.items():
+            assert sum((Decimal(row[column]) for row in written if row[column]), Decimal(0)) == Decimal(total)
