@@ -30,7 +30,6 @@ from .recategorization.rules import load_rules, report_rules
 from .recategorization.run_journal import undo_plan
 from .recategorization.suggestions import suggest
 from .reconciliation.completeness import check_completeness
-from .reconciliation.hledger_journal import export_journal
 from .reconciliation.monthly_reconciliation import reconcile_months
 from .reconciliation.reconciliation import Reconciliation, reconcile
 from .reports.ageing import Ageing, ageing
@@ -82,7 +81,6 @@ __all__ = [
     "doctor",
     "errors",
     "export",
-    "export_journal",
     "group_queue",
     "income_statement",
     "load_cash_flow_report",

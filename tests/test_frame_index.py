@@ -223,7 +223,6 @@ CASES = {
     "combine_loads": lambda books, _: aa.combine_loads([books.april, books.may]),
     "decide": lambda books, _: aa.decide(books.queue, books.decisions, books.ledgers),
     "export": lambda books, folder: exported(books, folder, aa.export),
-    "export_journal": lambda books, _: aa.export_journal(books.lines, books.ledgers),
     "group_queue": lambda books, _: aa.group_queue(books.queue),
     "income_statement": lambda books, _: with_entries(
         aa.income_statement(books.lines, books.ledgers, compare=["prior", "change", "share", "total"]), "Rent"

@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 from decimal import Decimal
+from zoneinfo import ZoneInfo
 
 import pytest
 from books_strategy import books
@@ -84,6 +85,21 @@ def journal_of_books(naive, paths):
         written.extend(["", f"{naive.days[lines[0].id]} {entry}"])
         written.extend(f"    {paths[line.ledger]}    ${Decimal(line.units).scaleb(-2)}" for line in lines)
     return "\n".join(written)
+
+
+def journal_of_frames(line_entries, ledgers, zone):
+    """Write line entries as an hledger journal, days in a zone, and return it with the account of each ledger id."""
+    accounts = {ledger_id: f"ledger{place}" for place, ledger_id in enumerate(ledgers["id"])}
+    entries = {}
+    for row in sorted(line_entries.to_dict("records"), key=lambda row: row["datetime"]):
+        entries.setdefault(row["journal_entry_id"], []).append(row)
+    written = ["decimal-mark ."]
+    for rows in entries.values():
+        days = [row["datetime"].astimezone(ZoneInfo(zone)).date() for row in rows]
+        written.extend(["", f"{days[0]} entry"])
+        for day, row in zip(days, rows, strict=True):
+            written.append(f"    {accounts[row['ledger_id']]}    {Decimal(str(row['signed_amount'])):f}  ; date: {day}")
+    return "\n".join(written) + "\n", accounts
 
 
 def account_paths(ledgers):
@@ -174,20 +190,9 @@ def awkward_books(draw):
     return type(naive)(ledgers, lines, naive.zone)
 
 
-def printed(journal):
-    """Transactions of a journal as hledger prints them."""
-    return json.loads(run("hledger", "-f", str(journal), "print", "-O", "json"))
-
-
 def quantities(amounts):
     """Exact sum of amounts that hledger prints as JSON."""
     return sum(
         (Decimal(one["aquantity"]["decimalMantissa"]).scaleb(-one["aquantity"]["decimalPlaces"]) for one in amounts),
         Decimal(0),
     )
-
-
-def account_balances(journal):
-    """Balance of each account, parents without their children."""
-    rows, _ = json.loads(run("hledger", "-f", str(journal), "balance", "--flat", "--empty", "-N", "-O", "json"))
-    return {row[0]: quantities(row[3]) for row in rows}
