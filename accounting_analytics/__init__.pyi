@@ -10,7 +10,6 @@ from .demo_company import demo
 from .diagnosis import doctor
 from .exports import export
 from .loading.cash_flow_reports import load_cash_flow_report
-from .loading.combine import combine_loads
 from .loading.estimate import plan_load
 from .loading.ledger_discovery import discover_ledgers
 from .loading.line_files import load_line_entries_to_parquet, read_line_entries
@@ -73,7 +72,6 @@ __all__ = [
     "cash_flow_statement",
     "charts",
     "check_completeness",
-    "combine_loads",
     "connect",
     "decide",
     "demo",

@@ -85,7 +85,6 @@ WRONG_CALLS = [
     (lambda: PLAN.preview(REPORT).check(LINES), f"after is of type DataFrame, {REPORT_HINT}"),
     (lambda: aa.load_line_entries("http://x", ["a"], *MARCH), CLIENT_HINT),
     (lambda: aa.plan_load("http://x", ["a"], *MARCH), CLIENT_HINT),
-    (lambda: aa.combine_loads([LINES, "lines.parquet"]), f"loads[1] is of type str, {LINES_HINT}"),
     (lambda: aa.load_line_entries_to_parquet("http://x", ["a"], *MARCH, "lines.parquet"), CLIENT_HINT),
     (lambda: aa.load_cash_flow_report("http://x", *MARCH), CLIENT_HINT),
     (lambda: aa.reconcile_months("http://x", *MARCH), CLIENT_HINT),
@@ -105,7 +104,6 @@ def test_a_wrong_type_is_refused_with_a_sentence(call, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda _: aa.combine_loads([LINES], changed=["x"]), "changed is ['x']; it must be 'refuse' or 'later'"),
         (
             lambda client: aa.load_line_entries(client, ["a"], *MARCH, consistency=["all"]),
             "consistency is ['all']; it must be 'newest', 'all', or a Period",

@@ -129,7 +129,7 @@ def requests(draw):
     """Draw days, the days that are loaded around them, and columns."""
     first, last = sorted((draw(DAYS), draw(DAYS)))
     last = min(last, first + dt.timedelta(days=draw(st.sampled_from([0, 20, 100, 400]))))
-    around = draw(st.sampled_from(["days", "month", "quarter", "year", "two loads", "books"]))
+    around = draw(st.sampled_from(["days", "month", "quarter", "year", "books"]))
     columns = draw(st.sampled_from([None, "month", "quarter", "year"]))
     compare = draw(st.sampled_from([(), ("prior",), ("prior_year",), ("prior", "prior_year", "change")]))
     return Request(first, last, around, columns, compare, draw(st.sampled_from([1, 1, 4])))
@@ -170,12 +170,7 @@ def load(client, request, first):
     start, end = days_loaded(request)
     start = min(start, first or start)
     ledgers = aa.discover_ledgers(client, request.first, request.last, progress=False)
-    if request.around != "two loads" or start == end:
-        return aa.load_line_entries(client, ledgers["id"], start, end, progress=False), ledgers
-    middle = start + (end - start) / 2
-    parts = [(start, middle), (middle, end)]  # they overlap by a day
-    loads = [aa.load_line_entries(client, ledgers["id"], *days, progress=False) for days in parts]
-    return aa.combine_loads(loads), ledgers
+    return aa.load_line_entries(client, ledgers["id"], start, end, progress=False), ledgers
 
 
 def options_of(name, request, first):
@@ -254,7 +249,7 @@ IS_SOAK = settings.get_profile("slow").max_examples > 10
 @example(drawn=ACCRUED, request=JUNE._replace(last=dt.date(2025, 12, 31), columns="month"))
 @given(drawn=drawn_books(), request=requests())
 def test_a_figure_has_one_value(books, drawn, request):
-    """Days alone, in their month, quarter or year, with comparisons, from two loads: the same, or not known and why."""
+    """Days alone, in their month, quarter or year, with comparisons: the same, or not known and why."""
     transport = Rewriting(drawn.changes) if drawn.changes else None
     client = books(drawn.entries, drawn.ledgers, time_zone=drawn.zone, transport=transport)
     whole = Whole(client)

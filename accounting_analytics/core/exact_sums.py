@@ -460,8 +460,8 @@ def null_message(frame_name: str, column: str) -> str:
 def repeated_message(ids: Collection[str]) -> str:
     """Message of lines that occur more than once."""
     return (
-        f"line_entries: a line entry id occurs more than once: {join_ids(ids)}; combine overlapping loads with "
-        "combine_loads"
+        f"line_entries: a line entry id occurs more than once: {join_ids(ids)}; load these days once, in one "
+        "load, or read them from local books"
     )
 
 

@@ -109,14 +109,11 @@ def stated_read_at(line_entries: Any) -> dt.datetime | None:  # noqa: ANN401 (an
     return dt.datetime.fromisoformat(text) if text else None
 
 
-def missing_reasons(line_entries: Any, period: Period, *, history: bool = True) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
-    """Reasons why lines of the period are certainly missing, or some are there that were not loaded; empty if unknown.
-
-    `history` is whether the lines before the period are needed too.
-    """
+def missing_reasons(line_entries: Any, period: Period) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
+    """Reasons why lines of the period are certainly missing, or more are there than were loaded; empty if unknown."""
     metadata = read_load_metadata(line_entries)
     changed = changed_row_count(line_entries)
-    return () if metadata is None else tuple(_reasons(metadata, period, changed, history=history))
+    return () if metadata is None else tuple(_reasons(metadata, period, changed))
 
 
 def changed_row_count(line_entries: Any) -> int:  # noqa: ANN401 (any frame)
@@ -299,23 +296,11 @@ def _after(day: dt.date) -> dt.date:
     return day if day == dt.date.max else day + _DAY
 
 
-def describe_gaps(gaps: Mapping[str, str]) -> Iterator[str]:
-    """Describe the days of ledgers that none of several loads has, if there are any."""
-    for ledger_id, days in list(gaps.items())[:1]:
-        yield f"{count_of(len(gaps), 'ledger has', 'ledgers have')} days that no load has (ledger {ledger_id}: {days})"
-
-
-def _reasons(metadata: Mapping[str, Any], period: Period, changed: int, *, history: bool) -> Iterator[str]:
+def _reasons(metadata: Mapping[str, Any], period: Period, changed: int) -> Iterator[str]:
     if not metadata["complete"] and metadata["missing"]:
         ledgers = metadata["missing"]
         first, counted = next(iter(ledgers), ""), count_of(len(ledgers), "ledger")
         yield f"days of {counted} could not be loaded (ledger {first}: {ledgers.get(first, '')})"
-    gaps = {
-        ledger_id: text
-        for ledger_id, text in metadata.get("gaps", {}).items()
-        if any(first <= period.end_date and (history or last >= period.start_date) for first, last in parse_days(text))
-    }
-    yield from describe_gaps(gaps)
     for name, value in metadata["filters"].items():
         if (name, value) != _HARMLESS_FILTER:
             yield f"only lines with {name}={quote(value)} were loaded"

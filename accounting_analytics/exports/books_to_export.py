@@ -113,7 +113,7 @@ class ExportedBooks(NamedTuple):
         if exact.scale != report.scale:
             raise FrameError(f"line entries have scale {exact.scale}, the report has scale {report.scale}")
         pa.default_memory_pool().release_unused()  # otherwise the pool keeps what the checks needed
-        missing = missing_reasons(line_entries, report.period, history=False)
+        missing = missing_reasons(line_entries, report.period)
         lines = with_dates(arrow_table(exact.frame.drop(columns="local_date", errors="ignore")), report.period)
         return cls(
             lines=_lines_within(lines, report.period),

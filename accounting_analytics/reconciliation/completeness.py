@@ -110,7 +110,8 @@ class Certificate(Result):
         Every check, also those that could not be made.
     consistency : str
         What the load checked for changes of the books while it read them: ``all`` days of its `consistency`, or the
-        ``newest`` lines of each ledger, or nothing between ``combined`` loads; empty where the load does not state it.
+        ``newest`` lines of each ledger, or nothing between the ``combined`` loads of local books; empty where the load
+        does not state it.
     of_one_moment : str
         Days whose lines are those of one moment, ``2025-01-01/2025-12-31``, or ``not checked``; empty where the load
         does not state it.

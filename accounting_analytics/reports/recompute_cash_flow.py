@@ -136,11 +136,11 @@ def recompute_cash_flow(
     period = Period(start_date, end_date, day_zone.name)
     within, before = period.instants(), period.instants_before()
     tree = LedgerTree.from_frame(ledgers)
-    missing = missing_reasons(line_entries, period, history=starting_balances is None)
+    missing = missing_reasons(line_entries, period)
     if missing and not allow_partial:
         raise IncompleteLoadError(
-            f"the line entries are not exactly those of {period}: {'; '.join(missing)}; load these days again, join "
-            "loads with combine_loads, or pass allow_partial=True for a report that is marked PARTIAL"
+            f"the line entries are not exactly those of {period}: {'; '.join(missing)}; load these days again, read "
+            "them from local books, or pass allow_partial=True for a report that is marked PARTIAL"
         )
     exact = ExactLines.from_frame(line_entries, scale)
     as_decimals = exact.from_decimals if amounts is None else amounts == "decimal"

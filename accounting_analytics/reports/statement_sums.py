@@ -269,7 +269,7 @@ class LineSource:
         if span.last < first:
             return ""
         needed = Period(first, span.last, self.time_zone)
-        reasons = list(missing_reasons(self.frame, needed, history=False))
+        reasons = list(missing_reasons(self.frame, needed))
         if self.is_tagged:
             reasons = [one for one in reasons if "tag_ids=" not in one]
         return "; ".join([*reasons, *([self._absent] if self._absent else [])])

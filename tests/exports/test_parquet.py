@@ -150,14 +150,6 @@ def test_missing_lines_are_stated(frames, tmp_path):
     assert loads["is_partial"].to_pylist() == [True] * 3
 
 
-def test_gaps_before_the_period_are_not_missing(frames_of, tmp_path):
-    """Balances are those of the report, so loads with a gap before the exported month lack nothing of it."""
-    january, march = frames_of("2025-01-01", "2025-01-31"), frames_of("2025-03-01", "2025-03-31")
-    both = aa.combine_loads([january["line_entries"], march["line_entries"]])
-    manifest = aa.export(tmp_path / "out", **march | {"line_entries": both})
-    assert (manifest.partial, manifest.notes) == (False, ())
-
-
 def test_books_without_lines_are_exported(frames, tmp_path):
     """A period without lines gives files with columns and no rows."""
     report = frames["report"]

@@ -32,7 +32,7 @@ def test_a_line_of_zero_has_the_direction_of_its_side(books):
 def test_frames_that_cannot_be_used_are_refused(books):
     """Lines twice, as of overlapping loads, a missing column, and transactions of unknown accounts are refused."""
     lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
-    with pytest.raises(FrameError, match=r"occurs more than once: line-0-0, line-0-1; .* combine_loads"):
+    with pytest.raises(FrameError, match=r"occurs more than once: line-0-0, line-0-1; load these days once"):
         aa.uncategorized_queue(pd.concat([lines, lines]), books.ledgers)
     missing = "line_entries: column is missing: "
     for name, message in (

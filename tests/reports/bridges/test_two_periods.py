@@ -217,13 +217,14 @@ def test_wages_and_their_taxes_are_one_step():
 
 
 def test_history_with_missing_days_is_not_used(demo_company):
-    """Where days between the periods were not loaded, a payee is new since the first of the two periods only."""
-    days = [("2025-05-01", "2025-05-31"), ("2025-11-01", "2025-11-30")]
+    """Where the load lacks hours of its days in the zone of the bridge, a payee is new since the first period only."""
     ledgers = aa.discover_ledgers(demo_company.client, "2025-05-01", "2025-11-30", progress=False)
-    loads = [aa.load_line_entries(demo_company.client, ledgers["id"], *one, progress=False) for one in days]
+    loaded = ("2025-04-01", "2025-11-30")
+    lines = aa.load_line_entries(demo_company.client, ledgers["id"], *loaded, time_zone="Asia/Tokyo", progress=False)
+    days = [("2025-05-01", "2025-05-31"), ("2025-10-01", "2025-10-31")]
     columns = [aa.Period(*one, demo_company.time_zone) for one in days]
-    lines = aa.combine_loads(loads)
-    statement = aa.cash_flow_statement(lines, ledgers, "2025-05-01", "2025-11-30", columns=columns)
+    options = {"columns": columns, "time_zone": demo_company.time_zone}
+    statement = aa.cash_flow_statement(lines, ledgers, "2025-05-01", "2025-10-31", **options)
     bridge = aa.bridge(*(statement.column(one.key) for one in statement.columns), largest=1000)
     first_days = {one.cause.day for one in bridge.steps if one.cause.name in {"new payee", "new customer"}}
     assert first_days == {dt.date(2025, 5, 1)}

@@ -406,11 +406,10 @@ def test_a_register_of_lines_of_cash_flow_alone_is_refused(lines, ledgers):
         aa.register(filtered(is_cashflow=True, tag_ids=["tag"]), "led_operating", ledgers=ledgers)
 
 
-def test_a_running_total_over_a_gap_says_so(demo_company, demo_books):
-    """A register of days after a gap notes which lines its running total lacks."""
-    ids, ledgers = ["led_operating"], demo_books.ledgers
-    days = (("2025-01-01", "2025-01-31"), ("2025-03-01", "2025-03-31"))
-    loads = [aa.load_line_entries(demo_company.client, ids, *one, progress=False) for one in days]
-    march = aa.Period("2025-03-01", "2025-03-31", demo_company.time_zone)
-    found = aa.register(aa.combine_loads(loads), "led_operating", ledgers=ledgers, period=march)
-    assert found.attrs["notes"][0].startswith("The running total lacks lines before 2025-03-01:")
+def test_a_running_total_that_lacks_lines_says_so(demo_company, demo_books):
+    """A register in a zone whose first day began before that of the load notes which lines its running total lacks."""
+    days = ("2025-02-01", "2025-04-30")
+    lines = aa.load_line_entries(demo_company.client, ["led_operating"], *days, progress=False)
+    march = aa.Period("2025-03-01", "2025-03-31", "Asia/Tokyo")
+    found = aa.register(lines, "led_operating", ledgers=demo_books.ledgers, period=march)
+    assert found.attrs["notes"][0].startswith("The running total lacks lines before 2025-03-01: the load covers")

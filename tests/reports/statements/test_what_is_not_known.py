@@ -8,7 +8,7 @@ from decimal import Decimal
 import pandas as pd
 import pytest
 from long_cases import also_long
-from naive_statements import TRIAL, Days, columns, units
+from naive_statements import TRIAL, Days, units
 from statement_checks import FUNCTIONS, entry_units, row_units, shown_keys
 
 import accounting_analytics as aa
@@ -171,24 +171,6 @@ def test_lines_with_cash_are_enough_for_the_cash_flow(demo_company, chart, from_
             assert found.value(key, column.key) == expected.value(key, column.key)
     with pytest.raises(IncompleteLoadError, match="is_cashflow"):
         aa.cash_flow_statement(aa.load_line_entries(*days, is_cashflow=False, progress=False), chart)
-
-
-def test_days_between_two_loads_are_not_known(demo_books, chart):
-    """Flows of a month that neither load has are not known, nor is any balance after it."""
-    loads = [
-        aa.load_line_entries(demo_books.client, chart["id"], first, last, progress=False)
-        for first, last in (("2025-01-01", "2025-01-31"), (MARCH, "2025-03-31"))
-    ]
-    lines = aa.combine_loads(loads)
-    income = aa.income_statement(lines, chart)
-    expected = [
-        units(demo_books.naive.earnings(one)) for one in columns(dt.date(2025, 1, 1), dt.date(2025, 3, 31), "month")[0]
-    ]
-    assert row_units(income, "net_income") == [expected[0], None, expected[2]]
-    sheet = aa.balance_sheet(lines, chart, books_start="2025-01-01")
-    january, *others = row_units(sheet, "total_assets")
-    assert january == units(demo_books.naive.balance_sheet(dt.date(2025, 1, 31))["total_assets"])
-    assert others == [None, None]
 
 
 def test_a_loaded_report_is_a_statement(demo_books, chart):
