@@ -10,7 +10,6 @@ from .demo_company import demo
 from .diagnosis import doctor
 from .exports import export
 from .loading.cash_flow_reports import load_cash_flow_report
-from .loading.estimate import plan_load
 from .loading.ledger_discovery import discover_ledgers
 from .loading.line_files import load_line_entries_to_parquet, read_line_entries
 from .loading.load import load_line_entries
@@ -88,7 +87,6 @@ __all__ = [
     "monthly_pack",
     "notes",
     "outlook",
-    "plan_load",
     "plan_recategorization",
     "propose",
     "read_line_entries",

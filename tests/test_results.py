@@ -23,7 +23,6 @@ from accounting_analytics.core.money import pandas_dtype
 from accounting_analytics.core.results import to_json_text
 from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
 from accounting_analytics.exports import ExportDifference, ExportedFile, ExportVerification, Manifest
-from accounting_analytics.loading.estimate import LoadPlan
 from accounting_analytics.loading.line_files import LoadedFile
 from accounting_analytics.notebook_jobs import NotebookRun
 from accounting_analytics.pack.verification_result import PackFault
@@ -45,7 +44,6 @@ COMPLETE = (
     Diagnosis,
     aa.Effect,
     aa.Plan,
-    LoadPlan,
     MonthlyReconciliation,
     aa.Reconciliation,
     Certificate,
@@ -231,7 +229,6 @@ def make_sync_result():
 
 def make_results():
     """Return large results of every class."""
-    ledgers = {"ledger_id": IDS, "lines": 10_000_000, "calls": 100_000, "exact": False}
     file = ExportedFile("dim_ledger.parquet", "dim_ledger", 10_000_000, {"amount": "1.00"}, "0" * 64)
     finding = Finding(Verdict.FAILED, NOTE * 3, NOTE, check="months add up")
     return [
@@ -248,7 +245,6 @@ def make_results():
         aa.Plan(make_plan().items, instance_id="i", notes=(NOTE,) * MANY),
         make_certificate(),
         Diagnosis(f"Service {NAME}", PERIOD, (finding,) * MANY),
-        LoadPlan(pd.DataFrame(ledgers), 320.0, rate_is_known=False, probes=MANY, notes=(NOTE,)),
         LoadedFile(Path("lines.parquet"), 10_000_000, (NOTE,) * MANY, {"ledgers": dict.fromkeys(IDS, NOTE)}),
         Manifest(
             Path("out"),

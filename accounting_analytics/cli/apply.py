@@ -14,7 +14,6 @@ from accounting_analytics.cli.loading import connect_for_days, connect_service, 
 from accounting_analytics.cli.options import (
     RECATEGORIZE,
     Json,
-    QueueLoad,
     RefusedBooks,
     RowLimit,
     Run,
@@ -250,7 +249,7 @@ def categorize(
 
     most, loaded_rules = _parse_limit(max_amount), aa.load_rules(rules)
     with connect_for_days(run, days) as (client, period):
-        loaded = load_queue(client, period, QueueLoad())
+        loaded = load_queue(client, period)
         queue, instance_id = loaded.transactions, client.instance_id
         made, decided = plan_exact_rules(queue, loaded_rules, loaded.ledgers, max_amount=most, instance_id=instance_id)
         file = journal or Path(f"categorize-{made.plan_id}.journal")

@@ -113,7 +113,7 @@ def _books_to_export(client: aa.LedgerClient | aa.Books, days: aa.Period, load: 
     """Local books with the days to export; or what is loaded from a service, with its report."""
     if isinstance(client, aa.Books):
         return {"line_entries": client, "period": days}
-    loaded = load_books(client, days, load, report_count=1)
+    loaded = load_books(client, days, load)
     require_entries(loaded.lines, days, "nothing was written")
     reported = aa.load_cash_flow_report(client, days.start_date, days.end_date, time_zone=days.time_zone)
     return {"line_entries": loaded.lines, "ledgers": loaded.ledgers, "report": reported}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import accounting_analytics as aa
 from accounting_analytics import demo_company
-from accounting_analytics.cli.output import print_message, print_note, print_notes, print_result
+from accounting_analytics.cli.output import print_message, print_note, print_notes
 from accounting_analytics.core.errors import (
     EmptyPeriodError,
     IncompleteLoadError,
@@ -16,7 +16,7 @@ from accounting_analytics.core.errors import (
     PeriodError,
     with_context,
 )
-from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.core.messages import quote
 from accounting_analytics.core.periods import LOCALTIME, Period, choose_zone, parse_date, zone
 
 if TYPE_CHECKING:
@@ -26,12 +26,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.cli.options import BooksOrService, QueueLoad, Service, ZonedDays
+    from accounting_analytics.cli.options import BooksOrService, Load, Service, ZonedDays
     from accounting_analytics.client.settings import Presentation
     from accounting_analytics.loading.request import Consistency
 
 _NOT_OF_BOOKS = {
-    "dry_run": "they are read from disk without a request, so leave it out",
     "allow_partial": "they have every line, so leave it out",
     "parents": "they have their chart of accounts, so give the parents to `sync`",
 }
@@ -65,7 +64,7 @@ def connect_for_days(service: Service, days: ZonedDays) -> Iterator[tuple[aa.Led
 
 @contextmanager
 def connect_source(
-    source: BooksOrService, days: ZonedDays, load: QueueLoad | None = None
+    source: BooksOrService, days: ZonedDays, load: Load | None = None
 ) -> Iterator[tuple[aa.LedgerClient | aa.Books, Period]]:
     """Local books of --books, or those that are configured in the place of a service, else a client; and the days.
 
@@ -171,29 +170,25 @@ def load_lines(
     client: aa.LedgerClient | aa.Books,
     ledger_ids: Iterable[str],
     days: Period,
-    load: QueueLoad,
     *,
     consistency: Consistency = "newest",
     is_cashflow: bool | None = None,
-    report_count: int = 0,
+    allow_partial: bool = False,
 ) -> pd.DataFrame:
-    """Load line entries; a dry run ends the command here, with the plan of the load on stdout."""
+    """Load line entries."""
     ids = list(ledger_ids)
     if isinstance(client, aa.Books):
         return client.line_entries(days, ledger_ids=ids, is_cashflow=is_cashflow)
-    call: dict[str, Any] = {
-        "start_date": days.start_date,
-        "end_date": days.end_date,
-        "time_zone": days.time_zone,
-        "is_cashflow": is_cashflow,
-        "consistency": consistency,
-    }
-    if load.dry_run:
-        print_result(aa.plan_load(client, ids, **call), as_json=load.as_json)
-        reports = f"; {count_of(report_count, 'report is', 'reports are')} extra" if report_count else ""
-        print_message(f"dry run: no lines were loaded, only the chart of accounts was discovered{reports}")
-        raise SystemExit(0)
-    return aa.load_line_entries(client, ids, **call, allow_partial=getattr(load, "allow_partial", False))
+    return aa.load_line_entries(
+        client,
+        ids,
+        days.start_date,
+        days.end_date,
+        time_zone=days.time_zone,
+        is_cashflow=is_cashflow,
+        consistency=consistency,
+        allow_partial=allow_partial,
+    )
 
 
 def require_complete(lines: pd.DataFrame) -> None:
@@ -230,12 +225,11 @@ class LedgersAndLines(NamedTuple):
 def load_books(
     client: aa.LedgerClient | aa.Books,
     days: Period,
-    load: QueueLoad,
+    load: Load,
     *,
     first_day: dt.date | None = None,
     ledger: str | None = None,
     is_cashflow: bool | None = None,
-    report_count: int = 0,
     all_history: bool = False,
 ) -> LedgersAndLines:
     """Chart of accounts, and the lines of all its ledgers, or of one and those below it, from `first_day` on.
@@ -247,7 +241,7 @@ def load_books(
 
     zone(days.time_zone)  # calculations need a zone with a name: refuse "localtime" before the load
     loaded = Period(min(first_day or days.start_date, days.start_date), days.end_date, days.time_zone)
-    ledgers = load_ledgers(client, loaded, getattr(load, "parents", None))
+    ledgers = load_ledgers(client, loaded, load.parents)
     discovery = Discovery.stated(ledgers)
     if discovery:
         discovery.refuse_earlier(days)
@@ -261,8 +255,7 @@ def load_books(
         except InputError as error:
             raise with_context(error, "payees are in `statements recurring` and `pack --section payees`") from None
         ids = ids[ids.isin(names.hierarchy.with_descendants(found))]
-    options: dict[str, Any] = {"consistency": days, "is_cashflow": is_cashflow, "report_count": report_count}
-    lines = load_lines(client, ids, loaded, load, **options)
+    lines = load_lines(client, ids, loaded, consistency=days, is_cashflow=is_cashflow, allow_partial=load.allow_partial)
     print_notes(lines)
     return LedgersAndLines(ledgers, lines)
 
@@ -271,7 +264,7 @@ def load_statement_books(
     client: aa.LedgerClient | aa.Books,
     days: Period,
     needed: Period,
-    load: QueueLoad,
+    load: Load,
     *,
     kind: str,
     books_start: dt.date | None = None,
@@ -287,9 +280,7 @@ def load_statement_books(
     if isinstance(client, aa.Books) and days.start_date >= client.period.start_date:
         first = max(first, client.period.start_date)
     needs_report = is_cash_flow and with_balances and books_start is None
-    loaded = load_books(
-        client, days, load, first_day=first, is_cashflow=is_cash_flow or None, report_count=int(needs_report)
-    )
+    loaded = load_books(client, days, load, first_day=first, is_cashflow=is_cash_flow or None)
     if needs_report:
         day = days.start_date
         report = aa.load_cash_flow_report(client, day, day, time_zone=days.time_zone)
@@ -329,7 +320,7 @@ def books_start_of(
 
 
 def load_cash_lines(
-    client: aa.LedgerClient | aa.Books, days: Period, load: QueueLoad, *, only: Iterable[str] = ()
+    client: aa.LedgerClient | aa.Books, days: Period, *, only: Iterable[str] = ()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Chart of accounts, and the lines of its required ledgers and those of cash, or named in `only`."""
     ledgers = load_ledgers(client, days)
@@ -338,7 +329,7 @@ def load_cash_lines(
     except InputError as error:
         raise InputError(f"--ledger: {error}") from None
     is_chosen = ledgers["id"].isin(ids) if ids else ledgers["report_cash_flow"]
-    return ledgers, load_lines(client, ledgers.loc[is_chosen | ledgers["is_required"], "id"], days, load)
+    return ledgers, load_lines(client, ledgers.loc[is_chosen | ledgers["is_required"], "id"], days)
 
 
 class LoadedQueue(NamedTuple):
@@ -353,7 +344,6 @@ class LoadedQueue(NamedTuple):
 def load_queue(
     client: aa.LedgerClient | aa.Books,
     days: Period,
-    load: QueueLoad,
     *,
     only: Iterable[str] = (),
     precision: float | None = None,
@@ -362,16 +352,16 @@ def load_queue(
     from accounting_analytics.core.column_conversion import local_midnights
 
     if precision is None:
-        ledgers, lines = load_cash_lines(client, days, load, only=only)
+        ledgers, lines = load_cash_lines(client, days, only=only)
         return LoadedQueue(ledgers, lines, aa.uncategorized_queue(lines, ledgers))
     start = days.start_date
     first = start.replace(year=max(start.year - 1, 1), day=1)
     if isinstance(client, aa.Books):  # which may begin later, and have no days before
         first = min(max(first, client.period.start_date), start)
     try:
-        ledgers, lines = load_cash_lines(client, Period(first, days.end_date, days.time_zone), load, only=only)
+        ledgers, lines = load_cash_lines(client, Period(first, days.end_date, days.time_zone), only=only)
     except InvalidRequestError:  # some deployments refuse days before the start of the books
-        ledgers, lines = load_cash_lines(client, days, load, only=only)
+        ledgers, lines = load_cash_lines(client, days, only=only)
     dates = local_midnights(lines["datetime"], "UTC" if days.time_zone == LOCALTIME else days.time_zone)
     of_days = lines[dates.dt.date >= start]
     transactions = aa.uncategorized_queue(of_days, ledgers)

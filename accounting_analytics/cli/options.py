@@ -180,23 +180,8 @@ class BooksOrService(Service):
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class QueueLoad:
-    """How line entries are loaded, and that the result is printed as JSON.
-
-    Attributes
-    ----------
-    dry_run
-        Load nothing: print how many requests and minutes the load would take.
-    """
-
-    dry_run: bool = False
-    as_json: Json = False
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class Load(QueueLoad):
-    """How line entries of all ledgers are loaded.
+class Load:
+    """How line entries of all ledgers are loaded, and that the result is printed as JSON.
 
     Attributes
     ----------
@@ -204,6 +189,7 @@ class Load(QueueLoad):
         Leave out what cannot be loaded; results are marked PARTIAL.
     """
 
+    as_json: Json = False
     allow_partial: bool = False
     parents: Parents = None
 

@@ -15,7 +15,6 @@ from accounting_analytics.cli.options import (
     RECATEGORIZE,
     BooksOrService,
     Json,
-    QueueLoad,
     RowLimit,
     ZonedDays,
     command,
@@ -103,7 +102,7 @@ def queue(
     group: str | None = None,
     output: Path | None = None,
     precision: Precision = None,
-    load: QueueLoad = QueueLoad(),
+    as_json: Json = False,
     table: RowLimit = RowLimit(),
     source: BooksOrService = BooksOrService(),
 ) -> None:
@@ -132,8 +131,8 @@ def queue(
 
     if output is not None:
         require_new_file(output)
-    with connect_source(source, days, load) as (client, period):
-        loaded = load_queue(client, period, load, only=ledger, precision=precision)
+    with connect_source(source, days) as (client, period):
+        loaded = load_queue(client, period, only=ledger, precision=precision)
     if loaded.lines.empty:
         print_message(f"no line entry of cash is of {period}: is it the right period?")
     transactions, suggestions = loaded.transactions, loaded.suggestions
@@ -149,7 +148,7 @@ def queue(
     if ledger:
         print_message("likely transfers between accounts are recognized only where both accounts are listed")
     every_one = table.all_rows or group is not None
-    if load.as_json:
+    if as_json:
         print_json(queue_tables(groups, transactions, suggestions))
     elif every_one:
         names = f": {count_names(transactions['ledger_name'].fillna('(no name)'))}" if len(transactions) else ""
@@ -211,7 +210,7 @@ def report_file(
     /,
     *,
     days: ZonedDays = ZonedDays(),
-    load: QueueLoad = QueueLoad(),
+    as_json: Json = False,
     table: RowLimit = RowLimit(),
     source: BooksOrService = BooksOrService(),
 ) -> None:
@@ -221,15 +220,15 @@ def report_file(
     is written.
     """
     loaded_rules = aa.load_rules(file)
-    with connect_source(source, days, load) as (client, period):
-        ledgers, lines = load_cash_lines(client, period, load)
+    with connect_source(source, days) as (client, period):
+        ledgers, lines = load_cash_lines(client, period)
     uncategorized = aa.uncategorized_queue(lines, ledgers)
     report = aa.report_rules(uncategorized, loaded_rules, ledgers, lines)
     print_notes(report)
-    if not load.as_json:
+    if not as_json:
         deciding = count_of(len(report), "rule decides", "rules decide")
         print(f"{deciding} {int(report['transaction_count'].sum()):,} of {count_uncategorized(uncategorized)}")
-    print_table(report, _RULES, as_json=load.as_json, limit=table.rows)
+    print_table(report, _RULES, as_json=as_json, limit=table.rows)
 
 
 @rules.command(name="add")
@@ -260,7 +259,7 @@ def append_rule(
     from accounting_analytics.recategorization.rules import add_rule
 
     with connect_source(source, days) as (client, period):
-        loaded = load_queue(client, period, QueueLoad())
+        loaded = load_queue(client, period)
     rule = add_rule(file, OpenQueue(loaded.transactions, loaded.ledgers), group, category, day_of_month=day_of_month)
     print(rule, end="")
     options = days_of_command(period, days.time_zone) | _source_of_command(source)
@@ -291,7 +290,7 @@ def propose(
     *,
     days: ZonedDays = ZonedDays(),
     deciding: Deciding = Deciding(),
-    load: QueueLoad = QueueLoad(),
+    as_json: Json = False,
     table: RowLimit = RowLimit(),
     source: BooksOrService = BooksOrService(),
 ) -> None:
@@ -299,8 +298,8 @@ def propose(
 
     Only uncategorized transactions are loaded, with --precision also those of the year before. Nothing is written.
     """
-    rows, queued, period, _ = _propose(deciding, days, load, source)
-    if load.as_json:
+    rows, queued, period, _ = _propose(deciding, days, source)
+    if as_json:
         print_json(rows.astype({"confidence": object}))
         return
     decided, count = rows["transaction_id"].nunique(), count_uncategorized(queued.transactions)
@@ -314,7 +313,7 @@ def plan(
     output: Path,
     days: ZonedDays = ZonedDays(),
     deciding: Deciding = Deciding(),
-    load: QueueLoad = QueueLoad(),
+    as_json: Json = False,
     table: RowLimit = RowLimit(),
     source: BooksOrService = BooksOrService(),
 ) -> None:
@@ -335,7 +334,7 @@ def plan(
             f"--output {output} is a file of rules or decisions, which the plan would replace; give another name"
         )
     require_absent(output, "may have been edited")
-    proposals, queued, period, instance_id = _propose(deciding, days, load, source)
+    proposals, queued, period, instance_id = _propose(deciding, days, source)
     planned = aa.plan_recategorization(proposals, ledgers=queued.ledgers, instance_id=instance_id)
     planned.save(output)
     if len(planned):
@@ -345,7 +344,7 @@ def plan(
         print_message(f"{len(planned):,} items written to {output}; check it, then: {following}")
     else:
         print_message(f"{output} has no items: nothing that was given fits an uncategorized transaction of the period")
-    if load.as_json:
+    if as_json:
         print_json(planned.frame)
     elif table.all_rows:
         print_items(planned.frame, planned.summary(), period.time_zone, None)
@@ -355,7 +354,7 @@ def plan(
 
 
 def _propose(
-    deciding: Deciding, days: ZonedDays, load: QueueLoad, source: BooksOrService
+    deciding: Deciding, days: ZonedDays, source: BooksOrService
 ) -> tuple[pd.DataFrame, LoadedQueue, aa.Period, str | None]:
     """Proposals for the queue, the days and the instance of the books; unusable files are refused before the load."""
     from accounting_analytics.recategorization.decisions import read_decisions
@@ -371,8 +370,8 @@ def _propose(
     for file in deciding.decisions:
         read_decisions(file)
     rules = None if deciding.rules is None else aa.load_rules(deciding.rules)
-    with connect_source(source, days, load) as (client, period):
-        loaded = load_queue(client, period, load, precision=deciding.precision)
+    with connect_source(source, days) as (client, period):
+        loaded = load_queue(client, period, precision=deciding.precision)
         proposals = aa.propose(
             loaded.transactions,
             rules,

@@ -495,7 +495,7 @@ def reconcile(
     )
     with connect_for_days(service, days) as (client, period):
         first = books_start_of(since, period.start_date, client, demo=service.demo, option="--since")
-        loaded = load_books(client, period, load, first_day=first, report_count=len(period.months()))
+        loaded = load_books(client, period, load, first_day=first)
         certificate = aa.check_completeness(loaded.lines)
         print_message(certificate.summary())
         months = aa.reconcile_months(

@@ -75,9 +75,11 @@ def _is_batch() -> bool:
 
 
 def show_notice(text: str) -> None:
-    """Write a line to stderr in a terminal or a notebook; nothing in batch runs."""
+    """Write a line to stderr, above the bar, in a terminal or a notebook; nothing in batch runs."""
     if _is_visible(None):
-        sys.stderr.write(f"{text}\n")
+        from tqdm import tqdm  # noqa: PLC0415 (most calls show nothing)
+
+        tqdm.write(text, file=sys.stderr)
         sys.stderr.flush()
 
 

@@ -31,7 +31,8 @@ from accounting_analytics.core.atomic_files import (
 from accounting_analytics.core.errors import CheckpointError
 from accounting_analytics.core.messages import count_of, quote
 from accounting_analytics.core.periods import Period
-from accounting_analytics.loading.windows import FinishedWindow, Window, WindowCounts
+from accounting_analytics.loading.request import Window
+from accounting_analytics.loading.windows import FinishedWindow, WindowCounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

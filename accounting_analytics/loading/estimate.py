@@ -1,166 +1,115 @@
-"""Estimate of what a load will cost: requests and minutes."""
+"""Estimate of the requests that a load still takes, from the pages that it reads; said once where they are many."""
 
 from __future__ import annotations
 
+import datetime as dt
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+import threading
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from accounting_analytics.core.errors import InputError
-from accounting_analytics.core.messages import count_of
-from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.loading.arrow_lines import INSTANT
-from accounting_analytics.loading.pages import instants_in_utc
-from accounting_analytics.loading.request import LoadRequest
-from accounting_analytics.loading.windows import MIN_PAGES_TO_SPLIT, DensityEstimate, run_in_parallel
+from accounting_analytics.core.periods import LOCALTIME, Period, local_date, zone
+from accounting_analytics.core.progress import show_notice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from accounting_analytics.client import LedgerClient
-    from accounting_analytics.core.periods import DateLike
-    from accounting_analytics.loading.request import LoadOptions
+    from accounting_analytics.loading.request import LoadRequest, Window
 
 DOCUMENTED_RATE = 320.0
 """Requests a minute that the service allows an instance, according to its documentation."""
+_DAY = dt.timedelta(days=1)
+_MANY_REQUESTS = 1000
+"""More requests than these are announced."""
+_SAMPLE, _FEWEST = 20, 5
+"""Requests, and windows with a page, after which those without one are expected to be like half of the others."""
+_SHORTEST = 0.5
+"""Days: what fewer hours have does not show how many lines a whole day has."""
 _SPARE_REQUESTS = 1.1
-_MAX_LEDGERS_SHOWN = 20
-_COLUMNS = ["ledger_id", "lines", "calls", "exact"]
+"""Windows end within a page, and the newest days are read again."""
 
 
-@dataclass(frozen=True, repr=False)
-class LoadPlan(Result):
-    """What a load is expected to cost; made by :func:`plan_load`.
+class DensityEstimate(NamedTuple):
+    """How many lines the rest of a window has, estimated from one page.
 
-    Parameters
-    ----------
-    ledgers : DataFrame
-        One row per ledger: ``ledger_id``, ``lines`` to be loaded, ``calls`` for them, ``exact`` (counted, not
-        estimated).
-    requests_per_minute : float
-        The rate that `minutes` is calculated with.
-    rate_is_known : bool
-        Whether that rate was given or reported by the service; otherwise it is the documented one.
-    probes : int
-        Requests that planning took.
-    notes : tuple of str
-        What a reader must know about the time zone, and days that are read twice.
+    `rest` are the days that are not read yet, if the service continues in order of time, `read_days` those since the
+    start of the window that are. It may put fewer lines on a page than requested.
     """
 
-    ledgers: pd.DataFrame
-    requests_per_minute: float
-    rate_is_known: bool
-    probes: int
-    notes: tuple[str, ...] = ()
+    lines_per_day: float
+    lines_per_page: int
+    rest: Period
+    read_days: float = 1
+
+    @classmethod
+    def from_page(cls, instants: pa.ChunkedArray, window: Period) -> Self | None:
+        """Estimate from the instants of a page; None where they are in another order."""
+        count = len(instants)
+        if count < 2 or not pc.all(pc.less_equal(instants[:-1], instants[1:])).as_py():  # noqa: PLR2004 (no interval)
+            return None
+        start, end = instants[0].as_py(), instants[-1].as_py()
+        lines_per_day = count / max((end - start) / _DAY, 1)  # hours of one day do not predict the next day
+        # UTC is near enough to the service's own zone for an estimate
+        days = zone("UTC" if window.time_zone == LOCALTIME else window.time_zone)
+        last_read = local_date(end, days)
+        first_unread = min(max(last_read, window.start_date), window.end_date)
+        read_days = (end - dt.datetime.combine(window.start_date, dt.time(), days)) / _DAY
+        return cls(lines_per_day, count, Period(first_unread, window.end_date, window.time_zone), read_days)
 
     @property
-    def calls(self) -> int:
-        """Requests to be sent."""
-        return int(self.ledgers["calls"].sum())
+    def pages(self) -> float:
+        """Pages to expect on the days that are not read yet."""
+        return self.rest.days * self.lines_per_day / self.lines_per_page
 
-    @property
-    def lines(self) -> int:
-        """Lines to be loaded, as estimated."""
-        return int(self.ledgers["lines"].sum())
+    def pages_after(self, number: int) -> float:
+        """Pages to expect after so many of a window: as dense as this one, or as all of them if these are denser."""
+        return max(self.pages, 1, self.rest.days * number / max(self.read_days, _SHORTEST))
 
-    @property
-    def minutes(self) -> float:
-        """How long the requests take at the rate, at least."""
-        return self.calls / self.requests_per_minute
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The ledgers."""
-        return self.ledgers
+class RequestsToCome:
+    """The requests that a load still takes, as far as its pages show; any thread adds pages.
 
-    def summary(self) -> str:
-        """One line: calls, lines and minutes."""
-        estimated = int((~self.ledgers["exact"]).sum())
-        about = "" if not estimated else f", estimated for {estimated:,} of {count_of(len(self.ledgers), 'ledger')}"
-        rate = f"{self.requests_per_minute:g} requests per minute"
-        if not self.rate_is_known:
-            rate = f"the documented {rate} (this service reports no limit)"
-        return (
-            f"{count_of(self.calls, 'request')} for about {count_of(self.lines, 'line')} of "
-            f"{count_of(len(self.ledgers), 'ledger')}{about}: at least {self.minutes:.1f} minutes at {rate}. Planning "
-            f"took {count_of(self.probes, 'request')}."
+    `windows` are those that the load begins with. A page shows how many more its window has, also where that is split;
+    the windows of a split show how far that estimate was off.
+    """
+
+    def __init__(self, request: LoadRequest, windows: Iterable[Window]) -> None:
+        self._request = request
+        self._pages: dict[Window, float | None] = dict.fromkeys(windows)
+        self._expected: dict[Window, float] = {}
+        self._read = 0
+        self._is_announced = False
+        self._lock = threading.Lock()
+
+    def add_page(self, window: Window, number: int, density: DensityEstimate | None, *, is_last: bool) -> None:
+        """Add a page of a window, and announce once that many requests are to come."""
+        with self._lock:
+            self._read += 1
+            more = 0 if is_last else 1 if density is None else density.pages_after(number)
+            if window in self._pages:
+                self._pages[window] = number + more
+            elif window.expected_pages is not None:
+                self._expected[window] = number + more
+            if self._is_announced or (count := self._count()) <= _MANY_REQUESTS:
+                return
+            self._is_announced = True
+        rate = self._request.client.quota.limit or DOCUMENTED_RATE
+        show_notice(
+            f"about {count:,} requests or more are to come, {math.ceil(count / rate):,} minutes at {rate:g} a minute; "
+            "fewer days (a later start_date or since) take fewer, and local books (sync) continue where they were "
+            "stopped, and then read only what is new"
         )
 
-    def _parts(self) -> Iterator[ResultPart]:
-        """Show in HTML the ledgers with the most requests."""
-        largest = self.ledgers.sort_values("calls", ascending=False, kind="stable")
-        yield ResultPart(table=largest, max_rows=_MAX_LEDGERS_SHOWN, rest="ledgers; .frame has all")
-
-    def _content(self) -> dict[str, Any]:
-        names = ("calls", "lines", "minutes", "requests_per_minute", "rate_is_known", "probes", "notes", "ledgers")
-        return {name: getattr(self, name) for name in names}
-
-    __str__ = Result.explain
-
-
-def plan_load(
-    client: LedgerClient,
-    ledger_ids: Iterable[str],
-    start_date: DateLike,
-    end_date: DateLike,
-    *,
-    requests_per_minute: float | None = None,
-    **options: Unpack[LoadOptions],
-) -> LoadPlan:
-    """Estimate what a load will cost, without loading.
-
-    One small page of each ledger shows how many lines it has on a day; the rest is calculated from that.
-
-    Parameters
-    ----------
-    client, ledger_ids, start_date, end_date, **options
-        Those of :func:`load_line_entries`.
-    requests_per_minute : float, optional
-        The rate to calculate with; by default the rate limit that the service reports, else the documented one.
-
-    Raises
-    ------
-    ServiceError
-        The service failed.
-    """
-    request = LoadRequest.from_options(client, ledger_ids, start_date, end_date, **options)
-    if requests_per_minute is not None and not 0 < requests_per_minute < math.inf:
-        raise InputError(f"requests_per_minute must be a positive number, not {requests_per_minute!r}")
-    rows = run_in_parallel(
-        lambda one: {"ledger_id": one} | _estimate_ledger(request, one), request.ledger_ids, threads=request.in_flight
-    )
-    ledgers = pd.DataFrame(rows, columns=_COLUMNS).set_index("ledger_id", drop=False)
-    ledgers = ledgers.loc[list(request.ledger_ids)].reset_index(drop=True)
-    notes = request.notes
-    if request.verified is not None:
-        ledgers["calls"] += (ledgers["calls"] * (request.verified.days / request.period.days)).map(math.ceil)
-        notes = (*notes, f"The lines of {request.verified} are read twice, and again if the books change meanwhile.")
-    reported = client.quota.limit
-    return LoadPlan(
-        ledgers=ledgers,
-        requests_per_minute=float(requests_per_minute or reported or DOCUMENTED_RATE),
-        rate_is_known=bool(requests_per_minute or reported),
-        probes=len(request.ledger_ids),
-        notes=notes,
-    )
-
-
-def _estimate_ledger(request: LoadRequest, ledger_id: str) -> dict[str, Any]:
-    """Estimate a ledger from the first page of its period, requested without expansions to keep it small."""
-    days = {"start_date": request.period.start_date, "end_date": request.period.end_date}
-    options = days | request.page_options() | {"time_zone": request.period.time_zone, "expand": ()}
-    page = request.client.list_line_entries(ledger_id, **options)
-    count = len(page.records)
-    if page.next_page_token is None:
-        return {"lines": count, "calls": 1, "exact": True}
-    instants = instants_in_utc([line.datetime for line in page.records], f"list line entries (ledger {ledger_id})")
-    density = DensityEstimate.from_page(pa.chunked_array([pa.array(instants, INSTANT)]), request.period)
-    # there is a second page, and where the lines are in no order, nothing more is known
-    pages = 2 if density is None else max(density.pages, 2)
-    # a ledger that is split: its first page is read twice, windows end within a page, the newest days are checked
-    is_split = pages >= MIN_PAGES_TO_SPLIT
-    calls = math.ceil(pages * _SPARE_REQUESTS) + 2 if is_split else math.ceil(pages) + 1
-    return {"lines": round(pages * count), "calls": calls, "exact": False}
+    def _count(self) -> int:
+        known = [pages for pages in self._pages.values() if pages is not None]
+        sent = self._read + self._request.in_flight
+        each = median(known) if sent >= _SAMPLE and len(known) >= _FEWEST else 1
+        estimated = sum(one.expected_pages or 0 for one in self._expected)
+        denser = sum(self._expected.values()) / estimated if len(self._expected) >= _FEWEST else 1
+        pages = sum(known) * max(denser, 1) + (len(self._pages) - len(known)) * each
+        verified = self._request.verified
+        readings = 1 if verified is None else 1 + verified.days / self._request.period.days
+        return math.ceil(pages * _SPARE_REQUESTS * readings) - self._read

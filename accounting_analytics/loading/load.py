@@ -36,10 +36,15 @@ from accounting_analytics.loading.arrow_lines import (
     to_line_frame,
 )
 from accounting_analytics.loading.checkpoint import WindowStore
-from accounting_analytics.loading.request import DEFAULT_EXPANSIONS, DEFAULT_IN_FLIGHT, LoadRequest, check_ledger_ids
+from accounting_analytics.loading.request import (
+    DEFAULT_EXPANSIONS,
+    DEFAULT_IN_FLIGHT,
+    LoadRequest,
+    Window,
+    check_ledger_ids,
+)
 from accounting_analytics.loading.windows import (
     FinishedWindow,
-    Window,
     WindowReader,
     group_by_ledger,
     run_in_parallel,
@@ -258,11 +263,12 @@ def is_one_page(windows: Sequence[FinishedWindow]) -> bool:
 
 def load_windows(request: LoadRequest, store: WindowStore, progress: LoadProgress) -> LoadedWindows:
     """Read every window that the store does not have yet, and check that no ledger changed meanwhile."""
-    reader, verified = WindowReader(request), request.verified
+    unread = unread_windows(request.ledger_ids, request.period, store.windows)
+    reader, verified = WindowReader(request, unread), request.verified
     finished = len(store.windows)
     progress.update(sum(one.counts.lines for one in store.windows))
     try:
-        missing = _read_windows(reader, store, progress)
+        missing = _read_windows(reader, unread, store, progress)
         new = store.windows[finished:]
         if verified is None:
             _check_newest_days(reader, store, {one.window.ledger_id for one in new})
@@ -276,8 +282,10 @@ def load_windows(request: LoadRequest, store: WindowStore, progress: LoadProgres
     return LoadedWindows(request, tuple(store.windows), tuple(missing))
 
 
-def _read_windows(reader: WindowReader, store: WindowStore, progress: LoadProgress) -> list[MissingWindow]:
-    """Read the days that are not finished; without `allow_partial` the first failure ends the load."""
+def _read_windows(
+    reader: WindowReader, unread: Iterable[Window], store: WindowStore, progress: LoadProgress
+) -> list[MissingWindow]:
+    """Read the windows that are not finished; without `allow_partial` the first failure ends the load."""
     request = reader.request
 
     def read(window: Window) -> FinishedWindow | MissingWindow | list[Window]:
@@ -294,7 +302,6 @@ def _read_windows(reader: WindowReader, store: WindowStore, progress: LoadProgre
             progress.expect(sum(one.expected_lines for one in found) - window.expected_lines)
         return found
 
-    unread = unread_windows(request.ledger_ids, request.period, store.windows)
     missing: list[MissingWindow] = []
     results: Iterator[FinishedWindow | MissingWindow] = run_in_parallel(
         read, unread, threads=request.in_flight, stop=reader.stop

@@ -1,4 +1,4 @@
-"""The description of one load: ledgers, days, filters and expansions, what is checked, and how it is carried out."""
+"""The description of one load: ledgers, days, filters, expansions, what is checked and how; and of its windows."""
 
 from __future__ import annotations
 
@@ -109,6 +109,23 @@ class LoadRequest:
             "expand": sorted(self.expand),
             "scale": self.scale,
         } | {name: list(value) if isinstance(value, tuple) else value for name, value in self.filters.items()}
+
+
+@dataclass(frozen=True)
+class Window:
+    """Some days of one ledger, read page by page; `expected_pages` is None where nothing is known yet."""
+
+    ledger_id: str
+    period: Period
+    expected_pages: float | None = None
+
+    @property
+    def expected_lines(self) -> float:
+        """Expected lines, 0 where nothing is known."""
+        return (self.expected_pages or 0) * PAGE_SIZE
+
+    def __str__(self) -> str:
+        return f"ledger {self.ledger_id}, {self.period}"
 
 
 def _find_verified_days(consistency: Consistency, loaded: Period) -> Period | None:

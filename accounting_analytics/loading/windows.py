@@ -17,19 +17,19 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from accounting_analytics.client.ledger_client import restart_on_expired_token
 from accounting_analytics.core.errors import AccountingAnalyticsError, ExpiredPageTokenError, ProtocolError
 from accounting_analytics.core.load_metadata import DayRange, subtract_days
-from accounting_analytics.core.periods import LOCALTIME, Period, local_date, zone
+from accounting_analytics.core.periods import Period
 from accounting_analytics.loading.arrow_lines import line_schema, remove_repeats, require_in_period, sort_lines
+from accounting_analytics.loading.estimate import DensityEstimate, RequestsToCome
 from accounting_analytics.loading.pages import DECODING_THREADS, decode_page
-from accounting_analytics.loading.request import PAGE_SIZE
+from accounting_analytics.loading.request import Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -52,23 +52,6 @@ _MAX_WINDOWS = 4
 """Windows for each request in flight that one split makes at most."""
 _LEFT_EMPTY = 0.1
 """Share of the last page of a window that stays empty on average: one line too many costs another page."""
-
-
-@dataclass(frozen=True)
-class Window:
-    """Some days of one ledger, read page by page; `expected_pages` is None where nothing is known yet."""
-
-    ledger_id: str
-    period: Period
-    expected_pages: float | None = None
-
-    @property
-    def expected_lines(self) -> float:
-        """Expected lines, 0 where nothing is known."""
-        return (self.expected_pages or 0) * PAGE_SIZE
-
-    def __str__(self) -> str:
-        return f"ledger {self.ledger_id}, {self.period}"
 
 
 class WindowCounts(msgspec.Struct, frozen=True):
@@ -98,36 +81,6 @@ def group_by_ledger(windows: Iterable[FinishedWindow]) -> defaultdict[str, list[
     for one in windows:
         by_ledger[one.window.ledger_id].append(one)
     return by_ledger
-
-
-class DensityEstimate(NamedTuple):
-    """How many lines the rest of a window has, estimated from one page.
-
-    `rest` are the days that are not read yet, if the service continues in order of time. It may put fewer lines on a
-    page than requested.
-    """
-
-    lines_per_day: float
-    lines_per_page: int
-    rest: Period
-
-    @classmethod
-    def from_page(cls, instants: pa.ChunkedArray, window: Period) -> Self | None:
-        """Estimate from the instants of a page; None where they are in another order."""
-        count = len(instants)
-        if count < 2 or not pc.all(pc.less_equal(instants[:-1], instants[1:])).as_py():  # noqa: PLR2004 (no interval)
-            return None
-        start, end = instants[0].as_py(), instants[-1].as_py()
-        lines_per_day = count / max((end - start) / _DAY, 1)  # hours of one day do not predict the next day
-        # UTC is near enough to the service's own zone for an estimate
-        last_read = local_date(end, zone("UTC" if window.time_zone == LOCALTIME else window.time_zone))
-        first_unread = min(max(last_read, window.start_date), window.end_date)
-        return cls(lines_per_day, count, Period(first_unread, window.end_date, window.time_zone))
-
-    @property
-    def pages(self) -> float:
-        """Pages to expect on the days that are not read yet."""
-        return self.rest.days * self.lines_per_day / self.lines_per_page
 
 
 def should_split(window: Window, density: DensityEstimate, pages_read: int) -> bool:
@@ -186,11 +139,12 @@ class WindowReader:
     """Reads windows of one request; several threads may use it in parallel.
 
     Dense windows are split into as many as are read in parallel, and more. When `stop` is set, no further page is
-    requested.
+    requested. `unread` are the windows that the load begins with.
     """
 
-    def __init__(self, request: LoadRequest) -> None:
+    def __init__(self, request: LoadRequest, unread: Iterable[Window]) -> None:
         self.request = request
+        self._requests_to_come = RequestsToCome(request, unread)
         self.stop = threading.Event()
         self._decoding_threads = ThreadPoolExecutor(DECODING_THREADS, "decode")
         self._began = dt.datetime.now(dt.UTC)
@@ -202,10 +156,11 @@ class WindowReader:
         try:
             for page in self._pages(window):
                 pages.append(page)
-                if may_split and page.next_page_token is not None:
-                    density = DensityEstimate.from_page(page.table["datetime"], window.period)
-                    if density is not None and should_split(window, density, len(pages)):
-                        return split(window, density, self.request.in_flight)
+                is_last = page.next_page_token is None
+                density = None if is_last else DensityEstimate.from_page(page.table["datetime"], window.period)
+                self._requests_to_come.add_page(window, len(pages), density, is_last=is_last)
+                if may_split and density is not None and should_split(window, density, len(pages)):
+                    return split(window, density, self.request.in_flight)
         except ExpiredPageTokenError:
             # half a window has half the pages, so its tokens need not live as long
             return halve(window) if window.period.days > 1 else self.read_whole(window)

@@ -170,9 +170,8 @@ def test_one_response_is_of_one_moment(connected, make_ledgers, spread):
 def test_other_days_cannot_be_verified(connected, consistency):
     """A misspelt value, and a period outside of the load, are refused before a request is sent."""
     client = connected(lambda _: httpx.Response(500))
-    for load in (aa.load_line_entries, aa.plan_load):
-        with pytest.raises(InputError, match="consistency is"):
-            load(client, ["led_1"], *QUARTER, consistency=consistency)
+    with pytest.raises(InputError, match="consistency is"):
+        aa.load_line_entries(client, ["led_1"], *QUARTER, consistency=consistency)
     assert client.requests == []
 
 

@@ -15,7 +15,9 @@ from long_cases import also_long
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError, PermissionDeniedError, ProtocolError
-from accounting_analytics.loading.windows import DensityEstimate, Window, gaps, split
+from accounting_analytics.loading.estimate import DensityEstimate
+from accounting_analytics.loading.request import Window
+from accounting_analytics.loading.windows import gaps, split
 
 YEAR = ("2025-01-01", "2025-12-31")
 

@@ -55,4 +55,4 @@ def test_local_books_are_exported(run, assert_refused, demo_books):
     assert manifest["verdict"] == "The service's cash flow report agrees with the line entries to the last digit."
     assert manifest["books_version"] == 0
     run("verify-export", "out")
-    assert_refused(run(*export, *DAYS, "--dry-run", code=2), "--dry-run has no effect with --books")
+    assert_refused(run(*export, *DAYS, "--allow-partial", code=2), "--allow-partial has no effect with --books")

@@ -1,4 +1,4 @@
-"""Commands that load: dry runs, partial loads, what is refused before a load, reconciliation, and files of parents."""
+"""Commands that load: partial loads, what is refused before a load, reconciliation, and files of parents."""
 
 import json
 import re
@@ -6,7 +6,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from long_cases import also_long
 
 import accounting_analytics as aa
 from accounting_analytics.cli.loading import read_parents
@@ -15,27 +14,6 @@ from accounting_analytics.core.errors import InputError
 PROJECT = Path(__file__).parents[3]
 PERIOD = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
 QUARTER = ("--start-date", "2025-01-01", "--end-date", "2025-03-31")
-LOADS = {
-    "reconcile": (),
-    "queue": (),
-    "propose": ("--rules", PROJECT / "data/rules.toml"),
-    "plan": ("--rules", PROJECT / "data/rules.toml", "--output", "plan.csv"),
-    "export": ("--output", "parquet"),
-    "statements": ("income",),
-    "register": ("Rent",),
-    "bridge": (),
-}
-
-
-@pytest.mark.parametrize("command", ["reconcile", "export", *also_long(*sorted(set(LOADS) - {"reconcile", "export"}))])
-def test_dry_run(run_demo, tmp_path, command):
-    """A dry run of each command that loads prints the cost of the load, and writes nothing."""
-    finished = run_demo(command, *PERIOD, *LOADS[command], "--dry-run", "--json")
-    plan = finished.content
-    assert plan["calls"] == sum(ledger["calls"] for ledger in plan["ledgers"]) > 0
-    assert plan["lines"] == sum(ledger["lines"] for ledger in plan["ledgers"]) > 0
-    assert "no lines were loaded" in finished.stderr
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.long

@@ -74,7 +74,7 @@ def test_what_books_know(run, demo_books):
         (("report", *MARCH, "--demo"), "--demo and --books are both given"),
         (("reconcile", *MARCH), "--books: they would be compared with themselves; `sync` compares each month"),
         (("verify", "plan.csv"), "--books: `verify` reads what the service has now, so leave it out"),
-        (("statements", "income", *MARCH, "--dry-run"), "--dry-run has no effect with --books"),
+        (("statements", "income", *MARCH, "--dry-run"), "Unknown option: --dry-run"),
         (("queue", *MARCH, "--checkpoint", "windows"), "Unknown option: --checkpoint"),
         (("statements", "income", *MARCH, "--allow-partial"), "--allow-partial has no effect with --books"),
         (
