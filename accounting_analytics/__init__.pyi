@@ -11,7 +11,7 @@ from .diagnosis import doctor
 from .exports import export
 from .loading.cash_flow_reports import load_cash_flow_report
 from .loading.ledger_discovery import discover_ledgers
-from .loading.line_files import load_line_entries_to_parquet, read_line_entries
+from .loading.line_files import read_line_entries
 from .loading.load import load_line_entries
 from .notebook_jobs import run_notebook
 from .pack.monthly_pack import monthly_pack
@@ -82,7 +82,6 @@ __all__ = [
     "income_statement",
     "load_cash_flow_report",
     "load_line_entries",
-    "load_line_entries_to_parquet",
     "load_rules",
     "monthly_pack",
     "notes",

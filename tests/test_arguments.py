@@ -84,7 +84,6 @@ WRONG_CALLS = [
     (lambda: aa.undo_plan("http://x", "journal"), CLIENT_HINT),
     (lambda: PLAN.preview(REPORT).check(LINES), f"after is of type DataFrame, {REPORT_HINT}"),
     (lambda: aa.load_line_entries("http://x", ["a"], *MARCH), CLIENT_HINT),
-    (lambda: aa.load_line_entries_to_parquet("http://x", ["a"], *MARCH, "lines.parquet"), CLIENT_HINT),
     (lambda: aa.load_cash_flow_report("http://x", *MARCH), CLIENT_HINT),
     (lambda: aa.reconcile_months("http://x", *MARCH), CLIENT_HINT),
     (lambda: aa.discover_ledgers("http://x", *MARCH), CLIENT_HINT),

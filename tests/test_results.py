@@ -23,7 +23,6 @@ from accounting_analytics.core.money import pandas_dtype
 from accounting_analytics.core.results import to_json_text
 from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
 from accounting_analytics.exports import ExportDifference, ExportedFile, ExportVerification, Manifest
-from accounting_analytics.loading.line_files import LoadedFile
 from accounting_analytics.notebook_jobs import NotebookRun
 from accounting_analytics.pack.verification_result import PackFault
 from accounting_analytics.recategorization.rules import Rule, Rules
@@ -59,12 +58,6 @@ COMPLETE = (
 )
 # members that a class leaves out, and why
 PARTLY = {
-    LoadedFile: {
-        "frame": "the lines may not fit into memory: read the file",
-        "explain": "the notes and the metadata are attributes",
-        "to_json": "the metadata are an attribute, and in the file",
-        "_repr_html_": "the fields are few and plain",
-    },
     NotebookRun: {
         "frame": "two paths are not a table",
         "explain": "the summary has both paths",
@@ -245,7 +238,6 @@ def make_results():
         aa.Plan(make_plan().items, instance_id="i", notes=(NOTE,) * MANY),
         make_certificate(),
         Diagnosis(f"Service {NAME}", PERIOD, (finding,) * MANY),
-        LoadedFile(Path("lines.parquet"), 10_000_000, (NOTE,) * MANY, {"ledgers": dict.fromkeys(IDS, NOTE)}),
         Manifest(
             Path("out"),
             "2025-01-01",

@@ -24,7 +24,7 @@ from accounting_analytics.books.versions import StoredFile, Version
 from accounting_analytics.core.atomic_files import write_durably
 from accounting_analytics.core.errors import BooksError, ChangedWhileReadingError, InputError
 from accounting_analytics.core.extras import import_extra
-from accounting_analytics.core.load_metadata import DayRange, days_to_text, to_file_metadata
+from accounting_analytics.core.load_metadata import DayRange, days_to_text, to_table_metadata
 from accounting_analytics.core.messages import quote, shorten
 from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.loading.arrow_lines import are_within, line_schema, lines_within, sort_lines
@@ -54,7 +54,7 @@ def table_schema(scale: int) -> pa.Schema:
 def exact_lines(lines: pa.Table, days: Period, *, scale: int) -> pa.Table:
     """Make a table for calculations of the lines of all ledgers in some days, which states what it holds."""
     metadata = load_metadata(lines.num_rows, days, (), scale)
-    return lines.replace_schema_metadata(to_file_metadata(metadata))
+    return lines.replace_schema_metadata(to_table_metadata(metadata))
 
 
 def load_metadata(count: int, days: Period, ledger_ids: Iterable[str], scale: int) -> dict[str, Any]:

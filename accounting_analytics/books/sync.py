@@ -28,8 +28,9 @@ from accounting_analytics.core.periods import Period, choose_zone, zone
 from accounting_analytics.core.progress import progress_bar
 from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
 from accounting_analytics.loading.ledger_discovery import discover_ledgers, refresh_ledgers
-from accounting_analytics.loading.line_files import load_line_entries_to_parquet
 from accounting_analytics.loading.load import load_line_table
+from accounting_analytics.loading.ordered_load import load_in_order
+from accounting_analytics.loading.request import LoadRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -160,18 +161,13 @@ class BooksSync:
         self._loaded = set(self._ledgers["id"])
         named = [str(self._period), f"scale {self._client.scale}", *sorted(self._loaded)]
         load = hashlib.sha256("\n".join(named).encode()).hexdigest()
-        loaded = load_line_entries_to_parquet(
-            self._client,
-            self._ledgers["id"],
-            self._period.start_date,
-            end,
-            self._folder.first_load / "lines.parquet",
-            time_zone=self._time_zone,
-            checkpoint=self._folder.first_load / load,
-            progress=progress,
+        request = LoadRequest.from_options(
+            self._client, self._ledgers["id"], self._period.start_date, end, time_zone=self._time_zone
         )
+        path = self._folder.first_load / "lines.parquet"
+        load_in_order(request, path, checkpoint=self._folder.first_load / load, progress=progress)
         opposing: set[str] = set()
-        for month, lines in _by_month(ds.dataset(loaded.path), self._period):
+        for month, lines in _by_month(ds.dataset(path), self._period):
             self._copy.add(month, lines)
             self._read_at[month.month] = self._at
             opposing |= _opposing_ids(lines)

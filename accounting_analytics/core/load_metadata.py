@@ -1,6 +1,6 @@
 """Metadata and notes of a load: what was requested, what is missing, and whether a frame still holds every line.
 
-A pandas frame carries the metadata in ``attrs["load"]``, a Parquet file of a load in its key-value metadata. A frame
+A pandas frame carries the metadata in ``attrs["load"]``, an Arrow table in the metadata of its schema. A frame
 without metadata was not loaded by this package, or passed through an engine that drops it: nothing is known about it.
 """
 
@@ -39,7 +39,7 @@ _PANDAS_ATTRS = b"PANDAS_ATTRS"
 
 
 def stated_attrs(frame: Any) -> Mapping[Any, Any]:  # noqa: ANN401 (any frame)
-    """``attrs`` of a pandas frame, or what the Parquet file of an Arrow table states instead."""
+    """``attrs`` of a pandas frame, or what the metadata of an Arrow table state instead."""
     if isinstance(frame, pa.Table):
         stated = frame.schema.metadata or {}
         attrs: dict[Any, Any] = json.loads(stated.get(_PANDAS_ATTRS, b"{}"))
@@ -87,8 +87,8 @@ def attach_load_metadata(frame: pd.DataFrame, metadata: Mapping[str, Any]) -> No
     frame.attrs["load"] = metadata
 
 
-def to_file_metadata(metadata: Mapping[str, Any]) -> dict[bytes, bytes]:
-    """Key-value metadata for a Parquet file of a load."""
+def to_table_metadata(metadata: Mapping[str, Any]) -> dict[bytes, bytes]:
+    """Metadata of the schema of an Arrow table of a load."""
     return {LOAD_METADATA_KEY: json.dumps(metadata).encode()}
 
 

@@ -3,8 +3,7 @@
 With a checkpoint a load that failed or was killed continues where it stopped. A window is one Parquet file whose
 metadata state its ledger and days. It appears under its name, which is its digest, only when it is complete and on
 disk, so there is no other state that could disagree with it. ``manifest.json`` binds the folder to one service,
-instance and request, and names the days that were read twice without a change, with the windows that this is true of.
-No file is named after an id.
+instance and request. No file is named after an id.
 """
 
 from __future__ import annotations
@@ -74,32 +73,16 @@ class WindowStore:
         for one in stale:
             self.windows.remove(one)
 
-    def is_verified(self, days: Period) -> bool:  # noqa: ARG002 (for stores that survive a load)
-        """Whether :meth:`mark_verified` was called for these days and exactly these windows."""
-        return False
-
-    def mark_verified(self, days: Period) -> None:
-        """Note the days whose lines in these windows are those of one moment."""
-
     def recovery_hint(self, *, may_succeed: bool) -> str:
         """Which lines are safe after a failure, and how to continue if another load may succeed, for a message."""
         advice = ": load again (the first sync of local books continues where it failed)" if may_succeed else ""
         return f"nothing was kept{advice}"
 
 
-class _Verified(msgspec.Struct, frozen=True):
-    """Days that were read twice without a change, and the names of all windows then."""
-
-    start_date: dt.date
-    end_date: dt.date
-    windows: list[str]
-
-
 class _Manifest(msgspec.Struct):
     """What a checkpoint belongs to."""
 
     load: dict[str, Any]
-    verified: _Verified | None = None
 
 
 class _WindowMetadata(msgspec.Struct):
@@ -115,15 +98,13 @@ class _WindowMetadata(msgspec.Struct):
 class Checkpoint(WindowStore):
     """A folder with the finished windows of one request, used by one load at a time.
 
-    The folder is created if it does not exist; an existing one must be empty or a checkpoint of the same request. A
-    temporary one is deleted after the load, so its windows need not survive a crash.
+    The folder is created if it does not exist; an existing one must be empty or a checkpoint of the same request.
     """
 
-    def __init__(self, folder: Path, request: LoadRequest, *, temporary: bool = False) -> None:
+    def __init__(self, folder: Path, request: LoadRequest) -> None:
         super().__init__()
         self.folder = folder
         self._time_zone = request.period.time_zone
-        self._is_durable = not temporary
         self._manifest = _Manifest(request.as_json() | {"ledger_ids": sorted(request.ledger_ids)})
         self._lock = FileLock(self.folder / _LOCK, timeout=0)
 
@@ -164,9 +145,8 @@ class Checkpoint(WindowStore):
         content = buffer.getvalue()
         path = self.folder / _name(content)
         with self._usable():
-            replace_file(path, lambda file: file.write(content), sync=self._is_durable, remove_leftovers=False)
-            if self._is_durable:
-                sync_folder(self.folder)
+            replace_file(path, lambda file: file.write(content), sync=True, remove_leftovers=False)
+            sync_folder(self.folder)
         return super().save(replace(finished, read_table=partial(self._read_table, path), path=path))
 
     def discard(self, stale: Iterable[FinishedWindow]) -> None:
@@ -179,18 +159,6 @@ class Checkpoint(WindowStore):
         with self._usable():
             sync_folder(self.folder)
 
-    def is_verified(self, days: Period) -> bool:
-        """Whether the days were read twice without a change, and the windows are still the same."""
-        verified = self._manifest.verified
-        if verified is None or verified.windows != self._window_names():
-            return False
-        return Period(verified.start_date, verified.end_date, self._time_zone).covers(days)
-
-    def mark_verified(self, days: Period) -> None:
-        """Write the days that were read twice without a change, for the windows as they are."""
-        self._manifest.verified = _Verified(days.start_date, days.end_date, self._window_names())
-        self._write_manifest()
-
     def recovery_hint(self, *, may_succeed: bool) -> str:
         """Which windows are safe on disk and how to continue, for a message."""
         lines = sum(one.counts.lines for one in self.windows)
@@ -199,9 +167,6 @@ class Checkpoint(WindowStore):
             f"{count_of(len(self.windows), 'finished window')} with {lines:,} lines safe in {self.folder}: {when}call "
             "again with the same arguments to continue from there"
         )
-
-    def _window_names(self) -> list[str]:
-        return sorted(one.path.name for one in self.windows if one.path is not None)
 
     def _require_no_other_files(self) -> None:
         """Refuse a folder with files that are not a checkpoint's; an unfinished manifest is one's."""

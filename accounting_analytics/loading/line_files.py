@@ -1,26 +1,15 @@
-"""Line entries in files: a load written to one Parquet file, and CSV, Excel and Parquet files read as frames.
-
-A load is written from its windows on disk, sorted by (datetime, id). Files are read with ids as text and amounts exact.
-"""
+"""Line entries in CSV and Excel files, read as frames with ids as text and amounts exact."""
 
 from __future__ import annotations
 
-import math
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
-import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
-import pyarrow.parquet as pq
 
 from accounting_analytics.core.arguments import to_path
-from accounting_analytics.core.atomic_files import write_durably
 from accounting_analytics.core.column_conversion import (
     BOOLEAN,
     LOCAL_DATE,
@@ -33,181 +22,18 @@ from accounting_analytics.core.column_conversion import (
     local_midnights,
     parse_amounts,
 )
-from accounting_analytics.core.duckdb_settings import WITHOUT_EXTENSIONS, exact_name
 from accounting_analytics.core.errors import FrameError, InputError, with_context
-from accounting_analytics.core.load_metadata import noise_notes, stated_attrs, stated_scales, to_file_metadata
-from accounting_analytics.core.messages import count_of, fit_terminal, join_ids, shorten
+from accounting_analytics.core.load_metadata import noise_notes, stated_scales
+from accounting_analytics.core.messages import count_of, join_ids, shorten
 from accounting_analytics.core.periods import choose_zone, zone
-from accounting_analytics.core.progress import LoadProgress
 from accounting_analytics.core.schemas import LineEntries
 from accounting_analytics.core.sheets import ERRORS, cell_text, read_workbook
-from accounting_analytics.loading.arrow_lines import line_schema, remove_repeats, with_local_dates
-from accounting_analytics.loading.checkpoint import Checkpoint
-from accounting_analytics.loading.load import load_windows
-from accounting_analytics.loading.request import LoadRequest
 from accounting_analytics.reports.zone_of_lines import refuse_other_days
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from accounting_analytics.core.periods import ZoneLike
 
-    from accounting_analytics.client import LedgerClient
-    from accounting_analytics.core.periods import DateLike, ZoneLike
-    from accounting_analytics.loading.load import LoadedWindows
-    from accounting_analytics.loading.request import LoadOptions
-
-_ROWS_PER_BATCH = 1 << 15
-_LINES_PER_PART = 100_000
-_CONFIG = WITHOUT_EXTENSIONS | {"memory_limit": "200MB", "threads": 1}
 _BOOLEANS = {"true": True, "false": False}
-
-
-@dataclass(frozen=True, repr=False)
-class LoadedFile:
-    """A Parquet file of line entries.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    lines : int
-        Its rows.
-    notes : tuple of str
-        Values that were normalized.
-    load : dict
-        Metadata of the load, as in ``attrs["load"]`` of a frame and in the metadata of the file.
-    """
-
-    path: Path
-    lines: int
-    notes: tuple[str, ...]
-    load: dict[str, Any]
-
-    def __repr__(self) -> str:
-        return fit_terminal("\n".join([self.summary(), *(f"Note: {note}" for note in self.notes)]))
-
-    def summary(self) -> str:
-        """One line: the file and its number of lines."""
-        return f"{self.lines:,} lines in {self.path}"
-
-
-def load_line_entries_to_parquet(
-    client: LedgerClient,
-    ledger_ids: Iterable[str],
-    start_date: DateLike,
-    end_date: DateLike,
-    path: str | Path,
-    *,
-    checkpoint: str | Path | None = None,
-    progress: bool | None = None,
-    **options: Unpack[LoadOptions],
-) -> LoadedFile:
-    """Load all line entries of some ledgers in a period into one Parquet file, ordered by (datetime, id).
-
-    Memory holds the windows in flight, not the books. The file appears when it is complete; its previous content stays
-    until then. The options are those of :func:`load_line_entries`.
-
-    With `checkpoint`, a folder, a load that failed or was killed continues from the windows saved there when it is
-    called again with the same arguments; that of a finished load is read back without a request. With `consistency`
-    ``"all"`` the windows of an earlier call are read again too, unless that call has done so.
-
-    Returns
-    -------
-    LoadedFile
-        Path, rows, notes.
-
-    Raises
-    ------
-    ServiceError
-        The service failed or broke its interface; no file was written.
-    ChangedWhileReadingError
-        Lines were added, removed or changed during the load.
-    CheckpointError
-        The checkpoint belongs to another load, is in use, is damaged, or cannot be written.
-    InputError
-        The file cannot be written.
-    """
-    request = LoadRequest.from_options(client, ledger_ids, start_date, end_date, **options)
-    target = to_path(path, "path")
-    kept = None if checkpoint is None else to_path(checkpoint, "checkpoint")
-    with ExitStack() as stack:
-        folder = kept or Path(stack.enter_context(_temporary_folder(target.parent)))
-        store = stack.enter_context(Checkpoint(folder, request, temporary=kept is None))
-        bar = stack.enter_context(LoadProgress(progress, lambda: client.quota.remaining))
-        return _write_parquet(load_windows(request, store, bar), target)
-
-
-def _temporary_folder(parent: Path) -> TemporaryDirectory[str]:
-    """Folder beside a file that is written, deleted after the load."""
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        return TemporaryDirectory(prefix=".line-entries-", dir=parent, ignore_cleanup_errors=True)
-    except OSError as error:
-        raise InputError(f"{parent} cannot be written ({error.strerror or error}); no request was sent") from error
-
-
-def _write_parquet(loaded: LoadedWindows, path: Path) -> LoadedFile:
-    """Write all lines of a load, each once, ordered by (datetime, id); the file appears when it is complete."""
-    time_zone = loaded.request.period.time_zone
-    lines = line_schema(loaded.request.expand, loaded.request.scale)
-    written = repeats_removed = 0
-
-    def write(file: BinaryIO) -> None:
-        nonlocal written, repeats_removed
-        schema = with_local_dates(lines.empty_table(), time_zone).schema
-        with (
-            _sorted_lines(loaded, lines, path.parent) as (batches, repeats_removed),
-            pq.ParquetWriter(file, schema, compression="zstd", compression_level=1, store_schema=False) as writer,
-        ):
-            for batch in batches:
-                writer.write_table(with_local_dates(pa.Table.from_batches([batch]).cast(lines), time_zone))
-                written += batch.num_rows
-            metadata = loaded.metadata(written) | {"notes": loaded.notes(repeats_removed)}
-            writer.add_key_value_metadata(to_file_metadata(metadata))
-
-    try:
-        write_durably(path, write)
-    except (OSError, duckdb.Error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{path} cannot be written ({reason}); its previous content is unchanged") from error
-    return LoadedFile(path, written, loaded.notes(repeats_removed), loaded.metadata(written))
-
-
-@contextmanager
-def _sorted_lines(
-    loaded: LoadedWindows, schema: pa.Schema, folder: Path
-) -> Iterator[tuple[Iterable[pa.RecordBatch], int]]:
-    """Batches of lines in order, and how many repeats between windows were removed; DuckDB sorts them.
-
-    An id that two windows have with different content is refused before the first batch.
-    """
-    files = [exact_name(str(one.path)) for one in loaded.windows if one.path is not None and one.counts.lines]
-    if not files:
-        yield (), 0
-        return
-    with (
-        TemporaryDirectory(prefix=".line-entries-", dir=folder, ignore_cleanup_errors=True) as temporary,
-        duckdb.connect(config=_CONFIG | {"temp_directory": temporary}) as database,
-    ):
-        database.execute("set TimeZone = 'UTC'")
-        database.read_parquet(files).create_view("line")
-        repeated = database.sql("from line where id in (select id from line group by id having count(*) > 1)")
-        unique, repeats = remove_repeats(repeated.to_arrow_table().cast(schema))
-        database.register("repeated_line", unique)
-        query = "(from line anti join repeated_line using (id) union all from repeated_line)" if repeats else "line"
-        yield _in_order(database, query, sum(one.counts.lines for one in loaded.windows)), repeats
-
-
-def _in_order(database: duckdb.DuckDBPyConnection, query: str, count: int) -> Iterator[pa.RecordBatch]:
-    """Sort the lines in parts of so many that DuckDB can, one after the other: all of six million need more memory."""
-    parts = math.ceil(count / _LINES_PER_PART)
-    shares = [part / parts for part in range(1, parts)]
-    bounds = database.sql(f"select approx_quantile(epoch_us(datetime), {shares}::float[])::bigint[] from line")  # noqa: S608 (our own numbers)
-    limits = bounds.fetchall()[0][0] if shares else []
-    for since, until in pairwise([None, *limits, None]):
-        conditions = [] if since is None else [f"datetime >= make_timestamptz({since})"]
-        conditions += [] if until is None else [f"datetime < make_timestamptz({until})"]
-        lines = database.sql(f"from {query} where {' and '.join(conditions or ['true'])} order by datetime, id")
-        yield from lines.to_arrow_reader(_ROWS_PER_BATCH)
 
 
 def read_line_entries(
@@ -218,22 +44,21 @@ def read_line_entries(
     midnights: Literal["days", "instants"] | None = None,
     expected_rows: int | None = None,
 ) -> pd.DataFrame:
-    """Read line entries from a CSV, Excel or Parquet file, such as one that was saved from a frame.
+    """Read line entries from a CSV or Excel file, such as one that was saved from a frame.
 
     Ids and other text stay text: ``00123`` keeps its zeros. Amounts that are text are read digit by digit, never as
     floats. An instant without a zone is in UTC. An empty cell is null; in CSV, ``""`` is empty text.
 
-    A CSV file that was cut after a row reads like a whole one, unlike an Excel or Parquet file. Pass the number of rows
+    A CSV file that was cut after a row reads like a whole one, unlike an Excel file. Pass the number of rows
     that were saved as `expected_rows`; without it a note says that the file is not known to be whole.
 
     Parameters
     ----------
     path : str or Path
-        A ``.csv``, ``.xlsx`` or ``.parquet`` file with the columns of
-        :class:`~accounting_analytics.schemas.LineEntries`. Excel files need the extra ``excel``; the sheet
-        with these columns is read.
+        A ``.csv`` or ``.xlsx`` file with the columns of :class:`~accounting_analytics.schemas.LineEntries`. Excel files
+        need the extra ``excel``; the sheet with these columns is read.
     scale : int, optional
-        Fraction digits of the amounts; by default those that a Parquet file states, else 2.
+        Fraction digits of the amounts; 2 by default.
     time_zone : str or ZoneInfo, optional
         Zone of the column ``local_date``; by default that column is as in the file.
     midnights : {"days", "instants"}, optional
@@ -245,8 +70,8 @@ def read_line_entries(
     Returns
     -------
     DataFrame
-        :class:`~accounting_analytics.schemas.LineEntries` with float64 amounts. ``attrs["load"]`` holds the metadata of
-        the load, if a Parquet file has them; ``attrs["notes"]`` what was assumed or normalized.
+        :class:`~accounting_analytics.schemas.LineEntries` with float64 amounts. ``attrs["notes"]`` lists what was
+        assumed or normalized.
 
     Raises
     ------
@@ -315,17 +140,7 @@ def _read_excel(path: Path) -> pd.DataFrame:
     return _parse_cells(cells[1:].set_axis(header, axis="columns").dropna(how="all").reset_index(drop=True))
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
-    """Read a file of this package's loads, or of a frame, with what it states about the load."""
-    with path.open("rb") as file:
-        table = pq.read_table(file)
-    attrs = dict(stated_attrs(table))
-    frame = _to_pandas(table).reset_index(drop=True)
-    frame.attrs = attrs | {"notes": tuple(attrs.get("load", {}).get("notes", attrs.get("notes", ())))}
-    return frame
-
-
-_READERS = {".csv": _read_csv, ".xlsx": _read_excel, ".parquet": _read_parquet}
+_READERS = {".csv": _read_csv, ".xlsx": _read_excel}
 
 
 def _to_pandas(table: pa.Table) -> pd.DataFrame:

@@ -272,9 +272,8 @@ def load_windows(request: LoadRequest, store: WindowStore, progress: LoadProgres
         new = store.windows[finished:]
         if verified is None:
             _check_newest_days(reader, store, {one.window.ledger_id for one in new})
-        elif not ((is_one_page(new) and not finished) or (not new and store.is_verified(verified))):
+        elif not is_one_page(store.windows):
             _read_until_unchanged(reader, store, verified, progress)
-            store.mark_verified(verified)
     except (ServiceError, ChangedWhileReadingError) as error:
         may_succeed = isinstance(error, ChangedWhileReadingError) or is_temporary(error)
         with_context(error, store.recovery_hint(may_succeed=may_succeed))

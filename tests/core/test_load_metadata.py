@@ -2,7 +2,7 @@
 
 import datetime as dt
 import json
-from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pyarrow as pa
@@ -22,7 +22,6 @@ from accounting_analytics.core.load_metadata import (
     read_load_metadata,
     subtract_days,
 )
-from accounting_analytics.loading.line_files import LoadedFile
 
 ENDS = st.one_of(
     st.dates(dt.date.max - dt.timedelta(8), dt.date.max), st.dates(dt.date.min, dt.date.min + dt.timedelta(8))
@@ -77,7 +76,7 @@ def test_notes_of_frames_and_results():
     noted = pd.DataFrame()
     noted.attrs["notes"] = ("One.", "Two.")
     assert aa.notes(noted) == ("One.", "Two.")
-    assert aa.notes(LoadedFile(Path("lines.parquet"), 2, ("A note.",), {})) == ("A note.",)
+    assert aa.notes(SimpleNamespace(notes=("A note.",))) == ("A note.",)
     assert aa.notes(frame()) == aa.notes(pa.table({})) == aa.notes(None) == aa.notes("text") == ()
 
 

@@ -5,6 +5,7 @@ import itertools
 
 import httpx
 import pytest
+from resumable_loads import load_resumable
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import (
@@ -94,7 +95,6 @@ def test_loading_again_is_advised_where_it_helps(connected, tmp_path, code, help
     with pytest.raises(StatusError, match="nothing was kept") as caught:
         aa.load_line_entries(client, ["led_1"], *MARCH)
     assert ("load again" in str(caught.value)) == helps
-    file, kept = tmp_path / "lines.parquet", tmp_path / "kept"
     with pytest.raises(StatusError, match=r"safe in.*call again") as caught:
-        aa.load_line_entries_to_parquet(client, ["led_1"], *MARCH, file, checkpoint=kept)
+        load_resumable(client, ["led_1"], MARCH, tmp_path / "kept")
     assert ("once the cause is removed" in str(caught.value)) == (not helps)

@@ -1,7 +1,6 @@
 """Loads of one moment: entries that are posted or recategorized between two pages are found on any day."""
 
 import datetime as dt
-import json
 import random
 import threading
 from decimal import Decimal
@@ -61,15 +60,6 @@ class Books:
         """Load ledgers, or all, as a frame."""
         with client:
             return aa.load_line_entries(client, ledger_ids or self.ledger_ids, *QUARTER, progress=False, **options)
-
-    def load_resumable(self, client, folder, **options):
-        """Load all ledgers with a checkpoint, and return the lines of the file."""
-        file = folder.with_name("lines.parquet")
-        with client:
-            aa.load_line_entries_to_parquet(
-                client, self.ledger_ids, *QUARTER, file, checkpoint=folder, progress=False, **options
-            )
-        return aa.read_line_entries(file)
 
     def post(self, day):
         """Post an entry on a day, counted from the first."""
@@ -210,27 +200,6 @@ def test_lines_that_leave_or_change_are_found(connected, make_ledgers, spread, c
     assert frame.equals(again)
 
 
-def test_a_checkpoint_resumes_and_states_what_was_verified(served, tmp_path):
-    """Windows of an earlier load are read again once; a verified load is read back without a request."""
-    books = Books(*served)
-    folder = tmp_path / "checkpoint"
-    books.load_resumable(books.client(books.writer()), folder)
-    books.post(5)
-    for expected in (True, False):
-        writer = books.writer()
-        frame = books.load_resumable(books.client(writer), folder, consistency="all")
-        assert frame.equals(books.moments[-1])
-        assert bool(writer.pages) is expected
-    manifest = json.loads((folder / "manifest.json").read_text())
-    (folder / "manifest.json").write_text(json.dumps(manifest | {"verified": None}))
-    writer = books.writer()
-    assert books.load_resumable(books.client(writer), folder, consistency=MARCH).equals(frame)
-    assert writer.pages
-    writer = books.writer()
-    books.load_resumable(books.client(writer), folder, consistency="all")
-    assert writer.pages  # only March was verified
-
-
 def changes_of_seed(books, chance):
     """Return one or two changes before pages of a load, by page."""
 
@@ -246,7 +215,7 @@ def changes_of_seed(books, chance):
 
 
 @pytest.mark.soak
-def test_torn_loads_are_never_returned(served, tmp_path, soak_count):
+def test_torn_loads_are_never_returned(served, soak_count):
     """Whatever is posted between pages, a load with "all" has the lines of one moment, or ends with a clear error."""
     seeds, exact = soak_count(200, fewer=4), 0
     for seed in range(seeds):
@@ -254,7 +223,7 @@ def test_torn_loads_are_never_returned(served, tmp_path, soak_count):
         books = Books(*served)
         ledger_ids = chance.choice([books.ledger_ids, [books.bank], [books.rent, books.food]])
         try:
-            frame = load_somehow(books, chance, ledger_ids, tmp_path / f"{seed}.parquet")
+            frame = load_somehow(books, chance, ledger_ids)
         except ChangedWhileReadingError:
             continue
         assert books.is_of_one_moment(frame), seed
@@ -262,19 +231,11 @@ def test_torn_loads_are_never_returned(served, tmp_path, soak_count):
     assert exact >= 0.9 * seeds - 1
 
 
-def load_somehow(books, chance, ledger_ids, path):
-    """Load with "all" as a frame or as a Parquet file, while the books change."""
+def load_somehow(books, chance, ledger_ids):
+    """Load with "all", while the books change."""
     client = books.client(books.writer(changes_of_seed(books, chance)))
-    options = {"consistency": "all", "in_flight": chance.choice([1, 4]), "progress": False}
     with client:
-        if chance.randrange(2):
-            return aa.load_line_entries(client, ledger_ids, *QUARTER, **options)
-        file = aa.load_line_entries_to_parquet(client, ledger_ids, *QUARTER, path, **options)
-        assert file.load["of_one_moment"] == "2025-01-01/2025-03-31"
-        return as_loaded(aa.read_line_entries(path))
-
-
-def as_loaded(frame):
-    """Return a frame with the amounts of a load."""
-    floats = frame.select_dtypes("number").columns
-    return frame.astype({name: "float64" for name in frame.columns if "amount" in name and name not in floats})
+        in_flight = chance.choice([1, 4])
+        return aa.load_line_entries(
+            client, ledger_ids, *QUARTER, consistency="all", in_flight=in_flight, progress=False
+        )

@@ -16,17 +16,19 @@ PERIOD = ["2025-01-01", "2025-06-30"]
 LEDGERS = ["led_1", "led_2", "led_3"]
 LOAD = """
 import json, sys
+from pathlib import Path
 import accounting_analytics as aa
+
+sys.path.insert(0, "TESTS")
+from resumable_loads import load_resumable, read_lines
 
 order = json.loads(sys.argv[1])
 with aa.LedgerClient(order["base_url"], token="canary-token-value", instance_id="ins_1") as client:
-    options = {"checkpoint": order["folder"], "in_flight": 4, "progress": False}
-    file = order["output"] + ".parquet"
-    aa.load_line_entries_to_parquet(client, order["ledger_ids"], *order["days"], file, **options)
-frame = aa.read_line_entries(file)
+    file = load_resumable(client, order["ledger_ids"], order["days"], Path(order["folder"]), in_flight=4)
+frame = read_lines(file)
 lines = frame[["id", "ledger_id"]].assign(amount=frame["signed_amount"].map("{:.2f}".format))
 lines.to_json(order["output"], orient="values")
-"""
+""".replace("TESTS", str(Path(__file__).parent))
 SPREAD = {"led_1": dict.fromkeys(DAYS, 12), "led_2": dict.fromkeys(DAYS, 1), "led_3": {"2025-02-03": 30}}
 
 

@@ -25,7 +25,7 @@ from accounting_analytics.core.errors import (
     IncompleteLoadError,
     InputError,
 )
-from accounting_analytics.core.load_metadata import to_file_metadata
+from accounting_analytics.core.load_metadata import to_table_metadata
 from accounting_analytics.core.schemas import Ledgers, LineEntries
 
 ENGINES = ["pandas", "pyarrow", "polars", "polars lazy", "duckdb"]
@@ -326,7 +326,7 @@ def test_nulls_as_ids_are_refused_where_a_load_is_stated(engine, with_lines, tmp
     lines["id"] = lines["id"].where(lines["datetime"] < pd.Timestamp("2025-01-01", tz="UTC"), None)
     table = on_engine(lines, engine, tmp_path)
     if engine == "pyarrow":
-        table = table.replace_schema_metadata(to_file_metadata(lines.attrs["load"]))
+        table = table.replace_schema_metadata(to_table_metadata(lines.attrs["load"]))
     with pytest.raises(FrameError, match="'id' is null"):
         january(table, lines=with_lines)
 

@@ -165,7 +165,6 @@ REFUSED = [
         "time_zone is UTC, but these local books count",
     ),
     (lambda books: aa.load_cash_flow_report(books, *MARCH, time_zone="UTC"), "count days in America/New_York"),
-    (lambda books: aa.load_line_entries_to_parquet(books, "a", *MARCH, "x"), "because this reads the service: connect"),
     (lambda books: aa.reconcile_months(books, *MARCH), "would be compared with themselves: connect to the service, or"),
     (lambda books: aa.apply_plan(books, PLAN, journal="j"), "local books cannot change the service: connect to it"),
     (lambda books: aa.undo_plan(books, "j"), "local books cannot change the service: connect to it; nothing was sent"),

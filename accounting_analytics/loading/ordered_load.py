@@ -1,0 +1,102 @@
+"""A load beyond memory: its windows are kept on disk, and written as one Parquet file by (datetime, id)."""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from itertools import pairwise
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, BinaryIO
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from accounting_analytics.core.atomic_files import write_durably
+from accounting_analytics.core.duckdb_settings import WITHOUT_EXTENSIONS, exact_name
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.progress import LoadProgress
+from accounting_analytics.loading.arrow_lines import line_schema, remove_repeats, with_local_dates
+from accounting_analytics.loading.checkpoint import Checkpoint
+from accounting_analytics.loading.load import load_windows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from accounting_analytics.loading.load import LoadedWindows
+    from accounting_analytics.loading.request import LoadRequest
+
+_ROWS_PER_BATCH = 1 << 15
+_LINES_PER_PART = 100_000
+_CONFIG = WITHOUT_EXTENSIONS | {"memory_limit": "200MB", "threads": 1}
+
+
+def load_in_order(request: LoadRequest, path: Path, *, checkpoint: Path, progress: bool | None = None) -> None:
+    """Load line entries into a Parquet file ordered by (datetime, id), which appears when it is complete.
+
+    Memory holds the windows in flight. A load that failed or was killed continues from the windows in `checkpoint` when
+    it is called again with the same request; that of a finished load is read back without a request.
+    """
+    with (
+        Checkpoint(checkpoint, request) as store,
+        LoadProgress(progress, lambda: request.client.quota.remaining) as bar,
+    ):
+        _write(load_windows(request, store, bar), path)
+
+
+def _write(loaded: LoadedWindows, path: Path) -> None:
+    """Write all lines of a load, each once."""
+    time_zone = loaded.request.period.time_zone
+    lines = line_schema(loaded.request.expand, loaded.request.scale)
+
+    def write(file: BinaryIO) -> None:
+        schema = with_local_dates(lines.empty_table(), time_zone).schema
+        with (
+            _sorted_lines(loaded, lines, path.parent) as batches,
+            pq.ParquetWriter(file, schema, compression="zstd", compression_level=1, store_schema=False) as writer,
+        ):
+            for batch in batches:
+                writer.write_table(with_local_dates(pa.Table.from_batches([batch]).cast(lines), time_zone))
+
+    try:
+        write_durably(path, write)
+    except (OSError, duckdb.Error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} cannot be written ({reason}); its previous content is unchanged") from error
+
+
+@contextmanager
+def _sorted_lines(loaded: LoadedWindows, schema: pa.Schema, folder: Path) -> Iterator[Iterable[pa.RecordBatch]]:
+    """Batches of lines in order, each line once; DuckDB sorts them.
+
+    An id that two windows have with different content is refused before the first batch.
+    """
+    files = [exact_name(str(one.path)) for one in loaded.windows if one.path is not None and one.counts.lines]
+    if not files:
+        yield ()
+        return
+    with (
+        TemporaryDirectory(prefix=".line-entries-", dir=folder, ignore_cleanup_errors=True) as temporary,
+        duckdb.connect(config=_CONFIG | {"temp_directory": temporary}) as database,
+    ):
+        database.execute("set TimeZone = 'UTC'")
+        database.read_parquet(files).create_view("line")
+        repeated = database.sql("from line where id in (select id from line group by id having count(*) > 1)")
+        unique, repeats = remove_repeats(repeated.to_arrow_table().cast(schema))
+        database.register("repeated_line", unique)
+        query = "(from line anti join repeated_line using (id) union all from repeated_line)" if repeats else "line"
+        yield _in_order(database, query, sum(one.counts.lines for one in loaded.windows))
+
+
+def _in_order(database: duckdb.DuckDBPyConnection, query: str, count: int) -> Iterator[pa.RecordBatch]:
+    """Sort the lines in parts of so many that DuckDB can, one after the other: all of six million need more memory."""
+    parts = math.ceil(count / _LINES_PER_PART)
+    shares = [part / parts for part in range(1, parts)]
+    bounds = database.sql(f"select approx_quantile(epoch_us(datetime), {shares}::float[])::bigint[] from line")  # noqa: S608 (our own numbers)
+    limits = bounds.fetchall()[0][0] if shares else []
+    for since, until in pairwise([None, *limits, None]):
+        conditions = [] if since is None else [f"datetime >= make_timestamptz({since})"]
+        conditions += [] if until is None else [f"datetime < make_timestamptz({until})"]
+        lines = database.sql(f"from {query} where {' and '.join(conditions or ['true'])} order by datetime, id")
+        yield from lines.to_arrow_reader(_ROWS_PER_BATCH)
