@@ -106,8 +106,7 @@ class Books(VersionReader, Result):
             First and last day of the books, both inclusive; by default the first of the month of the earliest line, and
             the last day of this month. Books are only ever extended.
         time_zone : str or ZoneInfo, optional
-            Zone that days are counted in, at the first sync; by default the client's, else UTC. ``localtime`` is
-            refused.
+            Zone that days are counted in, at the first sync; by default the client's, else UTC.
         lookback_days : int
             Days before the last sync that are read again.
         months_a_night : int

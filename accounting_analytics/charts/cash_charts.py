@@ -114,8 +114,6 @@ def inflow_outflow(
     ------
     InputError
         `report` is not a report, or has no lines although cash moved, or `by` is none of the three.
-    PeriodError
-        The report is in the service's ``localtime``, which is not known here.
     """
     require_report(report, "report")
     _require_lines(report, "chart of inflow and outflow")
@@ -251,8 +249,6 @@ def running_balance(report: CashFlowReport, *, currency: str | None = None) -> P
     ------
     InputError
         `report` is not a report, is filtered by tags, or has no lines although cash moved.
-    PeriodError
-        The report is in the service's ``localtime``, which is not known here.
     """
     require_report(report, "report")
     _require_untagged(report, "running balance")

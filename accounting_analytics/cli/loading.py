@@ -17,7 +17,7 @@ from accounting_analytics.core.errors import (
     with_context,
 )
 from accounting_analytics.core.messages import quote
-from accounting_analytics.core.periods import LOCALTIME, Period, choose_zone, parse_date, zone
+from accounting_analytics.core.periods import Period, choose_zone, parse_date
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -239,7 +239,6 @@ def load_books(
     """
     from accounting_analytics.core.load_metadata import Discovery
 
-    zone(days.time_zone)  # calculations need a zone with a name: refuse "localtime" before the load
     loaded = Period(min(first_day or days.start_date, days.start_date), days.end_date, days.time_zone)
     ledgers = load_ledgers(client, loaded, load.parents)
     discovery = Discovery.stated(ledgers)
@@ -362,7 +361,7 @@ def load_queue(
         ledgers, lines = load_cash_lines(client, Period(first, days.end_date, days.time_zone), only=only)
     except InvalidRequestError:  # some deployments refuse days before the start of the books
         ledgers, lines = load_cash_lines(client, days, only=only)
-    dates = local_midnights(lines["datetime"], "UTC" if days.time_zone == LOCALTIME else days.time_zone)
+    dates = local_midnights(lines["datetime"], days.time_zone)
     of_days = lines[dates.dt.date >= start]
     transactions = aa.uncategorized_queue(of_days, ledgers)
     suggestions = aa.suggest(transactions, lines, ledgers, precision=precision)

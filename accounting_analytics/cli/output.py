@@ -146,15 +146,11 @@ def print_transactions(
     limit: int | None,
     piped_width: int = _PIPED_WIDTH,
 ) -> None:
-    """Print a summary and the first rows of a table with the column ``datetime``, in local time.
+    """Print a summary and the first rows of a table with the column ``datetime``, in local time."""
+    from accounting_analytics.core.periods import zone
 
-    ``localtime`` is the zone of the service, which is not known here, so its times stay in UTC.
-    """
-    from accounting_analytics.core.periods import LOCALTIME, zone
-
-    name = "UTC" if time_zone == LOCALTIME else time_zone
-    times = frame["datetime"].dt.tz_convert(zone(name)).dt.strftime(_TIME_FORMAT)
-    print(f"{summary}; times are {name}" if len(frame) else summary)
+    times = frame["datetime"].dt.tz_convert(zone(time_zone)).dt.strftime(_TIME_FORMAT)
+    print(f"{summary}; times are {time_zone}" if len(frame) else summary)
     print_table(frame.assign(datetime=times), {"datetime": "time", **columns}, limit=limit, piped_width=piped_width)
 
 

@@ -8,7 +8,7 @@ import urllib.parse
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -34,9 +34,10 @@ from accounting_analytics.core.errors import (
 )
 from accounting_analytics.core.messages import fit_terminal, quote
 from accounting_analytics.core.money import AMOUNT_FORMS, DEFAULT_SCALE, check_scale
-from accounting_analytics.core.periods import Period, choose_zone
+from accounting_analytics.core.periods import LOCALTIME, Period, choose_zone, zone_name
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import TracebackType
 
@@ -96,7 +97,8 @@ class LedgerClient:
     requests_per_minute : float, optional
         Maximum for all threads together; None sets none. The limit that the service reports is respected anyway.
     time_zone : str or ZoneInfo, optional
-        Zone that days are counted in wherever a call names none; without it UTC is assumed, and results say so.
+        Zone that days are counted in wherever a call names none, with a name: only methods of the client take
+        ``localtime``, the service's own; without it UTC is assumed, and results say so.
     scale : int
         Fraction digits of the instance's currency, 0 to 10.
     amounts : {"float64", "decimal"}
@@ -322,7 +324,7 @@ class LedgerClient:
         """Retrieve one page of a ledger's line entries; days are local to `time_zone`, by default the client's."""
         return self._page(
             ledger_id,
-            self._period(start_date, end_date, time_zone),
+            self._days(start_date, end_date, time_zone),
             partial(decode, kind=LineEntryPage),
             is_cashflow=is_cashflow,
             expand=expand,
@@ -331,13 +333,16 @@ class LedgerClient:
             page_token=page_token,
         )
 
-    def _period(self, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike | None) -> Period:
+    def _days(self, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike | None) -> Period | _LocaltimeDays:
+        if time_zone is not None and zone_name(time_zone) == LOCALTIME:
+            days = Period(start_date, end_date)
+            return _LocaltimeDays(days.start_date, days.end_date)
         return Period(start_date, end_date, choose_zone(time_zone, self.time_zone).name)
 
     def _page(
         self,
         ledger_id: str,
-        period: Period,
+        period: Period | _LocaltimeDays,
         decode: Callable[[bytes], Result],
         *,
         is_cashflow: bool | None = None,
@@ -405,13 +410,13 @@ class LedgerClient:
         **options: Any,  # noqa: ANN401 (those of iter_line_entries)
     ) -> Iterator[LineEntryPage]:
         """Iterate over all pages of a ledger's line entries; the options are those of :meth:`iter_line_entries`."""
-        period = self._period(start_date, end_date, time_zone)
+        period = self._days(start_date, end_date, time_zone)
         return self.iter_decoded_pages(ledger_id, period, lambda _: partial(decode, kind=LineEntryPage), **options)
 
     def iter_decoded_pages(
         self,
         ledger_id: str,
-        period: Period,
+        period: Period | _LocaltimeDays,
         decoder_of_page: Callable[[int], Callable[[bytes], Page]],
         **options: Any,  # noqa: ANN401 (those of iter_line_entries)
     ) -> Iterator[Page]:
@@ -432,7 +437,7 @@ class LedgerClient:
         tag_ids: Iterable[str] = (),
     ) -> CashFlowReport:
         """Retrieve the cash flow report of a period; days are local to `time_zone`, by default the client's."""
-        period = self._period(start_date, end_date, time_zone)
+        period = self._days(start_date, end_date, time_zone)
         return self._call(
             f"retrieve cash flow report ({period})",
             "/v0/reports/cash-flow",
@@ -440,6 +445,17 @@ class LedgerClient:
             parameters=_dates(period) | _without_none(tag_ids=_join_list(tag_ids)),
             most_bytes=_MAX_REPORT_BYTES,
         )
+
+
+class _LocaltimeDays(NamedTuple):
+    """Days in the service's own zone, which the service alone can convert to instants."""
+
+    start_date: dt.date
+    end_date: dt.date
+    time_zone: str = LOCALTIME
+
+    def __str__(self) -> str:
+        return f"{self.start_date} to {self.end_date} ({self.time_zone})"
 
 
 def follow_pages(request_page: Callable[[str | None, int], Page], *, subject: str) -> Iterator[Page]:
@@ -517,7 +533,7 @@ def _plain(text: object) -> str:
     return str(text) if is_plain else quote(text, limit=_MAX_TEXT_LENGTH)
 
 
-def _dates(period: Period) -> dict[str, str]:
+def _dates(period: Period | _LocaltimeDays) -> dict[str, str]:
     return {
         "start_date": period.start_date.isoformat(),
         "end_date": period.end_date.isoformat(),

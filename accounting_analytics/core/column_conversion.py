@@ -28,7 +28,7 @@ from accounting_analytics.core.money import (
     to_decimals,
     to_floats,
 )
-from accounting_analytics.core.periods import LOCALTIME, zone
+from accounting_analytics.core.periods import zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -325,7 +325,7 @@ def are_midnights_elsewhere(instants: pd.Series[Any], time_zone: ZoneLike) -> bo
 
 def midnight_notes(instants: pd.Series[Any], time_zone: ZoneLike) -> tuple[str, ...]:
     """Write a note where instants of a service may have been meant as days."""
-    if time_zone == LOCALTIME or not are_midnights_elsewhere(instants, time_zone):
+    if not are_midnights_elsewhere(instants, time_zone):
         return ()
     note = (
         f"All instants are midnights of UTC. They are read as instants, of which the day in {zone(time_zone)} may be "

@@ -113,19 +113,16 @@ def zone_name(time_zone: ZoneLike) -> str:
     return name
 
 
-def zone(time_zone: ZoneLike, *, localtime: str | None = None) -> ZoneInfo:
+def zone(time_zone: ZoneLike) -> ZoneInfo:
     """Zone with a name of the interface, spelled exactly.
 
-    ``localtime``, which only the service knows, is refused unless it is said which zone it stands for; ``Etc/GMT+5`` is
-    five hours *behind* UTC.
+    ``localtime``, which only the service knows, is refused; ``Etc/GMT+5`` is five hours *behind* UTC.
     """
     name = zone_name(time_zone)
-    if name == LOCALTIME and localtime not in (None, LOCALTIME):
-        return zone(str(localtime))
     if name == LOCALTIME:
         raise PeriodError(
-            "'localtime' is the service's own time zone, which is not known here: "
-            "give the IANA name of that zone instead, such as 'America/New_York'"
+            "'localtime' is the service's own time zone, which is not known here: give its name, such as "
+            "'America/New_York'; who runs the service knows it (`accounting-analytics service instances` lists it)"
         )
     if name not in time_zone_names():
         similar = _similar_zone_name(name)
@@ -154,7 +151,7 @@ def choose_zone(time_zone: ZoneLike | None, default: ZoneLike | None = None) -> 
     chosen = default if time_zone is None else time_zone
     name = UTC if chosen is None else zone_name(chosen)
     assumed = [] if chosen is not None else ["No time zone was given, so the days are those of UTC."]
-    summer_time = [_fixed_offset_note(name)] if name != LOCALTIME and _is_fixed_abbreviation(name) else []
+    summer_time = [_fixed_offset_note(name)] if _is_fixed_abbreviation(name) else []
     return DayZone(name, (*assumed, *summer_time))
 
 
@@ -260,8 +257,7 @@ class Period:
     start_date, end_date : date-like
         First and last day: a date, ``YYYY-MM-DD``, a datetime at midnight, or a ``pandas.Period``.
     time_zone : str or ZoneInfo
-        A time zone name of the interface. ``localtime`` is accepted, because the service knows it, but such a period
-        has no :meth:`instants` here.
+        A time zone name of the interface but ``localtime``, which only the service knows.
 
     Raises
     ------
@@ -279,8 +275,7 @@ class Period:
         object.__setattr__(self, "time_zone", zone_name(time_zone))
         if self.end_date < self.start_date:
             raise PeriodError(f"end_date {self.end_date} is before start_date {self.start_date}")
-        if self.time_zone != LOCALTIME:
-            zone(self.time_zone)
+        zone(self.time_zone)
 
     @classmethod
     def of(cls, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike = UTC) -> Self:
@@ -399,8 +394,8 @@ class Period:
         return self.start_date <= local_date(instant, zone(self.time_zone)) <= self.end_date
 
     def covers(self, other: Period) -> bool:
-        """Whether every instant of another period lies in this one; with `localtime` only the dates are compared."""
-        if self.time_zone == other.time_zone or LOCALTIME in {self.time_zone, other.time_zone}:
+        """Whether every instant of another period lies in this one."""
+        if self.time_zone == other.time_zone:
             return self.start_date <= other.start_date and other.end_date <= self.end_date
         return not _subtract(other.instants(), self.instants())
 

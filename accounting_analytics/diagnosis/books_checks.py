@@ -19,7 +19,7 @@ from accounting_analytics.core.column_conversion import split_list, split_lists
 from accounting_analytics.core.errors import InvalidRequestError, NotFoundError, PermissionDeniedError
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import format_amount, sum_by_key
-from accounting_analytics.core.periods import LOCALTIME, Period
+from accounting_analytics.core.periods import Period
 from accounting_analytics.core.schemas import LineEntries
 from accounting_analytics.diagnosis import findings
 from accounting_analytics.diagnosis.findings import Finding, NotCheckedError, passed, warning
@@ -230,8 +230,6 @@ def check_complete(books: CheckedBooks) -> Finding:
 def check_reconciliation(books: CheckedBooks) -> Finding:
     """Check that a report is what its line entries make of the balances before it."""
     report, lines, month = books.report(books.month), books.lines, books.month
-    if month.time_zone == LOCALTIME:
-        raise NotCheckedError("because days are counted in the localtime of the service, which is not known here")
     before = [one.ending_balances for one in books.part_reports if one.period.end_date + _DAY == month.start_date]
     recomputed = recompute_cash_flow(
         lines,

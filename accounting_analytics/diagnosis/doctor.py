@@ -171,7 +171,7 @@ def check_service_and_books(
     client: LedgerClient, period: Period | None, time_zone: str
 ) -> tuple[Period | None, tuple[Finding, ...]]:
     """Check a service, and its books if a report can be read; return the days that were checked, and the findings."""
-    today = _today(time_zone)
+    today = dt.datetime.now(zone(time_zone)).date()
     day = Period(today, today, time_zone) if period is None else Period(period.end_date, period.end_date, time_zone)
     first = request_first_report(client, day)
     of_service = check_service(client, day, first)
@@ -194,10 +194,6 @@ def check_books(books: CheckedBooks, reason: str = "") -> list[Finding]:
             if found[-1].error_code == ServiceError.exit_code:
                 reason = _SERVICE_FAILED
     return found
-
-
-def _today(time_zone: str) -> dt.date:
-    return dt.datetime.now(dt.UTC if time_zone == LOCALTIME else zone(time_zone)).date()
 
 
 def check_machine(output: Path) -> list[Finding]:

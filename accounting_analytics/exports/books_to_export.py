@@ -103,7 +103,6 @@ class ExportedBooks(NamedTuple):
     def from_frames(cls, line_entries: pd.DataFrame, ledgers: pd.DataFrame, report: CashFlowReport) -> Self:
         """Validate the frames, and keep the lines of the report's period."""
         require_report(report, "report")
-        zone(report.period.time_zone)  # local dates need a zone with a name: refuse "localtime"
         if report.tag_ids:  # its lines are filtered and its balances are not, so the facts would not add up
             raise InputError(
                 f"the report has only lines with the tags {join_ids(report.tag_ids)}, but the balances of all; load it "

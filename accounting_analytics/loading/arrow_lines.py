@@ -18,7 +18,7 @@ from accounting_analytics.core import column_conversion
 from accounting_analytics.core.column_conversion import are_distinct, local_midnights, signed
 from accounting_analytics.core.errors import AmountError, ProtocolError
 from accounting_analytics.core.money import DEFAULT_SCALE, arrow_type, to_floats
-from accounting_analytics.core.periods import LOCALTIME, Period, local_date, zone
+from accounting_analytics.core.periods import Period, local_date, zone
 from accounting_analytics.core.schemas import LineEntries
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def line_schema(expand: frozenset[str], scale: int) -> pa.Schema:
 
 
 def require_in_period(table: pa.Table, period: Period, where: str) -> None:
-    """Refuse lines outside the period; in the zone `localtime`, which only the service knows, nothing is checked."""
-    if period.time_zone == LOCALTIME or not table.num_rows:
+    """Refuse lines outside the period."""
+    if not table.num_rows:
         return
     inside = are_within(table, period)
     if not pc.all(inside).as_py():
@@ -93,19 +93,14 @@ def require_in_period(table: pa.Table, period: Period, where: str) -> None:
 
 
 def lines_within(table: pa.Table, period: Period) -> pa.Table:
-    """Lines whose local date lies in the period; all lines in the zone `localtime`."""
-    if period.time_zone == LOCALTIME:
-        return table
+    """Lines whose local date lies in the period."""
     inside = are_within(table, period)
     return table if pc.all(inside).as_py() else table.filter(inside)  # a filter copies all columns
 
 
 def with_local_dates(table: pa.Table, time_zone: str) -> pa.Table:
-    """Table with the local date of each line beside its instant; null in the service's own time zone."""
-    if time_zone == LOCALTIME:
-        dates = pa.nulls(table.num_rows, LOCAL_DATE)
-    else:
-        dates = pa.array(local_midnights(table["datetime"].to_pandas(), time_zone), LOCAL_DATE)
+    """Table with the local date of each line beside its instant."""
+    dates = pa.array(local_midnights(table["datetime"].to_pandas(), time_zone), LOCAL_DATE)
     return table.add_column(table.column_names.index("datetime") + 1, "local_date", dates)
 
 

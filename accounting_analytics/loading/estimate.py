@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.core.periods import LOCALTIME, Period, local_date, zone
+from accounting_analytics.core.periods import Period, local_date, zone
 from accounting_analytics.core.progress import show_notice
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ class DensityEstimate(NamedTuple):
             return None
         start, end = instants[0].as_py(), instants[-1].as_py()
         lines_per_day = count / max((end - start) / _DAY, 1)  # hours of one day do not predict the next day
-        # UTC is near enough to the service's own zone for an estimate
-        days = zone("UTC" if window.time_zone == LOCALTIME else window.time_zone)
+        days = zone(window.time_zone)
         last_read = local_date(end, days)
         first_unread = min(max(last_read, window.start_date), window.end_date)
         read_days = (end - dt.datetime.combine(window.start_date, dt.time(), days)) / _DAY

@@ -31,7 +31,7 @@ from accounting_analytics.core.errors import (
 )
 from accounting_analytics.core.load_metadata import DayRange, Discovery, subtract_days
 from accounting_analytics.core.messages import count_of, join_ids, quote
-from accounting_analytics.core.periods import LOCALTIME, Period, as_utc, local_date, zone
+from accounting_analytics.core.periods import Period, as_utc, local_date, zone
 from accounting_analytics.core.progress import progress_bar, show_notice
 from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.loading.request import DEFAULT_IN_FLIGHT, check_in_flight, requested_days
@@ -127,8 +127,7 @@ def discover_ledgers(
         RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: transfers_ledger_id,
         RequiredLedger.OPENING_BALANCE: opening_balance_ledger_id,
     }
-    zone_of_days = "UTC" if period.time_zone == LOCALTIME else period.time_zone  # all days are the same in every zone
-    search = _LedgerSearch(client, zone_of_days, in_flight)
+    search = _LedgerSearch(client, period.time_zone, in_flight)
     search.read_report(period.end_date, period.end_date)
     search.find_accepted_days(period)
     for ledger_id in (*(parents or {}), *filter(None, (parents or {}).values())):

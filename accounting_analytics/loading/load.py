@@ -26,7 +26,7 @@ from accounting_analytics.core.load_metadata import (
     days_to_text,
 )
 from accounting_analytics.core.messages import count_of, join_ids
-from accounting_analytics.core.periods import LOCALTIME, Period, local_date, zone
+from accounting_analytics.core.periods import Period, local_date, zone
 from accounting_analytics.core.progress import LoadProgress
 from accounting_analytics.loading.arrow_lines import (
     line_schema,
@@ -402,10 +402,8 @@ def _changed_error(changed: list[_Reread], what: str) -> ChangedWhileReadingErro
 
 
 def _newest_day(newest: FinishedWindow) -> dt.date:
-    """Day of the newest line; the first day of its window where the zone is only known to the service."""
+    """Day of the newest line."""
     period = newest.window.period
-    if period.time_zone == LOCALTIME:
-        return period.start_date
     return local_date(newest.read_table()["datetime"][-1].as_py(), zone(period.time_zone))
 
 

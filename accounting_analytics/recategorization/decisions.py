@@ -20,7 +20,6 @@ from accounting_analytics.core.column_conversion import local_midnights, total
 from accounting_analytics.core.errors import InputError, RulesError
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount
-from accounting_analytics.core.periods import LOCALTIME
 from accounting_analytics.core.schemas import Proposals, QueueGroups
 from accounting_analytics.core.sheets import Column, SheetProblems, read_table, write_table
 from accounting_analytics.core.workbook import is_workbook, require_xlsxwriter
@@ -359,8 +358,7 @@ def write_decision_file(
         dates, columns = {"first_date": "first_datetime", "last_date": "last_datetime"}, _GROUP_COLUMNS
     else:
         rows, dates, columns = asked.rows, {"date": "datetime"}, _TRANSACTION_COLUMNS
-    zone = "UTC" if time_zone == LOCALTIME else time_zone  # that of the service is not known here
-    rows = rows.assign(**{name: local_midnights(rows[instant], zone).dt.date for name, instant in dates.items()})
+    rows = rows.assign(**{name: local_midnights(rows[instant], time_zone).dt.date for name, instant in dates.items()})
     if suggestions is not None:
         rows = rows.join(_suggested(suggestions, asked.chart, by), on=by)
         columns = ["suggestion", *(["suggested_count"] if by == GROUP else []), "confidence", *columns, "reason"]

@@ -40,7 +40,7 @@ from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.load_metadata import attach_notes, read_load_metadata
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import to_minor_units
-from accounting_analytics.core.periods import LOCALTIME, parse_date
+from accounting_analytics.core.periods import parse_date
 from accounting_analytics.core.schemas import Ledgers, LineEntries, Queue, QueueGroups
 from accounting_analytics.reports.category_ledgers import uncategorized_ledgers
 from accounting_analytics.reports.dated_lines import require_lines
@@ -189,7 +189,7 @@ def _with_local_dates(line_entries: pd.DataFrame) -> pd.DataFrame:
     if "local_date" in line_entries:
         return line_entries.assign(local_date=convert(line_entries["local_date"], LOCAL_DATE))
     load = read_load_metadata(line_entries)
-    if load is None or load["time_zone"] == LOCALTIME:
+    if load is None:
         return line_entries
     return line_entries.assign(local_date=local_midnights(line_entries["datetime"], load["time_zone"]))
 

@@ -307,8 +307,8 @@ def _match_pattern(rows: pd.DataFrame, pattern: str) -> Any:  # noqa: ANN401 (on
 def _match_days(rows: pd.DataFrame, days: list[int]) -> Any:  # noqa: ANN401 (one boolean per row)
     if "local_date" not in rows or rows["local_date"].isna().any():
         raise RulesError(
-            "local dates are not known: the line entries have no column local_date and state no load, or are of the "
-            "zone localtime; load them with time_zone=..., or read them with read_line_entries(path, time_zone=...)"
+            "local dates are not known: the line entries have no column local_date and state no load; "
+            "load them with time_zone=..., or read them with read_line_entries(path, time_zone=...)"
         )
     return rows["local_date"].dt.day.isin(days)
 

@@ -200,8 +200,7 @@ def reconcile_months(
     start_date, end_date : date-like
         First and last day, both inclusive, local to `time_zone`; the first and last month may be parts of a month.
     time_zone : str or ZoneInfo, optional
-        Zone that days are counted in; by default the client's, else UTC, which is then noted. ``localtime`` is refused,
-        because only the service knows it.
+        Zone that days are counted in; by default the client's, else UTC, which is then noted.
     books_start : date-like, optional
         First day of the books: starting balances are summed from the line entries since then. Without it they are
         those of the first month's report, rolled forward, and their agreement is not independent.

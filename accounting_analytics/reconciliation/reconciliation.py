@@ -17,7 +17,6 @@ from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import DEFAULT_SCALE, EXACT, exact_sum, format_amount, sum_by_key
-from accounting_analytics.core.periods import LOCALTIME
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import MonthlyDifferences
 from accounting_analytics.reconciliation.assumptions import find_assumptions
@@ -454,8 +453,6 @@ def _require_comparable(reported: CashFlowReport, recomputed: CashFlowReport) ->
         raise InputError(f"the reported period is {period}, the recomputed one {expected}; recompute for the same days")
     if period.time_zone == expected.time_zone:
         return []
-    if period.time_zone == LOCALTIME:
-        return [f"The report uses the service's local time, which is assumed to be {expected.time_zone}."]
     if period.instants() != expected.instants():
         raise InputError(
             f"the reported days are those of {period.time_zone}, the recomputed ones of {expected.time_zone}"

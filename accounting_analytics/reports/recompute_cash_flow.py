@@ -88,8 +88,7 @@ def recompute_cash_flow(
         or periods of pandas (the first day of the one, the last of the other).
     time_zone : str or ZoneInfo, optional
         Zone that days are counted in; by default that of the load (in the metadata of the frame), which is noted, else
-        that of the ledgers if every ``local_date`` is a day of it. ``localtime`` is refused, because only the service
-        knows it.
+        that of the ledgers if every ``local_date`` is a day of it.
     starting_balances : DataFrame or mapping, optional
         Balances of the cash ledgers at the start (:class:`~accounting_analytics.schemas.CashBalances`, or id, unique
         name or path of a ledger to amount) to roll forward; earlier lines are then not used. Without it the history

@@ -23,7 +23,7 @@ from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import EXACT, exact_sum, from_minor_units, to_minor_units
-from accounting_analytics.core.periods import LOCALTIME, Period
+from accounting_analytics.core.periods import Period
 from accounting_analytics.reports.figures import KEY_SEPARATOR, OWN, Figure, checked_entries, find_row
 from accounting_analytics.reports.line_table import ShownLine
 from accounting_analytics.reports.selections import Selection, Span
@@ -224,8 +224,7 @@ class ReportFigures:
             )
         lines = self.lines[chosen].reset_index(drop=True)
         entries = lines.assign(figure_amount=lines["amount"])
-        if self.period.time_zone != LOCALTIME:
-            entries["local_date"] = self.days[chosen].astype("datetime64[us]")
+        entries["local_date"] = self.days[chosen].astype("datetime64[us]")
         return checked_entries(entries, to_minor_units(exact, self.scale), self.scale)
 
     def shown_lines(self, ledger_ids: Collection[str], limit: int) -> list[ShownLine] | None:
@@ -238,8 +237,7 @@ class ReportFigures:
         order = places[times.sort_values(["datetime", "line_id"], kind="stable").index]
         names = ("ledger_id", "journal_entry_description", "cash_flow_ledger_name", "line_id", "journal_entry_id")
         texts = [[text if isinstance(text, str) else "" for text in self.lines[name].iloc[order]] for name in names]
-        is_known = self.period.time_zone != LOCALTIME
-        days = np.datetime_as_string(self.days[order]).tolist() if is_known else [""] * len(order)
+        days = np.datetime_as_string(self.days[order]).tolist()
         return [
             ShownLine(ledger_id, day, text, opposing, -units, line_id, entry, is_flow=True)
             for ledger_id, text, opposing, line_id, entry, day, units in zip(

@@ -16,7 +16,7 @@ from payee_books import LEDGERS, BookEntry, entries_of, frame_of, paid
 import accounting_analytics as aa
 from accounting_analytics import charts
 from accounting_analytics.charts.labels import compact_amount, short_labels
-from accounting_analytics.core.errors import InputError, PeriodError
+from accounting_analytics.core.errors import InputError
 
 DAYS = ("2025-01-01", "2025-03-31")
 FIELDS = ["id", "name", "type", "sub_type", "debit_credit", "financial_account_type", "report_cash_flow"]
@@ -224,13 +224,10 @@ def test_text_of_the_books_is_not_markup(chart, make_report, lines):
 
 
 def test_reports_that_cannot_be_drawn_are_refused(make_report, lines):
-    """Flows of tags do not lead from balance to balance, and days in the service's own time zone are not known."""
+    """Flows of tags do not lead from balance to balance."""
     for chart in (charts.waterfall, charts.running_balance):
         with pytest.raises(InputError, match="without tag_ids"):
             chart(make_report(lines, tag_ids=("tag",)))
-    for chart in (charts.inflow_outflow, charts.running_balance):
-        with pytest.raises(PeriodError, match="localtime"):
-            chart(make_report(lines, zone="localtime"))
 
 
 def test_amounts_keep_the_digits_that_matter(make_report, lines, hovers):

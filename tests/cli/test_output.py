@@ -71,7 +71,7 @@ def test_first_rows_and_how_many_were_left_out(capsys, rows):
     assert any(line.startswith(" 2025-06-30 23:30   CARD PURCHASE 0 ") for line in lines)
     assert any(line.rstrip().endswith("-1,234,567.89   00000019-41d4-a716-446655440000") for line in lines)
     assert lines[-1] == "20 of 30 rows; --all prints every row"
-    print_transactions(rows, COLUMNS, summary=SUMMARY, time_zone="localtime", limit=None)
+    print_transactions(rows, COLUMNS, summary=SUMMARY, time_zone="UTC", limit=None)
     shown = capsys.readouterr().out
     assert shown.startswith("30 transactions; times are UTC\n")
     assert (shown.count("CARD PURCHASE"), "--all" in shown) == (30, False)

@@ -1,6 +1,7 @@
 """LedgerClient: the requests it sends, the result of every response, following pages, and masked secrets."""
 
 import json
+from functools import partial
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -259,9 +260,27 @@ def test_the_zone_of_every_operation(connected, configured, given, sent):
 
 
 def test_a_client_with_an_unknown_zone_is_refused(connected):
-    """A zone of a client is checked when the client is made."""
+    """A zone of a client is checked when the client is made, because loads count days in it."""
     with pytest.raises(PeriodError, match="did you mean 'Asia/Tokyo'"):
         connected(None, time_zone="Asia/Tokio")
+    with pytest.raises(PeriodError, match="'localtime' is the service's own time zone"):
+        connected(None, time_zone="localtime")
+
+
+def test_days_in_the_zone_of_the_service(books):
+    """The methods of a client take days that the service counts in its own zone; loads want its name."""
+    ledgers = {"bank": "bank_account", "rent": "expense operating_expenses debit"}
+    client = books([("2025-02-28 23:30", {"rent": "5", "bank": "-5"})], ledgers, time_zone="America/New_York")
+    day = {"start_date": "2025-02-28", "end_date": "2025-02-28"}
+    for time_zone, count in (("localtime", 1), ("UTC", 0)):
+        assert len(client.list_line_entries("bank", **day, time_zone=time_zone).records) == count
+        assert len(list(client.iter_line_entries("bank", **day, time_zone=time_zone))) == count
+        assert len(client.retrieve_cash_flow_report(**day, time_zone=time_zone).cash_flow_ledgers) == count
+    with pytest.raises(PeriodError, match="end_date 2025-02-28 is before start_date 2025-03-01"):
+        client.list_line_entries("bank", "2025-03-01", "2025-02-28", time_zone="localtime")
+    for load in (aa.load_cash_flow_report, aa.discover_ledgers, partial(aa.load_line_entries, ledger_ids=["bank"])):
+        with pytest.raises(PeriodError, match="give its name, such as 'America/New_York'"):
+            load(client, **day, time_zone="localtime")
 
 
 REPEATED_TOKENS = [

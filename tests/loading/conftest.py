@@ -59,7 +59,7 @@ class Ledgers:
 
     def _days_of(self, ledger_id, time_zone):
         if (ledger_id, time_zone) not in self._by_day:
-            zone = ZoneInfo("UTC" if time_zone == "localtime" else time_zone)
+            zone = ZoneInfo(time_zone)
             self._by_day[ledger_id, time_zone] = [
                 (dt.datetime.fromisoformat(line["datetime"]).astimezone(zone).date().isoformat(), line)
                 for line in sorted(self.lines, key=lambda line: (line["datetime"], line["id"]))

@@ -74,7 +74,7 @@ def test_a_period_far_longer_than_the_books_costs_little(connected, make_ledgers
 
 
 @pytest.mark.parametrize("order", ["shuffled", *also_long("ascending", "descending")])
-@pytest.mark.parametrize("zone", ["America/St_Johns", *also_long("UTC", "Pacific/Kiritimati", "localtime")])
+@pytest.mark.parametrize("zone", ["America/St_Johns", *also_long("UTC", "Pacific/Kiritimati")])
 def test_order_and_zone_do_not_matter(connected, make_ledgers, spread, order, zone):
     """Whatever the order of the pages and the zone of the days, the frame has the same lines in the same order."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(days(60), 150)}), page_size=400)

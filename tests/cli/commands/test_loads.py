@@ -39,8 +39,8 @@ def test_allow_partial(run, assert_refused, tmp_path, demo_company, failing_ledg
     [
         (("reconcile", *PERIOD, "--since", "2025-03-15"), "--since 2025-03-15 is after 2025-03-01; it is"),
         (("reconcile", *PERIOD, "--since", "2025-02-30"), "--since '2025-02-30'"),
-        (("reconcile", *PERIOD, "--time-zone", "localtime"), "localtime"),
-        (("export", *PERIOD, "--time-zone", "localtime", "--output", "parquet"), "localtime"),
+        (("reconcile", *PERIOD, "--time-zone", "localtime"), "give its name, such as 'America/New_York'; who runs"),
+        (("report", *PERIOD, "--time-zone", "localtime"), "give its name, such as 'America/New_York'; who runs"),
         (("report", *PERIOD, "--time-zone", ""), "''"),
         (("export", *PERIOD, "--output", PROJECT / "README.md"), "is a file"),
         (("export", *PERIOD, "--output", PROJECT / "data"), "files that are not part of an export"),

@@ -210,7 +210,7 @@ def test_unusable_file_is_refused(file, text, message):
 
 def test_a_file_is_not_replaced(queue, file, monkeypatch, write):
     """A file that exists may hold decisions; another format, or a file in no folder, cannot be written."""
-    write(queue, file, time_zone="localtime")
+    write(queue, file)
     with pytest.raises(InputError, match="exists and may hold decisions"):
         write(queue, file)
     with pytest.raises(InputError, match=r"give a name that ends in .xlsx or .csv"):
