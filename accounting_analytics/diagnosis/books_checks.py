@@ -6,8 +6,6 @@ The right figures are not known; the last months with entries are compared with 
 from __future__ import annotations
 
 import datetime as dt
-import math
-from collections import Counter
 from decimal import Decimal
 from functools import cache, cached_property
 from itertools import chain
@@ -15,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from accounting_analytics.core.column_conversion import split_list, split_lists
-from accounting_analytics.core.errors import InvalidRequestError, NotFoundError, PermissionDeniedError
-from accounting_analytics.core.messages import count_of, join_ids
+from accounting_analytics.core.column_conversion import split_lists
+from accounting_analytics.core.errors import InvalidRequestError
+from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount, sum_by_key
 from accounting_analytics.core.periods import Period
 from accounting_analytics.core.schemas import LineEntries
 from accounting_analytics.diagnosis import findings
-from accounting_analytics.diagnosis.findings import Finding, NotCheckedError, passed, warning
+from accounting_analytics.diagnosis.findings import Finding, NotCheckedError, passed
 from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
 from accounting_analytics.loading.load import load_line_entries
 from accounting_analytics.reconciliation.completeness import check_completeness
@@ -39,15 +37,9 @@ if TYPE_CHECKING:
 
 MONTHS = 3
 _MONTHS_BACK = 12
-_MAX_FILTERED_LEDGERS = 8
-_PAGES = 4
-_EXPANDED_LINES = 20
 _DAY = dt.timedelta(days=1)
 _ZERO = Decimal(0)
-_LOADED_EXPANSIONS = ("journal_entry", "opposing_ledger_ids")
-_EXPANSIONS = ("ledger", "transaction", *_LOADED_EXPANSIONS)
-_PARENT = "ledger.parent"
-_UNKNOWN_TAG = "accounting-analytics-doctor"
+_EXPANSIONS = ("journal_entry", "opposing_ledger_ids")
 _NO_CASH_FLOW = "because there is no cash flow in the period; give one with entries (--start-date, --end-date)"
 _NO_RECENT_CASH_FLOW = (
     "because there is no cash flow in the last twelve months; give a period (--start-date, --end-date)"
@@ -68,22 +60,19 @@ class CheckedBooks:
         self._today, self._time_zone = today, time_zone
         self.report = cache(self._load_report)
 
-    def _load_report(self, days: Period, tag_ids: tuple[str, ...] = ()) -> CashFlowReport:
-        zone = days.time_zone
-        return load_cash_flow_report(
-            self.client, days.start_date, days.end_date, time_zone=zone, tag_ids=tag_ids
-        ).exact()
+    def _load_report(self, days: Period) -> CashFlowReport:
+        return load_cash_flow_report(self.client, days.start_date, days.end_date, time_zone=days.time_zone).exact()
 
-    def lines_of(self, ledger_ids: tuple[str, ...], *, is_cashflow: bool | None = True) -> pd.DataFrame:
-        """Load the line entries of some ledgers in the month."""
+    def lines_of(self, ledger_ids: tuple[str, ...]) -> pd.DataFrame:
+        """Load the line entries of some ledgers in the month, of entries that touch cash."""
         lines = load_line_entries(
             self.client,
             ledger_ids,
             self.month.start_date,
             self.month.end_date,
             time_zone=self.month.time_zone,
-            is_cashflow=is_cashflow,
-            expand=_LOADED_EXPANSIONS,
+            is_cashflow=True,
+            expand=_EXPANSIONS,
             progress=False,
         )
         return LineEntries.exact(lines).frame
@@ -246,113 +235,6 @@ def check_reconciliation(books: CheckedBooks) -> Finding:
     return passed(f"the report of {_days(month)} is that of its {len(lines):,} line entries: {result.verdict}")
 
 
-def check_cash_filter(books: CheckedBooks) -> Finding:
-    """Check that every line comes either with ``is_cashflow=true`` or with ``false``, and all of them without."""
-    ledger_ids = tuple(books.lines["ledger_id"].value_counts().index[:_MAX_FILTERED_LEDGERS])
-    with_true = set(books.lines.loc[books.lines["ledger_id"].isin(ledger_ids), "id"])
-    with_false, unfiltered = (set(books.lines_of(ledger_ids, is_cashflow=one)["id"]) for one in (False, None))
-    wrong = (with_true & with_false) | (unfiltered ^ (with_true | with_false))
-    if wrong:
-        line_id = min(wrong)
-        lists = {"with true": with_true, "with false": with_false, "without is_cashflow": unfiltered}
-        found_in = " and ".join(f"{name} (of {len(ids)} lines)" for name, ids in lists.items() if line_id in ids)
-        return failed(f"{books.month}, {count_of(len(ledger_ids), 'ledger')}: line {line_id} comes only {found_in}")
-    ledgers = count_of(len(ledger_ids), "ledger")
-    return passed(f"is_cashflow=true and false are all {len(unfiltered):,} lines of {ledgers}")
-
-
-def check_opposing_ledgers(books: CheckedBooks) -> Finding:
-    """Check that ``opposing_ledger_ids`` of a line name the ledgers on the other side of its entry."""
-    lines = books.lines[books.lines["opposing_ledger_ids"].notna()]
-    if lines.empty:
-        raise NotCheckedError("because no line entry came with opposing_ledger_ids")
-    for entry_id, entry in books.lines.groupby("journal_entry_id"):
-        is_debit = entry["signed_amount"] > 0
-        for side, other in ((entry[is_debit], entry[~is_debit]), (entry[~is_debit], entry[is_debit])):
-            opposing = set(other["ledger_id"])
-            for line_id, text in zip(side["id"], side["opposing_ledger_ids"], strict=True):
-                stated = split_list(text)
-                if stated is not None and not opposing <= stated:
-                    return failed(
-                        f"line {line_id} has the opposing ledgers {join_ids(stated) or 'none'}, but the other side of "
-                        f"its entry {entry_id} is {join_ids(opposing)}"
-                    )
-    return passed(f"{len(lines):,} lines name the ledgers on the other side of their entries")
-
-
-def check_tag_filter(books: CheckedBooks) -> Finding:
-    """Check that a report filtered by a tag has the sums of the lines with the tag; an unknown tag shows the tier."""
-    lines = books.lines[~books.lines["ledger_id"].isin(books.cash_ledgers)]
-    tag = min(split_lists(lines["tag_ids"]), default=_UNKNOWN_TAG)
-    try:
-        tagged = books.report(books.month, (tag,))
-    except PermissionDeniedError:
-        return warning(
-            "the service refuses (403): reports by tag need a Tier 3 subscription; everything else works without",
-            "omit tag_ids, or load line entries with tag_ids instead",
-        )
-    except NotFoundError:
-        raise NotCheckedError("because no line has a tag, and the service refuses unknown tags (404)") from None
-    with_tag = lines[[tag in (split_list(tags) or ()) for tags in lines["tag_ids"]]]
-    of_lines = sum_by_key(zip(with_tag["ledger_id"], -with_tag["signed_amount"], strict=True))
-    if mismatch := _find_mismatch(_net_flows(tagged), of_lines):
-        ledger_id, in_tagged, in_lines = mismatch
-        return failed(
-            f"{books.label(ledger_id)}, {books.month}: {in_tagged} in the report of tag {tag}, but its line entries "
-            f"with the tag sum to {in_lines}"
-        )
-    return passed(f"the report of tag {tag} is that of its {count_of(len(with_tag), 'line')} (Tier 3)")
-
-
-def check_page_sizes(books: CheckedBooks) -> Finding:
-    """Check that small pages have at most the requested number of lines, and together the same lines as large ones."""
-    sizes = books.lines["ledger_id"].value_counts()
-    if sizes.iloc[0] < 2:  # noqa: PLR2004 (two pages)
-        raise NotCheckedError("because no ledger has two line entries in the period")
-    ledger_id, limit = sizes.index[0], math.ceil(sizes.iloc[0] / _PAGES)
-    days, label = books.month, f"{books.label(ledger_id)}, {books.month}"
-    counts: Counter[str] = Counter()
-    pages = books.client.iter_line_entry_pages(
-        ledger_id, days.start_date, days.end_date, time_zone=days.time_zone, is_cashflow=True, limit=limit
-    )
-    page_count = 0
-    for page_count, page in enumerate(pages, 1):
-        if len(page.records) > limit:
-            return failed(f"{label}: limit={limit} was requested, and page {page_count} has {len(page.records)} lines")
-        counts.update(page.ids)
-    expected = set(books.lines.loc[books.lines["ledger_id"] == ledger_id, "id"])
-    wrong = {line_id for line_id, count in counts.items() if count > 1} | (expected ^ counts.keys())
-    if wrong:
-        line_id = min(wrong)
-        return failed(
-            f"{label}: line {line_id} comes {count_of(counts[line_id], 'time')} in pages of {limit}, and "
-            f"{'once' if line_id in expected else 'not at all'} in one of 1,000"
-        )
-    return passed(f"{len(counts):,} lines of {label} in {page_count} pages of at most {limit}")
-
-
-def check_expansions(books: CheckedBooks) -> Finding:
-    """Check that responses include what the parameter ``expand`` requests."""
-    days, ledger_id = books.month, books.lines["ledger_id"].iloc[0]
-    query = (ledger_id, days.start_date, days.end_date)
-    page = books.client.list_line_entries(*query, time_zone=days.time_zone, expand=_EXPANSIONS, limit=_EXPANDED_LINES)
-    for line in page.records:
-        expanded = {
-            "ledger": line.ledger,
-            "journal_entry": line.journal_entry and line.journal_entry.line_entry_ids,
-            "opposing_ledger_ids": line.opposing_ledger_ids,
-            "transaction": line.transaction if line.transaction_id is not None else (),
-        }
-        for path, value in expanded.items():
-            if value is None:
-                return failed(f"{path} was requested, and line {line.id} on {books.label(ledger_id)} does not have it")
-    try:
-        books.client.list_line_entries(*query, time_zone=days.time_zone, expand=("ledger", _PARENT), limit=1)
-    except InvalidRequestError:
-        return passed("the documented paths are included; ledger.parent is refused: pass parents= to discover_ledgers")
-    return passed(f"{', '.join(_EXPANSIONS)} and {_PARENT} are included")
-
-
 def _find_mismatch(first: Sums, second: Sums) -> tuple[str, str, str] | None:
     """First ledger with different sums, and these; a missing one is zero, as a report may omit zero rows."""
     for ledger_id in dict.fromkeys((*first, *second)):
@@ -377,10 +259,5 @@ BOOKS_CHECKS: dict[str, Callable[[CheckedBooks], Finding]] = {
     "days add up": check_days_sum,
     "complete": check_complete,
     "reconciled": check_reconciliation,
-    "cash filter": check_cash_filter,
-    "opposing ledgers": check_opposing_ledgers,
-    "tagged report": check_tag_filter,
-    "page size": check_page_sizes,
-    "expand": check_expansions,
 }
 """Checks of the books, by the names of their findings."""

@@ -85,9 +85,9 @@ def doctor(
 ) -> Diagnosis:
     """Check this machine, the service, and whether the service's responses agree with each other; changes nothing.
 
-    The lines of a month must be complete, and its report what they make of the balances before it. Other checks of the
-    books need no right figures: January + February must be January to February, the days of a month the month, and so
-    on. They send about a hundred requests for three months.
+    The lines of a month must be complete, and its report what they make of the balances before it. Further, January +
+    February must be January to February, and the days of a month the month. That is about fifty requests for three
+    months.
 
     Parameters
     ----------

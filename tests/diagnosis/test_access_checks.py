@@ -46,20 +46,6 @@ def test_another_instance(books, finding_of):
     assert diagnosis.exit_code == 4
 
 
-def test_a_lower_tier(diagnose_books, distortion, finding_of):
-    """403 on a report by tag is a warning with the tier, and the exit code is 0."""
-
-    def status(path, params):
-        return 403 if path.endswith("/cash-flow") and "tag_ids" in params else None
-
-    diagnosis = diagnose_books(distortion(status=status))
-    finding = finding_of(diagnosis, "tagged report")
-    assert finding.verdict == "warning"
-    assert "Tier 3" in finding.message
-    assert "403" in finding.message
-    assert diagnosis.exit_code == 0
-
-
 def test_no_permission(diagnose_books, diagnose_service, distortion, finding_of):
     """403 on reports or line entries is a failed permission, not a failed authentication."""
     diagnosis = diagnose_books(distortion(status=lambda path, _: 403 if path.endswith("/cash-flow") else None))

@@ -47,11 +47,7 @@ def test_a_flow_moved_to_another_ledger_in_one_report(diagnose_books, distortion
     days, check = moved
 
     def change_response(path, params, body):
-        if (
-            path.endswith("/cash-flow")
-            and f"{params['start_date']}/{params['end_date']}" == days
-            and "tag_ids" not in params
-        ):
+        if path.endswith("/cash-flow") and f"{params['start_date']}/{params['end_date']}" == days:
             books.flow_of(body, books.rent)["net_cash_flow"] -= CENT
             books.flow_of(body, books.meals)["net_cash_flow"] += CENT
 
@@ -76,7 +72,7 @@ def test_a_period_without_entries(diagnose_books, finding_of):
     """Without cash flow, checks of flows are not made, and say so."""
     diagnosis = diagnose_books(period=aa.Period.of("2024-01-01", "2024-02-29"))
     assert diagnosis.failed == ()
-    for check in ("months add up", "days add up", "complete", "reconciled", "cash filter", "page size"):
+    for check in ("months add up", "days add up", "complete", "reconciled"):
         assert finding_of(diagnosis, check).verdict == "not checked"
         assert finding_of(diagnosis, check).message.startswith("because")
 
@@ -91,70 +87,6 @@ def test_a_missing_line(diagnose_books, failed_checks, distortion, books, findin
     diagnosis = diagnose_books(distortion(response=change_response))
     assert failed_checks(diagnosis) == ["complete", "reconciled"]
     assert "debits and credits differ by -1,250.00" in finding_of(diagnosis, "complete").message
-
-
-def without(name):
-    """Return a change of requests that loses a parameter."""
-    return lambda _path, params: {one: value for one, value in params.items() if one != name}
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        ("expand", without("expand"), "ledger was requested"),
-        ("tagged report", without("tag_ids"), "in the report of tag"),
-        *also_long(
-            ("cash filter", without("is_cashflow"), "comes only with true (of"),
-            (
-                "page size",
-                lambda _, params: params | ({"limit": "1000"} if "limit" in params else {}),
-                "limit=2 was requested, and page 1 has",
-            ),
-        ),
-    ],
-)
-def test_an_ignored_parameter(diagnose_books, failed_checks, distortion, finding_of, case):
-    """A service that ignores a parameter fails the check of it alone, with what shows that."""
-    check, change_request, text = case
-    diagnosis = diagnose_books(distortion(request=change_request))
-    assert failed_checks(diagnosis) == [check]
-    assert text in finding_of(diagnosis, check).message
-    assert check != "expand" or finding_of(diagnosis, "opposing ledgers").verdict == "not checked"
-
-
-def test_lines_that_come_only_in_some_responses(diagnose_books, distortion, books, finding_of):
-    """Lines that the cash filter or small pages lose, and opposing ledgers outside an entry, are named."""
-
-    def change_response(path, params, body):
-        if books.sales in path and params.get("is_cashflow") == "false":
-            body["records"] = []
-        if params.get("limit") == "2" and "page_token" in params:
-            del body["records"][0]
-        for line in body.get("records", ()):
-            if "opposing_ledger_ids" in line and books.rent in path:
-                line["opposing_ledger_ids"] = [books.sales]
-
-    diagnosis = diagnose_books(distortion(response=change_response))
-    for check, texts in (
-        ("cash filter", ["comes only without is_cashflow (of"]),
-        ("page size", ["comes 0 times in pages of 2, and once in one of 1,000"]),
-        ("opposing ledgers", [books.sales, books.bank]),
-    ):
-        finding = finding_of(diagnosis, check)
-        assert finding.verdict == "failed"
-        assert all(text in finding.message for text in texts)
-
-
-@pytest.mark.long
-def test_parents_refused(diagnose_books, distortion, finding_of):
-    """A deployment may refuse ledger.parent; the finding says how to pass the hierarchy."""
-
-    def status(_path, params):
-        return 422 if "ledger.parent" in params.get("expand", "") else None
-
-    finding = finding_of(diagnose_books(distortion(status=status)), "expand")
-    assert finding.verdict == "ok"
-    assert "parents=" in finding.message
 
 
 @pytest.mark.long
