@@ -29,7 +29,6 @@ WRONG_CALLS = [
     (lambda: aa.charts.balances(REPORT), "statement is of type CashFlowReport, not Statement; pass what"),
     (lambda: aa.charts.outflows_by_category(LINES), "statement is of type DataFrame, not Statement; pass what"),
     (lambda: aa.charts.outflow_heat_map(LINES), "statement is of type DataFrame, not Statement; pass what"),
-    (lambda: aa.charts.uncategorized_share(None), "statement is of type NoneType, not Statement; pass what"),
     (lambda: aa.charts.top_payees(REPORT), "column is of type CashFlowReport, not ChosenColumn; pass statement.column"),
     (
         lambda: aa.charts.static_picture(REPORT),

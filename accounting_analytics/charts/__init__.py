@@ -1,4 +1,4 @@
-"""Charts: each function takes a report, statement, bridge or reconciled months, and returns a Plotly figure.
+"""Charts: each function takes a report, statement, bridge or outlook, and returns a Plotly figure.
 
 Each mark has the key of its figure, first in its ``customdata``: ``figure.mark(key).entries`` are the lines behind it.
 Below a chart JupyterLab shows its table, folded, where a press on a mark unfolds its figure; ``figure.table_html()`` is
@@ -13,9 +13,7 @@ from accounting_analytics.charts.category_charts import (
     outflow_heat_map,
     outflows_by_category,
     top_payees,
-    uncategorized_share,
 )
-from accounting_analytics.charts.check_charts import reconciled_months
 from accounting_analytics.charts.matplotlib_charts import static_picture
 from accounting_analytics.charts.outlook_chart import outlook
 from accounting_analytics.charts.plotly_charts import Picture
@@ -30,12 +28,10 @@ __all__ = [
     "outflow_heat_map",
     "outflows_by_category",
     "outlook",
-    "reconciled_months",
     "running_balance",
     "static_picture",
     "top_payees",
     "trend",
-    "uncategorized_share",
     "waterfall",
 ]
 

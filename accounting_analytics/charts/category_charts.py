@@ -1,9 +1,9 @@
-"""Charts of what was paid: by category, by payee, and the share that has no category yet."""
+"""Charts of what was paid: by category and by payee."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -25,7 +25,6 @@ from accounting_analytics.charts.marks import (
     check_largest,
     day_remarks,
     find_figure,
-    no_such_mark,
     period_place,
     unit_text,
 )
@@ -33,7 +32,6 @@ from accounting_analytics.charts.plotly_charts import Picture
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, quote
-from accounting_analytics.core.money import EXACT
 from accounting_analytics.reports.bridge_payments import payees_of_entries
 from accounting_analytics.reports.figure_table import MAX_LINES, entries_behind, sums_of, table_of_figures
 from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_entries
@@ -48,7 +46,6 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.figure_table import FigureTable, Rows
     from accounting_analytics.reports.statement_columns import StatementColumn
     from accounting_analytics.reports.statement_figures import StatementFigures
-    from accounting_analytics.reports.statement_rows import Row
 
 _OTHERS = "others"
 _NOTHING_PAID = "Nothing was paid in this period"
@@ -189,60 +186,6 @@ def top_payees(column: ChosenColumn, *, largest: int = 10, currency: str | None 
     )
 
 
-def uncategorized_share(statement: Statement, *, currency: str | None = None) -> Picture:
-    """Line of the share of cash in and out that has no category, by column of a cash flow statement.
-
-    Parameters
-    ----------
-    statement : Statement
-        As :func:`~accounting_analytics.cash_flow_statement` returns it. Its periods are the points.
-    currency : str, optional
-        Named above the table of the chart; by default that of the statement.
-
-    Returns
-    -------
-    Picture
-        The uncategorized inflow and outflow of a period, in percent of the net flows of all categories, each without
-        its sign. A period in which no cash moved has no point. Transfers between own accounts are left out.
-
-    Raises
-    ------
-    InputError
-        `statement` is not a cash flow statement.
-    """
-    shares = _Shares.of_statement(statement)
-    figures = [shares.share(column) for column in shares.columns]
-    remarks = [*_days(statement, shares.columns), _WITHOUT_TRANSFERS]
-    if not any(one.section == _UNCATEGORIZED for one in shares.rows):
-        remarks.append("no uncategorized ledger in the statement")
-    percents = [one.exact() for one in figures]
-    series = Series(
-        name="Without a category",
-        keys=[one.key for one in figures],
-        amounts=percents,
-        colour=OUTFLOW_COLOUR,
-        is_line=True,
-        width=2,
-        suffix="%",
-        unknown="no cash moved",
-        shown=_last_only([None if one is None else f"{one}%" for one in percents]),
-    )
-    subtitle = [*remarks, unit_text(currency or statement.currency)]
-    return Picture.of(
-        ChartMarks(
-            title=_SHARE_TITLE,
-            remarks=remarks,
-            unit="% of cash in and out",
-            kind="columns",
-            places=[period_place(column) for column in shares.columns],
-            series=[series],
-            message="" if any(one is not None for one in percents) else "No cash moved in this period",
-            find=shares.figure,
-            table=partial(shares.table, subtitle),
-        )
-    )
-
-
 def flows_of(statement: Statement) -> StatementFigures:
     """Figures of a cash flow statement; any other argument is refused."""
     hint = "pass what cash_flow_statement(...) returns"
@@ -261,12 +204,6 @@ def _days(statement: Statement, columns: Sequence[StatementColumn]) -> list[str]
     """First and last day of the columns, and their zone."""
     ((_, first),), ((_, last),) = columns[0].periods, columns[-1].periods
     return day_remarks(first.start_date, last.end_date, statement.time_zone)
-
-
-def _last_only(texts: Sequence[str | None]) -> list[str]:
-    """Leave the last text that there is, in its place."""
-    last = max((at for at, text in enumerate(texts) if text is not None), default=-1)
-    return [text or "" if at == last else "" for at, text in enumerate(texts)]
 
 
 class _Category(NamedTuple):
@@ -434,80 +371,3 @@ def _payees_table(column: ChosenColumn, rows: Rows, subtitle: Sequence[str]) -> 
     figures, lines = column.statement.figures, entries_behind(rows)
     scale, name = figures.source.scale, figures.ledgers.name
     return table_of_figures("Top payees", subtitle, ["Paid"], rows, lines, scale=scale, call=MARK_CALL, name=name)
-
-
-_SHARE, _UNCATEGORIZED, _ALL = "uncategorized_share", "uncategorized", "in_and_out"
-_SHARE_NAMES = {_UNCATEGORIZED: "Uncategorized", _ALL: "All categories"}
-_SHARE_TITLE = "Share without a category"
-_DIGITS = Decimal("0.1")
-
-
-@dataclass(frozen=True, eq=False)
-class _Shares:
-    """Cash in and out by column, each category without its sign: of the uncategorized ledgers, and of all."""
-
-    figures: StatementFigures
-    columns: Sequence[StatementColumn]
-    rows: Sequence[Row]
-
-    @classmethod
-    def of_statement(cls, statement: Statement) -> _Shares:
-        """Read the flows of a statement."""
-        figures = flows_of(statement)
-        return cls(figures, _periods(figures), figures.flow_rows())
-
-    def size(self, name: str, column: StatementColumn) -> Figure:
-        """Sum of the uncategorized, or of all, without their signs."""
-        key, label = f"{name}{KEY_SEPARATOR}{column.key}", f"{_SHARE_NAMES[name]}, in and out, {column.label}"
-        of = [
-            self.figures.figure(row.key, column.key)
-            for row in self.rows
-            if name == _ALL or row.section == _UNCATEGORIZED
-        ]
-        if any(one.units is None for one in of):
-            return Figure(key, label, None, "lines of these days were not loaded")
-        source = self.figures.source
-        units = sum(abs(int(one.units or 0)) for one in of)
-        selections = [
-            part._replace(factor=-part.factor if int(one.units or 0) < 0 else part.factor)
-            for one in of
-            for part in one.selections
-        ]
-        return Figure(
-            key,
-            label,
-            units,
-            "the sum of line entries",
-            scale=source.scale,
-            as_decimals=source.as_decimals,
-            selections=selections,
-            _load_entries=partial(source.entries, selections, units) if selections else None,
-        )
-
-    def share(self, column: StatementColumn) -> Figure:
-        """Percent of a column without a category; none where nothing is known or no cash moved."""
-        part, whole = (self.size(name, column) for name in _SHARE_NAMES)
-        key, label = f"{_SHARE}{KEY_SEPARATOR}{column.key}", f"{_SHARE_TITLE}, {column.label}"
-        if part.units is None or not whole.units:
-            return Figure(key, label, None, "no cash moved", kind="none")
-        with localcontext(EXACT) as context:
-            context.clear_traps()
-            percent = (Decimal(100 * part.units) / Decimal(whole.units)).quantize(_DIGITS, ROUND_HALF_EVEN)
-        made_of = "percent of cash in and out, each category without its sign"
-        return Figure(key, label, percent, made_of, (part, whole), ("+", "/"), "share", as_decimals=part.as_decimals)
-
-    def figure(self, key: str) -> Figure:
-        """Figure of a mark, or of one of its terms."""
-        name, _, column_key = key.rpartition(KEY_SEPARATOR)
-        column = next((one for one in self.columns if one.key == column_key), None)
-        if name not in {_SHARE, *_SHARE_NAMES} or column is None:
-            raise no_such_mark(key)
-        return self.share(column) if name == _SHARE else self.size(name, column)
-
-    def table(self, subtitle: Sequence[str]) -> FigureTable:
-        """Make the table of the shares, and of what they are shares of."""
-        rows = [
-            (column.label, [*(self.size(name, column) for name in _SHARE_NAMES), self.share(column)])
-            for column in self.columns
-        ]
-        return _statement_table(self.figures, _SHARE_TITLE, subtitle, [*_SHARE_NAMES.values(), "Share"], rows)

@@ -52,7 +52,7 @@ class Series:
     amounts : sequence of Decimal or None
         Exact amount of each; None where it is not known.
     colour : str
-        Colour; of cells, that of positive sizes.
+        Colour; cells of negative sizes have none.
     is_line : bool
         Whether they are points of a line instead of bars.
     number : int
@@ -65,8 +65,6 @@ class Series:
         Texts written at the marks.
     suffix : str
         After the amounts, such as a percent sign.
-    unknown : str
-        Text of an amount that is not known.
     """
 
     name: str
@@ -79,7 +77,6 @@ class Series:
     factor: int = 1
     shown: Sequence[str] = ()
     suffix: str = ""
-    unknown: str = "not known"
 
     @property
     def sizes(self) -> list[float | None]:
@@ -89,7 +86,7 @@ class Series:
     @property
     def texts(self) -> list[str]:
         """Amounts with all digits."""
-        return [self.unknown if one is None else f"{format_amount(one)}{self.suffix}" for one in self.amounts]
+        return ["not known" if one is None else f"{format_amount(one)}{self.suffix}" for one in self.amounts]
 
     def labelled_days(self) -> list[tuple[int, str, bool]]:
         """Places and texts of the lowest and the last amount that are known, and whether it is the lowest."""
@@ -127,8 +124,6 @@ class ChartMarks:
         A sentence in the place of marks.
     full : Decimal
         Amount of the full colour of cells.
-    opposite_colour : str
-        Colour of negative cells; without it they have none.
     find : callable or None
         Finds the figure of a mark by its key.
     table : callable or None
@@ -144,7 +139,6 @@ class ChartMarks:
     period: Period | None = None
     message: str = ""
     full: Decimal = field(default=Decimal(1))
-    opposite_colour: str = ""
     find: Callable[[str], Figure] | None = None
     table: Callable[[], FigureTable] | None = None
 

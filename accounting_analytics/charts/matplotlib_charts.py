@@ -570,8 +570,9 @@ def _cells_fit(paper: Paper, left: float) -> bool:
 
 def _cell_colour(paper: Paper, series: Series, size: float | None) -> tuple[str, float] | str:
     """Colour of a cell and its opacity; none where there is nothing, or what came back."""
-    colour = series.colour if (size or 0) > 0 else paper.chart.opposite_colour
-    return (paper.colour(colour), cell_opacity(abs(size) / float(paper.chart.full))) if size and colour else "none"
+    if size is None or size <= 0:
+        return "none"
+    return paper.colour(series.colour), cell_opacity(size / float(paper.chart.full))
 
 
 def _cell_size(paper: Paper) -> float:

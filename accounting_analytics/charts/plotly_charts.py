@@ -437,8 +437,6 @@ def _draw_cells(figure: Picture, chart: ChartMarks) -> None:
     count, full = len(chart.places), float(chart.full)
     labels = [place.label for place in chart.places]
     rows = [_data(series, [f"{series.name}, {label}" for label in labels]) for series in chart.series]
-    opposite = chart.opposite_colour or GROUND
-    colours = [[0, _cell_colour(opposite, 1.0 if chart.opposite_colour else 0.0)], [0.5, _cell_colour(opposite, 0.0)]]
     figure.add_heatmap(
         x=list(range(count)),
         y=list(range(len(rows))),
@@ -446,7 +444,8 @@ def _draw_cells(figure: Picture, chart: ChartMarks) -> None:
         zmin=-full,
         zmax=full,
         colorscale=[
-            *colours,
+            [0, _cell_colour(GROUND, 0.0)],
+            [0.5, _cell_colour(GROUND, 0.0)],
             [0.5, _cell_colour(chart.series[0].colour, 0.0)],
             [1, _cell_colour(chart.series[0].colour, 1.0)],
         ],

@@ -30,7 +30,6 @@ CHARTS = {
     "outflow_heat_map": charts.outflow_heat_map,
     "outflows_by_category": lambda statement: charts.outflows_by_category(statement, largest=2),
     "top_payees": lambda statement: charts.top_payees(statement.column("2025-02"), largest=2),
-    "uncategorized_share": charts.uncategorized_share,
 }
 REPORT_CHARTS = {
     "inflow_outflow": charts.inflow_outflow,
@@ -112,7 +111,7 @@ def test_sums_of_marks_are_those_of_the_report(ledgers, entries):
 
 
 def test_transfers_between_own_accounts_are_left_out(ledgers):
-    """Neither categories nor payees nor shares have what only moved from one account to another."""
+    """Neither categories nor payees have what only moved from one account to another."""
     moved = paid_from_bank("2025-02-03", "transfers", 90_000)
     entries = [moved, *paid("02-04", payee="OAK STREET", cents=-5_000), paid_from_bank("2025-02-05", "out", 1_500)]
     statement = statement_of(entries, ledgers)
@@ -120,8 +119,26 @@ def test_transfers_between_own_accounts_are_left_out(ledgers):
         f"own:{row}|2025-0{month}" for row in ("rent", "out") for month in (1, 2, 3)
     }
     assert sum(amount_of(text) for _, text, _ in marks_of(charts.top_payees(statement.column("2025-02")))) == -65
-    shares = [text for _, text, _ in marks_of(charts.uncategorized_share(statement))]
-    assert shares == ["no cash moved", f"{Decimal(100 * 15) / 65:.1f}%", "no cash moved"]
+
+
+def test_amounts_of_heat_maps_are_upright_where_columns_are_many(ledgers):
+    """Amounts that have no room beside each other on a narrow page are written upwards; a name is no markup."""
+    named = ledgers.replace({"name": {"Rent": "<b>Rent"}})
+    for last, angle in (("2025-09-30", 0), ("2026-12-31", -90)):
+        entries = [paid_from_bank(f"2025-0{month}-05", "rent", 100_000) for month in range(1, 10)]
+        figure = charts.outflow_heat_map(statement_of(entries, named, ("2025-01-01", last)))
+        name, *amounts = figure.layout.annotations
+        assert name.text == "&lt;b&gt;Rent"
+        assert {one.textangle for one in amounts} == {angle}
+        assert figure.layout.xaxis.tickangle == 0
+
+
+def test_heat_maps_have_their_amounts_where_these_have_room(ledgers):
+    """Without a browser a category has its name and its amounts by month, also in a narrow picture."""
+    figure = charts.outflow_heat_map(statement_of([paid_from_bank("2025-02-05", "rent", 1_000)], ledgers))
+    for width in (720, 240):
+        texts = re.findall(r">([^<>]+)</text>", charts.static_picture(figure, width=width))
+        assert {"Rent", "10"} <= set(texts), texts
 
 
 def paid_from_bank(day, ledger, units):
@@ -190,7 +207,6 @@ def test_a_picture_keeps_its_table(ledgers):
         (lambda s: charts.outflows_by_category(s, largest=7), "largest must be at most 6"),
         (lambda s: charts.outflow_heat_map(s, largest=0), "largest must be a whole number of at least 1"),
         (charts.top_payees, "pass statement.column"),
-        (lambda s: charts.uncategorized_share(s).mark("own:rent|2025-02"), "no mark of the chart has the key"),
         (lambda s: charts.top_payees(s.column("2025-02")).mark("payee:NOBODY"), "no mark of the chart has the key"),
     ],
 )

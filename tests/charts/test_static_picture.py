@@ -15,7 +15,6 @@ from chromium_and_jupyterlab import Browser
 from fontTools.ttLib import TTFont
 from matplotlib.font_manager import FontProperties, fontManager
 from matplotlib.textpath import TextToPath
-from test_reconciled_months import month
 
 import accounting_analytics as aa
 from accounting_analytics import charts
@@ -124,7 +123,6 @@ def test_texts_are_whole_in_a_browser(fonts, make_report, lines, tmp_path):
     large = [(f"Wages and {number} WWW 日本", f"{number - 3}23456789.01", lines[number][2]) for number in range(4)]
     figures = [
         *(chart(make_report(of, start="10.00")) for chart in CHARTS for of in (lines, large, large[:1])),
-        charts.reconciled_months([month(number, {("net_cash_flow", "a"): 1_000_000}) for number in range(1, 13)]),
     ]
     page, browser = tmp_path / "page.html", Browser(tmp_path / "browser", **environment)
     try:
@@ -223,14 +221,6 @@ def test_other_formats_and_widths_are_refused(options, message, make_report, lin
         charts.static_picture(go.Figure(go.Pie(values=[1])))
     with pytest.raises(InputError, match="figure was not made by a function of charts"):
         charts.static_picture(charts.Picture())
-
-
-def test_heat_maps_have_their_amounts_where_these_have_room():
-    """Categories have their amounts by month, and reconciled months what differs and what ties."""
-    figure = charts.reconciled_months([month(1, {("net_cash_flow", "a"): 1_000}), month(2, {})])
-    wide, narrow = (texts_of(charts.static_picture(figure, width=width)) for width in (720, 240))
-    assert wide[:6] == ["Ledger a", "+10", "=", "Jan", "2025", "Feb"]
-    assert "+10" in narrow
 
 
 # what people with a deficiency see of linear red, green and blue (Machado, Oliveira and Fernandes, 2009)

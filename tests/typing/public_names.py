@@ -41,7 +41,6 @@ def loop(client: aa.LedgerClient) -> None:
     months = aa.reconcile_months(client, "2025-01-01", "2025-12-31", time_zone="UTC")
     assert_type(months.frame, pd.DataFrame)
     assert_type(months.differences, pd.DataFrame)
-    aa.charts.reconciled_months(months.reconciliations)
     assert_type(months.reports, tuple[aa.CashFlowReport, ...])
     plan = aa.plan_recategorization(
         aa.propose(aa.uncategorized_queue(lines, ledgers), aa.load_rules("r"), ledgers), ledgers=ledgers
