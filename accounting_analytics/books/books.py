@@ -6,7 +6,7 @@ import datetime as dt
 import re
 import shutil
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import msgspec
 import pandas as pd
@@ -335,26 +335,17 @@ class Books(VersionReader, Result):
         return {"folder": str(self.folder), "version": version.number, **shown, "months": version.month_table()}
 
 
-@overload
-def connect(profile: str | None = None, *, books: str | Path, **options: Any) -> Books: ...  # noqa: ANN401 (LedgerClient's own)
-@overload
-def connect(profile: str | None = None, *, books: None = None, **options: Any) -> LedgerClient: ...  # noqa: ANN401
-def connect(
-    profile: str | None = None,
-    *,
-    books: str | Path | None = None,
-    **options: Any,
-) -> LedgerClient | Books:
+def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa: ANN401 (LedgerClient's own)
     """Connect to the configured service, or to local books.
+
+    Without `options` the setting ``books`` (``ACCOUNTING_ANALYTICS_BOOKS``) names a folder of local books where no
+    service is configured, or one is only in a profile while the environment names the books. They are returned in the
+    place of a client, and the functions that load take either.
 
     Parameters
     ----------
     profile : str, optional
         Name of a profile in the configuration file.
-    books : path, optional
-        Folder of local books, which are then returned in the place of a client: the functions that load take either.
-        Without it, and without `options`, the setting ``books`` (``ACCOUNTING_ANALYTICS_BOOKS``) names such a folder
-        where no service is configured, or is only in a profile while the environment names the books.
     **options
         Settings by name (``base_url``, ``token``, ``token_file``, ``token_url``, ``client_id``, ``client_secret``,
         ``client_secret_file``, ``instance_id``, ``instance_header``, ``time_zone``, ``requests_per_minute``,
@@ -366,19 +357,13 @@ def connect(
     ConfigurationError
         A required setting is missing; the message says what to set.
     InputError
-        The folder has no local books yet, or options of the service are given with `books`.
+        The folder of the setting has no local books yet.
     PeriodError
         The configured time zone is unknown.
     """
-    if books is None and not options:
-        settings = load_settings(profile)
-        if settings.names_books():
-            books = settings["books"]
-    if books is None:
-        return service_client.connect(profile, **options)
-    if options:
-        raise InputError(f"{min(options)} is an option of the service, which books={str(books)!r} does without")
-    return open_synced(books)
+    if not options and (settings := load_settings(profile)).names_books():
+        return cast("LedgerClient", open_synced(str(settings["books"])))  # taken alike
+    return service_client.connect(profile, **options)
 
 
 def open_synced(folder: str | Path) -> Books:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 import accounting_analytics as aa
-from accounting_analytics.cli.loading import connect_for_days, connect_service, load_queue, refuse_books
+from accounting_analytics.cli.loading import connect_for_days, connect_service, load_queue, open_books, refuse_books
 from accounting_analytics.cli.options import (
     RECATEGORIZE,
     Json,
@@ -330,7 +330,7 @@ def run_plan(
     as planned.
     """
     print_cost(plan)
-    books = None if run.books is None else aa.connect(books=run.books)  # what cannot be synced is refused before
+    books = None if run.books is None else open_books(run.books)  # what cannot be synced is refused before
     instants = [one.datetime for one in plan.items]
     days = (min(instants) - timedelta(days=1)).date(), (max(instants) + timedelta(days=1)).date()  # in any zone
     before = aa.load_cash_flow_report(client, *days, time_zone=time_zone)

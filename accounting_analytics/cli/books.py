@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 import accounting_analytics as aa
-from accounting_analytics.cli.loading import connect_service, presentation_of, read_parents
+from accounting_analytics.cli.loading import connect_service, open_books, presentation_of, read_parents
 from accounting_analytics.cli.options import (
     READ,
     BooksFolder,
@@ -114,7 +114,7 @@ def _require_proven(synced: SyncResult, books: Path) -> None:
             "with their versions, `books drift --since VERSION` shows what changed, and `books close` accepts it"
         )
     if synced.changes is None:
-        print_message(f"read them with --books {books}, or aa.connect(books={str(books)!r})")
+        print_message(f"read them with --books {books}, or aa.Books.open({str(books)!r})")
 
 
 books = commands(READ, "books", "Versions of local books, what changed, closed days, and SQL.")
@@ -127,7 +127,7 @@ def history(*, folder: BooksFolder, table: RowLimit = RowLimit(), as_json: Json 
     Each has what changed in it, whether every month agreed with the service's report (ties) and every journal entry was
     complete, and whether its files are kept.
     """
-    opened = aa.connect(books=folder)
+    opened = open_books(folder)
     versions = opened.history()
     if as_json:
         print_json(versions)
@@ -159,7 +159,7 @@ def drift(
     until
         Version to compare, given in the same way; by default the newest.
     """
-    opened = aa.connect(books=folder)
+    opened = open_books(folder)
     if until is not None:
         opened = opened.as_of(until)
     before = max(int(opened.version or 0) - 1, 0) if since is None else since
@@ -180,7 +180,7 @@ def close(*, folder: BooksFolder, days: GivenDays = GivenDays(), as_json: Json =
 
     A later change of their lines raises an alarm in every sync (exit code 3), until they are closed again.
     """
-    opened = aa.connect(books=folder)
+    opened = open_books(folder)
     period = days.in_zone(opened.time_zone, presentation_of(Service()).fiscal_year_start_month)
     proofs = opened.month_proofs(period)
     closed = opened.close(period)
@@ -196,7 +196,7 @@ def close(*, folder: BooksFolder, days: GivenDays = GivenDays(), as_json: Json =
 @books.command(name="closed")
 def list_closed(*, folder: BooksFolder, as_json: Json = False) -> None:
     """List closed days, and how many lines changed since."""
-    frame = aa.connect(books=folder).closed()
+    frame = open_books(folder).closed()
     if as_json:
         print_json(frame)
         return
@@ -219,7 +219,7 @@ def sql(query: str, /, *, folder: BooksFolder, as_json: Json = False) -> None:
     query
         Query of the tables of an export.
     """
-    answer = aa.connect(books=folder).sql(query)
+    answer = open_books(folder).sql(query)
     print_table(answer, as_json=as_json)
     if answer.empty:
         print_message("0 rows")
@@ -241,7 +241,7 @@ def compact(
     keep_days
         Keep every version of the last days, 90 by default.
     """
-    removed = aa.connect(books=folder).compact(keep_days)
+    removed = open_books(folder).compact(keep_days)
     if as_json:
         print_json({"deleted_files": removed})
     else:

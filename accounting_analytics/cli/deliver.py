@@ -19,6 +19,7 @@ from accounting_analytics.cli.loading import (
     configured_zone,
     connect_source,
     load_books,
+    open_books,
     presentation_of,
     read_parents,
     require_entries,
@@ -379,7 +380,7 @@ def _notebook_environment(source: BooksOrService) -> Iterator[dict[str, str]]:
             require_scale(source, company.client.scale, "the demo company has")
             yield company.environment()
     elif source.books is not None:
-        books = aa.connect(books=source.books)
+        books = open_books(source.books)
         require_scale(source, books.scale, "the local books have")
         yield {"ACCOUNTING_ANALYTICS_BOOKS": str(books.folder.absolute()), "ACCOUNTING_ANALYTICS_BASE_URL": ""}
     else:

@@ -82,12 +82,19 @@ def connect_source(
     for option, hint in _NOT_OF_BOOKS.items():
         if getattr(load, option, None):
             raise InputError(f"--{option.replace('_', '-')} has no effect with --books: {hint}")
-    books = aa.connect(books=folder)
+    books = open_books(folder)
     require_scale(source, books.scale, "the local books have")
     for note in books.notes:
         print_note(note)
     first_month = presentation_of(source).fiscal_year_start_month
     yield books, days.in_zone(days.time_zone or books.time_zone, first_month) if days.given else books.period
+
+
+def open_books(folder: str | Path) -> aa.Books:
+    """Open the local books of a folder that has some."""
+    from accounting_analytics.books import open_synced
+
+    return open_synced(folder)
 
 
 def require_one_source(service: Service) -> None:

@@ -36,8 +36,8 @@ SERVICE = {"base_url": "http://127.0.0.1:9", "instance_id": "ins_1", "token": "s
 
 @pytest.mark.long
 def test_named_books(demo_books, demo_company):
-    """books= returns the books of a folder, which functions take in the place of a client."""
-    books = aa.connect(books=demo_books)
+    """Functions take the books of a folder in the place of a client."""
+    books = aa.Books.open(demo_books)
     assert isinstance(books, aa.Books)
     assert isinstance(books, LocalBooks)
     assert books.instance_id == demo_company.instance_id
@@ -45,18 +45,17 @@ def test_named_books(demo_books, demo_company):
         books, aa.discover_ledgers(books, "2025-02-01", "2025-02-28")["id"], "2025-02-01", "2025-02-28"
     )
     assert aa.check_completeness(lines).complete
-    assert aa.connect("any profile", books=str(demo_books)).folder == demo_books
-    with pytest.raises(InputError, match="time_zone is an option of the service, which books="):
-        aa.connect(books=demo_books, time_zone="UTC")
 
 
-def test_a_folder_without_books(tmp_path):
+def test_a_folder_without_books(configured, tmp_path):
     """Books that were never synced are refused with the command that writes them; a file is refused too."""
+    configured({"BOOKS": tmp_path / "none"})
     with pytest.raises(InputError, match=r"none has no local books yet; .*: accounting-analytics sync --books .*none$"):
-        aa.connect(books=tmp_path / "none")
+        aa.connect()
     assert not (tmp_path / "none").exists()
+    configured({"BOOKS": __file__})
     with pytest.raises(InputError, match="is a file; local books are in a folder"):
-        aa.connect(books=__file__)
+        aa.connect()
 
 
 def test_the_setting_without_a_service(configured, demo_books):
@@ -76,7 +75,6 @@ def test_a_configured_service_comes_first(configured, demo_books, where):
     else:
         configured({}, SERVICE | {"books": demo_books})
     assert isinstance(aa.connect(), aa.LedgerClient)
-    assert isinstance(aa.connect(books=demo_books), aa.Books)
 
 
 def test_books_of_the_environment_and_a_service_of_the_profile(configured, demo_books):
@@ -95,7 +93,7 @@ def test_nothing_is_configured(configured):
 
 def test_books_show_themselves(demo_books):
     """Books have what every result has: a summary, text, JSON, HTML and a frame."""
-    books = aa.connect(books=demo_books)
+    books = aa.Books.open(demo_books)
     assert books.summary() in books.explain()
     assert "all 3 months agree with the service's cash flow reports" in books.summary()
     assert json.loads(books.to_json())["instance_id"] == books.instance_id

@@ -19,7 +19,7 @@ MARCH = ("2025-03-01", "2025-03-31")
 @pytest.fixture(scope="module")
 def books(demo_books):
     """Return local books with the first quarter of the demo company, in which its books begin."""
-    return aa.connect(books=demo_books)
+    return aa.Books.open(demo_books)
 
 
 @pytest.fixture(scope="module")

@@ -63,7 +63,7 @@ def loop(client: aa.LedgerClient) -> None:
 
 def offline() -> None:
     """Local books in the place of a client, of lines and of ledgers."""
-    books = aa.connect(books=Path("local"))
+    books = aa.Books.open(Path("local"))
     assert_type(books, aa.Books)
     assert_type(aa.connect(), aa.LedgerClient)
     lines = aa.load_line_entries(
