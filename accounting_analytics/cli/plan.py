@@ -101,7 +101,6 @@ def queue(
     ledger: tuple[str, ...] = (),
     group: str | None = None,
     output: Path | None = None,
-    precision: Precision = None,
     as_json: Json = False,
     table: RowLimit = RowLimit(),
     source: BooksOrService = BooksOrService(),
@@ -109,8 +108,7 @@ def queue(
     """List the uncategorized transactions in groups.
 
     A group has one merchant, direction and account. Most money comes first, likely transfers between own accounts and
-    split transactions last. With --group or --all the transactions are listed. With --precision, the file of --output
-    and --json have what the history of each payee suggests; the category to fill in stays empty.
+    split transactions last. With --group or --all the transactions are listed.
 
     Parameters
     ----------
@@ -132,10 +130,10 @@ def queue(
     if output is not None:
         require_new_file(output)
     with connect_source(source, days) as (client, period):
-        loaded = load_queue(client, period, only=ledger, precision=precision)
+        loaded = load_queue(client, period, only=ledger)
     if loaded.lines.empty:
         print_message(f"no line entry of cash is of {period}: is it the right period?")
-    transactions, suggestions = loaded.transactions, loaded.suggestions
+    transactions = loaded.transactions
     as_of = min(period.end_date, aa.Period.relative("today", time_zone=period.time_zone).end_date)
     groups = aa.group_queue(transactions, as_of=as_of)
     if group is not None:
@@ -143,13 +141,12 @@ def queue(
             hint = did_you_mean(group, groups["group_id"], most=3) or "queue without --group lists them"
             raise InputError(f"--group: the queue of these days has no group {quote(group)}; {hint}")
         groups, transactions = (frame[frame["group_id"] == group] for frame in (groups, transactions))
-        suggestions = None if suggestions is None else suggestions[suggestions["group_id"] == group]
     print_notes(transactions)
     if ledger:
         print_message("likely transfers between accounts are recognized only where both accounts are listed")
     every_one = table.all_rows or group is not None
     if as_json:
-        print_json(queue_tables(groups, transactions, suggestions))
+        print_json(queue_tables(groups, transactions))
     elif every_one:
         names = f": {count_names(transactions['ledger_name'].fillna('(no name)'))}" if len(transactions) else ""
         summary = f"{count_uncategorized(transactions)}, largest first{names}"
@@ -159,12 +156,11 @@ def queue(
     if output is not None:
         by, kind = (TRANSACTION, "transaction") if every_one else (GROUP, "group")
         asked = OpenQueue(transactions, loaded.ledgers)
-        count = write_decision_file(asked, output, time_zone=period.time_zone, by=by, suggestions=suggestions)
+        count = write_decision_file(asked, output, time_zone=period.time_zone, by=by)
         print_message(f"{count_of(count, kind)} written to {output}, without split ones")
         following = command_line(
             "plan",
             decisions=output,
-            precision=precision,
             **days_of_command(period, days.time_zone),
             output=f"plan{output.suffix}",
             **_source_of_command(source),
@@ -172,13 +168,10 @@ def queue(
         print_message(f"fill in its column category with ids, unique names or paths of ledgers, then: {following}")
 
 
-def queue_tables(
-    groups: pd.DataFrame, transactions: pd.DataFrame, suggestions: pd.DataFrame | None = None
-) -> dict[str, pd.DataFrame]:
-    """Return groups and transactions of a queue, and suggestions if there can be any, as JSON has them."""
+def queue_tables(groups: pd.DataFrame, transactions: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return groups and transactions of a queue as JSON has them."""
     shares = {"share": object, "cumulative_share": object}  # not amounts
-    tables = {"groups": groups.astype(shares), "transactions": transactions}
-    return tables if suggestions is None else tables | {"suggestions": suggestions.astype({"confidence": object})}
+    return {"groups": groups.astype(shares), "transactions": transactions}
 
 
 def _print_groups(groups: pd.DataFrame, count: str, limit: int, as_of: dt.date) -> None:

@@ -9,7 +9,6 @@ its group. All other columns are for the reader.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from accounting_analytics.core.column_conversion import local_midnights, total
 from accounting_analytics.core.errors import InputError, RulesError
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount
-from accounting_analytics.core.schemas import Proposals, QueueGroups
+from accounting_analytics.core.schemas import QueueGroups
 from accounting_analytics.core.sheets import Column, SheetProblems, read_table, write_table
 from accounting_analytics.core.workbook import is_workbook, require_xlsxwriter
 from accounting_analytics.recategorization.changes import OpenQueue
@@ -338,19 +337,11 @@ def require_new_file(path: Path) -> None:
     require_writable(path)
 
 
-def write_decision_file(
-    asked: OpenQueue,
-    path: Path,
-    *,
-    time_zone: str,
-    by: str = GROUP,
-    suggestions: pd.DataFrame | None = None,
-) -> int:
+def write_decision_file(asked: OpenQueue, path: Path, *, time_zone: str, by: str = GROUP) -> int:
     """Write the groups of a queue, or its transactions, with an empty category each; return how many.
 
     Split transactions are left out, because they cannot be decided. `by` is the column whose ids are decided,
-    ``group_id`` or ``transaction_id``. A workbook offers the paths of the ledgers that can be categories. Beside
-    the category is what is suggested, where it is one: its path, for how many transactions, and the lowest confidence.
+    ``group_id`` or ``transaction_id``. A workbook offers the paths of the ledgers that can be categories.
     """
     require_new_file(path)
     if by == GROUP:
@@ -359,28 +350,7 @@ def write_decision_file(
     else:
         rows, dates, columns = asked.rows, {"date": "datetime"}, _TRANSACTION_COLUMNS
     rows = rows.assign(**{name: local_midnights(rows[instant], time_zone).dt.date for name, instant in dates.items()})
-    if suggestions is not None:
-        rows = rows.join(_suggested(suggestions, asked.chart, by), on=by)
-        columns = ["suggestion", *(["suggested_count"] if by == GROUP else []), "confidence", *columns, "reason"]
     decidable = rows.loc[rows["kind"] != "split"].assign(**{CATEGORY: ""})[[CATEGORY, *columns]]
     ids = [name for name in (GROUP, TRANSACTION) if name in columns]
     write_table(decidable, path, name="decisions", ids=ids, editable=(CATEGORY,), choices=asked.chart.paths())
     return len(decidable)
-
-
-def _suggested(suggestions: pd.DataFrame, chart: Categories, by: str) -> pd.DataFrame:
-    """Tabulate what is suggested by group or transaction, where it is one category; nothing is decided by that."""
-    frame = Proposals.exact(suggestions).frame
-    frame = frame.assign(
-        suggestion=frame["updated_category_ledger_id"].map(chart.names.path),
-        confidence=frame["confidence"].map(lambda share: floor(1000 * share) / 1000, na_action="ignore"),
-    )
-    groups = frame.groupby(by, sort=False)
-    table: pd.DataFrame = groups.agg(
-        suggestion=("suggestion", "first"),
-        suggested_count=(TRANSACTION, "nunique"),
-        confidence=("confidence", "min"),
-        reason=("reason", "first"),
-    )
-    is_one = (groups["suggestion"].min() == groups["suggestion"].max()).to_numpy()
-    return table.loc[is_one].astype({"suggested_count": "Int64"})

@@ -1,12 +1,9 @@
 """Suggestions and likely transfers fill what rules and decisions leave."""
 
-import pandas as pd
 import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.recategorization.changes import OpenQueue
-from accounting_analytics.recategorization.decisions import TRANSACTION, write_decision_file
 from accounting_analytics.recategorization.suggestions import SUGGESTED
 
 
@@ -98,20 +95,3 @@ def test_transfers_without_their_ledger(queue, rules, books):
     proposals = aa.propose(queue, rules, ledgers, transfers=True)
     assert len(proposals) == 1
     assert any("is not among these ledgers, so none is proposed" in note for note in aa.notes(proposals))
-
-
-def test_sheets_show_suggestions_beside_an_empty_category(queue, suggestions, books, tmp_path):
-    """Groups and transactions have path, confidence and reason of what is suggested, and nothing is decided by that."""
-    options = {"time_zone": "UTC", "suggestions": suggestions}
-    write_decision_file(OpenQueue(queue, books.ledgers), tmp_path / "groups.csv", **options)
-    write_decision_file(OpenQueue(queue, books.ledgers), tmp_path / "rows.csv", by=TRANSACTION, **options)
-    groups, rows = (pd.read_csv(tmp_path / name, dtype=str) for name in ("groups.csv", "rows.csv"))
-    assert list(groups)[:4] == ["category", "suggestion", "suggested_count", "confidence"]
-    assert list(rows)[:3] == ["category", "suggestion", "confidence"]
-    for table, name in ((groups, "merchant"), (rows, "description")):
-        assert table["category"].isna().all()
-        found = table.set_index(name)["suggestion"].dropna().to_dict()
-        assert found == dict.fromkeys(["COFFEE", "HOSTING", "PARTS"], "Expenses")
-    assert groups.set_index("merchant").loc["HOSTING", "suggested_count"] == "1"
-    with pytest.raises(InputError, match="has no decision"):
-        aa.decide(queue, tmp_path / "rows.csv", books.ledgers)
