@@ -18,22 +18,18 @@ from accounting_analytics.core.schemas import LedgerChanges, Ledgers, ReportDiff
 from accounting_analytics.recategorization.changes import joining_changes, name_changes, net_moves, updated_lines
 from accounting_analytics.recategorization.outcomes import IN_BOOKS, require_outcomes_of
 from accounting_analytics.reports.cash_flow_report import require_report
-from accounting_analytics.reports.figure_table import entries_behind, figure_table_html, table_of_figures
-from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_terms
 from accounting_analytics.reports.ledger_tree import LedgerTree, Trees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from accounting_analytics.core.periods import Period
     from accounting_analytics.recategorization.changes import Change
     from accounting_analytics.reports.cash_flow_report import CashFlowReport
-    from accounting_analytics.reports.report_figures import ReportFigures
 
 _ALL_KNOWN = Trees(set(), set(), set())
 """Each root is a total of its own, also where a tree might be a part of another; a note says so."""
 _MAX_REASONS = 3
-_MAX_LEDGERS = 50
 _FLOW = "net_cash_flow"
 _TITLES = {
     "starting_cash_balance": "starting cash balance",
@@ -250,14 +246,14 @@ class Effect(Result):
         return f"{title}: {self._items_in_books('; ')}{count_of(changed, 'ledger')} changed; {verdict}."
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Show each ledger before, predicted and after, whose lines unfold, and each difference."""
+        """Show each ledger before, predicted and after, and each difference."""
         exact = LedgerChanges.exact(self.frame).frame
         amounts = [name for name in ("before", "predicted", "after") if name in exact]
         lines = [
             f"- {row['name']}: {', '.join(f'{format_amount(row[name])} {name}' for name in amounts)}"
             for row in exact.to_dict("records")
         ]
-        yield ResultPart(lines, html=self._html)
+        yield ResultPart(lines, exact.drop(columns="ledger_id"), rest="ledgers; .frame has all")
         table = pd.DataFrame({"not as predicted": self._reasons})
         yield ResultPart([f"- {reason}" for reason in self._reasons], table, rest="figures; .differences has all")
 
@@ -268,59 +264,6 @@ class Effect(Result):
             "changes": self.frame,
             "differences": self.differences,
         }
-
-    def _html(self) -> str:
-        """Write the ledgers as a table whose amounts unfold: lines of the reports, and those that the plan moves."""
-        rows = []
-        for one in self.frame["ledger_id"].tolist()[:_MAX_LEDGERS]:
-            made = [
-                self._figure(one, column, figures.flows[one], partial(figures.entries_of, one))
-                for column, figures in (("before", self._before), ("after", self._after))
-                if figures
-            ]
-            moved = self._figure(one, "change", self._moved[one], partial(self._moved_entries, one))
-            name = self._names.get(one, one)
-            terms = [("+", made[0]), ("+", moved)]
-            predicted = figure_of_terms(f"{one}{KEY_SEPARATOR}predicted", f"{name}, predicted", terms)
-            rows.append((name, [made[0], moved, predicted, *made[1:]]))
-        table = table_of_figures(
-            "Net cash flow by ledger",
-            [str(self.period)],
-            ["Before", "Change", "Predicted", *(["After"] if self.after else [])],
-            rows,
-            entries_behind(rows),
-            scale=self.before.scale,
-            call="effect.frame",
-            name=lambda one: self._names.get(one, one),
-        )
-        return figure_table_html(table) if rows else ""
-
-    def _figure(self, ledger_id: str, column: str, units: int, load_entries: Callable[[], pd.DataFrame]) -> Figure:
-        """Sum of lines of a ledger: of a report, or those that the plan moves."""
-        return Figure(
-            f"{ledger_id}{KEY_SEPARATOR}{column}",
-            f"{self._names.get(ledger_id, ledger_id)}, {column}",
-            units,
-            "the lines that the plan moves" if column == "change" else "the sum of the report's lines",
-            scale=self.before.scale,
-            as_decimals=self.before.as_decimals,
-            _load_entries=load_entries,
-        )
-
-    def _moved_entries(self, ledger_id: str) -> pd.DataFrame:
-        """Lines that the plan moves to a ledger, less those that it moves from it."""
-        lines = self._moved_lines
-        out_of = lines[lines["ledger_id"] == ledger_id]
-        both = [lines[lines["updated_ledger_id"] == ledger_id], out_of.assign(figure_amount=-out_of["figure_amount"])]
-        return pd.concat(both, ignore_index=True).drop(columns="updated_ledger_id")
-
-    @cached_property
-    def _moved_lines(self) -> pd.DataFrame:
-        """Lines that the plan moves, each with the ledger that it moves it to."""
-        updated = updated_lines(self.made)
-        lines = self._before.entries_of(*{ledger_id for _, ledger_id in updated})
-        targets = [updated.get(key) for key in zip(lines["journal_entry_id"], lines["ledger_id"], strict=True)]
-        return lines.assign(updated_ledger_id=pd.Series(targets, dtype="str")).dropna(subset="updated_ledger_id")
 
     @cached_property
     def _before(self) -> _Figures:
@@ -380,7 +323,6 @@ class _Figures(NamedTuple):
     totals: dict[str, int]
     lines: Counter[tuple[str, str]]
     names: dict[str, str]
-    of_report: ReportFigures
 
     @classmethod
     def of(cls, report: CashFlowReport) -> Self:
@@ -402,17 +344,12 @@ class _Figures(NamedTuple):
         lines = Counter[tuple[str, str]]()
         for entry, one, amount in _rows(exact.lines, "journal_entry_id", "ledger_id", "amount"):
             lines[entry, one] += units(amount)
-        return cls(amounts, totals, lines, names, report.figures)
+        return cls(amounts, totals, lines, names)
 
     @property
     def flows(self) -> Counter[str]:
         """Net cash flow of each ledger."""
         return Counter({one: units for (what, one), units in self.amounts.items() if what == _FLOW and one is not None})
-
-    def entries_of(self, *ledger_ids: str) -> pd.DataFrame:
-        """Lines of some ledgers, if they sum to what the report states."""
-        units = sum(self.amounts[_FLOW, one] for one in ledger_ids)
-        return self.of_report.entries_of(ledger_ids, from_minor_units(units, self.of_report.scale))
 
 
 def _shows(lines: Counter[tuple[str, str]], change: Change) -> bool:
