@@ -23,7 +23,7 @@ from accounting_analytics.core.schemas import QueueGroups
 from accounting_analytics.core.sheets import Column, SheetProblems, read_table, write_table
 from accounting_analytics.core.workbook import is_workbook, require_xlsxwriter
 from accounting_analytics.recategorization.changes import OpenQueue
-from accounting_analytics.recategorization.queue import TRANSFER_DAYS, group_queue
+from accounting_analytics.recategorization.queue import TRANSFER_DAYS, group_queue, local_days
 from accounting_analytics.recategorization.rules import Rules
 from accounting_analytics.reports.category_ledgers import Categories, find_named
 
@@ -125,7 +125,7 @@ def propose(
     replaced = 0
     given: Any = decisions if isinstance(decisions, list | tuple) else [] if decisions is None else [decisions]
     for one in given:
-        decided = _choose_by_hand(asked, one, notes)
+        decided = choose_by_hand(asked, one, notes)
         replaced += len(decided.keys() & chosen.keys())
         chosen |= decided
     if replaced:
@@ -246,7 +246,7 @@ def read_decisions(decisions: Decisions) -> dict[str, tuple[str, int | None]]:
     return groups | transactions
 
 
-def _choose_by_hand(asked: OpenQueue, decisions: Decisions, notes: list[str]) -> dict[int, Change]:
+def choose_by_hand(asked: OpenQueue, decisions: Decisions, notes: list[str]) -> dict[int, Change]:
     """Find the category of each decided row; a later decision replaces an earlier one.
 
     Decisions of a file may be about transactions that are not in the queue any more.
@@ -350,7 +350,21 @@ def write_decision_file(asked: OpenQueue, path: Path, *, time_zone: str, by: str
     else:
         rows, dates, columns = asked.rows, {"date": "datetime"}, _TRANSACTION_COLUMNS
     rows = rows.assign(**{name: local_midnights(rows[instant], time_zone).dt.date for name, instant in dates.items()})
-    decidable = rows.loc[rows["kind"] != "split"].assign(**{CATEGORY: ""})[[CATEGORY, *columns]]
-    ids = [name for name in (GROUP, TRANSACTION) if name in columns]
+    return _write_decisions(asked, rows.assign(**{CATEGORY: ""}), columns, path)
+
+
+def write_decided(asked: OpenQueue, path: Path, chosen: Mapping[int, Change]) -> None:
+    """Write the transactions of a queue, those that are chosen with their category; a file that exists is replaced."""
+    ids = {row: one.updated_category_ledger_id for row, one in chosen.items()}
+    rows = asked.rows.assign(
+        **{"date": local_days(asked.rows).dt.date, CATEGORY: [ids.get(row, "") for row in asked.rows.index]}
+    )
+    _write_decisions(asked, rows, _TRANSACTION_COLUMNS, path)
+
+
+def _write_decisions(asked: OpenQueue, rows: pd.DataFrame, columns: Sequence[str], path: Path) -> int:
+    """Write a sheet of decisions, without splits; return how many rows it has."""
+    decidable = rows.loc[rows["kind"] != "split", [CATEGORY, *columns]]
+    ids = [name for name in (CATEGORY, GROUP, TRANSACTION) if name in decidable]
     write_table(decidable, path, name="decisions", ids=ids, editable=(CATEGORY,), choices=asked.chart.paths())
     return len(decidable)

@@ -9,9 +9,8 @@ from accounting_analytics.core.arguments import to_path, to_texts
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
-from accounting_analytics.core.sheets import Column, Kind, read_table, write_table
-from accounting_analytics.recategorization.changes import BY_HAND, Change, OpenQueue, net_moves
-from accounting_analytics.recategorization.decisions import CATEGORY
+from accounting_analytics.recategorization.changes import Change, OpenQueue, net_moves
+from accounting_analytics.recategorization.decisions import choose_by_hand, write_decided
 from accounting_analytics.recategorization.plan import plan_changes
 from accounting_analytics.recategorization.queue import KEY, by_size, group_queue, local_days
 from accounting_analytics.recategorization.rules import add_rule
@@ -25,10 +24,6 @@ if TYPE_CHECKING:
     from accounting_analytics.recategorization.plan import Plan
 
     Chosen = dict[int, Change]
-
-_SAVED = (CATEGORY, "merchant", "description", "uncategorized_amount", *KEY)
-"""Columns of a file of saved decisions; the category is the id of its ledger."""
-_COLUMNS = (Column(CATEGORY, Kind.ID, may_be_empty=True), *(Column(name, Kind.ID) for name in KEY))
 
 
 class ReviewRecord:
@@ -95,44 +90,32 @@ class ReviewRecord:
         return plan_changes(self._queue, self._decided(), instance_id)
 
     def save(self, path: str | Path) -> None:
-        """Write all decisions to a file of decisions, CSV or ``.xlsx``, so that another kernel can load them.
+        """Write a sheet of decisions, CSV or ``.xlsx``, with the category of each decided transaction.
 
-        The category of a skipped transaction is empty. :func:`decide` reads the others too.
+        :func:`decide` and :meth:`load` read it, also after a person filled in others. Skipped transactions and splits
+        are open there.
 
         Raises
         ------
         InputError
             The file cannot be written.
         """
-        rows = self.rows.loc[sorted(self.chosen)]
-        categories = [self.chosen[row].updated_category_ledger_id for row in rows.index]
-        decided = rows.assign(**{CATEGORY: categories})[list(_SAVED)]
-        write_table(decided, to_path(path, "path"), name="decisions", ids=_SAVED, editable=(CATEGORY,))
+        write_decided(self._queue, to_path(path, "path"), self._decided())
 
     def load(self, path: str | Path) -> str:
-        """Stage the decisions of a saved file; say how many, and how many fit the queue no more. It can be undone.
+        """Stage the decisions of a sheet; say how many, and which fit the queue no more. It can be undone.
 
         Raises
         ------
         InputError
-            The file cannot be read, or has no saved decisions.
+            The file cannot be read, has no decisions, or has some that cannot be used, as for :func:`decide`.
         """
-        file = to_path(path, "path")
-        table = read_table(file, _COLUMNS, what="a file of decisions that review.save(path) wrote")
-        table.problems.refuse()
-        places = self._queue.places
-        keys = zip(*(table.columns[name] for name in KEY), strict=True)
-        known = {places[key]: one for key, one in zip(keys, table.columns[CATEGORY], strict=True) if key in places}
-        possible = {*self.chart.possible(), ""}
-        usable = {row: self._change(row, one) for row, one in known.items() if one in possible}
-        usable = {row: one for row, one in usable.items() if self._may_be_chosen(row, one)}
-        sentences = [f"{len(usable):,} of {count_of(len(table.numbers), 'decision')} of {file} staged."]
-        if absent := len(table.numbers) - len(known):
-            sentences.append(f"{absent:,} are of transactions that are not in the queue any more.")
-        if refused := len(known) - len(usable):
-            sentences.append(f"{refused:,} name a category that cannot be chosen for their transaction.")
-        self._choose(usable, count_of(len(usable), "loaded decision"))
-        return " ".join(sentences)
+        remarks: list[str] = []
+        decided = choose_by_hand(self._queue, to_path(path, "path"), remarks)
+        chosen = {row: self._change(row, one.updated_category_ledger_id, one.rule) for row, one in decided.items()}
+        count = count_of(len(chosen), "transaction")
+        self._choose(chosen, f"{path} for {count}")
+        return " ".join([f"{count} decided by {path}.", *remarks])
 
     def assign(self, ids: str | Iterable[str], category: str) -> str:
         """Give groups or transactions, by their ids, a category by its id, unique name or path; say what changed.
@@ -253,17 +236,12 @@ class ReviewRecord:
         """Return what changes the books: all that is chosen, but for what is skipped."""
         return {row: one for row, one in self.chosen.items() if one.updated_category_ledger_id}
 
-    def _change(self, row: int, category: str, rule: str = BY_HAND) -> Change:
-        """Return the change of a row to a category, or none to skip it: what is proposed, if that is the same."""
-        proposed, change = self.proposed.get(row), self._queue.changes[row]
+    def _change(self, row: int, category: str, rule: str) -> Change:
+        """Return the change of a row to a category: what is proposed, if that is the same."""
+        proposed = self.proposed.get(row)
         if proposed is not None and proposed.updated_category_ledger_id == category:
             return proposed
-        return change.decided(category, self.chart, rule) if category else change
-
-    def _may_be_chosen(self, row: int, change: Change) -> bool:
-        """Whether a row may have a category: a split only the one that is proposed, or none."""
-        is_skipped = not change.updated_category_ledger_id
-        return is_skipped or not self._queue.is_split(row) or change == self.proposed.get(row)
+        return self._queue.changes[row].decided(category, self.chart, rule)
 
     def _choose(self, choices: Mapping[int, Change | None], label: str) -> int:
         """Choose categories for rows as one decision, None to make them open again; return how many rows change."""
