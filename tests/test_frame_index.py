@@ -143,12 +143,6 @@ def verified(books):
     return in_order.set_axis(books.items.index)
 
 
-def saved(plan, folder, ledgers):
-    """Save a plan, and load it with the chart of accounts."""
-    plan.save(folder / "plan.csv")
-    return aa.Plan.load(folder / "plan.csv", ledgers=ledgers).frame
-
-
 def exported(books, folder, export):
     """Export the books; return the rows of each file."""
     output = folder / "export"
@@ -196,7 +190,6 @@ CASES = {
         aa.Plan.from_frame(books.items).items,
         books.plan.plan_id,
     ],
-    "Plan.load": lambda books, folder: saved(books.plan, folder, books.ledgers),
     "Plan.preview": lambda books, _: shown(books.plan.preview(books.report)),
     "Plan.summary": lambda books, _: books.plan.summary(verified(books)),
     "Plan.totals": lambda books, _: [books.plan.totals("rule", verified(books)), books.plan.totals()],

@@ -38,7 +38,6 @@ from accounting_analytics.cli.plan import (
     print_cost,
     print_totals,
     queue_tables,
-    resolve_plan,
     totals_tables,
 )
 from accounting_analytics.core.errors import (
@@ -105,15 +104,12 @@ def apply(
     allow_irreversible
         Also join parts of splits, which `undo` cannot take back.
     """
-    from accounting_analytics.recategorization.plan import read_plan_sheet
-
-    sheet = read_plan_sheet(plan)
-    if not sheet.numbers:
+    planned = aa.Plan.load(plan)
+    if not planned.items:
         raise PlanError("the plan has no items")
     shown: dict[str, Any] = {"by": by, "limit": table.rows, "as_json": as_json}
     with connect_service(run) as (client, zone):
         _refuse_journal_of_another_demo(run, client, journal)
-        planned = resolve_plan(client, sheet, zone)
         run_plan(client, planned, run, journal, zone, **shown, allow_irreversible=allow_irreversible)
 
 
@@ -191,13 +187,10 @@ def verify(
     by
         What a row is: the items of a new category, as by default, or a rule, or an item.
     """
-    from accounting_analytics.recategorization.plan import read_plan_sheet
-
     refuse_books(books, "`verify` reads what the service has now, so leave it out")
-    sheet = read_plan_sheet(plan)
+    planned = aa.Plan.load(plan)
     with connect_service(service) as (client, zone):
         _refuse_journal_of_another_demo(service, client, journal)
-        planned = resolve_plan(client, sheet, zone)
         outcomes = aa.verify_plan(client, planned, journal=journal)
     if as_json:
         print_json({"outcomes": outcomes, **totals_tables(planned, outcomes)})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.cli.loading import LoadedQueue
-    from accounting_analytics.core.sheets import SheetTable
-    from accounting_analytics.reports.category_ledgers import Categories
 
 _ACCOUNT_WIDTH, _NAME_WIDTH, _PIPED_WIDTH = 16, 28, 120
 _GROUPS = {
@@ -86,7 +83,7 @@ _TOTALS = {
     "updated_category_ledger_id": "ledger_id",
 }
 _CHANGES = {"name": "ledger"} | {name: name for name in ("before", "change", "predicted", "ledger_id")}
-PlanPath = Annotated[Path, Parameter(help="Plan file of `plan`, edited or not.")]
+PlanPath = Annotated[Path, Parameter(help="Plan file of `plan`.")]
 RulesFile = Annotated[Path, Parameter(help="Rules file (TOML): which description means which category.")]
 Precision = Annotated[
     float | None,
@@ -326,7 +323,7 @@ def plan(
         raise PlanError(
             f"--output {output} is a file of rules or decisions, which the plan would replace; give another name"
         )
-    require_absent(output, "may have been edited")
+    require_absent(output, "may be a plan in use")
     proposals, queued, period, instance_id = _propose(deciding, days, source)
     planned = aa.plan_recategorization(proposals, ledgers=queued.ledgers, instance_id=instance_id)
     planned.save(output)
@@ -428,13 +425,12 @@ def preview(
     by
         What a row is: a ledger of the report, as by default, or the items of a new category or a rule.
     """
-    from accounting_analytics.recategorization.plan import instance_of, read_plan_sheet, require_same_instance
+    from accounting_analytics.recategorization.plan import require_same_instance
 
-    sheet = read_plan_sheet(plan)
+    planned = aa.Plan.load(plan)
     with connect_source(source, days) as (client, period):
-        require_same_instance(instance_of(sheet), client.instance_id)  # before the ledgers are discovered
+        require_same_instance(planned.instance_id, client.instance_id)  # before the ledgers are discovered
         ledgers = load_ledgers(client, period)
-        planned = resolve_plan(client, sheet, period.time_zone, ledgers=ledgers)
         reported = aa.load_cash_flow_report(client, period.start_date, period.end_date, time_zone=period.time_zone)
     effect = planned.preview(reported)
     totals = effect.totals(ledgers)
@@ -452,51 +448,3 @@ def preview(
         print_table(effect.frame, _CHANGES, limit=table.rows)
     else:
         print_totals(planned.totals(by), table.rows)
-
-
-def resolve_plan(
-    client: aa.LedgerClient | aa.Books, sheet: SheetTable, time_zone: str, *, ledgers: pd.DataFrame | None = None
-) -> aa.Plan:
-    """Plan of a file; ledgers are discovered only if the books do not confirm each new category with its name.
-
-    `ledgers` are those that are discovered already. Local books have a chart of accounts.
-    """
-    from accounting_analytics.recategorization.plan import instance_of, require_same_instance
-    from accounting_analytics.reports.category_ledgers import Categories
-
-    require_same_instance(instance_of(sheet), client.instance_id)
-    if isinstance(client, aa.Books):
-        chart: Categories | None = Categories(client.ledgers(), set())
-    else:
-        chart = _find_categories(client, sheet, time_zone, ledgers)
-    plan = aa.Plan.from_sheet(sheet, chart)
-    for note in plan.notes:
-        print_message(note)
-    return plan
-
-
-def _find_categories(
-    client: aa.LedgerClient, sheet: SheetTable, time_zone: str, ledgers: pd.DataFrame | None
-) -> Categories | None:
-    """Discovered ledgers to find new categories in; None where the books confirm the categories as they are written."""
-    from accounting_analytics.recategorization.categories_in_books import find_ledgers
-    from accounting_analytics.recategorization.changes import NEW_CATEGORY
-    from accounting_analytics.reports.category_ledgers import Categories
-
-    columns = sheet.columns
-    days = sorted(instant.astimezone(UTC).date() for instant in columns["datetime"])
-    categories = set(zip(*(columns[name] for name in NEW_CATEGORY), strict=True))
-    in_books = find_ledgers(client, filter(None, (ledger_id for ledger_id, _ in categories)), days)
-    if all(in_books.names.get(ledger_id) == name for ledger_id, name in categories):
-        return None
-    if ledgers is None:
-        print_message("new categories of the plan were edited: discovering the ledgers")
-        ledgers = load_ledgers(client, aa.Period(days[0], days[-1], time_zone))
-    discovered = aa.LedgerNames.from_frame(ledgers)
-    # Where the books do not show the name of a ledger, it is as written, unless that is a discovered ledger's.
-    others = {
-        ledger_id: in_books.names.get(ledger_id) or (ledger_id if not name or name in discovered else name)
-        for ledger_id, name in categories
-        if ledger_id and ledger_id not in in_books.missing and ledger_id not in discovered.ids
-    }
-    return Categories(ledgers, set(), others)

@@ -180,19 +180,18 @@ class SheetRow(NamedTuple):
 class Sheet(NamedTuple):
     """Rows of a file, also empty ones, the first of which has the names of the columns.
 
-    `separator` is None in a workbook, whose cells have types; `hidden` is how many rows a filter hides.
+    `separator` is None in a workbook, whose cells have types.
     """
 
     rows: list[SheetRow]
     separator: str | None
-    hidden: int = 0
 
 
 class SheetTable(NamedTuple):
     """The rows of a file that are not empty, by declared column, with the number that a spreadsheet shows for each.
 
     `problems` are cells that are empty or not valid, to which the caller may add. `others` are columns that are not
-    declared. `separator` is None in a workbook, and `hidden` is how many rows a filter hides.
+    declared. `separator` is None in a workbook.
     """
 
     file: Path
@@ -201,7 +200,6 @@ class SheetTable(NamedTuple):
     problems: SheetProblems
     others: tuple[str, ...]
     separator: str | None
-    hidden: int
 
     def rows(self) -> Iterator[tuple[int, dict[str, Value]]]:
         """Yield the number and the values of each row."""
@@ -238,7 +236,7 @@ def read_table(file: Path, columns: Sequence[Column], *, what: str, deciding: st
         cell_text(cell).strip() for cell, name in zip(sheet.rows[0].cells, header, strict=True) if name not in places
     )
     numbers = [row.number for row in kept]
-    return SheetTable(file, numbers, values, problems, tuple(filter(None, others)), sheet.separator, sheet.hidden)
+    return SheetTable(file, numbers, values, problems, tuple(filter(None, others)), sheet.separator)
 
 
 def _require_whole(rows: Sequence[SheetRow], column_count: int, last_place: int, file: Path) -> None:
@@ -359,7 +357,7 @@ def _first_cells(text: str, separator: str) -> list[str]:
 def read_workbook(content: bytes, file: Path, columns: Collection[str], *, read_only: bool = False) -> Sheet:
     """Read the sheet whose first row has the columns; a formula has the result that the spreadsheet stored.
 
-    Large workbooks take much less memory `read_only`, which does not show hidden rows.
+    Large workbooks take much less memory `read_only`.
     """
     openpyxl = import_extra("openpyxl", "excel", f"{file} is an Excel workbook, which")
     try:
@@ -373,8 +371,7 @@ def read_workbook(content: bytes, file: Path, columns: Collection[str], *, read_
         ) from error
     sheet = max(workbook.worksheets, key=lambda one: len(_first_row(one) & set(columns)))
     rows = [SheetRow(number, [_cell(one) for one in cells]) for number, cells in enumerate(sheet.iter_rows(), start=1)]
-    hidden = 0 if read_only else sum(row.hidden for row in sheet.row_dimensions.values())
-    return Sheet(rows, None, hidden)
+    return Sheet(rows, None)
 
 
 def _require_results(content: bytes, file: Path) -> None:

@@ -44,7 +44,7 @@ def read_categories(client: LedgerClient, changes: Iterable[Change]) -> dict[tup
         days[change.ledger_id].add(as_utc(change.datetime).date())
     found: dict[tuple[str, str], frozenset[str]] = {}
     for ledger_id in filter(is_id, days):
-        with suppress(NotFoundError):  # an edited row names a ledger that does not exist; the others are still applied
+        with suppress(NotFoundError):  # a row names a ledger that does not exist; the others are still applied
             for first, last in _group_days(sorted(days[ledger_id])):
                 found |= _read_account(client, ledger_id, first, last)
     return found
@@ -74,7 +74,8 @@ def require_no_cash(client: LedgerClient, items: Sequence[Change]) -> None:
             if ledger_id in cash:
                 raise PlanError(
                     f"transaction {item.transaction_id}: ledger {ledger_id} reports cash flow and cannot be a "
-                    "category; moving a line there would change balances. Nothing was sent: change that row of the plan"
+                    "category; moving a line there would change balances. Nothing was sent: decide another category, "
+                    "and plan again"
                 )
 
 
@@ -100,14 +101,13 @@ def unusable_categories(client: LedgerClient, items: Sequence[Change]) -> dict[C
         ledger_id, name = item.updated_category_ledger_id, item.updated_category_ledger_name
         if ledger_id in found.missing:
             unusable[item] = (
-                f"the books have no ledger {quote(ledger_id)} ({found.missing[ledger_id]}); write its id, or its name "
-                "and load the plan with ledgers="
+                f"the books have no ledger {quote(ledger_id)} ({found.missing[ledger_id]}); decide another category, "
+                "and plan again"
             )
         elif ledger_id in names.ids and ledger_id not in names.matches(name):
             unusable[item] = (
-                f"ledger {ledger_id} is named {quote(names.name(ledger_id))} in the books, not {quote(name)}; change "
-                "updated_category_ledger_id and updated_category_ledger_name together, or load the plan with ledgers= "
-                "to write one and clear the other"
+                f"ledger {ledger_id} is named {quote(names.name(ledger_id))} in the books, not {quote(name)}; "
+                "decide which is meant, and plan again"
             )
     return unusable
 

@@ -1,10 +1,11 @@
-"""Recategorization plan: which transaction gets which category, as a table to review and a file to edit."""
+"""Recategorization plan: which transaction gets which category, as a table to review and a file that is applied."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections import Counter
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
@@ -14,9 +15,11 @@ from accounting_analytics.core.errors import InputError, PlanError, RulesError
 from accounting_analytics.core.load_metadata import books_notes
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import DEFAULT_SCALE, fits_float, format_amount, fraction_digits, sum_by_key
+from accounting_analytics.core.periods import as_utc
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import Ledgers, PlanItems, PlanTotals
-from accounting_analytics.core.sheets import Column, Kind, SheetTable, Value, read_table, write_table
+from accounting_analytics.core.sheets import Column, Kind, read_table, write_table
+from accounting_analytics.core.workbook import workbook_text
 from accounting_analytics.loading.estimate import DOCUMENTED_RATE
 from accounting_analytics.recategorization.changes import (
     NEW_CATEGORY,
@@ -35,18 +38,21 @@ from accounting_analytics.reports.cash_flow_report import require_report
 from accounting_analytics.reports.category_ledgers import Categories
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterable, Mapping
-    from decimal import Decimal
     from pathlib import Path
 
     from accounting_analytics.recategorization.rules import Rules
     from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
-_INSTANCE = "instance_id"
+_INSTANCE, _DIGEST = "instance_id", "digest"
 _AMOUNTS = ("transaction_amount", "uncategorized_amount")
 _OPTIONAL_IDS = ("group_id", _INSTANCE)
-_IDS = ("transaction_id", "ledger_id", "journal_entry_id", "category_ledger_id", "opposing_ledger_ids", *_OPTIONAL_IDS)
-_MAY_BE_EMPTY = frozenset({"description", *NEW_CATEGORY, *_OPTIONAL_IDS})
+_IDS = (
+    *("transaction_id", "ledger_id", "journal_entry_id", "category_ledger_id", "opposing_ledger_ids"),
+    *(NEW_CATEGORY[0], *_OPTIONAL_IDS),
+)
+_MAY_BE_EMPTY = frozenset({"description", NEW_CATEGORY[1], *_OPTIONAL_IDS})
 _KINDS = dict.fromkeys(_IDS, Kind.ID) | dict.fromkeys(_AMOUNTS, Kind.AMOUNT) | {"datetime": Kind.INSTANT}
 _TOTALS_BY = {"rule": ["rule"], "category": [*NEW_CATEGORY]}
 _SHOWN = [
@@ -57,39 +63,20 @@ NOT_PLANNED = "not in the plan"
 """Rules decide the transaction, but the plan that is resumed does not contain it."""
 
 
-def _new_category(row: Mapping[str, Value], chart: Categories | None) -> tuple[str, str]:
-    """Id and name of the new category of a row; without a chart of accounts the id is as it is written."""
-    ledger_id, name = (row[column] for column in NEW_CATEGORY)
-    if chart is not None:
-        found = chart.find_edited(ledger_id, name)
-        return found, chart.names.name(found)
-    if not ledger_id.strip():
-        raise InputError(f"{NEW_CATEGORY[0]} is empty; pass ledgers= to find the category by its name")
-    return ledger_id, name or ledger_id
+def _digest(items: Iterable[Change], instance_id: str | None) -> str:
+    """SHA-256 of what a plan file says, in any order of its rows, also where a spreadsheet saved it again."""
+    rows = sorted([_canonical(getattr(one, name)) for name in PlanItems.dtypes()] for one in items)
+    return hashlib.sha256(json.dumps([instance_id or "", rows]).encode()).hexdigest()
 
 
-def read_plan_sheet(path: str | Path) -> SheetTable:
-    """Read a plan file that a spreadsheet may have saved, with the new categories as people wrote them."""
-    names = [*PlanItems.dtypes(), _INSTANCE]
-    columns = [Column(name, _KINDS.get(name, Kind.TEXT), may_be_empty=name in _MAY_BE_EMPTY) for name in names]
-    file = to_path(path, "path")
-    try:
-        sheet = read_table(file, columns, what="a plan")
-    except InputError as error:
-        raise PlanError(str(error)) from error
-    sheet.problems.refuse(PlanError, effect="nothing was sent")
-    if len(set(sheet.columns[_INSTANCE])) > 1:
-        raise PlanError(f"{file} mixes plans of different instances; keep the rows of one")
-    return sheet
-
-
-def instance_of(sheet: SheetTable) -> str | None:
-    """Service instance of the books of a plan, if its file states one."""
-    return next(filter(None, sheet.columns[_INSTANCE]), None)
+def _canonical(value: str | Decimal | dt.datetime) -> str:
+    if isinstance(value, str):
+        return " ".join(workbook_text(value).split())
+    return str(value.as_integer_ratio()) if isinstance(value, Decimal) else as_utc(value).isoformat()
 
 
 class Plan(Result):
-    """A recategorization plan. It is immutable: create a new one from an edited frame or file.
+    """A recategorization plan. It is immutable: create a new one from other decisions, or an edited frame.
 
     Parameters
     ----------
@@ -102,7 +89,7 @@ class Plan(Result):
     instance_id : str, optional
         Service instance of the books; the plan is then refused for any other instance.
     notes : sequence of str
-        What is not known, or was ignored.
+        What is not known.
     left_out : sequence of Change
         The changes of a run that :func:`undo_plan` leaves out.
 
@@ -118,7 +105,7 @@ class Plan(Result):
     left_out : tuple of Change
         The changes of a run that :func:`undo_plan` leaves out; empty for any other plan.
     notes : tuple of str
-        What is not known, or was ignored in the plan file; one sentence each.
+        What is not known; one sentence each.
     """
 
     def __init__(
@@ -264,7 +251,7 @@ class Plan(Result):
         return Effect(self.items, self.items, before)
 
     def save(self, path: str | Path) -> None:
-        """Write the plan to a file that a spreadsheet can edit, completely or not at all.
+        """Write the plan to a file that a spreadsheet can show, completely or not at all.
 
         Parameters
         ----------
@@ -277,62 +264,50 @@ class Plan(Result):
         PlanError
             The file cannot be written, or a workbook cannot hold the plan.
         """
-        file, rows = to_path(path, "path"), self._table().assign(**{_INSTANCE: self.instance_id or ""})
+        file, digest = to_path(path, "path"), _digest(self.items, self.instance_id)
+        rows = self._table().assign(**{_INSTANCE: self.instance_id or "", _DIGEST: digest})
         try:
-            write_table(rows, file, name="plan", ids=(*_IDS, NEW_CATEGORY[0]), editable=NEW_CATEGORY)
+            write_table(rows, file, name="plan", ids=_IDS, editable=())
         except InputError as error:
             raise PlanError(f"the plan was not saved: {error}") from error
 
     @classmethod
-    def load(cls, path: str | Path, *, ledgers: pd.DataFrame | None = None) -> Self:
-        """Read a plan file, which a spreadsheet may have edited and saved.
+    def load(cls, path: str | Path) -> Self:
+        """Read a plan file, as it was saved.
 
-        Rows may be deleted and sorted, columns moved and added, and new categories changed. A CSV file may be separated
-        by commas, semicolons or tabs, in UTF-8 or UTF-16, with amounts and dates as the spreadsheet writes them. What
-        is not certain, such as ``3/4/2026`` in a column without a day above 12, or an id that became a number, is
-        refused. Amounts are float64, or Arrow decimals if one has too many digits for float64.
+        A file that was edited is refused by its digest: who wants another plan changes decisions, and plans again.
+        Amounts are float64, or Arrow decimals if one has too many digits for float64.
 
         Parameters
         ----------
         path : path
             A file written by :meth:`save`: CSV or ``.xlsx``, recognised by its content.
-        ledgers : DataFrame, optional
-            :class:`~accounting_analytics.schemas.Ledgers`. A new category may then be an id, a unique name or a path,
-            in ``updated_category_ledger_id`` or ``updated_category_ledger_name``; clear the other, or let both mean
-            the same ledger. Without it each id is taken as it is written.
-
-        Returns
-        -------
-        Plan
-            ``notes`` states how many of its rows were hidden, and with `ledgers` which new categories are parent
-            ledgers.
 
         Raises
         ------
         PlanError
-            The file is not a plan, or rows are invalid; the message has the row, the column and the reason of each.
+            The file is not a plan, cannot be read, or was edited.
         """
-        chart = None if ledgers is None else Categories(Ledgers.checked(ledgers), set())
-        return cls.from_sheet(read_plan_sheet(path), chart)
-
-    @classmethod
-    def from_sheet(cls, sheet: SheetTable, chart: Categories | None) -> Self:
-        """Plan of a file that was read, with the new categories that a chart of accounts has, or that are written."""
-        items = []
-        for number, row in sheet.rows():
-            cells: dict[str, Any] = {name: row[name] for name in PlanItems.dtypes()}
-            try:
-                items.append(Change(**cells | dict(zip(NEW_CATEGORY, _new_category(row, chart), strict=True))))
-            except InputError as error:
-                sheet.problems.add(str(error), number)
+        names = [*PlanItems.dtypes(), _INSTANCE, _DIGEST]
+        columns = [Column(name, _KINDS.get(name, Kind.TEXT), may_be_empty=name in _MAY_BE_EMPTY) for name in names]
+        file = to_path(path, "path")
+        try:
+            sheet = read_table(file, columns, what="a plan")
+        except InputError as error:
+            raise PlanError(str(error)) from error
         sheet.problems.refuse(PlanError, effect="nothing was sent")
+        rows = [row for _, row in sheet.rows()]
+        items = [Change(**{name: row[name] for name in PlanItems.dtypes()}) for row in rows]
+        instance_id = next((row[_INSTANCE] for row in rows), None) or None
+        if {(row[_INSTANCE], row[_DIGEST]) for row in rows} - {(instance_id or "", _digest(items, instance_id))}:
+            raise PlanError(
+                f"{file} is not as the plan was saved: a cell or row was changed, added or left out; nothing was sent; "
+                "change the decisions, and make the plan again"
+            )
         digits = {fraction_digits(getattr(one, name)) for one in items for name in _AMOUNTS}
         # a spreadsheet shows 144.00 as 144: fewer digits than usual are certain only if all amounts have as many
         scale = max(digits) if len(digits) == 1 else max(DEFAULT_SCALE, *digits, 0)
-        notes = [] if chart is None else [*chart.parent_notes(one.updated_category_ledger_id for one in items)]
-        if sheet.hidden:
-            notes.insert(0, f"{count_of(sheet.hidden, 'hidden row')} of the plan file taken into the plan.")
-        return cls(items, scale=scale, instance_id=instance_of(sheet), notes=notes)
+        return cls(items, scale=scale, instance_id=instance_id)
 
     def _parts(self) -> list[ResultPart]:
         """Show each item, and in HTML also its time, its rule and the id to find it by."""

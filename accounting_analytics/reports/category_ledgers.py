@@ -61,10 +61,9 @@ class Categories:
         return [self.names.path(ledger_id) for ledger_id in self.possible()]
 
     def find_edited(self, ledger_id: str, name: str) -> str:
-        """Id of the new category of a proposal or an item of a plan, of which a person may have edited both columns.
+        """Id of the new category of a proposal, of which a person may have edited both columns.
 
-        Each column may hold an id, a unique name or a path, or be empty, and both must mean the same ledger. It may be
-        an uncategorized one, which an undone change has again.
+        Each column may hold an id, a unique name or a path, or be empty, and both must mean the same ledger.
         """
         texts = [text for text in (ledger_id, name) if text.strip()]
         if not texts:

@@ -171,7 +171,7 @@ def test_columns_of_every_kind(read):
         (4, {"id": "x", "text": "", "amount": Decimal(2), "time": None}),
     ]
     table.problems.refuse()
-    assert (table.others, table.separator, table.hidden) == (("note",), ";", 0)
+    assert (table.others, table.separator) == (("note",), ";")
 
 
 def test_cells_of_a_workbook(tmp_path):
@@ -179,12 +179,11 @@ def test_cells_of_a_workbook(tmp_path):
     workbook = openpyxl.Workbook()
     for row in (["id", "text", "amount", "time"], ["a", 7, 1.5, NOON.replace(tzinfo=None)], [123, True, None, None]):
         workbook.active.append(row)
-    workbook.active.row_dimensions[2].hidden = True
     workbook.save(tmp_path / "table.xlsx")
     table = read_table(tmp_path / "table.xlsx", COLUMNS, what="a table")
     first, second = (row for _, row in table.rows())
     assert first == {"id": "a", "text": "7", "amount": Decimal("1.5"), "time": NOON}
-    assert (second["text"], second["amount"], table.hidden) == ("TRUE", None, 1)
+    assert (second["text"], second["amount"]) == ("TRUE", None)
     with pytest.raises(InputError, match=r"table\.xlsx, row 3: id: a spreadsheet changed the id to '123'"):
         table.problems.refuse()
 

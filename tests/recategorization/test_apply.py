@@ -132,7 +132,7 @@ def test_unusable_categories_refuse_their_items(books, build, many, tmp_path, co
     edited = {
         "txn_0": ("led_nowhere", "Travel", "the books have no ledger 'led_nowhere' (list line entries"),
         "txn_1": ("..", "Dots", "the books have no ledger '..'"),
-        "txn_2": (books.meals, "Travel", "is named 'Meals' in the books, not 'Travel'; change updated_category"),
+        "txn_2": (books.meals, "Travel", "is named 'Meals' in the books, not 'Travel'; decide which is meant"),
     }
     items = (
         build.item(one, books.bank, books.outflow, updated, updated_category_ledger_name=name)
@@ -169,7 +169,7 @@ def test_category_without_lines_is_used(books, build, tmp_path):
 
 
 def test_changes_already_made_are_not_refused_for_their_name(books, plan, tmp_path):
-    """A plan that was applied stays done if its file was edited to another name afterwards."""
+    """A plan that was applied stays done if its table was edited to another name afterwards."""
     aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
     renamed = aa.Plan.from_frame(plan.frame.assign(updated_category_ledger_name="Other"), instance_id=plan.instance_id)
     frame = aa.apply_plan(books.client, renamed, journal=tmp_path / "journal", confirm=True)

@@ -9,10 +9,8 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.cli.apply import print_outcomes, require_done
-from accounting_analytics.cli.plan import resolve_plan
-from accounting_analytics.core.errors import PlanError, RecategorizationIncompleteError
+from accounting_analytics.core.errors import RecategorizationIncompleteError
 from accounting_analytics.core.schemas import PlanItems
-from accounting_analytics.recategorization.plan import read_plan_sheet
 
 RULES = ("--rules", Path(__file__).parents[3] / "data/rules.toml")
 PERIOD = ("--start-date", "2026-05-01", "--end-date", "2026-05-31")
@@ -89,10 +87,10 @@ def recategorize(company, item, before, after):
 
 
 def test_a_plan_is_not_replaced(run_demo, assert_refused, tmp_path):
-    """A file that exists may have been edited: it stays, and nothing is loaded."""
+    """A file that exists may be a plan in use: it stays, and nothing is loaded."""
     (tmp_path / "plan.csv").write_text("edited", encoding="utf-8")
     refused = run_demo("plan", *PERIOD, *RULES, "--output", "plan.csv", code=2)
-    assert_refused(refused, "plan.csv exists and may have been edited, so it is not replaced")
+    assert_refused(refused, "plan.csv exists and may be a plan in use, so it is not replaced")
     assert (tmp_path / "plan.csv").read_text(encoding="utf-8") == "edited"
 
 
@@ -116,7 +114,6 @@ def test_a_plan_works_with_the_next_demo(run):
 
 
 DAY = dt.datetime(2026, 5, 20, 16, tzinfo=dt.UTC)
-DISCOVERING = "discovering the ledgers"
 
 
 def make_plan(*categories, instance_id=""):
@@ -136,57 +133,22 @@ def make_plan(*categories, instance_id=""):
     return aa.Plan.from_frame(PlanItems.from_columns(columns), instance_id=instance_id)
 
 
-@pytest.fixture
-def resolved(tmp_path, demo_company):
-    """Return a function that writes a plan of new categories, resolves it, and returns the categories found."""
-
-    def resolved(*categories, ledgers=None):
-        make_plan(*categories, instance_id=demo_company.client.instance_id).save(tmp_path / "plan.csv")
-        read = read_plan_sheet(tmp_path / "plan.csv")
-        frame = resolve_plan(demo_company.client, read, demo_company.time_zone, ledgers=ledgers).frame
-        return list(zip(frame["updated_category_ledger_id"], frame["updated_category_ledger_name"], strict=True))
-
-    return resolved
+def test_another_instance_is_refused(run_demo, assert_refused, tmp_path):
+    """A plan of other books is refused before anything is loaded."""
+    make_plan(("led_meals", "Meals"), instance_id="other-books").save(tmp_path / "plan.csv")
+    refused = run_demo("preview", "plan.csv", *PERIOD, code=2)
+    assert_refused(refused, "for instance 'other-books', not ", "nothing was sent")
 
 
-def test_names_are_looked_up(resolved, capsys):
-    """An id, a name or a path in either column becomes the id and the name of the ledger."""
-    found = resolved(("", "Meals"), ("meals", ""), ("led_rent", "Rent"), ("Shipping", "Shipping"))
-    assert found == [
-        ("led_meals", "Meals"),
-        ("led_meals", "Meals"),
-        ("led_rent", "Rent"),
-        ("led_shipping", "Shipping"),
-    ]
-    assert DISCOVERING in capsys.readouterr().err
-
-
-def test_unchanged_categories_need_no_discovery(resolved, capsys):
-    """Where the books confirm each id with its name, no ledgers are discovered; a plan without rows needs nothing."""
-    assert resolved(("led_meals", "Meals"), ("led_rent", "Rent")) == [("led_meals", "Meals"), ("led_rent", "Rent")]
-    assert resolved() == []
-    assert DISCOVERING not in capsys.readouterr().err
-
-
-def test_parent_ledgers_are_noted(resolved, capsys, demo_company):
-    """A new category that has ledgers below it may be a mistake; ledgers that are given are not discovered again."""
-    ledgers = aa.discover_ledgers(demo_company.client, DAY.date(), DAY.date(), time_zone=demo_company.time_zone)
-    found = resolved(("", "Cost of Goods"), ("led_meals", "Meals"), ("led_goods", ""), ledgers=ledgers)
-    assert found == [("led_goods", "Cost of Goods"), ("led_meals", "Meals"), ("led_goods", "Cost of Goods")]
-    printed = capsys.readouterr().err
-    assert printed.count(" is a parent ledger; a ledger below it may be meant: ") == 1
-    assert "The category 'Expenses:Cost of Goods' is" in printed
-    assert DISCOVERING not in printed
-
-
-def test_another_instance_is_refused(resolved, demo_company, tmp_path):
-    """A plan of other books is refused before anything is requested."""
-    resolved(("led_meals", "Meals"))
-    plan = tmp_path / "plan.csv"
-    text = plan.read_text(encoding="utf-8-sig").replace(demo_company.client.instance_id, "other-books")
-    plan.write_text(text, encoding="utf-8")
-    with pytest.raises(PlanError, match=r"for instance 'other-books', not .*nothing was sent"):
-        resolve_plan(demo_company.client, read_plan_sheet(plan), "UTC")
+@pytest.mark.parametrize("command", [("preview", *PERIOD), ("apply", "--journal", "journal"), ("verify",)])
+def test_an_edited_plan_is_refused(run_demo, assert_refused, tmp_path, command):
+    """Another category is a decision: the file of a plan is taken as it was saved."""
+    make_plan(("led_meals", "Meals")).save(tmp_path / "plan.csv")
+    text = (tmp_path / "plan.csv").read_text(encoding="utf-8-sig").replace(",led_meals,Meals,", ",led_rent,Rent,")
+    (tmp_path / "plan.csv").write_text(text, encoding="utf-8")
+    name, *options = command
+    refused = run_demo(name, "plan.csv", *options, code=2)
+    assert_refused(refused, "plan.csv is not as the plan was saved", "change the decisions, and make the plan again")
 
 
 @pytest.fixture
