@@ -120,4 +120,4 @@ def test_the_first_pages_of_a_large_ledger_suffice(large_ledger, monkeypatch, in
     ((sent, text),) = terminal.notices
     count, _, rate = NOTICE.fullmatch(text).groups()
     assert (sent <= 20, rate) == (True, "600")
-    assert 1000 < int(count.replace(",", "")) < 1.5 * 50_400 / 40
+    assert 1000 < int(count.replace(",", "")) < 2 * 50_400 / 40
