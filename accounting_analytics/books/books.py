@@ -212,7 +212,7 @@ class Books(VersionReader, Result):
         """
         days = None if period is None else self._require_days(period)
         first, last = self._find(before), self._version if after is None else self._find(after)
-        if first.number == last.number and before != after and not isinstance(before, int):
+        if first.number == last.number and before != after and not str(before).isdigit():
             earlier = f", such as {first.number - 1}" if first.number else "; there is none"
             raise InputError(
                 f"the newest version of {before} is {first.number}, which would be compared with itself: name a "
