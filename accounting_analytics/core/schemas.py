@@ -630,8 +630,9 @@ class Differences(Table):
     ``starting_total_balance``, ``ending_balance``, ``ending_total_balance``, ``starting_cash_balance``,
     ``ending_cash_balance`` or ``identity``. `reported` or `recomputed` is null where that report has no such row;
     `difference` is reported minus recomputed, and zero where only the day or entry of a line differs. `role` is
-    ``consequence`` where a figure differs only because of others. `category` is the path of the ledger; a line has its
-    day, the text of its transaction or entry, the cash account that its entry moved, and its transaction.
+    ``consequence`` where a figure differs only because of others, and has no `explanation` then. `category` is the path
+    of the ledger; a line has its day, the text of its transaction or entry, the cash account that its entry moved, and
+    its transaction.
     """
 
     what: Series[Text]

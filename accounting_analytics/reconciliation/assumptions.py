@@ -1,4 +1,4 @@
-"""Assumptions about a whole report that does not tie, each of which counts only if every figure then agrees exactly.
+"""Readings of a whole report that does not tie, each of which counts only if every figure then agrees exactly.
 
 Each is first tried on the sums of cash, which takes no time, and then by recomputing the report under it. Lines long
 before the period are summed once, by ledger, so that this takes as long as the period has lines.
@@ -16,15 +16,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accounting_analytics.core.chart_of_accounts import SubType
 from accounting_analytics.core.errors import BooksDoNotTieError, FrameError, HierarchyError
 from accounting_analytics.core.exact_sums import (
     INSTANT_TYPE,
     EntryLines,
     ExactLines,
-    add_units,
     amount_column,
     collect,
-    is_on,
     is_within,
 )
 from accounting_analytics.core.money import to_minor_units
@@ -34,7 +33,7 @@ from accounting_analytics.reconciliation.line_comparison import compare_lines
 from accounting_analytics.reports.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -49,11 +48,7 @@ _MICROSECOND = dt.timedelta(microseconds=1)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _PADDING = 2 * _DAY
 """Days around the period whose lines are kept one by one: no zone is further from another."""
-_MAX_OPENING_ENTRIES = 1000
 _MAX_NAMED = 3
-_MAX_CUTS = 20
-_MAX_WIDER = 6
-"""Days before and after repeated lines that may have been loaded twice as well: transfers are no flows."""
 _KNOWN_ZONES = (
     *(UTC, "America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles", "Europe/London"),
     *("Europe/Berlin", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney"),
@@ -67,8 +62,8 @@ class Assumption(NamedTuple):
     Attributes
     ----------
     kind : str
-        What is assumed to be different: ``zone``, ``end date``, ``as of``, ``cash``, ``double load`` or ``opening
-        balance``.
+        What is assumed to be different: ``zone``, ``end date``, ``opening balance`` on the first day, or ``cash``, of
+        the ledger of transfers.
     sentence : str
         What the report looks like.
     entry_ids, time_zones : tuple of str
@@ -82,9 +77,9 @@ class Assumption(NamedTuple):
 
 
 class _Reading(NamedTuple):
-    """How a report may read the lines: how often it counts each, at which instant, in which zone, and what is cash."""
+    """How a report may read the lines: which it counts, at which instant, in which zone, and what is cash."""
 
-    times: npt.NDArray[np.int64]
+    counted: Mask
     when: npt.NDArray[np.int64]
     time_zone: str
     cash: frozenset[str]
@@ -107,7 +102,7 @@ def find_assumptions(
 
 
 class _ReportLines:
-    """The lines that a report was recomputed from: those around the period, of opening entries, and earlier sums."""
+    """The lines that a report was recomputed from: those around the period, and earlier sums."""
 
     def __init__(
         self,
@@ -121,27 +116,23 @@ class _ReportLines:
         self.period, self.zone = recomputed.period, zone(recomputed.period.time_zone)
         self.ledgers: pa.Table = nw.from_native(ledgers).lazy().collect("pyarrow").to_arrow()
         rows = self.ledgers.to_pylist()
+        self.transfers = [row["id"] for row in rows if row.get("sub_type") == SubType.TRANSFERS_BETWEEN_ACCOUNTS]
         self.names = {row["id"]: row["name"] for row in rows}
         opening = [row["id"] for row in rows if row.get("is_required") and row.get("sub_type") == "equity"]
         exact = ExactLines.from_frame(line_entries, recomputed.scale)
-        self.entries = EntryLines(_lines_around(exact, self.period, opening), exact)
+        self.entries = EntryLines(_lines_around(exact, self.period), exact)
         self.table = self.entries.table
         self.as_given = _Reading(
-            times=np.ones(len(self.table), np.int64),
+            counted=np.ones(len(self.table), np.bool_),
             when=self.table["datetime"].cast(pa.int64()).to_numpy(),
             time_zone=self.period.time_zone,
             cash=frozenset(row["id"] for row in rows if row["report_cash_flow"]),
         )
         self.on_cash = self.entries.on(self.as_given.cash)
         self.of_opening = self.entries.of_entries_with(self.entries.on(opening))
-        self.before, self.within = self.on(self.period.instants_before()), self.on(self.period.instants())
         sums = reported.exact_sums()
         self.starting = to_minor_units(sums.starting_cash_balance, recomputed.scale)
         self.change = to_minor_units(sums.ending_cash_balance, recomputed.scale) - self.starting
-
-    def counted(self, chosen: Mask, times: int) -> _Reading:
-        """Count some lines so many times, and the others once."""
-        return self.as_given._replace(times=np.where(chosen, times, 1))
 
     def on(self, days: Days, when: npt.NDArray[np.int64] | None = None) -> Mask:
         """Whether each line is on some days, or would be at other instants."""
@@ -174,17 +165,13 @@ class _ReportLines:
         more = len(entry_ids) - len(named)
         return ", ".join(texts[one] for one in named) + (f" and {more:,} more" if more else "")
 
-    def local_time(self, microseconds: int) -> dt.datetime:
-        """Time in the zone of the period."""
-        return (_EPOCH + int(microseconds) * _MICROSECOND).astimezone(self.zone)
-
     def fits(self, reading: _Reading) -> bool:
         """Whether the report recomputed under a reading is the reported one in every figure.
 
         One that cannot be recomputed, such as with a ledger that the chart of accounts lacks, does not fit.
         """
         period = Period(self.period.start_date, self.period.end_date, reading.time_zone)
-        units = self.entries.units * reading.times
+        units = np.where(reading.counted, self.entries.units, 0)
         if not self._moves_reported_cash(period, reading, units):
             return False
         lines = self.table.drop_columns(["units", "datetime"])
@@ -195,7 +182,7 @@ class _ReportLines:
         supplied = zip(balances["ledger_id"], balances["cash_balance"], strict=True)
         try:
             assumed = recompute_cash_flow(
-                lines.filter(pa.array(reading.times > 0)),
+                lines.filter(pa.array(reading.counted)),
                 self.ledgers.drop_columns("report_cash_flow").append_column("report_cash_flow", flags),
                 period.start_date,
                 period.end_date,
@@ -250,98 +237,45 @@ def _rank(name: str) -> tuple[int, str]:
     return known + name.startswith("Etc/"), name
 
 
-def _without_last_lines(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
-    """Omit the last day, or what is dated from an instant on, the latest first."""
+def _without_last_day(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
+    """Omit the last day."""
     end = lines.period.end_date
     sentence = (
         f"The report's end date looks exclusive: it has no lines of {end}, the last day (or it was made before them)."
     )
-    yield Assumption("end date", sentence), lines.counted(lines.on_dates(end, end), 0)
-    for cut in _possible_cuts(lines):
-        omitted = lines.within & (lines.as_given.when >= cut)
-        ids = lines.entry_ids(omitted)
-        entries = "entry" if len(ids) == 1 else f"{len(ids):,} entries"
-        sentence = f"The report looks stale: it lacks the {entries} from {lines.local_time(cut):%Y-%m-%d %H:%M} on."
-        yield Assumption("as of", sentence, ids), lines.counted(omitted, 0)
+    yield Assumption("end date", sentence), lines.as_given._replace(counted=~lines.on_dates(end, end))
 
 
-def _possible_cuts(lines: _ReportLines) -> list[int]:
-    """Instants up to which the change of cash is the reported one, the latest first."""
-    chosen = lines.within & lines.on_cash
-    instants, numbers = np.unique(lines.as_given.when[chosen], return_inverse=True)
-    moved = add_units(numbers, lines.entries.units[chosen], len(instants))
-    is_cut = (np.cumsum(moved) - moved == lines.change).astype(np.bool_)
-    cuts: list[int] = instants[is_cut][::-1][:_MAX_CUTS].tolist()
-    return cuts
+def _other_transfers(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
+    """Count the ledger of transfers between accounts in or out of cash."""
+    for one in lines.transfers:
+        is_cash = one in lines.as_given.cash
+        verb, other = ("does not count", "does") if is_cash else ("counts", "does not")
+        sentence = f"The report {verb} {lines.names[one]} ({one}) as cash; the chart of accounts {other}."
+        yield Assumption("cash", sentence), lines.as_given._replace(cash=lines.as_given.cash ^ {one})
 
 
-def _other_cash(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
-    """Count ledgers in or out of cash: those that one balance list has alone, or whose net cash flow differs."""
-    own, known = lines.as_given.cash, frozenset(lines.names)
-    listed = frozenset(lines.reported.ending_balances["ledger_id"]) & known
-    differing = {one.ledger_id for one in lines.differences if one.what == "net_cash_flow"} & known
-    tried = {listed, *(own ^ {one} for one in differing | (own ^ listed))} - {own}
-    for cash in sorted(tried, key=lambda one: (len(one ^ own), sorted(one))):
-        parts = [
-            f"{verb} {', '.join(f'{lines.names[one]} ({one})' for one in sorted(ledger_ids))} as cash"
-            for verb, ledger_ids in (("counts", cash - own), ("does not count", own - cash))
-            if ledger_ids
-        ]
-        other = "the chart of accounts does not" if cash - own else "the chart of accounts does"
-        sentence = f"The report {' and '.join(parts)}; {other}."
-        yield Assumption("cash", sentence), lines.as_given._replace(cash=cash)
-
-
-def _lines_loaded_twice(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
-    """Count lines twice: all, those of the period, or of days whose lines the report repeats, or only these."""
-    start, end = lines.period.start_date, lines.period.end_date
-    doubled = [one for one in lines.differences if one.recomputed and one.reported == 2 * one.recomputed]
-    repeated = lines.within & lines.of_entries([one.journal_entry_id for one in doubled if one.journal_entry_id])
-    tried = {f"of {start} to {end}": lines.within, f"up to {end}": lines.before | lines.within}
-    if repeated.any():
-        when = lines.as_given.when[repeated]
-        first, last = (lines.local_time(one).date() for one in (when.min(), when.max()))
-        for earlier in range(min(_MAX_WIDER, (first - start).days) + 1):
-            for later in range(min(_MAX_WIDER, (end - last).days) + 1):
-                days = first - earlier * _DAY, last + later * _DAY
-                tried[f"of {days[0]} to {days[1]}"] = lines.on_dates(*days)
-        tried[f"up to {last}"] = lines.before | lines.on_dates(start, last)
-    for what, chosen in tried.items():
-        sentence = f"The report counts all lines {what} twice, as if two loads had been concatenated."
-        yield Assumption("double load", sentence), lines.counted(chosen, 2)
-    if repeated.any():
-        ids = lines.entry_ids(repeated)
-        sentence = f"The report counts twice: {lines.describe_entries(ids)}."
-        yield Assumption("double load", sentence, ids), lines.counted(repeated, 2)
-
-
-def _opening_entries(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
-    """Take opening entries before the period for flows of it, and entries of its first day for opening balances."""
+def _opening_on_first_day(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
+    """Take entries of the first day, those of opening balances, those that the report lacks, or all, for balances."""
     first = lines.period.start_date
-    start = _microseconds(lines.period.instants()[0].start)
+    before = _microseconds(lines.period.instants()[0].start) - 1
     lacking = [one.journal_entry_id or "" for one in lines.differences if one.what == "line" and one.reported is None]
     first_day = lines.on_dates(first, first)
-    in_balance = "in its starting balance, not as a flow"
-    for chosen, moved, how in (
-        (lines.before & lines.of_opening, start, "as a flow of the period, not in its starting balance"),
-        (first_day & (lines.of_opening | lines.of_entries(lacking)), start - 1, in_balance),
-        (first_day, start - 1, in_balance),
-    ):
+    for chosen in (first_day & (lines.of_opening | lines.of_entries(lacking)), first_day):
         if chosen.any():
             ids = lines.entry_ids(chosen)
             entries = lines.describe_entries(ids)
             named = entries if (chosen & ~lines.of_opening).any() else f"the opening balance ({entries})"
-            when = np.where(chosen, moved, lines.as_given.when)
-            sentence = f"The report counts {named} {how}."
+            when = np.where(chosen, before, lines.as_given.when)
+            sentence = f"The report counts {named} in its starting balance, not as a flow."
             yield Assumption("opening balance", sentence, ids), lines.as_given._replace(when=when)
 
 
 ASSUMPTIONS: tuple[Callable[[_ReportLines], Iterator[tuple[Assumption, _Reading]]], ...] = (
     _days_of_another_zone,
-    _without_last_lines,
-    _other_cash,
-    _lines_loaded_twice,
-    _opening_entries,
+    _without_last_day,
+    _other_transfers,
+    _opening_on_first_day,
 )
 """What is tried; of each the first reading that fits is named."""
 
@@ -350,17 +284,14 @@ def _microseconds(instant: dt.datetime) -> int:
     return (instant - _EPOCH) // _MICROSECOND
 
 
-def _lines_around(exact: ExactLines, period: Period, opening_ledgers: Collection[str]) -> pa.Table:
-    """Lines with exact units around a period and of opening entries; the sum of earlier ones for each ledger."""
+def _lines_around(exact: ExactLines, period: Period) -> pa.Table:
+    """Lines with exact units around a period, and the sum of earlier ones for each ledger."""
     start = max(period.start_date, dt.date.min + _PADDING + _DAY) - _PADDING
     end = min(period.end_date, dt.date.max - _PADDING - _DAY) + _PADDING
     padded = Period(start, end, period.time_zone)
-    around, earlier = is_within(padded.instants()), is_within(padded.instants_before())
-    opening = exact.lines.filter(is_on(opening_ledgers) & earlier).select("journal_entry_id").unique()
-    kept = collect(opening.head(_MAX_OPENING_ENTRIES))["journal_entry_id"].to_pylist()
-    is_kept = nw.col("journal_entry_id").is_in(kept or [""])  # engines give an empty list no type
-    lines = collect(exact.lines.filter(around | (earlier & is_kept)))
-    sums = collect(exact.lines.filter(earlier & ~is_kept).group_by("ledger_id").agg(nw.col("units").sum())).to_pylist()
+    lines = collect(exact.lines.filter(is_within(padded.instants())))
+    earlier = exact.lines.filter(is_within(padded.instants_before()))
+    sums = collect(earlier.group_by("ledger_id").agg(nw.col("units").sum())).to_pylist()
     history = pa.Table.from_pylist(
         [
             row

@@ -1,4 +1,4 @@
-"""Why figures differ: each is a cause, or it follows from others; causes come first."""
+"""Why figures differ: each is a cause, which is explained, or it follows from others; causes come first."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def explain_differences(
     recomputed: CashFlowReport,
     hierarchy: Hierarchy | None,
 ) -> list[Difference]:
-    """Say why each figure differs, and which follow from others; causes come first.
+    """Say why each figure differs that does not follow from others; causes come first.
 
     Without a known hierarchy a total follows wherever a figure without descendants differs.
     """
@@ -77,10 +77,10 @@ def explain_differences(
     rows = []
     for what, explain in _EXPLAIN.items():
         for one in found[what]:
-            explanation, follows = explain(one, known)
-            rows.append(one._replace(explanation=explanation, role=CONSEQUENCE if follows else CAUSE))
+            explanation = explain(one, known)
+            rows.append(one._replace(explanation=explanation or "", role=CAUSE if explanation else CONSEQUENCE))
     if any(one.role == CAUSE and one.what != "identity" for one in rows):
-        rows = [one._replace(role=CONSEQUENCE) if one.what == "identity" else one for one in rows]
+        rows = [one._replace(explanation="", role=CONSEQUENCE) if one.what == "identity" else one for one in rows]
     return sorted(rows, key=lambda one: one.role != CAUSE)
 
 
@@ -117,22 +117,20 @@ def _unexplained_endings(
     return {} if without_account and without_account == sum(rest.values()) else rest
 
 
-def _explain_line(line: Difference, known: _Known) -> tuple[str, bool]:
-    return line.explanation, line.ledger_id in known.missing
+def _explain_line(line: Difference, known: _Known) -> str | None:
+    return None if line.ledger_id in known.missing else line.explanation
 
 
-def _explain_net(net: Difference, known: _Known) -> tuple[str, bool]:
+def _explain_net(net: Difference, known: _Known) -> str | None:
     lines = known.lines.get(net.ledger_id, [])
     counted, rest = count_of(len(lines), "line difference"), net.amount - _sum(lines)
     if net.ledger_id in known.missing:
-        return _describe_missing(net, len(lines), known), False
+        return _describe_missing(net, len(lines), known)
     if not known.has_lines:
-        return "no lines were compared that could explain it", False
+        return "no lines were compared that could explain it"
     if not lines:
-        return "the lines of this ledger agree: the reported figure is not the sum of its own lines", False
-    if rest:
-        return f"{counted}, and {format_amount(rest)} that the reported lines do not show", False
-    return f"made up of {counted}", True
+        return "the lines of this ledger agree: the reported figure is not the sum of its own lines"
+    return f"{counted}, and {format_amount(rest)} that the reported lines do not show" if rest else None
 
 
 def _describe_missing(net: Difference, count: int, known: _Known) -> str:
@@ -148,21 +146,19 @@ def _describe_missing(net: Difference, count: int, known: _Known) -> str:
     return f"{which} this ledger: its {count_of(count, 'line sums', 'lines sum')} to {summed}"
 
 
-def _explain_start(start: Difference, known: _Known) -> tuple[str, bool]:
+def _explain_start(start: Difference, known: _Known) -> str:
     if known.recomputed.anchored:
-        return _of_cash(start) or "not the balance that was supplied", False
+        return _of_cash(start) or "not the balance that was supplied"
     history = "the lines before the period, if any, sum to a different balance; check that the history is complete"
-    return _of_cash(start) or history, False
+    return _of_cash(start) or history
 
 
-def _explain_end(end: Difference, known: _Known) -> tuple[str, bool]:
-    is_carried = end.amount == known.gaps["starting_balance"].get(end.ledger_id, ZERO)
-    follows = bool(end.amount) and not known.rest.get(end.ledger_id)
-    if is_carried:
-        return _of_cash(end) or "carried over from the starting balance", follows
-    if follows:
-        return "follows from the flows that differ", True
-    return _of_cash(end) or "the lines of the period change this ledger by a different amount", False
+def _explain_end(end: Difference, known: _Known) -> str | None:
+    if end.amount and not known.rest.get(end.ledger_id):
+        return None
+    if end.amount == known.gaps["starting_balance"].get(end.ledger_id, ZERO):
+        return _of_cash(end) or "carried over from the starting balance"
+    return _of_cash(end) or "the lines of the period change this ledger by a different amount"
 
 
 def _of_cash(balance: Difference) -> str:
@@ -172,18 +168,17 @@ def _of_cash(balance: Difference) -> str:
     return CASH_ONLY_RECOMPUTED if balance.reported is None else ""
 
 
-def _explain_total(one: Difference, known: _Known) -> tuple[str, bool]:
+def _explain_total(one: Difference, known: _Known) -> str | None:
     own = known.gaps[KINDS[one.what].total_of]
-    follows = one.ledger_id in known.missing or _is_sum(one, own, known.hierarchy)
-    if own.get(one.ledger_id) == one.amount:
-        return "follows from the ledger's own figure", follows
+    if one.ledger_id in known.missing or _is_sum(one, own, known.hierarchy):
+        return None
     if own:
-        return "the figures of its descendants differ, or the report sums other descendants", follows
+        return "the figures of its descendants differ, or the report sums other descendants"
     if known.recomputed.inferred_roots:
         cause = "which is inferred (give the missing parents), or the report sums incorrectly"
     else:
         cause = "the report sums other descendants, or sums them incorrectly"
-    return f"all figures without descendants agree: the cause is the hierarchy, {cause}", follows
+    return f"all figures without descendants agree: the cause is the hierarchy, {cause}"
 
 
 def _is_sum(one: Difference, own: Gaps, hierarchy: Hierarchy | None) -> bool:
@@ -194,20 +189,21 @@ def _is_sum(one: Difference, own: Gaps, hierarchy: Hierarchy | None) -> bool:
     return one.amount == sum(tree, ZERO)
 
 
-def _explain_cash(cash: Difference, known: _Known) -> tuple[str, bool]:
+def _explain_cash(cash: Difference, known: _Known) -> str | None:
     side = cash.what.removesuffix("_cash_balance")
     of_ledgers = total(getattr(known.reported, f"{side}_balances")["cash_balance"])
-    follows = cash.amount == sum(known.gaps[f"{side}_balance"].values(), ZERO)
+    if cash.amount == sum(known.gaps[f"{side}_balance"].values(), ZERO):
+        return None
     if cash.reported == of_ledgers:
-        return "follows from the balances of the cash ledgers", follows
-    return f"the report's own balances sum to {format_amount(of_ledgers)}, not to its total", follows
+        return "the balances of the cash ledgers sum to it, and those that differ do not explain it"
+    return f"the report's own balances sum to {format_amount(of_ledgers)}, not to its total"
 
 
-def _explain_identity(_gap: Difference, _known: _Known) -> tuple[str, bool]:
-    return "the report is inconsistent: its net cash flows do not sum to the change of its cash balance", False
+def _explain_identity(_gap: Difference, _known: _Known) -> str:
+    return "the report is inconsistent: its net cash flows do not sum to the change of its cash balance"
 
 
-_EXPLAIN: dict[str, Callable[[Difference, _Known], tuple[str, bool]]] = {
+_EXPLAIN: dict[str, Callable[[Difference, _Known], str | None]] = {
     "net_cash_flow": _explain_net,
     "line": _explain_line,
     "starting_balance": _explain_start,
@@ -219,7 +215,7 @@ _EXPLAIN: dict[str, Callable[[Difference, _Known], tuple[str, bool]]] = {
     "ending_total_balance": _explain_total,
     "total_net_cash_flow": _explain_total,
 }
-"""Says why a figure differs, and whether that follows from others, by kind and in the order of :data:`KINDS`."""
+"""Says why a figure differs, None where that follows from others, by kind and in the order of :data:`KINDS`."""
 
 
 def _sum(differences: Iterable[Difference]) -> Decimal:

@@ -83,8 +83,9 @@ class Reconciliation(Result):
     without_history : bool
         Whether every recomputed starting balance is zero and the reported ones are not: `summary` says what to pass.
     assumptions : tuple of Assumption
-        Single assumptions about the report under which every figure compared agrees, such as the days of another zone;
-        needs `line_entries` and `ledgers`.
+        Single assumptions about the report under which every figure compared agrees: the days of another zone, an end
+        date that is exclusive, entries of the first day in the starting balances, or transfers that are cash; needs
+        `line_entries` and `ledgers`.
     scale : int
         Fraction digits of the amounts.
     as_decimals : bool
@@ -153,13 +154,13 @@ class Reconciliation(Result):
         return f"{differences}{counted}{', all in totals: the cause is the hierarchy' if only_totals else ''}"
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Show assumptions that fit, every cause and why, what follows from them, and what was compared."""
+        """Show assumptions that fit, every cause and why, the figures that follow, and what was compared."""
         yield ResultPart(self._assumptions())
         rows = self._listed()
         for causes, sums in _groups(rows):
             yield ResultPart([f"- {_describe(row)}" for row in causes], self._for_people(causes), None)
             yield ResultPart(sums)
-        yield ResultPart(self._following(rows))
+        yield ResultPart(self._left(rows))
         followers = [row for row in rows if row.role != CAUSE]
         yield ResultPart([], self._for_people(followers), _MAX_CONSEQUENCES, "figures that follow; .frame has all")
         width = max(len(kind.title) for kind in KINDS.values())
@@ -174,19 +175,18 @@ class Reconciliation(Result):
 
     @property
     def explanations(self) -> tuple[str, ...]:
-        """Sentences on why the reports differ: assumptions that fit, every cause, sums, and what follows from them."""
+        """Sentences on why the reports differ: assumptions that fit, every cause, sums, and what is unexplained."""
         rows = self._listed()
         causes = (text for of_group, sums in _groups(rows) for text in (*map(_describe, of_group), *sums))
-        return (*self._assumptions(), *causes, *self._following(rows))
+        return (*self._assumptions(), *causes, *self._left(rows))
 
     def _assumptions(self) -> list[str]:
         """Sentences of what explains the whole report."""
         return [f"{one.sentence} So read, every figure compared agrees." for one in self.assumptions]
 
-    def _following(self, rows: Sequence[Difference]) -> list[str]:
-        """Say what is unexplained, what follows from the causes, and what only lacks its history."""
+    def _left(self, rows: Sequence[Difference]) -> list[str]:
+        """Say what is unexplained, and what only lacks its history."""
         texts = [] if self.assumptions else list(_describe_unexplained(rows))
-        texts += _describe_consequences(rows)
         if left := len(self.rows) - len(rows):
             differing = count_of(left, "balance differs", "balances differ")
             texts.append(f"- {differing} only by the missing history: see .differences.")
@@ -297,20 +297,6 @@ def _describe_unexplained(rows: Sequence[Difference]) -> Iterator[str]:
         if row.role == CAUSE and (amount := _unexplained(row, lines)):
             of_ledger = f" of {_ledger(row)}" if row.ledger_id else ""
             yield f"Unexplained: {format_amount(amount)}, {KINDS[row.what].title}{of_ledger}."
-
-
-def _describe_consequences(rows: Sequence[Difference]) -> list[str]:
-    """Count what follows from the causes."""
-    followers = [row for row in rows if row.role != CAUSE]
-    lines = sum(row.what == "line" for row in followers)
-    figures = len(followers) - lines
-    counted = [
-        *([count_of(lines, "line")] if lines else []),
-        *([count_of(figures, "balance or total", "balances and totals")] if figures else []),
-    ]
-    verb = "follows" if len(followers) == 1 else "follow"
-    causes = "this" if len(rows) - len(followers) == 1 else "these"
-    return [f"{' and '.join(counted)} {verb} from {causes}."] if followers else []
 
 
 def differences_by_month(reconciliations: Sequence[Reconciliation]) -> pd.DataFrame:

@@ -18,7 +18,7 @@ ZERO = Decimal(0)
 
 
 class Line(NamedTuple):
-    """A line entry; `times` is how often a report counts it."""
+    """A line entry."""
 
     id: str
     ledger: str
@@ -26,7 +26,6 @@ class Line(NamedTuple):
     at: dt.datetime
     amount: Decimal
     text: str
-    times: int = 1
 
 
 class Planted(NamedTuple):
@@ -116,14 +115,15 @@ def random_books(seed):
     return Planted(sorted(poster.lines, key=lambda one: (one.at, one.id)), start, end, zone)
 
 
-def ledger_frame(cash=CASH, **others):
-    """Chart of accounts, with the required ledger of opening balances; the values of other columns may be given."""
+def ledger_frame(cash=CASH, *, transfers="", **others):
+    """Chart of accounts, with the required ledgers of opening balances and of transfers, if it has one."""
+    sub_types = {"opening": "equity", transfers: "transfers_between_accounts"}
     columns = {
         "id": list(LEDGERS),
         "name": [ledger.title() for ledger in LEDGERS],
         "type": [None] * len(LEDGERS),
-        "sub_type": ["equity" if ledger == "opening" else None for ledger in LEDGERS],
-        "is_required": [ledger == "opening" for ledger in LEDGERS],
+        "sub_type": [sub_types.get(ledger) for ledger in LEDGERS],
+        "is_required": [ledger in sub_types for ledger in LEDGERS],
         "report_cash_flow": [ledger in cash for ledger in LEDGERS],
         "parent_id": [PARENTS.get(ledger) for ledger in LEDGERS],
         "sort_code": [f"{position:02}" for position in range(len(LEDGERS))],
@@ -152,11 +152,10 @@ def line_frame(lines, scale=2, *, as_decimals=True):
 
 
 class Reading(NamedTuple):
-    """How a report reads the books: its zone, what is cash, and which opening entries are flows."""
+    """How a report reads the books: its zone, and what is cash."""
 
     zone: str | None = None
     cash: tuple = CASH
-    opening_flows: frozenset = frozenset()
 
 
 def naive_report(books, lines=None, reading=None):
@@ -167,11 +166,10 @@ def naive_report(books, lines=None, reading=None):
     entries = defaultdict(list)
     for line in books.lines if lines is None else lines:
         day = line.at.astimezone(tz).date()
-        is_before = day < books.start and line.entry not in reading.opening_flows
-        amount = line.amount * line.times
+        is_before = day < books.start
         if line.ledger in reading.cash and day <= books.end:
-            ending[line.ledger] += amount
-            starting[line.ledger] += amount if is_before else ZERO
+            ending[line.ledger] += line.amount
+            starting[line.ledger] += line.amount if is_before else ZERO
         if not is_before and day <= books.end:
             entries[line.entry].append(line)
     rows, own = [], defaultdict(lambda: ZERO)
@@ -186,8 +184,8 @@ def naive_report(books, lines=None, reading=None):
         for line in of_entry:
             if line.ledger in reading.cash:
                 continue
-            rows += [(line, name)] * line.times
-            own[line.ledger] -= line.amount * line.times
+            rows.append((line, name))
+            own[line.ledger] -= line.amount
     rows.sort(key=lambda one: (LEDGERS.index(one[0].ledger), one[0].at, one[0].id))
     return _report(books, rows, own, (starting, ending))
 

@@ -1,4 +1,4 @@
-"""Causes come first and are complete, what follows is counted once, sums are stated; as text, HTML and JSON."""
+"""Causes come first and are complete, sums are stated; as text, HTML and JSON."""
 
 import dataclasses
 import datetime as dt
@@ -66,7 +66,7 @@ def without_entries(lines, entry_ids):
 
 @pytest.mark.parametrize("seed", [0, *also_long(1, 2)])
 def test_an_omitted_line_is_named_as_people_know_it(seed):
-    """The line is the cause, with its day, text, account and path beside the ids; what follows from it is counted."""
+    """The line is the cause, with its day, text, account and path beside the ids; what follows from it has no words."""
     line = RECOMPUTED.lines.sample(1, random_state=seed).iloc[0]
     entry, ledger, account = line[["journal_entry_id", "ledger_id", "cash_flow_ledger_name"]]
     number = entry.removeprefix("e")
@@ -82,14 +82,14 @@ def test_an_omitted_line_is_named_as_people_know_it(seed):
     text = outcome.explain()
     assert f'of {line["datetime"]:%Y-%m-%d} "{description}" on {account}' in text
     assert f"{path} ({ledger}), line l{number} of entry {entry}" in text
-    assert f"{len(outcome.differences) - 1} balances and totals follow from this." in text
+    assert outcome.differences["explanation"].iloc[1:].eq("").all()
     assert f"amounts to {-line['amount']:,}, the gap of net cash flow." in text
     assert "nexplained" not in text
     assert "1 of them a cause" in outcome.summary()
 
 
-def test_many_causes_are_all_shown_before_what_follows():
-    """A report in which 68 lines are missing names each of them, then one sentence on what follows."""
+def test_many_causes_are_all_shown():
+    """A report in which 68 lines are missing names each of them."""
     lines = line_frame(seed=5, count=300)
     recomputed = aa.recompute_cash_flow(lines, LEDGERS, *DAYS, time_zone="UTC")
     omitted = recomputed.lines.head(68)
@@ -102,7 +102,7 @@ def test_many_causes_are_all_shown_before_what_follows():
         omitted.loc[omitted["ledger_id"].isin(missing["ledger_id"]), "line_id"]
     )
     assert all(f"line {line_id} of" in text for line_id in lines_named)
-    assert text.index("the gap of net cash flow") < text.index("follow from these")
+    assert outcome.differences["role"].is_monotonic_increasing  # causes come first
     assert f"sum to {-omitted['amount'].sum():,}, the gap of net cash flow." in text
 
 
@@ -123,7 +123,6 @@ def test_a_missing_ledger_is_one_cause(ledger_id, is_reported):
     which = "only the report lists this ledger" if is_reported else "the report does not list this ledger"
     assert (cause["what"], cause["ledger_id"]) == ("net_cash_flow", ledger_id)
     assert cause["explanation"] == f"{which}: its {len(of_ledger)} lines sum to {of_ledger['amount'].sum():,}"
-    assert f"{len(of_ledger)} lines and " in outcome.explain()
 
 
 def test_a_load_with_an_unknown_ledger_names_it():
