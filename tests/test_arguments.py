@@ -105,10 +105,6 @@ def test_a_wrong_type_is_refused_with_a_sentence(call, message):
             lambda client: aa.load_line_entries(client, ["a"], *MARCH, consistency=["all"]),
             "consistency is ['all']; it must be 'newest', 'all', or a Period",
         ),
-        (
-            lambda _: aa.recompute_cash_flow(LINES, Ledgers.without_rows(), *MARCH, amounts=["decimal"]),
-            "amounts must be 'float64' or 'decimal', not ['decimal']",
-        ),
     ],
 )
 def test_a_list_where_one_of_some_texts_is_expected(connected, call, message):

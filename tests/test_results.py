@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from payment_lines import payments
+from small_reports import altered
 
 import accounting_analytics as aa
 from accounting_analytics.books.drift import Drift, compare_lines
@@ -106,7 +107,7 @@ def make_ageing():
         for number, one in enumerate(IDS)
     ]
     account = AgedAccount(IDS[0], NAME, tuple(items), 33.3, "")
-    return aa.Ageing(PERIOD.end_date, (account,), 2, (NOTE,), _as_decimals=False)
+    return aa.Ageing(PERIOD.end_date, (account,), 2, (NOTE,))
 
 
 def make_recurring_payments():
@@ -116,7 +117,7 @@ def make_recurring_payments():
     occurrences = (Occurrence(day, -123456789012, NAME, (IDS[0],)),) * 4
     payment = RecurringPayment(NAME, NAME, NAME, occurrences, rhythm, "late")
     payments = tuple(payment._replace(key=f"{number} {NAME}") for number in range(MANY))
-    return aa.RecurringPayments(day, payments, 2, (NOTE,), pd.DataFrame(), _as_decimals=False)
+    return aa.RecurringPayments(day, payments, 2, (NOTE,), pd.DataFrame())
 
 
 def make_outlook():
@@ -140,7 +141,7 @@ def make_report():
     """Return a report of many ledgers with long names."""
     days, options = (PERIOD.start_date, PERIOD.end_date), {"starting_balances": {"bank": AMOUNT}}
     report = aa.recompute_cash_flow(make_lines(IDS), chart("bank"), *days, time_zone=PERIOD.time_zone, **options)
-    return dataclasses.replace(report, partial=True, notes=(NOTE,))
+    return altered(report, partial=True, notes=(NOTE,))
 
 
 def make_reconciliation():

@@ -16,7 +16,6 @@ from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.messages import count_of, first_lines
 from accounting_analytics.core.money import (
     EXACT,
-    fits_float,
     format_amount,
     from_minor_units,
     pandas_dtype,
@@ -25,8 +24,8 @@ from accounting_analytics.core.money import (
 )
 from accounting_analytics.core.periods import Period
 from accounting_analytics.core.results import MAX_HTML_ROWS, Result, ResultPart
-from accounting_analytics.core.schemas import EntryDrift, LedgerDrift
-from accounting_analytics.loading.arrow_lines import lines_within, to_line_frame, with_local_dates
+from accounting_analytics.core.schemas import EntryDrift, LedgerDrift, LineEntries
+from accounting_analytics.loading.arrow_lines import lines_within, to_exact_frame, with_local_dates
 from accounting_analytics.reports.bridge_payments import payees_of_entries
 from accounting_analytics.reports.changed_lines import (
     AFTER,
@@ -97,12 +96,13 @@ class Drift(Result):
     @property
     def frame(self) -> pd.DataFrame:
         """:class:`~accounting_analytics.schemas.LedgerDrift`: one row for each month, ledger and kind of change."""
-        return self._to_table(as_decimals=self._as_decimals)
+        return LedgerDrift.with_floats(self.exact())
 
     @property
     def lines(self) -> pd.DataFrame:
         """Lines that changed, as they were (``change`` is ``before``) and as they are (``after``), with their kind."""
-        return self._to_frame(self._lines)
+        lines = self._exact_lines(self._lines)
+        return LineEntries.with_floats(lines).assign(**{AMOUNT: in_floats(lines[AMOUNT])})
 
     @property
     def by_entry(self) -> pd.DataFrame:
@@ -136,14 +136,18 @@ class Drift(Result):
             "after": [after.get(one, zero) for one in ids],
             "change": [EXACT.subtract(after.get(one, zero), before.get(one, zero)) for one in ids],
         }
-        fits = all(fits_float(one, self.scale) for name in (BEFORE, AFTER, CHANGE) for one in columns[name])
-        return EntryDrift.from_columns(columns, self.scale, as_decimals=self._as_decimals or not fits)
+        return EntryDrift.from_columns(columns, self.scale)
 
     def _cash_of_entries(self, lines: pd.DataFrame) -> dict[str, Decimal]:
         """Sum what each entry moved in cash; zero where it moved none."""
         is_cash = lines["ledger_id"].isin(self._cash)
         amounts = lines["signed_amount"].where(is_cash, from_minor_units(0, self.scale))
         return sum_by_key(zip(lines["journal_entry_id"], amounts, strict=True))
+
+    @property
+    def months(self) -> list[str]:
+        """Months of which a line changed."""
+        return sorted({one.month for one in self._changes})
 
     @property
     def line_counts(self) -> dict[str, int]:
@@ -205,21 +209,14 @@ class Drift(Result):
             "before": self.before,
             "after": self.after,
             "time_zone": self.time_zone,
-            "changes": self._to_table(as_decimals=True),
+            "changes": self.exact(),
             "notes": self.notes,
         }
 
-    def _to_table(self, *, as_decimals: bool) -> pd.DataFrame:
+    def exact(self) -> pd.DataFrame:
+        """Return the rows of the frame with Arrow decimals."""
         columns = {name: [getattr(one, name) for one in self._changes] for name in LedgerChange._fields}
-        return LedgerDrift.from_columns(columns, self.scale, as_decimals=as_decimals)
-
-    @cached_property
-    def _as_decimals(self) -> bool:
-        """Whether an amount of a changed line, or a sum, has too many digits for float64."""
-        columns = (self._lines[name] for name in ("amount", "transaction_amount") if name in self._lines.column_names)
-        amounts = [one.amount for one in self._changes]
-        amounts += [pc.max(pc.abs(column)).as_py() or from_minor_units(0) for column in columns]
-        return not all(fits_float(amount, self.scale) for amount in amounts)
+        return LedgerDrift.exact_from_columns(columns, self.scale)
 
     @cached_property
     def _sums(self) -> dict[str, Decimal]:
@@ -252,7 +249,6 @@ class Drift(Result):
             units,
             f"the lines of {self.after} less those of {self.before}",
             scale=self.scale,
-            as_decimals=self._as_decimals,
             _load_entries=partial(self._entries, key, units),
         )
 
@@ -265,18 +261,15 @@ class Drift(Result):
             lines = lines.filter(pc.is_in(lines[name], value_set=pa.array(values, pa.string())))
         if not rest:  # cash is a debit balance, also that of a card
             lines = _negated(lines, self._credit)
-        return checked_entries(self._to_frame(lines), units, self.scale)
+        return checked_entries(self._exact_lines(lines), units, self.scale)
 
-    def _to_frame(self, lines: pa.Table) -> pd.DataFrame:
-        """Lines as a frame of line entries, with what changed."""
+    def _exact_lines(self, lines: pa.Table) -> pd.DataFrame:
+        """Lines as a frame of line entries with exact amounts, and what changed."""
         frames = []
         for change in (BEFORE, AFTER):  # each version has a line once
             table = lines.filter(pc.equal(lines[CHANGE], change))
             marks = table.select(_MARKS).to_pandas(types_mapper={table[AMOUNT].type: pandas_dtype(self.scale)}.get)
-            if not self._as_decimals:
-                marks[AMOUNT] = in_floats(marks[AMOUNT])
-            of_version = table.drop_columns([MONTH, *_MARKS])
-            frame = to_line_frame(of_version, self.scale, self.time_zone, as_decimals=self._as_decimals)
+            frame = to_exact_frame(table.drop_columns([MONTH, *_MARKS]), self.scale, self.time_zone)
             frames.append(frame.join(marks))
         found = pd.concat(frames).sort_values(["datetime", "id"], ignore_index=True, kind="stable")
         found.attrs = {"scale": self.scale, "notes": self.notes}

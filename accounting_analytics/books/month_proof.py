@@ -67,21 +67,19 @@ def compare_month(
         days.end_date,
         time_zone=days.time_zone,
         starting_balances=starting_balances,
-        amounts="decimal",
         allow_partial=True,
     )
-    result = compare_reports(reported.exact(is_valid=True), recomputed)
+    result = compare_reports(reported, recomputed)
     incomplete, entry_ids = ("", []) if is_complete else find_incompleteness(lines, days, scale)
     if result.ties:
         open_lines = lines.filter(pc.is_in(lines["journal_entry_id"], value_set=pa.array(entry_ids, pa.string())))
-        return ComparedMonth("", incomplete, _days_of([open_lines], days.time_zone), recomputed.ending_balances)
+        return ComparedMonth("", incomplete, _days_of([open_lines], days.time_zone), recomputed.exact().ending_balances)
     ids = pa.array(result.differences["line_id"].dropna().unique(), pa.string())
-    of_report = pa.table(
-        {"id": pa.array(reported.lines["line_id"], pa.string()), "datetime": reported.lines["datetime"]}
-    )
+    listed = reported.exact().lines
+    of_report = pa.table({"id": pa.array(listed["line_id"], pa.string()), "datetime": listed["datetime"]})
     tables = [one.filter(pc.is_in(one["id"], value_set=ids)) for one in (of_report, lines.select(["id", "datetime"]))]
     difference = f"{count_of(len(result.differences), 'difference')}; {result.differences['explanation'].iloc[0]}"
-    return ComparedMonth(difference, incomplete, _days_of(tables, days.time_zone), reported.ending_balances)
+    return ComparedMonth(difference, incomplete, _days_of(tables, days.time_zone), reported.exact().ending_balances)
 
 
 def _days_of(tables: Iterable[pa.Table], time_zone: str) -> list[DayRange]:

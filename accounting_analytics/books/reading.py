@@ -262,9 +262,13 @@ class VersionReader:
             starting = self._version.anchor
             if days.start_date > self.period.start_date:
                 before = (self.period.start_date, days.start_date - _DAY)
-                starting = recompute_cash_flow(
-                    lines, ledgers, *before, starting_balances=starting, allow_partial=allow_partial
-                ).ending_balances
+                starting = (
+                    recompute_cash_flow(
+                        lines, ledgers, *before, starting_balances=starting, allow_partial=allow_partial
+                    )
+                    .exact()
+                    .ending_balances
+                )
         report = recompute_cash_flow(
             lines,
             ledgers,

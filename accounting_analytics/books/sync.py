@@ -340,7 +340,8 @@ class BooksSync:
     def _load_report(self, month: Period) -> CashFlowReport:
         """Load the report of a month, with the ledgers that it names, and take what it shows of them."""
         reported = load_cash_flow_report(self._client, month.start_date, month.end_date, time_zone=self._time_zone)
-        tables = (reported.ledgers, reported.starting_balances, reported.ending_balances)
+        exact = reported.exact()
+        tables = (exact.ledgers, exact.starting_balances, exact.ending_balances)
         self._add_ledgers(ledger_id for table in tables for ledger_id in table["ledger_id"])
         shown = _with_reported_fields(self._ledgers, reported)
         if not shown.equals(self._ledgers):
@@ -392,7 +393,7 @@ def _count_lines(changes: Drift) -> LineChanges:
     """Count the lines of each kind of change."""
     lines = changes.line_counts
     changed = lines["recategorized"] + lines["amended"]
-    return LineChanges(lines["added"], lines["removed"], changed, tuple(sorted(changes.frame["month"].unique())))
+    return LineChanges(lines["added"], lines["removed"], changed, tuple(changes.months))
 
 
 def _with_reported_fields(ledgers: pd.DataFrame, reported: CashFlowReport) -> pd.DataFrame:
@@ -400,8 +401,9 @@ def _with_reported_fields(ledgers: pd.DataFrame, reported: CashFlowReport) -> pd
 
     A ledger with balances reports cash flow, where no line shows whether it does.
     """
-    balances = pd.concat([reported.starting_balances, reported.ending_balances])
-    coded, flows, ids = balances.dropna(subset="sort_code"), reported.ledgers, ledgers["id"]
+    exact = reported.exact()
+    balances = pd.concat([exact.starting_balances, exact.ending_balances])
+    coded, flows, ids = balances.dropna(subset="sort_code"), exact.ledgers, ledgers["id"]
     codes = dict(zip(coded["ledger_id"], coded["sort_code"], strict=True))
     names = dict(zip(balances["ledger_id"], balances["ledger_name"], strict=True))
     names |= dict(zip(flows["ledger_id"], flows["name"], strict=True))

@@ -143,13 +143,13 @@ def inflow_outflow(
     ]
     remarks = [
         *_report_remarks(report, figures),
-        _left_out_remark(ledgers, set(openings) & set(report.lines["ledger_id"]), transfers),
+        _left_out_remark(ledgers, set(openings) & set(report.exact().lines["ledger_id"]), transfers),
         *_tag_remarks(report, tag_names or {}),
     ]
     title = f"Cash in and out by {unit}"
     rows = [(step.label, of_step) for step, *of_step in zip(shown, *made.values(), strict=True)]
     subtitle = [*remarks, unit_text(currency)]
-    is_moved = any(one.units for of_name in made.values() for one in of_name) or len(report.lines)
+    is_moved = any(one.units for of_name in made.values() for one in of_name) or len(report.exact().lines)
     return Picture.of(
         ChartMarks(
             title=title,
@@ -253,7 +253,7 @@ def running_balance(report: CashFlowReport, *, currency: str | None = None) -> P
     require_report(report, "report")
     _require_untagged(report, "running balance")
     _require_lines(report, "running balance")
-    figures, sums, scale = report.figures, report.exact_sums(), report.scale
+    figures, sums, scale = report.figures, report.exact(), report.scale
     days = _days(_first_known_day(figures), report.period.end_date)
     moved: dict[dt.date, int] = defaultdict(int)
     for day, units in zip(figures.days.tolist(), figures.units, strict=True):
@@ -401,7 +401,8 @@ def _require_untagged(report: CashFlowReport, chart: str) -> None:
 
 def _require_lines(report: CashFlowReport, chart: str) -> None:
     """Refuse a report whose ledgers moved cash, but which has no lines, for a chart that draws them."""
-    if report.totals_only or (report.lines.empty and (report.ledgers["net_cash_flow"] != 0).any()):
+    exact = report.exact()
+    if report.totals_only or (exact.lines.empty and (exact.ledgers["net_cash_flow"] != 0).any()):
         raise InputError(
             f"a {chart} needs the lines of the report, and this one has none; "
             + ("recompute it with lines=True" if report.origin == "recomputed" else "recompute it from line entries")

@@ -267,7 +267,6 @@ class _CategoryFlows:
             units,
             f"the sum of {_OF_FLOWS}",
             scale=source.scale,
-            as_decimals=source.as_decimals,
             selections=selections,
             _load_entries=partial(source.entries, selections, units),
         )
@@ -352,7 +351,7 @@ def _payees(column: ChosenColumn, largest: int) -> list[tuple[str, Figure]]:
 
     def make(key: str, name: str, chosen: pd.Series[bool]) -> tuple[str, Figure]:
         label = f"{name}, {column.column.label}"
-        made = partial(figure_of_entries, scale=source.scale, as_decimals=source.as_decimals, calculation=_OF_FLOWS)
+        made = partial(figure_of_entries, scale=source.scale, calculation=_OF_FLOWS)
         return name, made(key, label, lines[chosen])
 
     made = [make(f"{_PAYEE}{name}", name or _WITHOUT_TEXT, payees == name) for name in dict.fromkeys(payees)]

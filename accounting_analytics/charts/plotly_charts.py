@@ -92,7 +92,7 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
     def frame(self) -> pd.DataFrame:
         """Amounts of the marks, a row each by its label, a column per series; without columns if they are no amounts.
 
-        They are float64, or Decimals where the lines have them; NaN or None where an amount is not known.
+        They are float64; NaN where an amount is not known.
         """
         if self._chart is None or self._chart.table is None:
             return pd.DataFrame()

@@ -332,8 +332,8 @@ def run_plan(
     tables: dict[str, Any] = {
         "outcomes": outcomes,
         **totals_tables(plan, outcomes),
-        "before": before.ledgers,
-        "changes": effect.frame,
+        "before": before.exact().ledgers,
+        "changes": effect.exact().changes,
     }
     if run.confirm:
         try:
@@ -342,7 +342,7 @@ def run_plan(
             unread = error
         else:
             effect = effect.check(after, outcomes)
-            tables |= {"changes": effect.frame, "after": after.ledgers, "differences": effect.differences}
+            tables |= {**effect.exact()._asdict(), "after": after.exact().ledgers}
     if as_json:
         print_json({**tables, **(others or {})})
     else:
@@ -411,11 +411,11 @@ def print_outcomes(plan: aa.Plan, outcomes: pd.DataFrame, *, by: str, time_zone:
     """
     summary = plan.summary(outcomes)
     if by == "item":
-        rows = _failed_first(plan.frame.assign(outcome=outcomes["outcome"].to_numpy()).drop(columns="rule"))
+        rows = _failed_first(plan.exact().assign(outcome=outcomes["outcome"].to_numpy()).drop(columns="rule"))
         print_transactions(rows, ITEMS, summary=summary, time_zone=time_zone, limit=limit)
     else:
         print(summary)
-        print_totals(plan.totals("rule" if by == "rule" else "category", outcomes), limit)
+        print_totals(plan.exact_totals("rule" if by == "rule" else "category", outcomes), limit)
     reasons: dict[tuple[str, str], list[str]] = {}
     for row in _failed_first(outcomes).to_dict("records"):
         if row["reason"]:

@@ -294,7 +294,7 @@ def load_statement_books(
         if isinstance(client, aa.Books):
             source = f" of {client.period.start_date}, rolled forward"
         print_message(f"cash at the start is that of the service's report{source}")
-        return loaded._replace(starting_balances=report.starting_balances)
+        return loaded._replace(starting_balances=report.exact().starting_balances)
     if kind in {"balance-sheet", "trial-balance"} and books_start is None:
         is_local = isinstance(client, aa.Books)
         discovery = Discovery.stated(loaded.ledgers)

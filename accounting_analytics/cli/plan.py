@@ -335,12 +335,12 @@ def plan(
     else:
         print_message(f"{output} has no items: nothing that was given fits an uncategorized transaction of the period")
     if as_json:
-        print_json(planned.frame)
+        print_json(planned.exact())
     elif table.all_rows:
-        print_items(planned.frame, planned.summary(), period.time_zone, None)
+        print_items(planned.exact(), planned.summary(), period.time_zone, None)
     else:
         print(planned.summary())
-        print_totals(planned.totals("category"), table.limit)
+        print_totals(planned.exact_totals("category"), table.limit)
 
 
 def _propose(
@@ -402,7 +402,7 @@ def print_totals(totals: pd.DataFrame, limit: int | None) -> None:
 
 def totals_tables(plan: aa.Plan, outcomes: pd.DataFrame | None = None) -> dict[str, pd.DataFrame]:
     """Totals of a plan as JSON has them."""
-    return {f"by_{by}": plan.totals(by, outcomes) for by in ("category", "rule")}
+    return {f"by_{by}": plan.exact_totals(by, outcomes) for by in ("category", "rule")}
 
 
 @command(RECATEGORIZE)
@@ -439,12 +439,12 @@ def preview(
         print_note(note)
     print_notes(totals)
     if as_json:
-        print_json({"ledgers": effect.frame, "root_totals": totals, **totals_tables(planned)})
+        print_json({"ledgers": effect.exact().changes, "root_totals": totals, **totals_tables(planned)})
         return
     print(planned.summary())
     if by == "ledger":
         print(effect.summary())
         print_table(totals.assign(name="total " + totals["name"]), _CHANGES, limit=table.rows)
-        print_table(effect.frame, _CHANGES, limit=table.rows)
+        print_table(effect.exact().changes, _CHANGES, limit=table.rows)
     else:
-        print_totals(planned.totals(by), table.rows)
+        print_totals(planned.exact_totals(by), table.rows)

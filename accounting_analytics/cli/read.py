@@ -151,7 +151,7 @@ def report(
             print(reported.to_json())
         elif raw:
             print(reported.summary())
-            print_table(reported.ledgers, _FLOWS)
+            print_table(reported.exact().ledgers, _FLOWS)
             for note in reported.notes:
                 print_note(note)
         else:

@@ -8,7 +8,7 @@ import urllib.parse
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -33,7 +33,7 @@ from accounting_analytics.core.errors import (
     StatusError,
 )
 from accounting_analytics.core.messages import fit_terminal, quote
-from accounting_analytics.core.money import AMOUNT_FORMS, DEFAULT_SCALE, check_scale
+from accounting_analytics.core.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.core.periods import LOCALTIME, Period, choose_zone, zone_name
 
 if TYPE_CHECKING:
@@ -101,9 +101,6 @@ class LedgerClient:
         ``localtime``, the service's own; without it UTC is assumed, and results say so.
     scale : int
         Fraction digits of the instance's currency, 0 to 10.
-    amounts : {"float64", "decimal"}
-        How frames loaded through this client hold amounts: as float64 of whole minor units, which pandas calculates
-        with, or as Arrow decimals, for amounts of 10**15 minor units and more.
     timeout : float
         Seconds for one attempt, from connecting to the last byte of the response.
     deadline : float or Deadline
@@ -134,7 +131,6 @@ class LedgerClient:
         requests_per_minute: float | None = None,
         time_zone: ZoneLike | None = None,
         scale: int = DEFAULT_SCALE,
-        amounts: Literal["float64", "decimal"] = "float64",
         timeout: float = 60.0,
         deadline: float | Deadline = 300.0,
         max_attempts: int = 10,
@@ -144,11 +140,8 @@ class LedgerClient:
             raise ConfigurationError("requests_per_minute must be positive")
         if token is None:  # as from an environment variable that is not set
             raise ConfigurationError("no token given: pass token=..., a TokenFile or ClientCredentials")
-        if amounts not in AMOUNT_FORMS:
-            raise ConfigurationError(f"amounts must be one of {', '.join(AMOUNT_FORMS)}, not {quote(amounts)}")
         self.scale = check_scale(scale)
         self.time_zone = None if time_zone is None else choose_zone(time_zone).name
-        self.amounts = amounts
         self.instance_id = instance_id
         self.base_url = check_url(base_url, "base_url")
         if not instance_header.replace("-", "").replace("_", "").isalnum() or not instance_header.isascii():

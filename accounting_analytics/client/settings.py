@@ -7,7 +7,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import platformdirs
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _PREFIX = "ACCOUNTING_ANALYTICS_"
 DEFAULT_PROFILE = "default"
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/]*@")
-_DEFAULTS = {"instance_header": "service-instance-id", "amounts": "float64", "fiscal_year_start_month": "1"}
+_DEFAULTS = {"instance_header": "service-instance-id", "fiscal_year_start_month": "1"}
 _SECRETS = ("token", "client_secret")
 _TOKEN_SOURCES = ("token", "token_file", "token_url")
 """Settings that name a token or its source; the one with the highest priority is used, then the first."""
@@ -47,7 +47,6 @@ _NAMES_OF_CLIENTS = (
     "time_zone",
     "requests_per_minute",
     "scale",
-    "amounts",
 )
 _NAMES = (*_NAMES_OF_CLIENTS, "company", "currency", "fiscal_year_start_month", "books", "browser")
 _MAX_NAME = 200
@@ -66,7 +65,7 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
     **options
         Settings by name (``base_url``, ``token``, ``token_file``, ``token_url``, ``client_id``, ``client_secret``,
         ``client_secret_file``, ``instance_id``, ``instance_header``, ``time_zone``, ``requests_per_minute``,
-        ``scale``, ``amounts``), which override everything else, and any further option of
+        ``scale``), which override everything else, and any further option of
         :class:`~accounting_analytics.LedgerClient`.
 
     Raises
@@ -100,7 +99,6 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
         requests_per_minute=settings.number("requests_per_minute"),
         time_zone=settings["time_zone"],
         scale=DEFAULT_SCALE if scale is None else scale,
-        amounts=cast("Any", settings["amounts"]),  # the client checks it
         **options,
     )
 

@@ -1,7 +1,7 @@
 """Columns of frames: exact amounts from and to float64, and other dtypes that hold the same values.
 
-An amount column is float64 or Arrow ``decimal128``. What an analyst hands in may also be ``object`` Decimals, or
-integers, which are major units. Everything that calculates converts it once, here, to decimals.
+An amount column of a frame is float64. What an analyst hands in may also be decimals, of Arrow or as ``object``, or
+integers, which are major units. Everything that calculates converts it once, here, to Arrow ``decimal128``.
 """
 
 from __future__ import annotations
@@ -64,11 +64,10 @@ class ExactColumn(NamedTuple):
 
 
 class ExactFrame(NamedTuple):
-    """A frame whose amounts are Arrow decimals, for calculations; `as_decimals` is whether the given ones were, too."""
+    """A frame whose amounts are Arrow decimals, for calculations."""
 
     frame: pd.DataFrame
     scale: int
-    as_decimals: bool
     notes: tuple[str, ...] = ()
 
 
@@ -107,7 +106,6 @@ def exact_frame(frame: pd.DataFrame, amounts: Sequence[str], *, scale: int | Non
     return ExactFrame(
         frame.assign(**{name: one.column for name, one in exact.items()}),
         found.scale,
-        as_decimals=any(is_decimal(frame[name].dtype) for name in amounts),
         notes=(
             *found.notes,
             *noise_notes(noise_removed),

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 
 from accounting_analytics.core.chart_of_accounts import DebitCredit
-from accounting_analytics.core.column_conversion import are_distinct, find_scale, is_decimal
+from accounting_analytics.core.column_conversion import are_distinct, find_scale
 from accounting_analytics.core.errors import AmountError, FrameError
 from accounting_analytics.core.load_metadata import books_notes, native_frame, noise_notes, stated_scales
 from accounting_analytics.core.messages import count_of, join_ids
@@ -29,9 +29,7 @@ from accounting_analytics.core.money import (
     from_minor_units,
     read_floats,
     to_decimals,
-    to_floats,
     to_minor_units,
-    units_to_floats,
 )
 
 if TYPE_CHECKING:
@@ -123,8 +121,6 @@ class ExactLines(NamedTuple):
         Fraction digits of the amounts.
     in_units : bool
         Whether ``units`` are whole minor units.
-    from_decimals : bool
-        Whether a pandas frame of Arrow decimals was given, so that results should have them too.
     notes : tuple of str
         What was assumed or normalized.
     """
@@ -132,7 +128,6 @@ class ExactLines(NamedTuple):
     lines: Lines
     scale: int
     in_units: bool
-    from_decimals: bool
     notes: tuple[str, ...]
 
     @classmethod
@@ -159,7 +154,6 @@ class ExactLines(NamedTuple):
             lines,
             found.scale,
             in_units,
-            isinstance(line_entries, pd.DataFrame) and is_decimal(line_entries["signed_amount"].dtype),
             (*found.notes, *noise_notes(noise_removed), *books_notes(line_entries)),
         )
 
@@ -350,17 +344,11 @@ def add_units(numbers: npt.NDArray[Any], units: Units, count: int) -> Units:
     return sums
 
 
-def amount_column(units: Units, scale: int, *, as_decimals: bool) -> pa.Array:
-    """Arrow column of amounts: decimals, or the nearest floats."""
-    is_small = units.dtype == np.int64 and (np.abs(units) < MAX_UNITS).all()
-    if is_small and not as_decimals:
-        return pa.array(units_to_floats(units, scale))
-    exact = (
-        to_decimals(units, scale)
-        if units.dtype == np.int64
-        else pa.array([from_minor_units(one, scale) for one in units], arrow_type(scale))
-    )
-    return exact if as_decimals else pa.array(to_floats(exact))
+def amount_column(units: Units, scale: int) -> pa.Array:
+    """Arrow column of exact amounts."""
+    if units.dtype == np.int64:
+        return to_decimals(units, scale)
+    return pa.array([from_minor_units(one, scale) for one in units], arrow_type(scale))
 
 
 def wrap(frame: Any, name: str, columns: Collection[str]) -> Lines:  # noqa: ANN401 (any frame narwhals knows)

@@ -34,9 +34,6 @@ the smallest unit, so that no real digits are removed at scale 5 and above."""
 _LEAST_NOISY_DIGITS = 10
 """Fraction digits from which on text is a float as programs print them; shorter text states its digits."""
 
-AMOUNT_FORMS = ("float64", "decimal")
-"""How frames have amounts: as floats of whole minor units, or as Arrow decimals."""
-
 MAX_UNITS = 10**15
 """Float64 carries amounts of fewer minor units than this without loss, at every scale: 9,999,999,999,999.99."""
 
@@ -265,8 +262,8 @@ def format_amount(amount: Decimal) -> str:
 
 def _too_large(amount: Any) -> str:  # noqa: ANN401 (a Decimal of Arrow)
     return (
-        f"amount {amount:,f} has too many digits for float64, which is exact below {MAX_UNITS:,} minor units; use "
-        "amounts='decimal', of connect() or recompute_cash_flow()"
+        f"amount {amount:,f} is too large for a pandas frame, whose float64 is exact below {MAX_UNITS:,} minor units; "
+        "local books on an engine and Parquet files take it; text, JSON, HTML and .exact() of a result show it"
     )
 
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from decimal import Decimal, localcontext
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -31,13 +32,15 @@ from accounting_analytics.core.column_conversion import (
     are_distinct,
     arrow_column,
     convert,
+    decimal_scale,
     exact_frame,
     in_floats,
     signed,
+    total,
 )
 from accounting_analytics.core.errors import FrameError
 from accounting_analytics.core.messages import join_ids
-from accounting_analytics.core.money import DEFAULT_SCALE, are_whole_units, pandas_dtype, to_float
+from accounting_analytics.core.money import DEFAULT_SCALE, EXACT, are_whole_units, pandas_dtype, to_float
 
 with warnings.catch_warnings():
     # pandera imports the pandas API of PySpark where that is installed, in two modules only when it first validates
@@ -108,7 +111,7 @@ class Table(pandera.DataFrameModel):
 
     @classmethod
     def amount_columns(cls) -> list[str]:
-        """Names of the amount columns, which are annotated ``Any`` because they have two forms."""
+        """Names of the amount columns, which are annotated ``Any``: float64, or decimals in calculations."""
         return [name for name, column in cls.to_schema().columns.items() if column.dtype is None]
 
     @classmethod
@@ -139,7 +142,7 @@ class Table(pandera.DataFrameModel):
             An amount is not a whole number of minor units.
         """
         exact = cls.checked_exact(frame, scale=scale)
-        table = cls.from_exact(exact.frame, exact.scale, as_decimals=exact.as_decimals)
+        table = cls.from_exact(exact.frame, exact.scale)
         table.attrs |= frame.attrs | {"notes": tuple(dict.fromkeys([*frame.attrs.get("notes", ()), *exact.notes]))}
         return table
 
@@ -174,12 +177,16 @@ class Table(pandera.DataFrameModel):
         return exact._replace(frame=cls.require_valid(exact.frame))
 
     @classmethod
-    def from_exact(cls, frame: pd.DataFrame, scale: int, *, as_decimals: bool = False) -> pd.DataFrame:
-        """Return a valid table, with its Arrow decimals as float64 unless `as_decimals`."""
-        if not as_decimals:
-            frame = frame.assign(**{name: in_floats(frame[name]) for name in cls.amount_columns() if name in frame})
-        frame.attrs = {"scale": scale}
-        return cls.require_valid(frame)
+    def from_exact(cls, frame: pd.DataFrame, scale: int) -> pd.DataFrame:
+        """Return a valid table, with the Arrow decimals of a frame as float64."""
+        table = cls.with_floats(frame)
+        table.attrs = {"scale": scale}
+        return cls.require_valid(table)
+
+    @classmethod
+    def with_floats(cls, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return a frame of exact amounts with float64; an amount that is too large for it is refused."""
+        return frame.assign(**{name: in_floats(frame[name]) for name in cls.amount_columns() if name in frame})
 
     @classmethod
     def require_valid(cls, frame: pd.DataFrame) -> pd.DataFrame:
@@ -192,39 +199,39 @@ class Table(pandera.DataFrameModel):
         return valid
 
     @classmethod
-    def dtypes(cls, scale: int = DEFAULT_SCALE, *, as_decimals: bool = False) -> dict[str, Any]:
+    def dtypes(cls) -> dict[str, Any]:
         """Dtype of every column, required or not."""
-        amount = pandas_dtype(scale) if as_decimals else np.dtype(np.float64)
         return {
-            name: amount if column.dtype is None else _NATIVE[str(column.dtype)]
+            name: np.dtype(np.float64) if column.dtype is None else _NATIVE[str(column.dtype)]
             for name, column in cls.to_schema().columns.items()
         }
 
     @classmethod
-    def from_columns(
-        cls, columns: Mapping[str, Sequence[Any]], scale: int = DEFAULT_SCALE, *, as_decimals: bool = False
-    ) -> pd.DataFrame:
+    def from_columns(cls, columns: Mapping[str, Sequence[Any]], scale: int = DEFAULT_SCALE) -> pd.DataFrame:
         """Table from columns of plain values, amounts as Decimal, with the dtypes of the table; not validated."""
-        dtypes = cls.dtypes(scale, as_decimals=as_decimals)
-        amounts = set() if as_decimals else set(cls.amount_columns())
-        frame = pd.DataFrame(
-            {
-                name: pd.Series(
-                    [to_float(one, scale) for one in values] if name in amounts else values, dtype=dtypes[name]
-                )
-                for name, values in columns.items()
-            }
-        )
+        amounts = cls.amount_columns()
+        floats = {name: [to_float(one, scale) for one in columns[name]] for name in amounts if name in columns}
+        return cls._from_values({**columns, **floats}, cls.dtypes(), scale)
+
+    @classmethod
+    def exact_from_columns(cls, columns: Mapping[str, Sequence[Any]], scale: int = DEFAULT_SCALE) -> pd.DataFrame:
+        """Table of plain values with Arrow decimals, for calculations and text; not validated."""
+        amounts = dict.fromkeys(cls.amount_columns(), pandas_dtype(scale))
+        return cls._from_values(columns, cls.dtypes() | amounts, scale)
+
+    @classmethod
+    def _from_values(cls, columns: Mapping[str, Sequence[Any]], dtypes: Mapping[str, Any], scale: int) -> pd.DataFrame:
+        frame = pd.DataFrame({name: pd.Series(values, dtype=dtypes[name]) for name, values in columns.items()})
         frame.attrs["scale"] = scale
         return frame
 
     @classmethod
-    def without_rows(cls, scale: int = DEFAULT_SCALE, *, as_decimals: bool = False) -> pd.DataFrame:
+    def without_rows(cls, scale: int = DEFAULT_SCALE) -> pd.DataFrame:
         """Table without rows: the required columns with their dtypes."""
         columns: dict[str, list[Any]] = {
             name: [] for name, column in cls.to_schema().columns.items() if column.required
         }
-        return cls.from_columns(columns, scale, as_decimals=as_decimals)
+        return cls.from_columns(columns, scale)
 
 
 class LineEntries(Table):
@@ -325,6 +332,59 @@ class CashBalances(Table):
     sort_code: Series[Text]
     cash_balance: Series[Any]
     total_cash_balance: Series[Any] = pandera.Field(nullable=True)
+
+
+class ExactReport(NamedTuple):
+    """The four tables of a cash flow report with Arrow decimals, and its cash balances as Decimals."""
+
+    ledgers: pd.DataFrame
+    lines: pd.DataFrame
+    starting_balances: pd.DataFrame
+    ending_balances: pd.DataFrame
+    starting_cash_balance: Decimal
+    ending_cash_balance: Decimal
+
+    @property
+    def net_cash_flow(self) -> Decimal:
+        """Sum of the net cash flows of all ledgers, without their totals."""
+        return total(self.ledgers["net_cash_flow"])
+
+    @property
+    def identity_gap(self) -> Decimal:
+        """Net cash flow minus the change of the cash balance."""
+        with localcontext(EXACT):
+            return self.net_cash_flow - (self.ending_cash_balance - self.starting_cash_balance)
+
+    @property
+    def sums(self) -> dict[str, Decimal]:
+        """The two balances and the net cash flow, by name."""
+        return {
+            "starting_cash_balance": self.starting_cash_balance,
+            "net_cash_flow": self.net_cash_flow,
+            "ending_cash_balance": self.ending_cash_balance,
+        }
+
+    @property
+    def scale(self) -> int:
+        """Fraction digits of the amounts."""
+        scale = decimal_scale(self.ledgers["net_cash_flow"])
+        return DEFAULT_SCALE if scale is None else scale
+
+    def checked(self) -> ExactReport:
+        """Return the report if its tables are valid; else raise FrameError."""
+        CashFlowLedgers.require_valid(self.ledgers)
+        CashFlowLines.require_valid(self.lines)
+        for balances in (self.starting_balances, self.ending_balances):
+            CashBalances.require_valid(balances)
+        return self
+
+    def copy(self) -> ExactReport:
+        """Return the report with shallow copies of its tables."""
+        tables = {name: table.copy(deep=False) for name, table in self._asdict().items() if name in _REPORT_TABLES}
+        return self._replace(**tables)
+
+
+_REPORT_TABLES = ExactReport._fields[:4]
 
 
 class Register(Table):

@@ -61,7 +61,7 @@ class CheckedBooks:
         self.report = cache(self._load_report)
 
     def _load_report(self, days: Period) -> CashFlowReport:
-        return load_cash_flow_report(self.client, days.start_date, days.end_date, time_zone=days.time_zone).exact()
+        return load_cash_flow_report(self.client, days.start_date, days.end_date, time_zone=days.time_zone)
 
     def lines_of(self, ledger_ids: tuple[str, ...]) -> pd.DataFrame:
         """Load the line entries of some ledgers in the month, of entries that touch cash."""
@@ -89,7 +89,7 @@ class CheckedBooks:
         first = last.replace(day=1)
         for _ in range(_MONTHS_BACK):
             try:
-                if len(self.report(Period(first, last, self._time_zone)).ledgers):
+                if len(self.report(Period(first, last, self._time_zone)).exact().ledgers):
                     break
             except InvalidRequestError:  # some deployments refuse days before the start of the books
                 raise NotCheckedError(_NO_RECENT_CASH_FLOW) from None
@@ -116,7 +116,7 @@ class CheckedBooks:
     def month(self) -> Period:
         """Last part with cash flow."""
         for report in reversed(self.part_reports):
-            if len(report.ledgers):
+            if len(report.exact().ledgers):
                 return report.period
         raise NotCheckedError(_NO_CASH_FLOW)
 
@@ -128,13 +128,13 @@ class CheckedBooks:
     @cached_property
     def cash_ledgers(self) -> tuple[str, ...]:
         """Ledgers that report cash flow, in the report's order."""
-        report = self.report(self.month)
+        report = self.report(self.month).exact()
         return tuple(dict.fromkeys(chain(report.starting_balances["ledger_id"], report.ending_balances["ledger_id"])))
 
     @cached_property
     def lines(self) -> pd.DataFrame:
         """All lines of the entries of the month that touch cash: those of cash, and of the ledgers opposite."""
-        cash_lines, report = self.lines_of(self.cash_ledgers), self.report(self.month)
+        cash_lines, report = self.lines_of(self.cash_ledgers), self.report(self.month).exact()
         reported = report.ledgers.loc[report.ledgers["net_cash_flow"] != 0, "ledger_id"]
         opposing = split_lists(cash_lines["opposing_ledger_ids"])
         categories = {*reported, *report.lines["ledger_id"], *opposing} - set(self.cash_ledgers)
@@ -147,7 +147,7 @@ class CheckedBooks:
     @cached_property
     def names(self) -> dict[str, str]:
         """Names of ledgers, as the report of the period has them."""
-        report = self.report(self.period)
+        report = self.report(self.period).exact()
         balances = pd.concat([report.starting_balances, report.ending_balances])
         return dict(zip(balances["ledger_id"], balances["ledger_name"], strict=True)) | dict(
             zip(report.ledgers["ledger_id"], report.ledgers["name"], strict=True)
@@ -219,14 +219,14 @@ def check_complete(books: CheckedBooks) -> Finding:
 def check_reconciliation(books: CheckedBooks) -> Finding:
     """Check that a report is what its line entries make of the balances before it."""
     report, lines, month = books.report(books.month), books.lines, books.month
-    before = [one.ending_balances for one in books.part_reports if one.period.end_date + _DAY == month.start_date]
+    earlier = [one for one in books.part_reports if one.period.end_date + _DAY == month.start_date]
     recomputed = recompute_cash_flow(
         lines,
         books.ledgers(),
         month.start_date,
         month.end_date,
         time_zone=month.time_zone,
-        starting_balances=before[0] if before else report.starting_balances,
+        starting_balances=earlier[0].exact().ending_balances if earlier else report.exact().starting_balances,
         allow_partial=True,
     )
     result = reconcile(report, recomputed, line_entries=lines, ledgers=books.ledgers())
@@ -246,7 +246,7 @@ def _find_mismatch(first: Sums, second: Sums) -> tuple[str, str, str] | None:
 
 def _net_flows(*reports: CashFlowReport) -> Sums:
     """Net cash flow by ledger, summed over some reports."""
-    ledgers = pd.concat([report.ledgers for report in reports])
+    ledgers = pd.concat([report.exact().ledgers for report in reports])
     return sum_by_key(zip(ledgers["ledger_id"], ledgers["net_cash_flow"], strict=True))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
 
 import pyarrow as pa
@@ -91,7 +90,7 @@ class ExportedBooks(NamedTuple):
 
     lines: pa.Table  # exact, with ``date``
     ledgers: pd.DataFrame
-    report: CashFlowReport  # exact
+    report: CashFlowReport
     known_ledgers: str  # which ledgers are known, as a sentence
     notes: tuple[str, ...] = ()  # why lines of the period are missing, each as a sentence
     read_at: dt.datetime | None = None  # when frames were read, if they state it
@@ -117,7 +116,7 @@ class ExportedBooks(NamedTuple):
         return cls(
             lines=_lines_within(lines, report.period),
             ledgers=Ledgers.checked(ledgers),
-            report=report.exact(),
+            report=report,
             known_ledgers=known_ledgers_claim(ledgers, len(ledgers)),
             notes=tuple(f"{reason[0].upper()}{reason[1:]}." for reason in missing),
             read_at=stated_read_at(line_entries),
@@ -130,7 +129,7 @@ class ExportedBooks(NamedTuple):
         return cls(
             lines=with_dates(books.line_table(period), period),
             ledgers=Ledgers.checked(ledgers),
-            report=books.report(period, allow_partial=True).exact(),
+            report=books.report(period, allow_partial=True),
             known_ledgers=known_ledgers_claim(ledgers, len(ledgers)),
             proofs=books.month_proofs(period),
             local_books=books.source,
@@ -177,13 +176,13 @@ def compare_with_report(database: duckdb.DuckDBPyConnection, books: ExportedBook
 
     Lines are compared by the database, and only where they differ by the reconciliation, which takes far more memory.
     """
-    report, none = books.report, books.report.lines.head(0)
+    report = books.report
     try:
         if database.execute(_DIFFERENT_LINES).fetchall() != [(0,)]:
             result = reconcile(report, _recompute(books, books.lines, lines=True))
         else:
             totals = _recompute(books, database.sql("from source.line"), lines=False)
-            result = reconcile(replace(report, lines=none), replace(totals, lines=none, totals_only=False))
+            result = reconcile(report.without_lines(), totals.without_lines())
     except AccountingAnalyticsError as error:
         return MonthProof(f"Not compared: {error}", books.read_at)
     verdict = f"{result.verdict[0].upper()}{result.verdict[1:]}."
@@ -197,7 +196,7 @@ def _recompute(books: ExportedBooks, line_entries: object, *, lines: bool) -> Ca
         books.period.start_date,
         books.period.end_date,
         time_zone=books.period.time_zone,
-        starting_balances=books.report.starting_balances,
+        starting_balances=books.report.exact().starting_balances,
         lines=lines,
         allow_partial=True,
     )

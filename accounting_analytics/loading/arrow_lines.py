@@ -148,10 +148,17 @@ def _is_between(instants: pa.ChunkedArray, start: dt.datetime, end: dt.datetime 
     return started if end is None else pc.and_(started, pc.less(instants, pa.scalar(end, INSTANT)))
 
 
-def to_line_frame(table: pa.Table, scale: int, time_zone: str, *, as_decimals: bool = False) -> pd.DataFrame:
+def to_exact_frame(table: pa.Table, scale: int, time_zone: str) -> pd.DataFrame:
+    """Convert exact lines to a validated frame of Arrow decimals, with the local date of each."""
+    frame = with_local_dates(table, time_zone).to_pandas(types_mapper=_dtype)
+    frame.attrs["scale"] = scale
+    return LineEntries.require_valid(frame)
+
+
+def to_line_frame(table: pa.Table, scale: int, time_zone: str) -> pd.DataFrame:
     """Convert exact lines to a validated frame, with the local date of each."""
     table = with_local_dates(table, time_zone)
-    amounts = [] if as_decimals else [field.name for field in table.schema if pa.types.is_decimal(field.type)]
+    amounts = [field.name for field in table.schema if pa.types.is_decimal(field.type)]
     columns = {name: _floats(table, name) for name in amounts if name != "signed_amount"}
     frame = table.drop_columns(amounts).to_pandas(types_mapper=_dtype)
     for name, values in columns.items():

@@ -13,7 +13,7 @@ from accounting_analytics.core.arguments import to_texts
 from accounting_analytics.core.errors import AmountError, ProtocolError
 from accounting_analytics.core.load_metadata import CHARACTERS_REPLACED, NOISE_REMOVED, count_notes
 from accounting_analytics.core.money import parse_amount
-from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines
+from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines, ExactReport
 from accounting_analytics.loading.arrow_lines import INSTANT, TEXT, require_in_period
 from accounting_analytics.loading.pages import instants_in_utc
 from accounting_analytics.loading.request import requested_days
@@ -75,7 +75,7 @@ def load_cash_flow_report(
         period.start_date, period.end_date, time_zone=period.time_zone, tag_ids=tags
     )
     where = f"cash flow report, {period}"
-    tables = _ReportTables(client, where)
+    tables = _WireTables(client, where)
     ledgers = list(flattened(report.cash_flow_ledgers))
     lines = [line for one in ledgers for line in one.lines]
     starting = tables.table(CashBalances, list(flattened(report.starting_balances)))
@@ -84,33 +84,34 @@ def load_cash_flow_report(
     ids = pa.array([line.line_id for line in lines], TEXT)
     require_in_period(pa.table({"id": ids, "datetime": pa.array(instants, INSTANT)}), period, where)
     loaded = CashFlowReport(
-        period=period,
-        ledgers=tables.table(CashFlowLedgers, ledgers),
-        lines=tables.table(
-            CashFlowLines,
-            lines,
-            subject="line ",
-            ledger_id=[one.ledger_id for one in ledgers for _ in one.lines],
-            datetime=instants,
-        ),
-        starting_balances=starting,
-        ending_balances=ending,
-        starting_cash_balance=tables.exact(report.starting_cash_balance, "starting_cash_balance"),
-        ending_cash_balance=tables.exact(report.ending_cash_balance, "ending_cash_balance"),
+        period,
+        ExactReport(
+            ledgers=tables.table(CashFlowLedgers, ledgers),
+            lines=tables.table(
+                CashFlowLines,
+                lines,
+                subject="line ",
+                ledger_id=[one.ledger_id for one in ledgers for _ in one.lines],
+                datetime=instants,
+            ),
+            starting_balances=starting,
+            ending_balances=ending,
+            starting_cash_balance=tables.exact(report.starting_cash_balance, "starting_cash_balance"),
+            ending_cash_balance=tables.exact(report.ending_cash_balance, "ending_cash_balance"),
+        ).checked(),
         tag_ids=tags,
         origin="loaded",
         read_at=read_at,
     )
     notes = count_notes((tables.noise_removed, *NOISE_REMOVED), (report.characters_replaced, *CHARACTERS_REPLACED))
-    return dataclasses.replace(loaded, notes=(*notes, *zone_notes)).checked()
+    return dataclasses.replace(loaded, notes=(*notes, *zone_notes))
 
 
-class _ReportTables:
+class _WireTables:
     """Tables of one response with exact amounts; counts the values from which rounding noise was removed."""
 
     def __init__(self, client: LedgerClient, where: str) -> None:
         self._scale = client.scale
-        self._as_decimals = client.amounts == "decimal"
         self._where = where
         self.noise_removed = 0
 
@@ -136,7 +137,4 @@ class _ReportTables:
                 None if value is None else self.exact(value, f"{name} of {subject}{record_id}")
                 for value, record_id in zip(columns[name], ids, strict=True)
             ]
-        try:
-            return kind.from_columns(columns, self._scale, as_decimals=self._as_decimals)
-        except AmountError as error:
-            raise AmountError(f"{self._where}: {error}") from None
+        return kind.exact_from_columns(columns, self._scale)

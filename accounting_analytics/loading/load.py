@@ -156,8 +156,7 @@ def load_line_entries(
     with LoadProgress(progress, lambda: client.quota.remaining) as bar:
         loaded = load_windows(request, WindowStore(), bar)
         table, repeats = _join_windows(loaded)
-        as_decimals = client.amounts == "decimal"
-        frame = to_line_frame(table, request.scale, request.period.time_zone, as_decimals=as_decimals)
+        frame = to_line_frame(table, request.scale, request.period.time_zone)
         midnights = midnight_notes(frame["datetime"], request.period.time_zone)
         frame.attrs["notes"] = (*loaded.notes(repeats), *midnights)
         attach_load_metadata(frame, loaded.metadata(len(frame)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from accounting_analytics.core.errors import EmptyPeriodError, InputError, PeriodError
 from accounting_analytics.core.load_metadata import Discovery, notes
@@ -157,7 +157,7 @@ def _load(
     starting = None
     if books_start is None:
         first = load_cash_flow_report(client, days.start_date, days.start_date, time_zone=days.time_zone)
-        starting = first.starting_balances
+        starting = first.exact().starting_balances
     first_day = books_start or (discovery and discovery.first_day)
     compared = {
         key: _compare(client, period, (lines, ledgers), days, starting)._replace(label=label)
@@ -191,13 +191,12 @@ def _compare(
     reported = load_cash_flow_report(client, *of_days, time_zone=period.time_zone)
     if starting is not None and days.start_date < period.start_date:
         before = (days.start_date, period.start_date - _DAY)
-        starting = recompute_cash_flow(
-            lines, ledgers, *before, time_zone=period.time_zone, starting_balances=starting
-        ).ending_balances
-    options: dict[str, Any] = {"amounts": "decimal"} if reported.as_decimals else {}
-    recomputed = recompute_cash_flow(
-        lines, ledgers, *of_days, time_zone=period.time_zone, starting_balances=starting, **options
-    )
+        starting = (
+            recompute_cash_flow(lines, ledgers, *before, time_zone=period.time_zone, starting_balances=starting)
+            .exact()
+            .ending_balances
+        )
+    recomputed = recompute_cash_flow(lines, ledgers, *of_days, time_zone=period.time_zone, starting_balances=starting)
     found = reconcile(reported, recomputed, line_entries=lines, ledgers=ledgers)
     return ComparedPeriod(days_label(period), found.ties, found.verdict, reported, found)
 
@@ -209,7 +208,7 @@ def _read_local(books: PackBooks, periods: PackPeriods, since: When | None) -> L
     lines, ledgers = books.line_entries(days), books.ledgers()
     starting = None
     if books.books_start is None:
-        starting = books.report(Period(held.start_date, held.start_date, held.time_zone)).starting_balances
+        starting = books.report(Period(held.start_date, held.start_date, held.time_zone)).exact().starting_balances
     compared = {
         key: _proofs(books, period)._replace(label=label)
         for key, period, label in _compared(periods, days, books.books_start)

@@ -127,7 +127,7 @@ class PackLines:
 
     def _listed(self, figure: Figure) -> list[tuple[int, int, int]]:
         """Sign, first and last number of runs of the lines of a figure."""
-        entries = figure.entries
+        entries = figure.exact_entries()
         ids = entries["id"].astype(object)
         if not set(ids) <= self._numbers.keys():
             raise BooksDoNotTieError(f"{figure.label} has line entries that are not of the days of the pack")

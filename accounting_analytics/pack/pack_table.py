@@ -87,7 +87,7 @@ def make_table(
 def _cell(figure: Figure) -> FigureCell:
     """Cell of a figure; zero can be pressed where it is made of others, or of listed line entries."""
     is_listed = figure.is_additive and not figure.selections
-    has_lines = bool(figure.terms) or (is_listed and len(figure.entries) > 0)
+    has_lines = bool(figure.terms) or (is_listed and len(figure.exact_entries()) > 0)
     return _with_key(cell_of(figure, has_lines=has_lines), figure)
 
 

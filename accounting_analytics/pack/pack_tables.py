@@ -83,7 +83,7 @@ class CashLines:
 
     def figure(self, key: str, label: str, entries: pd.DataFrame | None) -> Figure:
         """Sum of line entries; not known without any."""
-        options: dict[str, Any] = {"scale": self.source.scale, "as_decimals": self.source.as_decimals}
+        options: dict[str, Any] = {"scale": self.source.scale}
         if entries is None:
             return Figure(key, label, None, "it is not known: lines of these days were not loaded", **options)
         return figure_of_entries(key, label, entries, **options)
@@ -554,7 +554,7 @@ def reported_cash(compared: dict[str, ComparedPeriod], cash: CashLines) -> PackT
         if one.reported is None:
             continue
         rows.append(PackRow(one.label, kind="heading"))
-        sums = one.reported.exact_sums()
+        sums = one.reported.exact()
         for name in (name for name in _REPORTED if name in figures.layout.by_key):
             row_key, label = f"{name} {key}", f"{_REPORTED[name]}, {one.label}"
             reported = Figure(
@@ -563,7 +563,6 @@ def reported_cash(compared: dict[str, ComparedPeriod], cash: CashLines) -> PackT
                 to_minor_units(getattr(sums, name), cash.source.scale),
                 "as the service stated it",
                 scale=cash.source.scale,
-                as_decimals=cash.source.as_decimals,
             )
             own = figure_of_lines(
                 figures.figure(name, key), f"{row_key}{KEY_SEPARATOR}calculated {key}", f"{label}, calculated here"

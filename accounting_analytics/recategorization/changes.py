@@ -151,7 +151,7 @@ class OpenQueue:
         decided = decided.assign(**{name: pd.Series(new[name], decided.index, dtype=_DECIDED[name]) for name in new})
         columns = [name for name in Proposals.dtypes() if name in decided]
         table = decided[columns].reset_index(drop=True)
-        proposals = Proposals.from_exact(table, self.exact.scale, as_decimals=self.exact.as_decimals)
+        proposals = Proposals.from_exact(table, self.exact.scale)
         doubts = *self.chart.parent_notes(new[NEW_CATEGORY[0]]), *self.chart.direction_notes(decided)
         attach_notes(proposals, [*notes, *doubts], self.queue, *sources)
         return proposals

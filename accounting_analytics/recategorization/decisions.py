@@ -19,11 +19,10 @@ from accounting_analytics.core.column_conversion import local_midnights, total
 from accounting_analytics.core.errors import InputError, RulesError
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount
-from accounting_analytics.core.schemas import QueueGroups
 from accounting_analytics.core.sheets import Column, SheetProblems, read_table, write_table
 from accounting_analytics.core.workbook import is_workbook, require_xlsxwriter
 from accounting_analytics.recategorization.changes import OpenQueue
-from accounting_analytics.recategorization.queue import TRANSFER_DAYS, group_queue, local_days
+from accounting_analytics.recategorization.queue import TRANSFER_DAYS, exact_groups, local_days
 from accounting_analytics.recategorization.rules import Rules
 from accounting_analytics.reports.category_ledgers import Categories, find_named
 
@@ -345,7 +344,7 @@ def write_decision_file(asked: OpenQueue, path: Path, *, time_zone: str, by: str
     """
     require_new_file(path)
     if by == GROUP:
-        rows = QueueGroups.exact(group_queue(asked.queue)).frame
+        rows = exact_groups(asked.queue).frame
         dates, columns = {"first_date": "first_datetime", "last_date": "last_datetime"}, _GROUP_COLUMNS
     else:
         rows, dates, columns = asked.rows, {"date": "datetime"}, _TRANSACTION_COLUMNS

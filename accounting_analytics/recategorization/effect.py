@@ -116,18 +116,32 @@ class Effect(Result):
 
         Once checked it has what each is after the run, and ledgers that changed otherwise.
         """
+        return LedgerChanges.with_floats(self.exact().changes)
+
+    def exact(self) -> EffectTables:
+        """Return the ledgers that change, and the figures that are not as predicted, with Arrow decimals."""
+        return EffectTables(self._changes, self._differences)
+
+    @cached_property
+    def _changes(self) -> pd.DataFrame:
+        """The ledgers that change."""
         before, after = self._before.flows, self._after and self._after.flows
         listed = {one for one, units in self._moved.items() if units}
         if after is not None:
             listed |= {one for one in before.keys() | after.keys() if before[one] != after[one]}
         return self._table(listed, self._names, before, self._moved, after)
 
-    @cached_property
+    @property
     def differences(self) -> pd.DataFrame | None:
         """:class:`~accounting_analytics.schemas.ReportDifferences`: the figures that are not as predicted, and why.
 
         Balances come first; None until the effect is checked.
         """
+        return None if self._differences is None else ReportDifferences.with_floats(self._differences)
+
+    @cached_property
+    def _differences(self) -> pd.DataFrame | None:
+        """The figures that are not as predicted."""
         if self._after is None:
             return None
         after, predicted = self._after.amounts, Counter(self._before.amounts)
@@ -144,22 +158,22 @@ class Effect(Result):
             )
             rows.append((what, one, name, difference, reason))
         columns = {name: [row[place] for row in rows] for place, name in enumerate(ReportDifferences.dtypes())}
-        return ReportDifferences.from_columns(columns, self.before.scale, as_decimals=self.before.as_decimals)
+        return ReportDifferences.exact_from_columns(columns, self.before.scale)
 
     @property
     def as_predicted(self) -> bool | None:
         """Whether every figure is exactly as predicted; None until it is checked."""
-        return None if self.differences is None else not self._reasons
+        return None if self._differences is None else not self._reasons
 
     @property
     def _reasons(self) -> list[str]:
         """Why each figure is not as predicted."""
-        return [] if self.differences is None else self.differences["reason"].tolist()
+        return [] if self._differences is None else self._differences["reason"].tolist()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Items that change nothing in the report, and those that cannot be undone individually."""
-        return (*self._notes_of_items(), *books_notes(self.before.ledgers))
+        return (*self._notes_of_items(), *books_notes(self.before.exact().ledgers))
 
     def _notes_of_items(self) -> Iterator[str]:
         of_all = count_of(len(self.plan), "item")
@@ -200,7 +214,7 @@ class Effect(Result):
         tree = LedgerTree.from_frame(Ledgers.checked(ledgers))
         before, changes = (tree.totals(own, _ALL_KNOWN) for own in (self._before.flows, self._moved))
         roots = {tree.hierarchy.root(one) for one in self._moved}
-        totals = self._table(roots, tree.names, {**before, **self._before.totals}, changes)
+        totals = LedgerChanges.with_floats(self._table(roots, tree.names, {**before, **self._before.totals}, changes))
         known = tree.names.keys() - tree.without_known_parent
         unknown = [
             tree.names.get(one, one) for one in self._moved if not {one, *tree.hierarchy.ancestors(one)} <= known
@@ -238,8 +252,8 @@ class Effect(Result):
         """One line: how many ledgers change, and once checked whether all figures are as predicted."""
         title = f"Cash flow report, {self.period}"
         if self._after is None:
-            return f"{title}: {count_of(len(self.frame), 'ledger changes', 'ledgers change')}."
-        changed = int((self.frame["before"] != self.frame["after"]).sum())
+            return f"{title}: {count_of(len(self._changes), 'ledger changes', 'ledgers change')}."
+        changed = int((self._changes["before"] != self._changes["after"]).sum())
         verdict = f"{count_of(len(self._reasons), 'figure differs', 'figures differ')} from the prediction"
         if self.as_predicted:
             verdict = "every figure is as predicted, to the last digit"
@@ -247,7 +261,7 @@ class Effect(Result):
 
     def _parts(self) -> Iterator[ResultPart]:
         """Show each ledger before, predicted and after, and each difference."""
-        exact = LedgerChanges.exact(self.frame).frame
+        exact = self._changes
         amounts = [name for name in ("before", "predicted", "after") if name in exact]
         lines = [
             f"- {row['name']}: {', '.join(f'{format_amount(row[name])} {name}' for name in amounts)}"
@@ -261,8 +275,7 @@ class Effect(Result):
         return asdict(self.period) | {
             "as_predicted": self.as_predicted,
             "notes": self.notes,
-            "changes": self.frame,
-            "differences": self.differences,
+            **self.exact()._asdict(),
         }
 
     @cached_property
@@ -303,13 +316,20 @@ class Effect(Result):
         }
         if after is not None:
             units["after"] = [after.get(one, 0) for _, one, _ in rows]
-        scale, as_decimals = self.before.scale, self.before.as_decimals
+        scale = self.before.scale
         columns: dict[str, list[Any]] = {
             "ledger_id": [one for _, one, _ in rows],
             "name": [names.get(one, one) for _, one, _ in rows],
             **{name: [from_minor_units(one, scale) for one in column] for name, column in units.items()},
         }
-        return LedgerChanges.from_columns(columns, scale, as_decimals=as_decimals)
+        return LedgerChanges.exact_from_columns(columns, scale)
+
+
+class EffectTables(NamedTuple):
+    """The ledgers that change, and the figures that are not as predicted (None until checked), with Arrow decimals."""
+
+    changes: pd.DataFrame
+    differences: pd.DataFrame | None
 
 
 class _Figures(NamedTuple):

@@ -14,7 +14,7 @@ from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.errors import InputError, PlanError, RulesError
 from accounting_analytics.core.load_metadata import books_notes
 from accounting_analytics.core.messages import count_of
-from accounting_analytics.core.money import DEFAULT_SCALE, fits_float, format_amount, fraction_digits, sum_by_key
+from accounting_analytics.core.money import DEFAULT_SCALE, format_amount, fraction_digits, sum_by_key
 from accounting_analytics.core.periods import as_utc
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import Ledgers, PlanItems, PlanTotals
@@ -84,8 +84,6 @@ class Plan(Result):
         The changes; :func:`plan_recategorization` makes them of proposals, and :meth:`from_frame` of an edited table.
     scale : int
         Number of decimal places of its amounts.
-    as_decimals : bool
-        Whether its tables have Arrow decimals; they also have them where an amount has too many digits for float64.
     instance_id : str, optional
         Service instance of the books; the plan is then refused for any other instance.
     notes : sequence of str
@@ -113,7 +111,6 @@ class Plan(Result):
         items: Iterable[Change],
         *,
         scale: int = DEFAULT_SCALE,
-        as_decimals: bool = False,
         instance_id: str | None = None,
         notes: Iterable[str] = (),
         left_out: Iterable[Change] = (),
@@ -122,8 +119,6 @@ class Plan(Result):
             raise InputError("items is a DataFrame, not changes; Plan.from_frame(frame) makes a plan of a table")
         self.items, self.notes, self.left_out = tuple(items), tuple(notes), tuple(left_out)
         self.instance_id, self._scale = instance_id, scale
-        amounts = (getattr(one, name) for one in self.items for name in _AMOUNTS)
-        self._as_decimals = as_decimals or not all(fits_float(amount, scale) for amount in amounts)
         for reason in find_conflicts(self.items):
             raise PlanError(reason)
 
@@ -145,7 +140,7 @@ class Plan(Result):
         """
         exact = PlanItems.exact(frame)
         items = changes_of_frame(exact.frame)
-        return cls(items, scale=exact.scale, as_decimals=exact.as_decimals, instance_id=instance_id)
+        return cls(items, scale=exact.scale, instance_id=instance_id)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -153,12 +148,12 @@ class Plan(Result):
     @property
     def frame(self) -> pd.DataFrame:
         """The items as a table (a copy)."""
-        return self._table(as_decimals=self._as_decimals)
+        return PlanItems.with_floats(self.exact())
 
-    def _table(self, *, as_decimals: bool = True) -> pd.DataFrame:
-        """Tabulate the items; in decimals their amounts are exact."""
+    def exact(self) -> pd.DataFrame:
+        """Return the items as a table with Arrow decimals."""
         columns = {name: [getattr(one, name) for one in self.items] for name in PlanItems.dtypes()}
-        return PlanItems.from_columns(columns, self._scale, as_decimals=as_decimals)
+        return PlanItems.exact_from_columns(columns, self._scale)
 
     def summary(self, outcomes: pd.DataFrame | None = None) -> str:
         """One line: the id of the plan, the number of its items, and how many have each outcome.
@@ -200,6 +195,10 @@ class Plan(Result):
         InputError
             `by` is another text, or the outcomes are of another type or belong to another plan.
         """
+        return PlanTotals.with_floats(self.exact_totals(by, outcomes))
+
+    def exact_totals(self, by: str = "category", outcomes: pd.DataFrame | None = None) -> pd.DataFrame:
+        """Return the totals with Arrow decimals."""
         if by not in list(_TOTALS_BY):  # a list cannot be a key
             raise InputError(f"by must be one of {', '.join(map(repr, _TOTALS_BY))}, not {by!r}")
         names, keys = _TOTALS_BY[by], [tuple(getattr(one, name) for name in _TOTALS_BY[by]) for one in self.items]
@@ -210,7 +209,7 @@ class Plan(Result):
         rows = [(*key, count, sums[key]) for key, count in Counter(keys).items()]
         rows.sort(key=lambda row: (row[-3] in EXPECTED_OUTCOMES, -row[-1].copy_abs(), row))
         columns = {name: [row[place] for row in rows] for place, name in enumerate([*names, "item_count", "amount"])}
-        return PlanTotals.from_columns(columns, self._scale, as_decimals=self._as_decimals)
+        return PlanTotals.exact_from_columns(columns, self._scale)
 
     @property
     def minutes(self) -> float:
@@ -265,7 +264,7 @@ class Plan(Result):
             The file cannot be written, or a workbook cannot hold the plan.
         """
         file, digest = to_path(path, "path"), _digest(self.items, self.instance_id)
-        rows = self._table().assign(**{_INSTANCE: self.instance_id or "", _DIGEST: digest})
+        rows = self.exact().assign(**{_INSTANCE: self.instance_id or "", _DIGEST: digest})
         try:
             write_table(rows, file, name="plan", ids=_IDS, editable=())
         except InputError as error:
@@ -276,7 +275,6 @@ class Plan(Result):
         """Read a plan file, as it was saved.
 
         A file that was edited is refused by its digest: who wants another plan changes decisions, and plans again.
-        Amounts are float64, or Arrow decimals if one has too many digits for float64.
 
         Parameters
         ----------
@@ -315,14 +313,14 @@ class Plan(Result):
             f"- {one.description}: {format_amount(one.transaction_amount)} to {one.updated_category_ledger_name}"
             for one in self.items
         ]
-        return [ResultPart(lines, self._table()[_SHOWN], _MAX_ROWS, "items; .frame has all")]
+        return [ResultPart(lines, self.exact()[_SHOWN], _MAX_ROWS, "items; .frame has all")]
 
     def _content(self) -> dict[str, Any]:
         return {
             "plan_id": self.plan_id,
             "instance_id": self.instance_id,
             "notes": self.notes,
-            "items": self._table(),
+            "items": self.exact(),
             "left_out": [one.transaction_id for one in self.left_out],
         }
 
@@ -353,7 +351,6 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
     return Plan(
         changes,
         scale=exact.scale,
-        as_decimals=exact.as_decimals,
         instance_id=instance_id,
         notes=books_notes(proposals),
     )
@@ -364,7 +361,6 @@ def plan_changes(asked: OpenQueue, chosen: Mapping[int, Change], instance_id: st
     return Plan(
         (chosen[row] for row in sorted(chosen)),
         scale=asked.exact.scale,
-        as_decimals=asked.exact.as_decimals,
         instance_id=instance_id,
         notes=books_notes(asked.queue),
     )

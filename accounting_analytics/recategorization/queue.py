@@ -138,7 +138,7 @@ def uncategorized_queue(
     rows = _queue_columns(matching, lines).sort_values(
         order, ascending=[False, True, True, True], key=by_size, ignore_index=True
     )
-    queue = Queue.from_exact(with_groups(rows), exact.scale, as_decimals=exact.as_decimals)
+    queue = Queue.from_exact(with_groups(rows), exact.scale)
     attach_notes(queue, (*exact.notes, *_notes(queue, transactions, names, uncategorized)), lines)
     return queue
 
@@ -370,6 +370,14 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
     FrameError
         `queue` is not a valid queue, or has a transaction more than once.
     """
+    exact = exact_groups(queue, as_of)
+    table = QueueGroups.from_exact(exact.frame, exact.scale)
+    attach_notes(table, exact.notes, queue)
+    return table
+
+
+def exact_groups(queue: pd.DataFrame, as_of: DateLike | None = None) -> ExactFrame:
+    """Group the queue as :func:`group_queue`, with exact amounts and the notes on it."""
     exact = exact_queue(queue)
     groups = _sums(exact.frame)
     newest = exact.frame["datetime"].dt.normalize().max()
@@ -377,9 +385,7 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
     for age, instant in (("age_days", "first_datetime"), ("newest_age_days", "last_datetime")):
         groups[age] = (day - groups[instant].dt.normalize()).dt.days.astype("int64")
     shared = _with_shares(groups, exact.scale)[[*QueueGroups.dtypes()]]
-    table = QueueGroups.from_exact(shared, exact.scale, as_decimals=exact.as_decimals)
-    attach_notes(table, (*exact.notes, *_notes_of_groups(table)), queue)
-    return table
+    return exact._replace(frame=shared, notes=(*exact.notes, *_notes_of_groups(shared)))
 
 
 def _sums(grouped: pd.DataFrame) -> pd.DataFrame:

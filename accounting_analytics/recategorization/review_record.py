@@ -12,7 +12,7 @@ from accounting_analytics.core.money import format_amount, from_minor_units, to_
 from accounting_analytics.recategorization.changes import Change, OpenQueue, net_moves
 from accounting_analytics.recategorization.decisions import choose_by_hand, write_decided
 from accounting_analytics.recategorization.plan import plan_changes
-from accounting_analytics.recategorization.queue import KEY, by_size, group_queue, local_days
+from accounting_analytics.recategorization.queue import KEY, by_size, exact_groups, local_days
 from accounting_analytics.recategorization.rules import add_rule
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ class ReviewRecord:
 
 def _in_order_of_groups(queue: pd.DataFrame) -> pd.DataFrame:
     """Sort a queue by the places of the groups of its rows, and those of a group by their money."""
-    places = {group_id: place for place, group_id in enumerate(group_queue(queue)["group_id"])}
+    places = {group_id: place for place, group_id in enumerate(exact_groups(queue).frame["group_id"])}
     order = ["place", "uncategorized_amount", "datetime", *KEY]
     rows = queue.reset_index(drop=True)  # whose name may be that of a column
     ordered = rows.assign(place=rows["group_id"].map(places)).sort_values(

@@ -375,7 +375,7 @@ def report_rules(
     compared = [(rows, rules.match(rows, chart)) for rows in (asked.rows, known)]
     rows = [_report(rule, compared, chart) for rule in rules]
     columns = {name: [row[name] for row in rows] for name in RuleReports.dtypes()}
-    report = RuleReports.from_columns(columns, exact.scale, as_decimals=exact.as_decimals)
+    report = RuleReports.from_columns(columns, exact.scale)
     attach_notes(report, (*exact.notes, *_notes(rows, rules, chart)), queue, lines)
     return report
 

@@ -300,7 +300,6 @@ def undo_plan(
     return Plan(
         undone,
         scale=client.scale,
-        as_decimals=client.amounts == "decimal",
         instance_id=client.instance_id,
         notes=notes,
         left_out=left_out,

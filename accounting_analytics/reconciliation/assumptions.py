@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -130,7 +131,7 @@ class _ReportLines:
         )
         self.on_cash = self.entries.on(self.as_given.cash)
         self.of_opening = self.entries.of_entries_with(self.entries.on(opening))
-        sums = reported.exact_sums()
+        sums = reported.exact()
         self.starting = to_minor_units(sums.starting_cash_balance, recomputed.scale)
         self.change = to_minor_units(sums.ending_cash_balance, recomputed.scale) - self.starting
 
@@ -176,9 +177,9 @@ class _ReportLines:
             return False
         lines = self.table.drop_columns(["units", "datetime"])
         lines = lines.append_column("datetime", pa.array(reading.when).cast(INSTANT_TYPE))
-        lines = lines.append_column("signed_amount", amount_column(units, self.recomputed.scale, as_decimals=True))
+        lines = lines.append_column("signed_amount", amount_column(units, self.recomputed.scale))
         flags = pa.array([one in reading.cash for one in self.names])
-        balances = self.reported.starting_balances
+        balances = self.reported.exact().starting_balances
         supplied = zip(balances["ledger_id"], balances["cash_balance"], strict=True)
         try:
             assumed = recompute_cash_flow(
@@ -191,14 +192,15 @@ class _ReportLines:
                 if self.recomputed.anchored
                 else None,
                 scale=self.recomputed.scale,
-                amounts="decimal",
                 allow_partial=True,
             )
         except (BooksDoNotTieError, FrameError, HierarchyError):
             return False
         if reading.when is not self.as_given.when:
             dates = dict(zip(self.table["id"].to_pylist(), self.table["datetime"].to_pylist(), strict=True))
-            assumed.lines["datetime"] = assumed.lines["line_id"].map(dates).astype(assumed.lines["datetime"].dtype)
+            tables = assumed.exact()
+            when = tables.lines["line_id"].map(dates).astype(tables.lines["datetime"].dtype)
+            assumed = replace(assumed, _exact=tables._replace(lines=tables.lines.assign(datetime=when)))
         if any(one.differences for one in compare_figures(self.reported, assumed).values()):
             return False
         return not compare_lines(self.reported, assumed, self.table, {}).differences

@@ -123,8 +123,6 @@ class Certificate(Result):
         Why entries cannot be balanced: ledgers opposite the loaded ones were not loaded. Empty where they can.
     scale : int
         Fraction digits of the amounts.
-    as_decimals : bool
-        Whether the frame has decimals.
     """
 
     lines: int
@@ -141,7 +139,6 @@ class Certificate(Result):
     not_checked: str = ""
     notes: tuple[str, ...] = ()
     scale: int = DEFAULT_SCALE
-    as_decimals: bool = False
 
     @property
     def complete(self) -> bool:
@@ -151,8 +148,7 @@ class Certificate(Result):
     @cached_property
     def problems(self) -> pd.DataFrame:
         """The problems: :class:`~accounting_analytics.schemas.Problems`."""
-        columns = {name: [getattr(one, name) for one in self.found] for name in Problems.dtypes()}
-        return Problems.from_columns(columns, self.scale, as_decimals=self.as_decimals)
+        return Problems.from_columns(self._columns(), self.scale)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -192,7 +188,7 @@ class Certificate(Result):
         shown = [f"- {one}" for one in self.found[:_MAX_PROBLEMS_SHOWN]]
         more = len(self.found) - len(shown)
         lines = [*shown, *([f"- and {more:,} more: see .problems"] if more else [])]
-        exact = Problems.exact(self.problems).frame
+        exact = Problems.exact_from_columns(self._columns(), self.scale)
         yield ResultPart(lines, exact, _MAX_PROBLEMS_SHOWN, "problems; .problems has all")
 
     def _content(self) -> dict[str, Any]:
@@ -208,9 +204,12 @@ class Certificate(Result):
             "debits": self.debits,
             "credits": self.credits,
             "checks": [check._asdict() for check in self.checks],
-            "problems": self.problems,
+            "problems": Problems.exact_from_columns(self._columns(), self.scale),
             "notes": self.notes,
         }
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {name: [getattr(one, name) for one in self.found] for name in Problems.dtypes()}
 
     __str__ = Result.explain
 
@@ -251,7 +250,7 @@ def check_completeness(
     InputError
         `report` is not a report, or something else than reports is among several.
     """
-    reports = [one.exact() for one in _as_list(report)]
+    reports = _as_list(report)
     lines: pd.DataFrame = lines_of(line_entries)
     LineEntries.require_frame(lines)
     for name in _NEEDED:
@@ -289,7 +288,6 @@ def check_completeness(
         not_balanced=_describe_opposing_ledgers(lines, metadata),
         notes=books_notes(lines),
         scale=exact.scale,
-        as_decimals=exact.as_decimals,
     )
 
 
@@ -414,7 +412,7 @@ def _check_report_lines(line_entries: pd.DataFrame, reports: list[CashFlowReport
     what = "every line of the reports was loaded with its amount"
     if not reports:
         return _checked(what, 0, note="no report was given")
-    count = sum(len(report.lines) for report in reports)
+    count = sum(len(report.exact().lines) for report in reports)
     found = (problem for report in reports for problem in _compare_lines(line_entries, report))
     return _checked(what, count, found, "" if count else "the reports have no lines")
 
@@ -422,7 +420,7 @@ def _check_report_lines(line_entries: pd.DataFrame, reports: list[CashFlowReport
 def _compare_lines(line_entries: pd.DataFrame, report: CashFlowReport) -> Iterator[LoadProblem]:
     """Problems of one report; where it gives the id of a cash line, the entry's lines on the ledger are compared."""
     lines = line_entries[["id", "ledger_id", "journal_entry_id", "signed_amount"]]
-    pairs = report.lines.merge(lines, left_on="line_id", right_on="id", how="left", suffixes=("", "_loaded"))
+    pairs = report.exact().lines.merge(lines, left_on="line_id", right_on="id", how="left", suffixes=("", "_loaded"))
     is_missing = pairs["id"].isna()
     missing = pairs.loc[is_missing, ["line_id", "journal_entry_id", "ledger_id"]]
     for line_id, entry_id, ledger_id in missing.itertuples(index=False):
@@ -467,11 +465,13 @@ def _check_report_balances(reports: list[CashFlowReport]) -> Checked:
 def _compare_balances(before: CashFlowReport, after: CashFlowReport) -> Iterator[LoadProblem]:
     """Balances that one report ended with and the next one does not start with."""
     where = f"between {before.period.end_date} and {after.period.start_date}"
-    if gap := after.exact_sums().starting_cash_balance - before.exact_sums().ending_cash_balance:
+    if gap := after.exact().starting_cash_balance - before.exact().ending_cash_balance:
         problem = "the starting cash balance differs from the ending cash balance before"
         yield LoadProblem(problem, difference=gap, where=where)
-    ended = dict(zip(before.ending_balances["ledger_id"], before.ending_balances["cash_balance"], strict=True))
-    started = dict(zip(after.starting_balances["ledger_id"], after.starting_balances["cash_balance"], strict=True))
+    ended, started = (
+        dict(zip(balances["ledger_id"], balances["cash_balance"], strict=True))
+        for balances in (before.exact().ending_balances, after.exact().starting_balances)
+    )
     for ledger_id in sorted(ended.keys() | started.keys()):
         if gap := started.get(ledger_id, Decimal(0)) - ended.get(ledger_id, Decimal(0)):
             problem = f"the starting balance of ledger {ledger_id} differs from its ending balance before"

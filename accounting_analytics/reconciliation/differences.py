@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
 from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.money import EXACT
-from accounting_analytics.core.schemas import Differences
 
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Mapping, Sequence
-
-    import pandas as pd
 
     from accounting_analytics.reports.cash_flow_report import CashFlowReport
 
@@ -114,11 +111,10 @@ class Compared(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def differences_frame(differences: Sequence[Difference], scale: int, *, as_decimals: bool) -> pd.DataFrame:
-    """Table of differences."""
+def differences_columns(differences: Sequence[Difference]) -> dict[str, list[Any]]:
+    """Columns of a table of differences."""
     columns = {name: [getattr(one, name) for one in differences] for name in Difference._fields}
-    columns["difference"] = [one.amount for one in differences]
-    return Differences.from_columns(columns, scale, as_decimals=as_decimals)
+    return {**columns, "difference": [one.amount for one in differences]}
 
 
 def compare_figures(reported: CashFlowReport, recomputed: CashFlowReport) -> dict[str, Compared]:
@@ -154,11 +150,11 @@ def compare_figures(reported: CashFlowReport, recomputed: CashFlowReport) -> dic
 
 def _amounts(report: CashFlowReport) -> dict[str, Amounts]:
     """Amounts of a report by kind and ledger, None where they are not known; its sums are those of no ledger."""
-    sums = report.exact_sums()
+    sums = report.exact()
     amounts: dict[str, Amounts] = {}
     for what, kind in KINDS.items():
         if kind.table:
-            table = getattr(report, kind.table)
+            table = getattr(report.exact(), kind.table)
             amounts[what] = dict(zip(table["ledger_id"], pa.array(table[kind.column]).to_pylist(), strict=True))
         elif kind.column:
             amounts[what] = {None: getattr(sums, kind.column)}
@@ -167,9 +163,10 @@ def _amounts(report: CashFlowReport) -> dict[str, Amounts]:
 
 def _ledgers_with_lines(report: CashFlowReport) -> set[str]:
     """Ledgers that have lines of their own; in a report without lines, those with a net cash flow of their own."""
+    exact = report.exact()
     if report.totals_only:
-        return set(report.ledgers.loc[report.ledgers["net_cash_flow"] != 0, "ledger_id"])
-    return set(report.lines["ledger_id"].unique())
+        return set(exact.ledgers.loc[exact.ledgers["net_cash_flow"] != 0, "ledger_id"])
+    return set(exact.lines["ledger_id"].unique())
 
 
 def _compare(what: str, reported: Amounts, recomputed: Amounts, notes: Sequence[str], *, independent: bool) -> Compared:

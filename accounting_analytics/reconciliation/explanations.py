@@ -64,11 +64,12 @@ def explain_differences(
     lines: defaultdict[str | None, list[Difference]] = defaultdict(list)
     for line in found["line"]:
         lines[line.ledger_id].append(line)
+    has_none = recomputed.exact().lines.empty and not recomputed.totals_only
     known = _Known(
         reported,
         recomputed,
         hierarchy,
-        has_lines=bool(compared["line"].comparison.compared or (recomputed.lines.empty and not recomputed.totals_only)),
+        has_lines=bool(compared["line"].comparison.compared or has_none),
         gaps=gaps,
         lines=lines,
         missing=frozenset(one.ledger_id for one in found["net_cash_flow"] if _is_missing(one, lines)),
@@ -105,7 +106,7 @@ def _unexplained_endings(
     rest = {account: ends.get(account, ZERO) - starts.get(account, ZERO) for account in {**ends, **starts}}
     accounts: defaultdict[str | None, set[str]] = defaultdict(set)
     for report in reports:
-        balances = report.ending_balances
+        balances = report.exact().ending_balances
         for account, name in zip(balances["ledger_id"], balances["ledger_name"], strict=True):
             accounts[name].add(account)
     without_account = sum(gaps["net_cash_flow"].values(), ZERO)
@@ -191,7 +192,7 @@ def _is_sum(one: Difference, own: Gaps, hierarchy: Hierarchy | None) -> bool:
 
 def _explain_cash(cash: Difference, known: _Known) -> str | None:
     side = cash.what.removesuffix("_cash_balance")
-    of_ledgers = total(getattr(known.reported, f"{side}_balances")["cash_balance"])
+    of_ledgers = total(getattr(known.reported.exact(), f"{side}_balances")["cash_balance"])
     if cash.amount == sum(known.gaps[f"{side}_balance"].values(), ZERO):
         return None
     if cash.reported == of_ledgers:

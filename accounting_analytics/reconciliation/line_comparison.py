@@ -83,20 +83,22 @@ def compare_lines(
     names: Mapping[str, str],
 ) -> Compared:
     """Compare line by line: by line id and ledger, or by entry and ledger where the report has cash-side ids."""
-    if reported.lines.empty and not recomputed.lines.empty:
-        count = len(recomputed.lines)
+    lines, expected = reported.exact().lines, recomputed.exact().lines
+    if lines.empty and not expected.empty:
+        count = len(expected)
         note = f"The report has no lines: {count} recomputed lines could not be compared one by one."
         return Compared(Comparison("line", 0, 0, not_compared=count), notes=[note])
     if recomputed.totals_only:
-        count = len(reported.lines)
+        count = len(lines)
         note = f"The report was recomputed without lines (lines=False): {count} reported lines were not compared."
         return Compared(Comparison("line", 0, 0, not_compared=count), notes=[note])
-    if _have_same_lines(reported.lines, recomputed.lines):
-        return Compared(Comparison("line", len(reported.lines), 0))
-    has_cash_side_ids = _has_cash_side_ids(reported.lines, recomputed.lines, line_entries)
-    joined = _join_lines(reported.lines, recomputed.lines, "journal_entry_id" if has_cash_side_ids else "line_id")
+    if _have_same_lines(lines, expected):
+        return Compared(Comparison("line", len(lines), 0))
+    has_cash_side_ids = _has_cash_side_ids(lines, expected, line_entries)
+    joined = _join_lines(lines, expected, "journal_entry_id" if has_cash_side_ids else "line_id")
     rows = pa.Table.from_pandas(joined[joined["differs"]], preserve_index=False).to_pylist()
-    nets = (zip(one.ledgers["ledger_id"], one.ledgers["net_cash_flow"], strict=True) for one in (reported, recomputed))
+    ledgers = (one.exact().ledgers for one in (reported, recomputed))
+    nets = (zip(one["ledger_id"], one["net_cash_flow"], strict=True) for one in ledgers)
     correct = {ledger_id for ledger_id, _ in set.intersection(*map(set, nets))}  # a line may be repeated there
     pairs = [pair for row in rows if not ((pair := _pair(row)).is_repeated and pair.ledger_id in correct)]
     explainer = _LineExplainer(reported, recomputed, pairs, line_entries, names)
@@ -203,8 +205,8 @@ class _LineExplainer:
         names: Mapping[str, str],
     ) -> None:
         self._period, self._zone, self._names = recomputed.period, zone(recomputed.period.time_zone), names
-        self._reported_cash = set(reported.ending_balances["ledger_id"])
-        self._recomputed_cash = set(recomputed.ending_balances["ledger_id"])
+        self._reported_cash = set(reported.exact().ending_balances["ledger_id"])
+        self._recomputed_cash = set(recomputed.exact().ending_balances["ledger_id"])
         self._alone: dict[tuple[Any, ...], LinePair] = {}
         for pair in pairs:
             if len(pair.lines) == 1:

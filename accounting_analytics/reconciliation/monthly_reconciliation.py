@@ -90,7 +90,7 @@ class MonthlyReconciliation(Result):
     @property
     def moved_cash(self) -> bool:
         """Whether a line entry moved cash in any month; without one, only balances and zeros were compared."""
-        return any(not report.lines.empty for report in self.recomputed)
+        return any(not report.exact().lines.empty for report in self.recomputed)
 
     @property
     def partial(self) -> bool:
@@ -102,7 +102,7 @@ class MonthlyReconciliation(Result):
         """The months: :class:`~accounting_analytics.schemas.Months`, with the amounts as reported."""
         rows = self._rows()
         columns = {name: [row[name] for row in rows] for name in rows[0]}
-        return Months.from_columns(columns, self.reports[0].scale, as_decimals=self.reports[0].as_decimals)
+        return Months.from_columns(columns, self.reports[0].scale)
 
     @property
     def differences(self) -> pd.DataFrame:
@@ -165,7 +165,7 @@ class MonthlyReconciliation(Result):
                 "ties": month.ties,
                 "differences": len(month.rows),
                 "not_compared": sum(one.not_compared for one in month.comparisons),
-                **report.exact_sums()._asdict(),
+                **report.exact().sums,
                 "anchored": self.anchored,
                 "partial": month.partial,
             }
@@ -318,16 +318,15 @@ def _reconcile_each(
     for month in months:
         days = (month.start_date, month.end_date)
         reported = load_cash_flow_report(client, *days, time_zone=month.time_zone)
-        anchor = reported.starting_balances if before is None else before
+        anchor = reported.exact().starting_balances if before is None else before
         recomputed = recompute_cash_flow(
             line_entries,
             ledgers,
             *days,
             time_zone=month.time_zone,
             starting_balances=anchor if anchored else None,
-            amounts="decimal" if reported.as_decimals else None,
             allow_partial=allow_partial,
         )
         found = reconcile(reported, recomputed, line_entries=line_entries, ledgers=ledgers)
-        before = recomputed.ending_balances if found.ties else None
+        before = recomputed.exact().ending_balances if found.ties else None
         yield reported, recomputed, found

@@ -18,7 +18,7 @@ from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import DEFAULT_SCALE, EXACT, exact_sum, format_amount, sum_by_key
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.core.schemas import MonthlyDifferences
+from accounting_analytics.core.schemas import Differences, MonthlyDifferences
 from accounting_analytics.reconciliation.assumptions import find_assumptions
 from accounting_analytics.reconciliation.differences import (
     CAUSE,
@@ -26,7 +26,7 @@ from accounting_analytics.reconciliation.differences import (
     TOTALS,
     ZERO,
     compare_figures,
-    differences_frame,
+    differences_columns,
 )
 from accounting_analytics.reconciliation.explanations import explain_differences
 from accounting_analytics.reconciliation.line_comparison import CASH_ONLY_RECOMPUTED, CASH_ONLY_REPORTED, compare_lines
@@ -88,8 +88,6 @@ class Reconciliation(Result):
         `line_entries` and `ledgers`.
     scale : int
         Fraction digits of the amounts.
-    as_decimals : bool
-        Whether the frames that were compared have decimals.
     """
 
     period: Period
@@ -101,7 +99,6 @@ class Reconciliation(Result):
     without_history: bool = False
     assumptions: tuple[Assumption, ...] = ()
     scale: int = DEFAULT_SCALE
-    as_decimals: bool = False
 
     @property
     def ties(self) -> bool:
@@ -111,7 +108,7 @@ class Reconciliation(Result):
     @cached_property
     def differences(self) -> pd.DataFrame:
         """The figures that differ: :class:`~accounting_analytics.schemas.Differences`."""
-        return differences_frame(self.rows, self.scale, as_decimals=self.as_decimals)
+        return Differences.from_columns(differences_columns(self.rows), self.scale)
 
     @property
     def compared_everything(self) -> bool:
@@ -214,7 +211,10 @@ class Reconciliation(Result):
 
     def _for_people(self, rows: Sequence[Difference]) -> pd.DataFrame:
         """Columns that people read before ids, without empty ones, with every digit."""
-        return differences_frame(rows, self.scale, as_decimals=True)[[*_SHOWN]].dropna(axis="columns", how="all")
+        return self._exact(rows)[[*_SHOWN]].dropna(axis="columns", how="all")
+
+    def _exact(self, rows: Sequence[Difference]) -> pd.DataFrame:
+        return Differences.exact_from_columns(differences_columns(rows), self.scale)
 
 
 def _place(row: Difference) -> tuple[str, str | None]:
@@ -311,8 +311,7 @@ def differences_by_month(reconciliations: Sequence[Reconciliation]) -> pd.DataFr
         rows.extend((month.period.start_date, *place, amount) for place, amount in sums.items())
     names = ("start_date", "what", "ledger_id", "ledger_name", "difference")
     columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
-    scale, as_decimals = (reconciliations[0].scale, reconciliations[0].as_decimals) if reconciliations else (0, False)
-    return MonthlyDifferences.from_columns(columns, scale, as_decimals=as_decimals)
+    return MonthlyDifferences.from_columns(columns, reconciliations[0].scale if reconciliations else 0)
 
 
 def reconcile(
@@ -358,8 +357,7 @@ def reconcile(
     require_report(reported, "reported")
     require_report(recomputed, "recomputed")
     _require_origins(reported, recomputed)
-    as_decimals = recomputed.as_decimals
-    return compare_reports(reported.exact(), recomputed.exact(), line_entries, ledgers, as_decimals=as_decimals)
+    return compare_reports(reported, recomputed, line_entries, ledgers)
 
 
 def compare_reports(
@@ -367,10 +365,8 @@ def compare_reports(
     recomputed: CashFlowReport,
     line_entries: Any = None,  # noqa: ANN401 (any frame narwhals knows)
     ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
-    *,
-    as_decimals: bool = False,
 ) -> Reconciliation:
-    """Compare a loaded and a recomputed report whose tables are valid and exact."""
+    """Compare a loaded and a recomputed report."""
     notes = _require_comparable(reported, recomputed)
     names = _ledger_names(reported, recomputed)
     with localcontext(EXACT):
@@ -401,7 +397,6 @@ def compare_reports(
         without_history=not assumptions and _has_no_history(reported, recomputed),
         assumptions=assumptions,
         scale=recomputed.scale,
-        as_decimals=as_decimals,
     )
 
 
@@ -450,11 +445,11 @@ def _ledger_names(*reports: CashFlowReport) -> dict[str, str]:
     """Name of every ledger in some reports; the last one wins."""
     tables = [
         (table["ledger_id"], table[name])
-        for report in reports
+        for exact in (report.exact() for report in reports)
         for table, name in (
-            (report.ledgers, "name"),
-            (report.starting_balances, "ledger_name"),
-            (report.ending_balances, "ledger_name"),
+            (exact.ledgers, "name"),
+            (exact.starting_balances, "ledger_name"),
+            (exact.ending_balances, "ledger_name"),
         )
     ]
     return {ledger_id: name for ids, names in tables for ledger_id, name in zip(ids, names, strict=True)}
@@ -471,5 +466,5 @@ def _with_names(one: Difference, names: Mapping[str, str], chart: LedgerNames | 
 
 def _has_no_history(reported: CashFlowReport, recomputed: CashFlowReport) -> bool:
     """Whether every recomputed starting balance is zero, but not every reported one."""
-    starts, zeros = ((report.starting_balances["cash_balance"] != 0).any() for report in (reported, recomputed))
+    starts, zeros = ((report.exact().starting_balances["cash_balance"] != 0).any() for report in (reported, recomputed))
     return bool(starts and not zeros and not recomputed.anchored)

@@ -151,7 +151,6 @@ class Ageing(Result):
     accounts: tuple[AgedAccount, ...]
     scale: int
     notes: tuple[str, ...]
-    _as_decimals: bool
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -162,7 +161,7 @@ class Ageing(Result):
                 values = (account.name, party, *(one.exact() for one in figures))
                 for column, value in zip(columns.values(), values, strict=True):
                     column.append(value)
-        return AgeingRows.from_columns(columns, self.scale, as_decimals=self._as_decimals)
+        return AgeingRows.from_columns(columns, self.scale)
 
     @property
     def open_items(self) -> pd.DataFrame:
@@ -178,7 +177,7 @@ class Ageing(Result):
                 )
                 for column, value in zip(columns.values(), values, strict=True):
                     column.append(value)
-        return OpenItems.from_columns(columns, self.scale, as_decimals=self._as_decimals)
+        return OpenItems.from_columns(columns, self.scale)
 
     def __getitem__(self, key: tuple[str, str]) -> Figure:
         """Figure of a ledger and a bucket (``0-30``, ``31-60``, ``61-90``, ``over 90``), or its ``total``."""
@@ -220,12 +219,12 @@ class Ageing(Result):
         label = f"{one.item.text}, {day_label(one.item.day)}"
         units = None if unknown else one.open_units
         what = unknown or f"what is open of the entry of {day_label(one.item.day)}"
-        return Figure(one.item.id, label, units, what, scale=self.scale, as_decimals=self._as_decimals)
+        return Figure(one.item.id, label, units, what, scale=self.scale)
 
     def _sum(self, key: str, label: str, parts: Sequence[Figure]) -> Figure:
         kept = [("+", one) for one in parts if one.units != 0]
         if not kept:
-            return Figure(key, label, 0, "nothing is open", scale=self.scale, as_decimals=self._as_decimals)
+            return Figure(key, label, 0, "nothing is open", scale=self.scale)
         return figure_of_terms(key, label, kept)
 
     def summary(self) -> str:
@@ -371,7 +370,7 @@ def ageing(
         lines.ledgers, set(lines.rows["ledger_id"]) - {part for parts in chosen.values() for part in parts}
     )
     notes = (*lines.notes, *_start_note(lines.given, books_start), *parents, READ_FROM_TEXTS)
-    return Ageing(lines.last, tuple(aged), lines.scale, notes, lines.as_decimals)
+    return Ageing(lines.last, tuple(aged), lines.scale, notes)
 
 
 def _chosen(chart: pd.DataFrame, names: LedgerNames, accounts: Iterable[str] | None) -> dict[str, dict[str, str]]:

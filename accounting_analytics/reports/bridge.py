@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 
 from accounting_analytics.core.chart_of_accounts import Hierarchy
-from accounting_analytics.core.column_conversion import exact_amounts, in_floats, is_decimal, negated
+from accounting_analytics.core.column_conversion import exact_amounts, negated
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.messages import count_of, quote
-from accounting_analytics.core.money import pandas_dtype
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.reports.bridge_payments import (
     NO_PAYEE,
@@ -37,7 +36,14 @@ from accounting_analytics.reports.bridge_sentences import (
     write_amount,
 )
 from accounting_analytics.reports.figure_table import entries_behind, figure_table_html, table_of_figures
-from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, checked_entries, figure_of_entries, find_row
+from accounting_analytics.reports.figures import (
+    KEY_SEPARATOR,
+    Figure,
+    amount_column,
+    checked_entries,
+    figure_of_entries,
+    find_row,
+)
 from accounting_analytics.reports.selections import Selection, Span
 from accounting_analytics.reports.statement import ChosenColumn
 from accounting_analytics.reports.statement_sums import LineSource
@@ -122,9 +128,9 @@ class Bridge(Result):
             "payee": [one.payee or None for one in self.steps],
             "cause": [one.cause.name for one in self.steps],
             "rhythm": [one.cause.rhythm or None for one in self.steps],
-            "amount": self._amounts([one.change for one in figures]),
-            "before": self._amounts([one.before for one in figures]),
-            "after": self._amounts([one.after for one in figures]),
+            "amount": amount_column([one.change for one in figures]),
+            "before": amount_column([one.before for one in figures]),
+            "after": amount_column([one.after for one in figures]),
             "payments_before": [len(one.before) for one in self.steps],
             "payments_after": [len(one.after) for one in self.steps],
             "days": [", ".join(f"{day.date}" for day in one.cause.payments) or None for one in self.steps],
@@ -223,7 +229,7 @@ class Bridge(Result):
             "cause": step.cause.name,
             "amount": change.exact(),
             "payments": [{"journal_entry_id": one.entry_id, "date": one.date} for one in step.cause.payments],
-            "line_ids": list(change.entries["id"]),
+            "line_ids": list(change.exact_entries()["id"]),
         }
 
     @cached_property
@@ -242,7 +248,6 @@ class Bridge(Result):
                 units,
                 calculation,
                 scale=self.scale,
-                as_decimals=self._as_decimals,
                 _load_entries=load,
             )
 
@@ -262,24 +267,13 @@ class Bridge(Result):
         entries = lines.frame[chosen].reset_index(drop=True)
         if side == CHANGE:
             amounts = exact_amounts(entries["figure_amount"], self.scale, entries["id"]).column
-            signed = amounts.where(lines.is_after[chosen], negated(amounts))
-            entries["figure_amount"] = signed if self._as_decimals else in_floats(signed)
+            entries["figure_amount"] = amounts.where(lines.is_after[chosen], negated(amounts))
         return checked_entries(entries, units, self.scale)
 
     def _last_figure(self, key: str) -> Figure:
         """Figure of the payment before those of a period."""
         label = f"{self._all[self._ranks[key]].label}, the payment before"
-        return figure_of_entries(
-            f"{key}{KEY_SEPARATOR}{LAST}", label, self._last[key], scale=self.scale, as_decimals=self._as_decimals
-        )
-
-    @property
-    def _as_decimals(self) -> bool:
-        return is_decimal(self._lines.frame["figure_amount"].dtype)
-
-    def _amounts(self, figures: Sequence[Figure]) -> pd.Series[Any]:
-        exact = pd.Series([one.exact() for one in figures], dtype=pandas_dtype(self.scale))
-        return exact if self._as_decimals else in_floats(exact)
+        return figure_of_entries(f"{key}{KEY_SEPARATOR}{LAST}", label, self._last[key], scale=self.scale)
 
 
 def bridge(

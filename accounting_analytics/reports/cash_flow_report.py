@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
 from accounting_analytics.core.arguments import require_type
-from accounting_analytics.core.column_conversion import (
-    decimal_scale,
-    exact_amounts,
-    exact_frame,
-    find_scale,
-    is_decimal,
-    total,
-)
 from accounting_analytics.core.errors import AmountError
-from accounting_analytics.core.load_metadata import stated_scales
-from accounting_analytics.core.money import EXACT, exact_amount, format_amount, to_float
+from accounting_analytics.core.money import format_amount, to_float
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 from accounting_analytics.reports.figure_table import MAX_LINES, figure_table_html, table_of_figures
@@ -29,24 +19,11 @@ from accounting_analytics.reports.report_figures import ReportFigures
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Collection, Iterator
+    from decimal import Decimal
 
     from accounting_analytics.core.periods import Period
-    from accounting_analytics.core.schemas import Table
+    from accounting_analytics.core.schemas import ExactReport
     from accounting_analytics.reports.figures import Figure
-
-
-class CashSums(NamedTuple):
-    """The exact sums of a report: what `CashFlowReport` has as floats where its tables have floats."""
-
-    starting_cash_balance: Decimal
-    net_cash_flow: Decimal
-    ending_cash_balance: Decimal
-
-    @property
-    def identity_gap(self) -> Decimal:
-        """Net cash flow minus the change of the cash balance."""
-        with localcontext(EXACT):
-            return self.net_cash_flow - (self.ending_cash_balance - self.starting_cash_balance)
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,15 +34,6 @@ class CashFlowReport(Result):
     ----------
     period : Period
         The reported days, with their time zone.
-    ledgers : DataFrame
-        :class:`CashFlowLedgers`.
-    lines : DataFrame
-        :class:`CashFlowLines`, in the order of `ledgers`, then (datetime, line_id).
-    starting_balances, ending_balances : DataFrame
-        :class:`CashBalances` at the start of the first day and the end of the last.
-    starting_cash_balance, ending_cash_balance : float or Decimal
-        Sums of the plain balances (not of the totals, which count children twice): floats where the tables have
-        float64, else Decimals. A report that is made with either of them converts it.
     anchored : bool
         True if the starting balances were given, not summed from history: they then prove nothing.
     tag_ids : tuple of str
@@ -83,15 +51,15 @@ class CashFlowReport(Result):
         When a loaded report was requested.
     notes : tuple of str
         Remarks for the reader: interpretations chosen, values normalized, parts omitted.
+
+    Notes
+    -----
+    Frames and single amounts have floats, and raise AmountError where an amount has 10**15 minor units or more; `exact`
+    has every amount.
     """
 
     period: Period
-    ledgers: pd.DataFrame
-    lines: pd.DataFrame
-    starting_balances: pd.DataFrame
-    ending_balances: pd.DataFrame
-    starting_cash_balance: float | Decimal
-    ending_cash_balance: float | Decimal
+    _exact: ExactReport
     anchored: bool = False
     tag_ids: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
@@ -101,82 +69,58 @@ class CashFlowReport(Result):
     totals_only: bool = False
     read_at: dt.datetime | None = None
 
-    def __post_init__(self) -> None:
-        for name in ("starting_cash_balance", "ending_cash_balance"):
-            exact = self._exact_amount(name)
-            object.__setattr__(self, name, self._as_in_tables(exact, name))
+    @property
+    def ledgers(self) -> pd.DataFrame:
+        """:class:`~accounting_analytics.schemas.CashFlowLedgers`: the ledgers that moved cash."""
+        return CashFlowLedgers.with_floats(self._exact.ledgers)
 
-    def checked(self) -> CashFlowReport:
-        """Return the report if its four tables are valid; else raise FrameError."""
-        CashFlowLedgers.require_valid(self.ledgers)
-        CashFlowLines.require_valid(self.lines)
-        CashBalances.require_valid(self.starting_balances)
-        CashBalances.require_valid(self.ending_balances)
-        return self
+    @property
+    def lines(self) -> pd.DataFrame:
+        """:class:`~accounting_analytics.schemas.CashFlowLines`, ordered by ledger, then (datetime, line_id)."""
+        return CashFlowLines.with_floats(self._exact.lines)
 
-    def exact(self, *, is_valid: bool = False) -> CashFlowReport:
-        """Return the report with Arrow decimals in its tables, and Decimals, for calculations.
+    @property
+    def starting_balances(self) -> pd.DataFrame:
+        """:class:`~accounting_analytics.schemas.CashBalances` at the start of the first day."""
+        return CashBalances.with_floats(self._exact.starting_balances)
 
-        Parameters
-        ----------
-        is_valid : bool
-            Whether the tables are as they were loaded or recomputed, so that only their amounts are converted.
+    @property
+    def ending_balances(self) -> pd.DataFrame:
+        """:class:`~accounting_analytics.schemas.CashBalances` at the end of the last day."""
+        return CashBalances.with_floats(self._exact.ending_balances)
 
-        Raises
-        ------
-        AmountError
-            An amount is not a whole number of minor units.
-        FrameError
-            A table is not valid.
-        """
+    @property
+    def starting_cash_balance(self) -> float:
+        """Sum of the plain starting balances (not of the totals, which count children twice)."""
+        return self._float("starting_cash_balance")
 
-        def exact(kind: type[Table], table: pd.DataFrame) -> pd.DataFrame:
-            if is_valid:
-                return exact_frame(table, kind.amount_columns(), scale=self.scale).frame
-            return kind.exact(table, scale=self.scale).frame
+    @property
+    def ending_cash_balance(self) -> float:
+        """Sum of the plain ending balances."""
+        return self._float("ending_cash_balance")
 
-        return replace(
-            self,
-            ledgers=exact(CashFlowLedgers, self.ledgers),
-            lines=exact(CashFlowLines, self.lines),
-            starting_balances=exact(CashBalances, self.starting_balances),
-            ending_balances=exact(CashBalances, self.ending_balances),
-        )
+    @property
+    def net_cash_flow(self) -> float:
+        """Sum of the net cash flows of all ledgers, without their totals."""
+        return self._float("net_cash_flow")
 
-    def exact_sums(self) -> CashSums:
-        """Return the cash balances and the net cash flow as Decimals, whatever the tables have.
+    @property
+    def identity_gap(self) -> float:
+        """Net cash flow minus the change of the cash balance; zero in a correct report without tags."""
+        return self._float("identity_gap")
 
-        Raises
-        ------
-        AmountError
-            A net cash flow is not a whole number of minor units.
-        """
-        flows = exact_amounts(self.ledgers["net_cash_flow"], self.scale, self.ledgers["ledger_id"])
-        return CashSums(
-            starting_cash_balance=self._exact_amount("starting_cash_balance"),
-            net_cash_flow=total(flows.column),
-            ending_cash_balance=self._exact_amount("ending_cash_balance"),
-        )
+    def exact(self) -> ExactReport:
+        """Return the four tables with Arrow decimals, and the balances and sums as Decimals."""
+        return self._exact.copy()
+
+    def without_lines(self) -> CashFlowReport:
+        """Return the report without its lines, which then are not compared."""
+        return replace(self, _exact=self._exact._replace(lines=self._exact.lines.head(0)), totals_only=False)
 
     @property
     def scale(self) -> int:
         """Fraction digits of the amounts."""
-        return find_scale([*stated_scales(self.ledgers), decimal_scale(self.ledgers["net_cash_flow"])]).scale
-
-    @property
-    def as_decimals(self) -> bool:
-        """Whether the tables have Arrow decimals instead of float64."""
-        return is_decimal(self.ledgers["net_cash_flow"].dtype)
-
-    @property
-    def net_cash_flow(self) -> float | Decimal:
-        """Sum of the net cash flows of all ledgers, without their totals."""
-        return self._as_in_tables(self.exact_sums().net_cash_flow, "net_cash_flow")
-
-    @property
-    def identity_gap(self) -> float | Decimal:
-        """Net cash flow minus the change of the cash balance; zero in a correct report without tags."""
-        return self._as_in_tables(self.exact_sums().identity_gap, "identity_gap")
+        return self._exact.scale
 
     def __getitem__(self, name: str) -> Figure:
         """Figure of a ledger (its total), by id or unique name, or of a sum: ``report["Net cash flow"]``."""
@@ -193,16 +137,13 @@ class CashFlowReport(Result):
     @property
     def figures(self) -> ReportFigures:
         """All figures, and what they are made from: what other results are built on."""
-        exact, sums = self.exact(), self.exact_sums()
         return ReportFigures(
             self.period,
-            exact.ledgers,
-            self.lines,
-            exact.lines["amount"],
-            sums.starting_cash_balance,
-            sums.ending_cash_balance,
+            self._exact.ledgers,
+            self._exact.lines,
+            self._exact.starting_cash_balance,
+            self._exact.ending_cash_balance,
             self.scale,
-            self.as_decimals,
             self.totals_only,
         )
 
@@ -219,7 +160,7 @@ class CashFlowReport(Result):
 
     def _parts(self) -> Iterator[ResultPart]:
         """Show the sums in HTML, and the net cash flow of each ledger."""
-        exact = self.exact().ledgers
+        exact = self._exact.ledgers
         names, amounts = zip(*self._sums(), strict=True)
         yield ResultPart(table=pd.DataFrame({"": names, "amount": amounts}))
         flows = zip(exact["name"], exact["net_cash_flow"], strict=True)
@@ -248,10 +189,10 @@ class CashFlowReport(Result):
         return figure_table_html(table) if rows else ""
 
     def _content(self) -> dict[str, Any]:
-        exact, sums = self.exact(), self.exact_sums()
+        exact = self._exact
         return asdict(self.period) | {
-            "starting_cash_balance": sums.starting_cash_balance,
-            "ending_cash_balance": sums.ending_cash_balance,
+            "starting_cash_balance": exact.starting_cash_balance,
+            "ending_cash_balance": exact.ending_cash_balance,
             "tag_ids": self.tag_ids,
             "anchored": self.anchored,
             "partial": self.partial,
@@ -269,25 +210,16 @@ class CashFlowReport(Result):
         tags = f"; only lines tagged {', '.join(self.tag_ids)}, balances are not filtered" if self.tag_ids else ""
         return f"Cash flow report, {self.period}{tags}"
 
-    def _exact_amount(self, name: str) -> Decimal:
-        """Exact amount of a field, which may hold a float."""
+    def _float(self, name: str) -> float:
+        """One of the exact sums as a float."""
         try:
-            return exact_amount(getattr(self, name), self.scale)
-        except AmountError as error:
-            raise AmountError(f"{name}: {error}") from None
-
-    def _as_in_tables(self, amount: Decimal, name: str) -> float | Decimal:
-        """Amount in the form that the tables have."""
-        if self.as_decimals:
-            return amount
-        try:
-            return to_float(amount, self.scale)
+            return to_float(getattr(self._exact, name), self.scale)
         except AmountError as error:
             raise AmountError(f"{name}: {error}") from None
 
     def _sums(self) -> list[tuple[str, Decimal]]:
         """Titles and exact amounts of the three sums."""
-        sums = self.exact_sums()
+        sums = self._exact
         anchored = " (anchored)" if self.anchored else ""
         return [
             (f"starting cash balance{anchored}", sums.starting_cash_balance),

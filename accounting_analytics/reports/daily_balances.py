@@ -84,7 +84,7 @@ class DailyBalances:
         """Balance of ledgers at the end of a day, or before the first of the days."""
         units = self.total(ledger_ids)[(day - self.days[0]).days + 1] if ledger_ids else 0
         start, since = self._starting(ledger_ids), self.figures.rules.since
-        make = partial(Figure, key, scale=self.source.scale, as_decimals=self.source.as_decimals)
+        make = partial(Figure, key, scale=self.source.scale)
         selections = [Selection(1, Span(since, day), tuple(ledger_ids))]
         load = partial(self.source.entries, selections, units - start)
         moved = "the sum of line entries up to the day, debits less credits"

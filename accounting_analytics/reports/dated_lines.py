@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pandas as pd
 
-from accounting_analytics.core.column_conversion import exact_frame, in_floats, local_midnights
+from accounting_analytics.core.column_conversion import exact_frame, local_midnights
 from accounting_analytics.core.errors import FrameError, InputError
 from accounting_analytics.core.exact_sums import repeated_message, require_columns, require_sides
 from accounting_analytics.core.load_metadata import missing_reasons, states_all_lines
@@ -39,8 +39,8 @@ class DatedLines(NamedTuple):
         The checked chart of accounts.
     last : date
         The last day.
-    scale, as_decimals : int, bool
-        Fraction digits of the amounts, and whether they were given as decimals.
+    scale : int
+        Fraction digits of the amounts.
     missing : tuple of str
         Why lines until the last day are certainly missing; empty if nothing shows it.
     notes : tuple of str
@@ -52,7 +52,6 @@ class DatedLines(NamedTuple):
     ledgers: pd.DataFrame
     last: dt.date
     scale: int
-    as_decimals: bool
     missing: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -83,7 +82,6 @@ class DatedLines(NamedTuple):
             Ledgers.checked(chart),
             last,
             exact.scale,
-            exact.as_decimals,
             missing_reasons(lines, Period(last, last, day_zone.name)),
             (*_notes_of_quiet_days(rows, last), *exact.notes, *day_zone.notes),
         )
@@ -94,10 +92,9 @@ class DatedLines(NamedTuple):
         return set(self.ledgers.loc[self.ledgers["report_cash_flow"], "id"])
 
     def listed(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Rows of cash with amounts as frames have them, and ``figure_amount``."""
+        """Rows of cash with their ``figure_amount``."""
         shown = rows[rows["ledger_id"].isin(self.cash)]
-        amounts = shown["signed_amount"] if self.as_decimals else in_floats(shown["signed_amount"])
-        return shown.assign(signed_amount=amounts, figure_amount=amounts)
+        return shown.assign(figure_amount=shown["signed_amount"])
 
 
 def _notes_of_quiet_days(rows: pd.DataFrame, last: dt.date) -> Iterator[str]:

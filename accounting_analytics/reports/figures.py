@@ -7,14 +7,16 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pandas as pd
 
-from accounting_analytics.core.column_conversion import exact_amounts, exact_floats, total
-from accounting_analytics.core.errors import BooksDoNotTieError, InputError
+from accounting_analytics.core.column_conversion import exact_amounts, exact_floats, in_floats, total
+from accounting_analytics.core.errors import AmountError, BooksDoNotTieError, InputError
 from accounting_analytics.core.html_tables import cell_text
 from accounting_analytics.core.messages import quote
-from accounting_analytics.core.money import DEFAULT_SCALE, fits_float, format_amount, from_minor_units, to_minor_units
+from accounting_analytics.core.money import DEFAULT_SCALE, format_amount, from_minor_units, to_float, to_minor_units
 from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.core.schemas import LineEntries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -57,8 +59,6 @@ class Figure(Result):
         What it is of its terms or lines; ``none`` where the statement has no amount in this place.
     scale : int
         Fraction digits of the amount.
-    as_decimals : bool
-        Whether the frames that it was made from have decimals.
     selections : sequence of Selection
         Ledgers and days of its lines, where it is a sum of lines of a statement.
     """
@@ -71,17 +71,25 @@ class Figure(Result):
     signs: tuple[str, ...] = ()
     kind: FigureKind = "sum"
     scale: int = field(default=DEFAULT_SCALE, kw_only=True)
-    as_decimals: bool = field(default=False, kw_only=True)
     selections: Sequence[Selection] = field(default=(), kw_only=True)
     _load_entries: Callable[[], pd.DataFrame] | None = field(default=None, kw_only=True, compare=False)
 
     @property
-    def amount(self) -> float | Decimal | None:
-        """The amount as the frames have it; a Decimal too where it has more digits than a float keeps."""
+    def amount(self) -> float | None:
+        """The amount as the frames have it; None where it is not known.
+
+        Raises
+        ------
+        AmountError
+            The amount is too large for a float; `exact` returns it.
+        """
         exact = self.exact()
-        if exact is None or self.as_decimals:
-            return exact
-        return exact if isinstance(self.units, int) and not fits_float(exact, self.scale) else float(exact)
+        if exact is None:
+            return None
+        try:
+            return to_float(exact, self.scale) if isinstance(self.units, int) else float(exact)
+        except AmountError as error:
+            raise AmountError(f"{self.label}: {error}") from None
 
     @property
     def text(self) -> str:
@@ -118,7 +126,18 @@ class Figure(Result):
         InputError
             The figure is made of other figures, is not known, or was only reported; the message says which, and
             where the entries are.
+        AmountError
+            An amount is too large for a float.
         """
+        entries = self.exact_entries()
+        ids = entries["id"] if "id" in entries else entries["line_id"]
+        exact = [name for name in _AMOUNTS if name in entries and entries[name].dtype != np.float64]
+        return entries.assign(
+            **{name: in_floats(exact_amounts(entries[name], self.scale, ids).column) for name in exact}
+        )
+
+    def exact_entries(self) -> pd.DataFrame:
+        """Return the entries with Arrow decimals as ``figure_amount``, for calculations and text."""
         if self._load_entries is None:
             terms = ", ".join(quote(term.label) for term in self.terms)
             where = f"; the figures that it is made of have them: {terms} (in .terms)" if terms else ""
@@ -145,7 +164,7 @@ class Figure(Result):
         lines = [sentence, *(f"- {term.summary()}" for term in self.terms)]
         yield ResultPart(lines)
         if not self.terms and self.is_additive:
-            entries = self.entries
+            entries = self.exact_entries()
             shown = [name for name in _SHOWN if name in entries.columns]
             yield ResultPart(_entry_lines(entries), entries[shown], rest="entries; .entries has all")
 
@@ -157,10 +176,11 @@ class Figure(Result):
             "amount": self.exact(),
             "calculation": self.calculation,
             "terms": terms,
-            "entries": self.entries if not self.terms and self.is_additive else None,
+            "entries": self.exact_entries() if not self.terms and self.is_additive else None,
         }
 
 
+_AMOUNTS = (*LineEntries.amount_columns(), "figure_amount")
 _SHOWN = ("local_date", "journal_entry_description", "description", "ledger_name", "figure_amount")
 _LISTED = 20
 
@@ -186,21 +206,21 @@ def text_of(value: Decimal | None, *, is_percent: bool = False) -> str:
 
 
 def figure_of_entries(
-    key: str, label: str, entries: pd.DataFrame, *, scale: int, as_decimals: bool, calculation: str = "line entries"
+    key: str, label: str, entries: pd.DataFrame, *, scale: int, calculation: str = "line entries"
 ) -> Figure:
     """Return the figure of line entries with their ``figure_amount``."""
-    exact = total(exact_amounts(entries["figure_amount"], scale, entries["id"]).column)
-    rows = entries.reset_index(drop=True)
-    units = to_minor_units(exact, scale)
+    amounts = exact_amounts(entries["figure_amount"], scale, entries["id"]).column
+    rows = entries.assign(figure_amount=amounts).reset_index(drop=True)
+    units = to_minor_units(total(amounts), scale)
     text = f"the sum of {calculation}"
-    return Figure(key, label, units, text, scale=scale, as_decimals=as_decimals, _load_entries=rows.copy)
+    return Figure(key, label, units, text, scale=scale, _load_entries=rows.copy)
 
 
 def figure_of_terms(key: str, label: str, terms: Sequence[tuple[str, Figure]]) -> Figure:
     """Return a figure that adds (``+``) and subtracts (``-``) others; not known where one of them is not."""
     signs, of = zip(*terms, strict=True)
     calculation = " ".join(f"{sign} {one.label}" for sign, one in terms).removeprefix("+ ")
-    make = partial(Figure, key, label, scale=of[0].scale, as_decimals=of[0].as_decimals, terms=of, signs=signs)
+    make = partial(Figure, key, label, scale=of[0].scale, terms=of, signs=signs)
     if any(one.units is None for one in of):
         return make(None, "it is not known: a figure that it is made of is not known")
     units = sum((-1 if sign == "-" else 1) * int(one.units or 0) for sign, one in terms)
@@ -218,6 +238,11 @@ def find_row(names: LedgerNames, text: object, hint: str = _IN_ROWS) -> str:
     if found:
         return next(iter(found))
     raise InputError(f"no row matches {quote(text)}; {names.suggestion(text) or hint}")
+
+
+def amount_column(figures: Sequence[Figure]) -> pd.Series[float]:
+    """Column of the amounts of figures; NaN where one is not known."""
+    return pd.Series([one.amount for one in figures], dtype="float64")
 
 
 def checked_entries(entries: pd.DataFrame, units: int, scale: int) -> pd.DataFrame:

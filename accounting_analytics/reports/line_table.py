@@ -153,7 +153,7 @@ class EntryTable:
         self.names: dict[str, str] = {}
         for number, figure in enumerate(figures):
             signs = self._signs[figure.key] = {}
-            entries = figure.entries
+            entries = figure.exact_entries()
             self.names |= dict(zip(entries["ledger_id"], texts_of(entries, "ledger_name", "ledger_id"), strict=True))
             for key, line in _keyed_lines(entries, figure.scale):
                 first = found.setdefault(key, line)

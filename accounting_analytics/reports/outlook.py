@@ -132,7 +132,6 @@ class Outlook(Result):
     _replaced: tuple[ExpectedPayment, ...]
     _limit: int | None
     _lines: pd.DataFrame
-    _as_decimals: bool
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -143,7 +142,7 @@ class Outlook(Result):
             values = (week, *map(pd.Timestamp, days), *(figures[name].exact() for name in _ROWS))
             for column, value in zip(columns.values(), values, strict=True):
                 column.append(value)
-        return CashWeeks.from_columns(columns, self.scale, as_decimals=self._as_decimals)
+        return CashWeeks.from_columns(columns, self.scale)
 
     @property
     def payments(self) -> pd.DataFrame:
@@ -162,7 +161,7 @@ class Outlook(Result):
         for row in rows:
             for name, value in zip(columns, row, strict=True):
                 columns[name].append(pd.Timestamp(value) if name.endswith("date") else value)
-        return ExpectedPayments.from_columns(columns, self.scale, as_decimals=self._as_decimals)
+        return ExpectedPayments.from_columns(columns, self.scale)
 
     @property
     def expected(self) -> list[ExpectedPayment]:
@@ -226,7 +225,7 @@ class Outlook(Result):
         return found
 
     def _make(self, key: str, label: str, units: int | None, calculation: str, **options: Any) -> Figure:  # noqa: ANN401 (those of a figure)
-        return Figure(key, label, units, calculation, scale=self.scale, as_decimals=self._as_decimals, **options)
+        return Figure(key, label, units, calculation, scale=self.scale, **options)
 
     def _sum(self, named: tuple[str, str], parts: Sequence[Figure]) -> Figure:
         if not parts:
@@ -602,7 +601,6 @@ def outlook(
         tuple(replaced),
         limit_units,
         lines.listed(rows),
-        lines.as_decimals,
     )
 
 
@@ -650,7 +648,7 @@ def _cash_now(lines: DatedLines, books_start: DateLike | None, time_zone: ZoneLi
     if "ending_cash_balance" in statement.figures.layout.by_key:
         found = statement.figures.figure("ending_cash_balance", statement.columns[0].key)
         return replace(found, key=key, label=label)
-    return Figure(key, label, None, NO_CASH, scale=lines.scale, as_decimals=lines.as_decimals)
+    return Figure(key, label, None, NO_CASH, scale=lines.scale)
 
 
 def _units(value: Any, scale: int, name: str) -> int:  # noqa: ANN401 (any amount; others are refused)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.column_conversion import INSTANT, TEXT
-from accounting_analytics.core.errors import BooksDoNotTieError, FrameError, IncompleteLoadError, InputError
+from accounting_analytics.core.errors import BooksDoNotTieError, FrameError, IncompleteLoadError
 from accounting_analytics.core.exact_sums import (
     INSTANT_TYPE,
     EntryLines,
@@ -34,10 +34,10 @@ from accounting_analytics.core.load_metadata import (
     stated_books_start,
     states_all_lines,
 )
-from accounting_analytics.core.messages import count_of, join_ids, quote
-from accounting_analytics.core.money import AMOUNT_FORMS, arrow_type, from_minor_units, pandas_dtype
+from accounting_analytics.core.messages import count_of, join_ids
+from accounting_analytics.core.money import arrow_type, from_minor_units, pandas_dtype
 from accounting_analytics.core.periods import Period
-from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines
+from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines, ExactReport
 from accounting_analytics.reports.cash_flow_report import CashFlowReport
 from accounting_analytics.reports.ledger_tree import LedgerTree, describe_ledgers
 from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
@@ -66,7 +66,6 @@ def recompute_cash_flow(
     time_zone: ZoneLike | None = None,
     starting_balances: pd.DataFrame | Mapping[str, Decimal] | None = None,
     scale: int | None = None,
-    amounts: Literal["float64", "decimal"] | None = None,
     lines: bool = True,
     allow_partial: bool = False,
 ) -> CashFlowReport:
@@ -95,9 +94,6 @@ def recompute_cash_flow(
         is summed.
     scale : int, optional
         Fraction digits of the amounts; by default those of a decimal type, else those that the load states, else 2.
-    amounts : {"float64", "decimal"}, optional
-        Form of the amounts in the report, as of :func:`~accounting_analytics.connect`; by default Arrow decimals if
-        `line_entries` is a pandas frame of them, else float64, which amounts of 10**15 minor units do not fit.
     lines : bool
         Whether the report has its cash flow lines. Without them ``lines`` of the report is empty, and ``totals_only``
         is set. Lazy engines (polars LazyFrame, DuckDB, PySpark) then return a few rows per ledger, however many line
@@ -114,7 +110,7 @@ def recompute_cash_flow(
     Raises
     ------
     InputError
-        `amounts` or `starting_balances` is something else.
+        `starting_balances` is something else.
     FrameError
         A column is missing, contains nulls or has the wrong type, a ledger is not in `ledgers`, or a line that is
         summed occurs more than once (looked for where the frame does not state its load).
@@ -125,8 +121,6 @@ def recompute_cash_flow(
     AmountError
         An amount is not a whole number of minor units, or the amounts are too large to be summed exactly.
     """
-    if amounts not in (None, *AMOUNT_FORMS):  # a list cannot be in a set
-        raise InputError(f"amounts must be {' or '.join(map(repr, AMOUNT_FORMS))}, not {quote(amounts)}")
     if starting_balances is not None:
         hint = "pass {ledger: balance}, or starting_balances of a report"
         require_type(starting_balances, (pd.DataFrame, Mapping), "starting_balances", hint)
@@ -142,7 +136,6 @@ def recompute_cash_flow(
             "them from local books, or pass allow_partial=True for a report that is marked PARTIAL"
         )
     exact = ExactLines.from_frame(line_entries, scale)
-    as_decimals = exact.from_decimals if amounts is None else amounts == "decimal"
     sums = exact.sums(before, within)
     earlier, change = sums.columns
     summed_days = within if starting_balances is not None else (*before, *within)
@@ -167,11 +160,12 @@ def recompute_cash_flow(
         starting = _StartingBalances.from_sums(sums, period, _known_start(line_entries))
     else:
         starting = _StartingBalances.from_supplied(starting_balances, tree, exact.scale)
-    tables = _Tables(tree, exact.scale, as_decimals)
+    tables = _Tables(tree, exact.scale)
     notes = (*starting.notes, *exact.notes)
     report = _build_report(period, tables, flows, change, starting, missing, notes)
-    attach_notes(report.ledgers, (), line_entries)
-    return replace(report, totals_only=not lines, notes=(*report.notes, *day_zone.notes))
+    exact_report = report.exact()
+    attach_notes(exact_report.ledgers, (), line_entries)
+    return replace(report, _exact=exact_report, totals_only=not lines, notes=(*report.notes, *day_zone.notes))
 
 
 class _FlowLines(NamedTuple):
@@ -328,13 +322,15 @@ def _build_report(  # noqa: PLR0917 (the parts of a report)
         )
     flow_trees, cash_trees = tree.trees(flows.net), tree.trees(start, end)
     return CashFlowReport(
-        period=period,
-        ledgers=tables.ledgers(flows.net, tree.totals(flows.net, flow_trees)),
-        lines=tables.lines(flows.lines),
-        starting_balances=tables.balances(start, tree.totals(start, cash_trees)),
-        ending_balances=tables.balances(end, tree.totals(end, cash_trees)),
-        starting_cash_balance=tables.amount(starting_cash),
-        ending_cash_balance=tables.amount(ending_cash),
+        period,
+        ExactReport(
+            ledgers=tables.ledgers(flows.net, tree.totals(flows.net, flow_trees)),
+            lines=tables.lines(flows.lines),
+            starting_balances=tables.balances(start, tree.totals(start, cash_trees)),
+            ending_balances=tables.balances(end, tree.totals(end, cash_trees)),
+            starting_cash_balance=tables.amount(starting_cash),
+            ending_cash_balance=tables.amount(ending_cash),
+        ),
         anchored=starting.anchored,
         partial=bool(missing),
         inferred_roots=tuple(tree.in_order(flow_trees.inferred | cash_trees.inferred)),
@@ -352,7 +348,6 @@ class _Tables(NamedTuple):
 
     tree: LedgerTree
     scale: int
-    as_decimals: bool
 
     def amount(self, units: int) -> Decimal:
         """Exact amount of some units."""
@@ -370,7 +365,7 @@ class _Tables(NamedTuple):
             "net_cash_flow": self._amounts(net.get(ledger_id, 0) for ledger_id in ledger_ids),
             "total_net_cash_flow": self._amounts(totals[ledger_id] for ledger_id in ledger_ids),
         }
-        return CashFlowLedgers.from_columns(columns, self.scale, as_decimals=self.as_decimals)
+        return CashFlowLedgers.exact_from_columns(columns, self.scale)
 
     def balances(self, own: Mapping[str, int], totals: Mapping[str, int | None]) -> pd.DataFrame:
         """Balance of each cash ledger."""
@@ -382,13 +377,13 @@ class _Tables(NamedTuple):
             "cash_balance": self._amounts(own[ledger_id] for ledger_id in ledger_ids),
             "total_cash_balance": self._amounts(totals[ledger_id] for ledger_id in ledger_ids),
         }
-        return CashBalances.from_columns(columns, self.scale, as_decimals=self.as_decimals)
+        return CashBalances.exact_from_columns(columns, self.scale)
 
     def lines(self, flows: _FlowLines | None) -> pd.DataFrame:
         """Cash flow lines; none where they were left out."""
         if flows is None:
-            return CashFlowLines.without_rows(self.scale, as_decimals=self.as_decimals)
-        amount = amount_column(flows.units, self.scale, as_decimals=self.as_decimals)
+            return CashFlowLines.exact_from_columns({name: [] for name in CashFlowLines.dtypes()}, self.scale)
+        amount = amount_column(flows.units, self.scale)
         dtypes = {pa.large_string(): TEXT, INSTANT_TYPE: INSTANT, arrow_type(self.scale): pandas_dtype(self.scale)}
         position = list(CashFlowLines.dtypes()).index("amount")
         table = flows.table.add_column(position, "amount", amount)

@@ -150,7 +150,6 @@ class RecurringPayments(Result):
     scale: int
     notes: tuple[str, ...]
     _lines: pd.DataFrame
-    _as_decimals: bool
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -178,7 +177,7 @@ class RecurringPayments(Result):
             )
             for column, value in zip(columns.values(), values, strict=True):
                 column.append(value)
-        frame = PaymentRhythms.from_columns(columns, self.scale, as_decimals=self._as_decimals)
+        frame = PaymentRhythms.from_columns(columns, self.scale)
         frame.attrs["notes"] = self.notes
         return frame
 
@@ -199,9 +198,7 @@ class RecurringPayments(Result):
         entries = {entry for one in occurrences for entry in one.entry_ids}
         rows = entries_among(self._lines, self._lines["_entry"].isin(entries))
         label = f"{payment.payee}, {payment.category}"
-        return figure_of_entries(
-            key, label, rows, scale=self.scale, as_decimals=self._as_decimals, calculation="its cash lines"
-        )
+        return figure_of_entries(key, label, rows, scale=self.scale, calculation="its cash lines")
 
     def summary(self) -> str:
         """One line: how many payees have a rhythm, and how many are late or stopped."""
@@ -308,7 +305,7 @@ def recurring_payments(
     shown = lines.listed(lines.rows)
     varied = any(one.next_units != one.occurrences[-1].units for one in ordered)
     notes = (*lines.notes, *([_VARIED] if varied else []))
-    return RecurringPayments(lines.last, tuple(ordered), lines.scale, notes, shown, lines.as_decimals)
+    return RecurringPayments(lines.last, tuple(ordered), lines.scale, notes, shown)
 
 
 def payments_by_payee(

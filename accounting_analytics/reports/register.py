@@ -96,7 +96,7 @@ def register(
             )
             for name, value in zip(columns, values, strict=True):
                 columns[name].append(value)
-    frame = Register.from_columns(columns, source.scale, as_decimals=source.as_decimals)
+    frame = Register.from_columns(columns, source.scale)
     since = f"The running total counts the lines since {source.loaded.start_date}{_describe_start(source)}."
     if shown.start_date > source.loaded.start_date and (
         why := source.missing(Span(source.loaded.start_date, shown.end_date))

@@ -65,15 +65,11 @@ class ReportFigures:
     ledgers : DataFrame
         Its ledgers, with exact amounts.
     lines : DataFrame
-        Its lines as the report has them.
-    amounts : Series
-        Their exact amounts.
+        Its lines, with exact amounts.
     starting, ending : Decimal
         Its cash balances.
     scale : int
         Fraction digits of the amounts.
-    as_decimals : bool
-        Whether single amounts are Decimals.
     totals_only : bool
         Whether the report was recomputed without its lines.
     """
@@ -81,11 +77,9 @@ class ReportFigures:
     period: Period
     ledgers: pd.DataFrame
     lines: pd.DataFrame
-    amounts: pd.Series[Any]
     starting: Decimal
     ending: Decimal
     scale: int
-    as_decimals: bool
     totals_only: bool
 
     @cached_property
@@ -102,7 +96,7 @@ class ReportFigures:
     @cached_property
     def units(self) -> npt.NDArray[Any]:
         """Units of each line, positive into cash."""
-        return np.array([to_minor_units(one, self.scale) for one in self.amounts], dtype=object)
+        return np.array([to_minor_units(one, self.scale) for one in self.lines["amount"]], dtype=object)
 
     @cached_property
     def _rows(self) -> LedgerNames:
@@ -207,7 +201,6 @@ class ReportFigures:
             to_minor_units(exact, self.scale),
             "the sum of the report's lines",
             scale=self.scale,
-            as_decimals=self.as_decimals,
             _load_entries=partial(self._entries, chosen, exact),
         )
 
@@ -269,5 +262,4 @@ class ReportFigures:
             tuple(terms),
             tuple(signs) or ("+",) * len(terms),
             scale=self.scale,
-            as_decimals=self.as_decimals,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -11,11 +10,10 @@ import pandas as pd
 from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import TERMINAL_WIDTH, quote
-from accounting_analytics.core.money import pandas_dtype
 from accounting_analytics.core.periods import Period, day_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.reports.figure_table import figure_table_html
-from accounting_analytics.reports.figures import KEY_SEPARATOR, OWN, Figure, find_row
+from accounting_analytics.reports.figures import KEY_SEPARATOR, OWN, Figure, amount_column, find_row
 from accounting_analytics.reports.statement_columns import days_label
 from accounting_analytics.reports.statement_table import figure_table
 from accounting_analytics.reports.statement_text import statement_text
@@ -23,7 +21,8 @@ from accounting_analytics.reports.statement_workbook import write_csv, write_wor
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
+    from decimal import Decimal
     from pathlib import Path
 
     from accounting_analytics.core.ledger_names import LedgerNames
@@ -125,7 +124,7 @@ class Statement(Result):
             "key": [row.key for row in shown],
         }
         for column in self.columns:
-            columns[column.key] = self._amounts([self.figures.figure(row.key, column.key) for row in shown], column)
+            columns[column.key] = amount_column([self.figures.figure(row.key, column.key) for row in shown])
         frame = pd.DataFrame(columns)
         frame.attrs |= {"scale": self.scale, "notes": self.notes}
         return frame
@@ -149,7 +148,7 @@ class Statement(Result):
                 "column": [column.key for _, column, _ in cells],
                 "start_date": _days(column.periods[0][1].start_date for _, column, _ in cells),
                 "end_date": _days(column.periods[0][1].end_date for _, column, _ in cells),
-                "amount": self._amounts([figure for _, _, figure in cells], self.columns[0]),
+                "amount": amount_column([figure for _, _, figure in cells]),
             }
         )
         frame.attrs |= {"scale": self.scale, "notes": self.notes}
@@ -282,15 +281,6 @@ class Statement(Result):
         """Whether a row has an amount in any column, shown or not."""
         row = self.figures.layout.by_key[row_key]
         return any(self.figures.units(row, column) for column in self.columns)
-
-    def _amounts(self, figures: Sequence[Figure], column: StatementColumn) -> pd.Series[Any]:
-        """Column of a frame, in the form that the frames of the source have; decimals where one has too many digits."""
-        amounts = [one.amount for one in figures]
-        if self.figures.source.as_decimals or any(isinstance(one, Decimal) for one in amounts):
-            are_percent = any(isinstance(one.units, Decimal) for one in figures)
-            digits = 1 if column.is_percent else max(self.scale, int(are_percent))
-            return pd.Series([one.exact() for one in figures], dtype=pandas_dtype(digits))
-        return pd.Series(amounts, dtype="float64")
 
     def _column_key(self, text: object) -> str:
         if isinstance(text, str):

@@ -156,7 +156,6 @@ class StatementFigures:
             terms=of,
             signs=signs,
             scale=self.source.scale,
-            as_decimals=self.source.as_decimals,
         )
         if none := self._why_none(row, column):
             return make(None, f"it is not known: {none}", kind="none", terms=(), signs=())

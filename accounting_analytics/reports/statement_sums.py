@@ -16,7 +16,6 @@ from accounting_analytics.core.column_conversion import (
     LIST_SEPARATOR,
     TEXT,
     exact_amounts,
-    in_floats,
     local_midnights,
     negated,
 )
@@ -148,7 +147,6 @@ class Source(Protocol):
     """What has the sums and the lines behind them."""
 
     scale: int
-    as_decimals: bool
     is_report: bool
     is_tagged: bool
     states_days: bool
@@ -204,7 +202,7 @@ class LineSource:
         self.frame = line_entries.reset_index(drop=True) if isinstance(line_entries, pd.DataFrame) else line_entries
         self.exact = ExactLines.from_frame(self.frame, scale)
         self.cash, self.time_zone = cash, time_zone
-        self.scale, self.as_decimals = self.exact.scale, self.exact.from_decimals
+        self.scale = self.exact.scale
         self._metadata = read_load_metadata(line_entries)
         if not states_all_lines(line_entries):
             self.exact.require_distinct(~nw.col("ledger_id").is_null())
@@ -351,8 +349,7 @@ class LineSource:
         touching = within & is_on(self.cash) if part.span.is_flow and not self.is_tagged else None
         lines = self._rows(within & is_on(part.ledger_ids), touching)
         amounts = exact_amounts(lines["signed_amount"], self.scale, lines["id"]).column
-        amounts = negated(amounts) if part.factor < 0 else amounts
-        lines["figure_amount"] = amounts if self.as_decimals else in_floats(amounts)
+        lines["figure_amount"] = negated(amounts) if part.factor < 0 else amounts
         lines["local_date"] = local_midnights(lines["datetime"], self.time_zone)
         return lines.sort_values(["datetime", "id"], kind="stable")
 
@@ -387,9 +384,9 @@ class ReportSource:
     def __init__(self, report: CashFlowReport) -> None:
         exact = report.exact()
         self.loaded, self.is_tagged, self.states_days = report.period, bool(report.tag_ids), True
-        self.report, self.scale, self.as_decimals, self.is_report = report, report.scale, report.as_decimals, True
+        self.report, self.scale, self.is_report = report, report.scale, True
         flows = zip(exact.ledgers["ledger_id"], exact.ledgers["net_cash_flow"], strict=True)
-        with_lines = set(report.lines["ledger_id"])
+        with_lines = set(exact.lines["ledger_id"])
         self.flows = {
             ledger_id: -to_minor_units(amount, self.scale)
             for ledger_id, amount in flows
@@ -404,7 +401,7 @@ class ReportSource:
         )
 
         self.books_start: dt.date | None = None
-        self.gap = 0 if report.tag_ids else -to_minor_units(report.exact_sums().identity_gap, self.scale)
+        self.gap = 0 if report.tag_ids else -to_minor_units(exact.identity_gap, self.scale)
         unexplained = format_amount(from_minor_units(self.gap, self.scale))
         remarks = (f"The flows do not explain {unexplained} of the change in cash.",) if self.gap else ()
         self.notes = (*tag_notes(report.tag_ids), *remarks, *report.notes)

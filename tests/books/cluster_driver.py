@@ -24,8 +24,8 @@ TABLES = ("ledgers", "starting_balances", "ending_balances")
 
 def figures_of(lines, ledgers, statements):
     """Return every figure of a report without its lines, and of each statement by its name."""
-    report = aa.recompute_cash_flow(lines, ledgers, *MAY, lines=False, amounts="decimal")
-    tables = {f"report {name}": getattr(report, name).to_csv(index=False) for name in TABLES}
+    report = aa.recompute_cash_flow(lines, ledgers, *MAY, lines=False)
+    tables = {f"report {name}": getattr(report.exact(), name).to_csv(index=False) for name in TABLES}
     return tables | {name: getattr(aa, name)(lines, ledgers, *YEAR).tidy().to_csv(index=False) for name in statements}
 
 

@@ -18,9 +18,9 @@ import accounting_analytics as aa
 from accounting_analytics.books.drift import compare_lines
 from accounting_analytics.books.storage import table_schema
 from accounting_analytics.books.versions import Version
-from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.errors import AmountError, InputError
 from accounting_analytics.core.money import from_minor_units
-from accounting_analytics.core.schemas import EntryDrift, LedgerDrift, LineEntries
+from accounting_analytics.core.schemas import EntryDrift, LineEntries
 from accounting_analytics.loading.arrow_lines import sort_lines
 from accounting_analytics.reports.changed_lines import KINDS
 
@@ -105,7 +105,7 @@ def compare(before, after, **options):
 
 def rows(drift):
     """Return the rows of the frame without names, with exact amounts as text."""
-    exact = LedgerDrift.exact(drift.frame).frame
+    exact = drift.exact()
     columns = (exact[name] for name in ("month", "ledger_id", "kind", "amount", "entries", "lines"))
     return [
         (month, ledger, kind, str(amount), *counts)
@@ -299,7 +299,7 @@ def test_unknown_ledger():
 
 
 def test_large_amounts():
-    """Amounts and sums of 36 digits are exact, as Decimals where floats cannot hold them."""
+    """Amounts and sums of 36 digits are exact; what has floats names them."""
     large = 9 * 10**35
     before = {f"ent_{number}": purchase(number, cents=large) for number in range(100)}
     drift = compare(before, {"ent_1": purchase(1)})
@@ -307,8 +307,11 @@ def test_large_amounts():
     assert rent[3] == f"-{99 * 9}{'0' * 33}.00"
     assert rent[3] in drift.to_json()
     total = drift["2025-03|rent"]
-    assert total.exact() == total.amount == from_minor_units(124_000 - 100 * large)
-    assert len(total.entries) == 101
+    assert total.exact() == from_minor_units(124_000 - 100 * large)
+    assert len(total.exact_entries()) == 101
+    for floats in (lambda: drift.frame, lambda: drift.lines, lambda: drift.by_entry, lambda: total.amount):
+        with pytest.raises(AmountError, match="is too large for a pandas frame"):
+            floats()
 
 
 def test_scale():

@@ -96,7 +96,7 @@ def test_sums_of_marks_are_those_of_the_report(ledgers, entries):
     """What charts draw, and what they state not to draw, is the net cash flow of the report."""
     lines = frame_of(entries)
     statement = statement_of(entries, ledgers)
-    report = aa.recompute_cash_flow(lines, ledgers, *DAYS, time_zone="UTC").exact_sums()
+    report = aa.recompute_cash_flow(lines, ledgers, *DAYS, time_zone="UTC").exact()
     received = [row for row in statement.tidy().groupby("ledger_id")["amount"] if round(sum(row[1]), 2) > 0]
     drawn = sum(amount_of(text) for _, text, _ in marks_of(charts.outflows_by_category(statement, largest=2)))
     not_drawn = sum((Decimal(str(one)) for _, amounts in received for one in amounts), Decimal(0))
@@ -250,7 +250,7 @@ def test_amounts_keep_the_digits_that_matter(make_report, lines, hovers):
     """A step of a few cents is not labelled as zero, a large one has no digits that nobody reads, hovers have all."""
     figure = charts.waterfall(make_report([("Fees", "-0.03", lines[0][2]), ("Sales", "1234.56", lines[0][2])]))
     assert list(figure.data[0].text) == ["0", "+1,235", "\N{MINUS SIGN}0.03", "1,235"]
-    figure = charts.inflow_outflow(make_report([("Sales", "123456789012345678.91", lines[0][2])], as_decimals=True))
+    figure = charts.inflow_outflow(make_report([("Sales", "123456789012345678.91", lines[0][2])]))
     assert hovers(figure.data[0])[0] == "123,456,789,012,345,678.91"
 
 

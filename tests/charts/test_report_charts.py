@@ -7,6 +7,7 @@ from decimal import Decimal
 import pandas as pd
 import pytest
 from payee_books import LEDGERS, frame_of, paid
+from small_reports import altered
 
 import accounting_analytics as aa
 from accounting_analytics import charts
@@ -20,7 +21,7 @@ def test_every_day_has_a_balance(make_report, lines, hovers):
     line, marks = figure.data
     assert len(line.x) == report.period.days
     assert hovers(line)[0] == "10.00"
-    assert hovers(line)[-1] == f"{report.exact_sums().ending_cash_balance:,}"
+    assert hovers(line)[-1] == f"{report.exact().ending_cash_balance:,}"
     assert dict(zip(line.x, hovers(line), strict=True))[dt.date(2025, 1, 31)] == "610.10"
     assert len(marks.x) == 2
     assert (figure.layout.hovermode, figure.layout.xaxis.hoverformat) == ("x unified", "%a %-d %b %Y")
@@ -61,7 +62,7 @@ def test_a_line_that_misses_the_ending_balance_is_stated(make_report, lines):
     """The subtitle of a report that does not tie names the balance at which the report ends."""
     report = make_report(lines, start="10.00")
     assert "the report ends" not in charts.running_balance(report).layout.title.subtitle.text
-    wrong = dataclasses.replace(report, ending_cash_balance=Decimal("7.00"))
+    wrong = altered(report, ending_cash_balance=Decimal("7.00"))
     assert "the report ends at 7.00" in charts.running_balance(wrong).layout.title.subtitle.text
 
 
@@ -69,7 +70,7 @@ def test_a_line_that_misses_the_ending_balance_is_stated(make_report, lines):
 def test_a_report_without_its_lines_is_refused(make_report, lines, chart):
     """A report of totals alone, or one whose service sent no lines, would look as if no cash had moved."""
     report = make_report(lines)
-    without = dataclasses.replace(report, lines=report.lines.head(0), origin="recomputed")
+    without = altered(report, lines=report.lines.head(0), origin="recomputed")
     with pytest.raises(InputError, match=r"needs the lines of the report.*lines=True"):
         chart(without)
     with pytest.raises(InputError, match="recompute it from line entries"):
@@ -102,7 +103,7 @@ def test_an_entry_is_in_or_out_as_a_whole(make_report, lines, hovers):
     """What is withheld from wages is in neither sum: the lines of a journal entry count together."""
     report = make_report([*lines, ("Wages", "-600.00", lines[0][2]), ("Taxes", "100.00", lines[0][2])])
     entries = [*report.lines["journal_entry_id"][:-2], "pay", "pay"]
-    report = dataclasses.replace(report, lines=report.lines.assign(journal_entry_id=entries))
+    report = altered(report, lines=report.lines.assign(journal_entry_id=entries))
     inflow, outflow, net = charts.inflow_outflow(report).data
     assert [hovers(one)[0] for one in (inflow, outflow, net)] == ["1,000.10", "-900.00", "100.10"]
 
@@ -134,8 +135,8 @@ def test_bars_of_few_months_are_narrow(make_report, lines):
 def test_bars_are_weeks_months_or_quarters(end, unit, labels, make_report, lines):
     """The length of the period decides what a bar is, if it is not given."""
     report = make_report(lines)
-    report = dataclasses.replace(report, period=aa.Period("2025-01-15", end, "America/New_York"))
-    report = dataclasses.replace(report, lines=report.lines.head(0), ledgers=report.ledgers.head(0))
+    report = altered(report, period=aa.Period("2025-01-15", end, "America/New_York"))
+    report = altered(report, lines=report.lines.head(0), ledgers=report.ledgers.head(0))
     for figure in (charts.inflow_outflow(report), charts.inflow_outflow(report, by=unit)):
         assert figure.layout.title.text == f"Cash in and out by {unit}"
         places = figure.chart.places
@@ -170,7 +171,7 @@ def test_the_sums_of_the_bars_are_the_net_cash_flow(make_report, lines, hovers):
     for unit in ("week", "month", "quarter"):
         traces = charts.inflow_outflow(report, by=unit).data
         inflow, outflow, net = ([Decimal(one.replace(",", "")) for one in hovers(trace)] for trace in traces)
-        assert sum(inflow) + sum(outflow) == sum(net) == report.exact_sums().net_cash_flow
+        assert sum(inflow) + sum(outflow) == sum(net) == report.exact().net_cash_flow
 
 
 def steps_of(report, hovers, **options):
@@ -192,9 +193,9 @@ def test_steps_lead_from_start_to_end(make_report, lines, hovers):
 def test_unexplained_amount_is_a_step(make_report, lines, hovers):
     """In a report that does not tie, what the flows do not explain is a step of its own."""
     report = make_report(lines, start="10.00")
-    wrong = dataclasses.replace(report, ending_cash_balance=report.exact_sums().ending_cash_balance + Decimal("0.07"))
+    wrong = altered(report, ending_cash_balance=report.exact().ending_cash_balance + Decimal("0.07"))
     trace, amounts = steps_of(wrong, hovers)
-    assert sum(amounts[:-1]) == amounts[-1] == wrong.exact_sums().ending_cash_balance
+    assert sum(amounts[:-1]) == amounts[-1] == wrong.exact().ending_cash_balance
     assert list(trace.customdata[-2][1:]) == ["Not explained by the flows", "0.07"]
 
 

@@ -78,21 +78,6 @@ def test_the_configured_zone_is_the_clients(monkeypatch, configured):
         assert client.time_zone == "UTC"
 
 
-def test_the_configured_form_of_amounts_is_the_clients(profile, monkeypatch):
-    """Floats by default; the profile, the environment and an option set decimals, each over the one before."""
-
-    def amounts(**options):
-        with aa.connect(**SERVICE, **options) as client:
-            return client.amounts
-
-    assert amounts() == "float64"
-    profile('[default]\namounts = "decimal"\n')
-    assert amounts() == "decimal"
-    monkeypatch.setenv("ACCOUNTING_ANALYTICS_AMOUNTS", "float64")
-    assert amounts() == "float64"
-    assert amounts(amounts="decimal") == "decimal"
-
-
 def test_the_configured_scale_is_the_clients(profile, monkeypatch):
     """Two digits by default; the profile, the environment and an option state others, each over the one before."""
 
@@ -113,16 +98,6 @@ def test_the_configured_scale_is_the_clients(profile, monkeypatch):
     for wrong in (11, -1, 2.5, "02"):
         with pytest.raises(ConfigurationError, match=r"scale is .* 0 to 10"):
             aa.connect(**SERVICE, scale=wrong)
-
-
-def test_another_form_of_amounts_is_refused(monkeypatch):
-    """Whatever sets it, a value other than the two is refused with both."""
-    message = "amounts must be one of float64, decimal, not .FLOAT64"
-    with pytest.raises(ConfigurationError, match=message):
-        aa.connect(**SERVICE, amounts="FLOAT64")
-    monkeypatch.setenv("ACCOUNTING_ANALYTICS_AMOUNTS", "FLOAT64")
-    with pytest.raises(ConfigurationError, match=message):
-        aa.connect(**SERVICE)
 
 
 def test_settings_of_statements(profile, monkeypatch):

@@ -236,9 +236,9 @@ def test_floats_hold_15_digits(scale, sign):
     largest, refused = (from_minor_units(sign * units, scale) for units in (10**15 - 1, 10**15))
     assert to_float(largest, scale) == float(largest)
     assert to_floats(pa.array([largest], arrow_type(scale)))[0] == float(largest)
-    with pytest.raises(AmountError, match=r"too many digits for float64.*amounts='decimal', of connect"):
+    with pytest.raises(AmountError, match=r"too large for a pandas frame.*local books on an engine and Parquet"):
         to_float(refused, scale)
-    with pytest.raises(AmountError, match="has too many digits") as caught:
+    with pytest.raises(AmountError, match="is too large for a pandas frame") as caught:
         to_floats(pa.array([Decimal(1), None, refused], arrow_type(scale)))
     assert f"{refused:,f}" in str(caught.value)
     read = read_floats(np.array([float(largest), float(refused)]), scale)

@@ -26,7 +26,7 @@ TABLES = Table.__subclasses__()
 CANARY = "canary-4711"
 
 
-def line_entries(scale=2, *, as_decimals=False, **columns):
+def line_entries(scale=2, *, exact=False, **columns):
     """Three valid line entries, some columns replaced."""
     cells = {
         "id": ["le_1", "le_2", "le_3"],
@@ -46,43 +46,40 @@ def line_entries(scale=2, *, as_decimals=False, **columns):
         "tag_ids": ["", "t", None],
         **columns,
     }
-    return LineEntries.from_columns(cells, scale, as_decimals=as_decimals)
+    return (LineEntries.exact_from_columns if exact else LineEntries.from_columns)(cells, scale)
 
 
-FORMS = pytest.mark.parametrize("as_decimals", [False, True], ids=["floats", "decimals"])
-
-
-@FORMS
-def test_a_valid_table_passes_unchanged(as_decimals):
-    """A valid table is returned unchanged, with its form of amounts; optional columns may be absent."""
-    frame = line_entries(as_decimals=as_decimals)
-    assert frame["amount"].dtype == (pd.ArrowDtype(pa.decimal128(38, 2)) if as_decimals else np.float64)
+def test_a_valid_table_passes_unchanged():
+    """A valid table is returned unchanged; optional columns may be absent. Decimals become floats."""
+    frame = line_entries()
+    assert frame["amount"].dtype == np.float64
+    exact = line_entries(exact=True)
+    assert exact["amount"].dtype == pd.ArrowDtype(pa.decimal128(38, 2))
+    pd.testing.assert_frame_equal(LineEntries.checked(exact), frame)
+    pd.testing.assert_frame_equal(LineEntries.require_valid(exact), exact)
     pd.testing.assert_frame_equal(LineEntries.checked(frame), frame)
     pd.testing.assert_frame_equal(LineEntries.require_valid(frame), frame)
     LineEntries.checked(frame.drop(columns="opposing_ledger_ids"))
-    LineEntries.checked(line_entries(as_decimals=as_decimals, transaction_personal=[True, None, False]))
-    LineEntries.checked(line_entries(scale=7, as_decimals=as_decimals))
+    LineEntries.checked(line_entries(transaction_personal=[True, None, False]))
+    LineEntries.checked(line_entries(scale=7))
 
 
-@FORMS
 @pytest.mark.parametrize("scale", [0, 10])
-def test_tables_without_rows_are_valid(scale, as_decimals):
-    """The empty table of every kind is valid at every scale, and keeps the scale and the form of amounts."""
-    expected = pd.ArrowDtype(pa.decimal128(38, scale)) if as_decimals else np.dtype(np.float64)
+def test_tables_without_rows_are_valid(scale):
+    """The empty table of every kind is valid at every scale, and keeps the scale."""
     for table in TABLES:
-        frame = table.checked(table.without_rows(scale, as_decimals=as_decimals))
+        frame = table.checked(table.without_rows(scale))
         assert frame.empty
         assert frame.attrs["scale"] == scale
-        assert {frame[name].dtype for name in table.amount_columns() if name in frame} <= {expected}, table
+        assert {frame[name].dtype for name in table.amount_columns() if name in frame} <= {np.dtype(np.float64)}, table
 
 
 def test_dtypes_name_every_column():
-    """Every column, required or not, has a dtype; amounts are float64, or decimals of the requested scale."""
+    """Every column, required or not, has a dtype; amounts are float64."""
     for table in TABLES:
-        dtypes, decimals = table.dtypes(4), table.dtypes(4, as_decimals=True)
-        assert set(dtypes) == set(decimals) == set(table.to_schema().columns)
-        amounts = {(dtypes[name], decimals[name]) for name in table.amount_columns()}
-        assert amounts <= {(np.dtype(np.float64), pd.ArrowDtype(pa.decimal128(38, 4)))}, table
+        dtypes = table.dtypes()
+        assert set(dtypes) == set(table.to_schema().columns)
+        assert {dtypes[name] for name in table.amount_columns()} <= {np.dtype(np.float64)}, table
 
 
 def test_amount_columns_are_those_of_the_interface():
@@ -148,8 +145,6 @@ OTHER_DTYPES = [
 def test_other_dtypes_of_the_same_values_are_accepted(column, dtype):
     """What saving, joining or another engine changes is changed back; a table in between is refused by column."""
     frame, given = line_entries(), line_entries().astype({column: dtype})
-    if column == "amount" and "decimal" in str(dtype):  # the amounts of one table have one form, that of its decimals
-        frame = line_entries(as_decimals=True)
     pd.testing.assert_frame_equal(LineEntries.checked(given), frame)
     if column != "amount" and not (dtype == "object" and column != "datetime"):  # Pandera takes objects that are text
         with pytest.raises(FrameError, match=f"{column}: dtype is not"):
@@ -234,16 +229,16 @@ def test_the_scale_is_the_stated_one():
     assumed = LineEntries.checked(frame)
     assert assumed.attrs["scale"] == 2
     assert assumed.attrs["notes"] == ("No scale is stated; amounts are assumed to have 2 fraction digits.",)
-    assert LineEntries.checked(line_entries(scale=3, as_decimals=True)).attrs["scale"] == 3
+    assert LineEntries.checked(line_entries(scale=3, exact=True)).attrs["scale"] == 3
     with pytest.raises(FrameError, match=r"no single scale: .* state \[2, 3\]"):
         LineEntries.checked(line_entries(scale=3), scale=2)
     with pytest.raises(FrameError, match=r"state \[2, 3\]"):
-        LineEntries.checked(line_entries(scale=3, as_decimals=True), scale=2)
-    two = line_entries(as_decimals=True).astype({"signed_amount": pd.ArrowDtype(pa.decimal128(38, 3))})
+        LineEntries.checked(line_entries(scale=3, exact=True), scale=2)
+    two = line_entries(exact=True).astype({"signed_amount": pd.ArrowDtype(pa.decimal128(38, 3))})
     with pytest.raises(FrameError, match=r"no single scale: .* state \[2, 3\]"):
         LineEntries.checked(two)
     mixed = line_entries(scale=3).astype({"amount": pd.ArrowDtype(pa.decimal128(38, 3))})
-    pd.testing.assert_frame_equal(LineEntries.checked(mixed), line_entries(scale=3, as_decimals=True))
+    pd.testing.assert_frame_equal(LineEntries.checked(mixed), line_entries(scale=3))
     for wrong in (-1, 11, True, "2"):
         with pytest.raises(AmountError, match="scale must be"):
             LineEntries.checked(line_entries(), scale=wrong)
@@ -280,14 +275,11 @@ OTHERS = {
 }
 
 
-@FORMS
 @pytest.mark.parametrize("form", OTHERS)
-def test_a_saved_table_is_taken_back(form, as_decimals):
+def test_a_saved_table_is_taken_back(form):
     """Files and other engines give a frame back that is the same table, whatever dtypes they choose."""
-    frame = line_entries(as_decimals=as_decimals)
-    keeps_dtypes = form in {"pickle", "polars arrow"}  # the others return decimals as objects
-    expected = frame if keeps_dtypes else line_entries()
-    pd.testing.assert_frame_equal(LineEntries.checked(OTHERS[form](frame), scale=2), expected)
+    for frame in (line_entries(), line_entries(exact=True)):  # most return decimals as objects
+        pd.testing.assert_frame_equal(LineEntries.checked(OTHERS[form](frame), scale=2), line_entries())
 
 
 def test_many_failures_stay_one_short_line():

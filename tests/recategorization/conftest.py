@@ -236,10 +236,10 @@ def item(transaction_id, ledger_id, category, updated, hours=0, *, entry=None, o
     } | cells
 
 
-def items_plan(instance_id, *items, as_decimals=False):
+def items_plan(instance_id, *items):
     """Return a plan with these items."""
     columns = {name: [one[name] for one in items] for name in PlanItems.dtypes()}
-    return aa.Plan.from_frame(PlanItems.from_columns(columns, as_decimals=as_decimals), instance_id=instance_id)
+    return aa.Plan.from_frame(PlanItems.exact_from_columns(columns), instance_id=instance_id)
 
 
 def ledgers_of(ids, **cells):

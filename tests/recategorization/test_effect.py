@@ -6,10 +6,10 @@ import re
 from decimal import Decimal
 
 import pytest
-from small_reports import small_report
+from small_reports import altered, small_report
 
 import accounting_analytics as aa
-from accounting_analytics.core.errors import BooksDoNotTieError, InputError
+from accounting_analytics.core.errors import AmountError, BooksDoNotTieError, InputError
 from accounting_analytics.core.schemas import LedgerChanges, ReportDifferences
 
 PERIOD = aa.Period.of("2025-03-01", "2025-03-31", "UTC")
@@ -19,14 +19,12 @@ PERIOD = aa.Period.of("2025-03-01", "2025-03-31", "UTC")
 def report(build):
     """Return a function that makes a report of lines, each an entry, a ledger and an amount."""
 
-    def make(*lines, bank="0.00", as_decimals=False):
+    def make(*lines, bank="0.00"):
         rows = [
             (str(number), ledger_id, entry, amount, build.NOON)
             for number, (entry, ledger_id, amount) in enumerate(lines)
         ]
-        return small_report(
-            rows, days=("2025-03-01", "2025-03-31"), ending=bank, as_decimals=as_decimals, cash="<Bank>"
-        )
+        return small_report(rows, days=("2025-03-01", "2025-03-31"), ending=bank, cash="<Bank>")
 
     return make
 
@@ -167,11 +165,15 @@ def test_preview_notes_items_without_effect(books, plan):
 
 
 def test_preview_is_exact(build, report):
-    """The preview of a report is summed exactly: with decimals at 38 digits, with float64 to the nearest float."""
+    """The preview of a report is summed exactly, in text at 38 digits, in its frame to the nearest float."""
     plan = build.plan(None, build.item("t", "bank", "out", "in", entry="e"))
     amount = "-123456789012345678901234567890123456.78"
-    large = plan.preview(report(("e", "out", amount), ("i", "in", "0.01"), as_decimals=True)).frame
-    assert list(map(str, large["predicted"])) == [f"{amount[:-1]}7", "0.00"]
+    large = plan.preview(report(("e", "out", amount), ("i", "in", "0.01")))
+    assert list(map(str, large.exact().changes["predicted"])) == [f"{amount[:-1]}7", "0.00"]
+    assert [one["predicted"] for one in json.loads(large.to_json())["changes"]] == [f"{amount[:-1]}7", "0.00"]
+    assert f"{Decimal(amount[:-1] + '7'):,f} predicted" in large.explain()
+    with pytest.raises(AmountError, match=r"before: amount .* is too large for a pandas frame"):
+        _ = large.frame
     floats = plan.preview(report(("e", "out", "-0.10"), ("e", "out", "-0.20"), ("i", "in", "0.01"))).frame
     assert floats.drop(columns="name").to_dict("list") == {
         "ledger_id": ["in", "out"],
@@ -209,8 +211,9 @@ def totals(build):
 def test_totals_of_roots(totals, report, stated, before, predicted):
     """Changes at any depth are in the total of the root, as the report states it, or else summed."""
     made = report(*FLOWS, *MOVED)
-    made.ledgers.loc[made.ledgers["ledger_id"] == "expenses", "total_net_cash_flow"] = stated and float(stated)
-    found, rows = totals(made)
+    ledgers = made.exact().ledgers
+    ledgers.loc[ledgers["ledger_id"] == "expenses", "total_net_cash_flow"] = stated and Decimal(stated)
+    found, rows = totals(altered(made, ledgers=ledgers))
     assert rows == [("expenses", before, "-9.20", predicted), ("out", "-9.20", "9.20", "0.00")]
     assert found["name"].tolist() == ["the expenses", "the out"]
     assert found.attrs["notes"] == ()

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.core.errors import FrameError, InputError, PlanError
+from accounting_analytics.core.errors import AmountError, FrameError, InputError, PlanError
 from accounting_analytics.core.schemas import PlanTotals
 
 
@@ -125,11 +125,13 @@ def test_outcomes(build, sums):
     assert sums.summary(found).endswith(": 4 items: 3 done, 1 unknown")
 
 
-def test_sums_are_exact_with_decimals(build):
-    """Amounts of 38 digits are summed without rounding, and stay decimals."""
+def test_sums_are_exact(build):
+    """Amounts of 38 digits are summed without rounding; the totals, which have floats, name the sum."""
     items = (build.item(f"t{n}", "bank", "out", "Meals", amount=Decimal("9" * 35 + ".99")) for n in range(10))
-    totals = build.plan(None, *items, as_decimals=True).totals("rule")
-    assert totals["amount"].tolist() == [Decimal("9" * 36 + ".90")]
+    plan = build.plan(None, *items)
+    assert plan.exact_totals("rule")["amount"].tolist() == [Decimal("9" * 36 + ".90")]
+    with pytest.raises(AmountError, match=f"amount: amount {Decimal('9' * 36 + '.90'):,f} is too large for a pandas"):
+        plan.totals("rule")
 
 
 def test_outcomes_of_another_plan(build, sums):

@@ -8,7 +8,14 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import accounting_analytics as aa
-from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines, Ledgers, LineEntries
+from accounting_analytics.core.schemas import (
+    CashBalances,
+    CashFlowLedgers,
+    CashFlowLines,
+    ExactReport,
+    Ledgers,
+    LineEntries,
+)
 
 PARENTS = {"rent": "costs", "meals": "costs", "tips": "meals", "savings": "bank"}
 CASH = ("bank", "savings", "card")
@@ -135,8 +142,8 @@ UNKNOWN = ("ledger_name", "description", "transaction_id", "related_line_entry_i
 """Columns of lines that are null here."""
 
 
-def line_frame(lines, scale=2, *, as_decimals=True):
-    """Line entries as a load returns them."""
+def line_frame(lines, scale=2, *, exact=False):
+    """Line entries as a load returns them; or with Arrow decimals, as an analyst may have them."""
     columns = {
         "id": [one.id for one in lines],
         "ledger_id": [one.ledger for one in lines],
@@ -148,7 +155,8 @@ def line_frame(lines, scale=2, *, as_decimals=True):
         "signed_amount": [one.amount for one in lines],
         **dict.fromkeys(UNKNOWN, [None] * len(lines)),
     }
-    return LineEntries.checked(LineEntries.from_columns(columns, scale, as_decimals=as_decimals))
+    make = LineEntries.exact_from_columns if exact else LineEntries.from_columns
+    return LineEntries.require_valid(make(columns, scale))
 
 
 class Reading(NamedTuple):
@@ -206,15 +214,14 @@ def _report(books, rows, own, cash_balances):
     def balances(amounts):
         ids = sorted(amounts, key=LEDGERS.index)
         summed = totals(amounts)
-        return CashBalances.from_columns(
+        return CashBalances.exact_from_columns(
             {
                 "ledger_id": ids,
                 "ledger_name": [one.title() for one in ids],
                 "sort_code": [f"{LEDGERS.index(one):02}" for one in ids],
                 "cash_balance": [amounts[one] for one in ids],
                 "total_cash_balance": [summed[one] for one in ids],
-            },
-            as_decimals=True,
+            }
         )
 
     summed = totals(own)
@@ -235,24 +242,27 @@ def _report(books, rows, own, cash_balances):
         "journal_entry_description": [line.text for line, _ in rows],
     }
     return aa.CashFlowReport(
-        period=aa.Period(books.start, books.end, books.zone),
-        ledgers=CashFlowLedgers.from_columns(ledgers, as_decimals=True),
-        lines=CashFlowLines.from_columns(lines, as_decimals=True),
-        starting_balances=balances(starting),
-        ending_balances=balances(ending),
-        starting_cash_balance=sum(starting.values()),
-        ending_cash_balance=sum(ending.values()),
+        aa.Period(books.start, books.end, books.zone),
+        ExactReport(
+            ledgers=CashFlowLedgers.exact_from_columns(ledgers),
+            lines=CashFlowLines.exact_from_columns(lines),
+            starting_balances=balances(starting),
+            ending_balances=balances(ending),
+            starting_cash_balance=sum(starting.values(), ZERO),
+            ending_cash_balance=sum(ending.values(), ZERO),
+        ),
         origin="loaded",
     )
 
 
 def figures(report):
     """All figures of a report, comparable whatever its order and rows of zero."""
-    nets = {row.ledger_id: row[3:5] for row in report.ledgers.itertuples() if any(row[3:5])}
+    tables = report.exact()
+    nets = {row.ledger_id: row[3:5] for row in tables.ledgers.itertuples() if any(row[3:5])}
     balances = [
         {row.ledger_id: row.cash_balance for row in table.itertuples() if row.cash_balance}
-        for table in (report.starting_balances, report.ending_balances)
+        for table in (tables.starting_balances, tables.ending_balances)
     ]
     fields = ["line_id", "ledger_id", "amount", "datetime", "journal_entry_id"]
-    sums = (report.exact_sums(), sorted(map(tuple, report.lines[fields].to_numpy().tolist())))
+    sums = (tables.sums, sorted(map(tuple, tables.lines[fields].to_numpy().tolist())))
     return nets, balances, sums

@@ -11,6 +11,7 @@ import planted_books
 import pytest
 from long_cases import also_long
 from planted_books import Line
+from small_reports import altered
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError
@@ -67,7 +68,7 @@ def without_entries(lines, entry_ids):
 @pytest.mark.parametrize("seed", [0, *also_long(1, 2)])
 def test_an_omitted_line_is_named_as_people_know_it(seed):
     """The line is the cause, with its day, text, account and path beside the ids; what follows from it has no words."""
-    line = RECOMPUTED.lines.sample(1, random_state=seed).iloc[0]
+    line = RECOMPUTED.exact().lines.sample(1, random_state=seed).iloc[0]
     entry, ledger, account = line[["journal_entry_id", "ledger_id", "cash_flow_ledger_name"]]
     number = entry.removeprefix("e")
     outcome = reconciled(as_reported(without_entries(LINES, [entry])))
@@ -92,7 +93,7 @@ def test_many_causes_are_all_shown():
     """A report in which 68 lines are missing names each of them."""
     lines = line_frame(seed=5, count=300)
     recomputed = aa.recompute_cash_flow(lines, LEDGERS, *DAYS, time_zone="UTC")
-    omitted = recomputed.lines.head(68)
+    omitted = recomputed.exact().lines.head(68)
     outcome = reconciled(as_reported(without_entries(lines, omitted["journal_entry_id"])), recomputed, lines)
     text = outcome.explain()
     assert len(causes(outcome)) >= 1
@@ -110,15 +111,15 @@ def test_many_causes_are_all_shown():
 @pytest.mark.parametrize("is_reported", [True, False])
 def test_a_missing_ledger_is_one_cause(ledger_id, is_reported):
     """A ledger that one report lacks is named once, with the count and sum of its lines."""
-    of_ledger = RECOMPUTED.lines[RECOMPUTED.lines["ledger_id"] == ledger_id]
+    of_ledger = RECOMPUTED.exact().lines[RECOMPUTED.exact().lines["ledger_id"] == ledger_id]
     fewer = {
         name: getattr(RECOMPUTED, name)[lambda frame: frame["ledger_id"] != ledger_id].reset_index(drop=True)
         for name in ("ledgers", "lines")
     }
-    lacking = dataclasses.replace(RECOMPUTED, **fewer)
+    lacking = altered(RECOMPUTED, **fewer)
     reported, recomputed = (RECOMPUTED, lacking) if is_reported else (lacking, RECOMPUTED)
     lines = LINES[LINES["ledger_id"] != ledger_id] if is_reported else LINES
-    outcome = reconciled(dataclasses.replace(reported, origin="loaded"), recomputed, lines)
+    outcome = reconciled(altered(reported, origin="loaded"), recomputed, lines)
     (cause,) = causes(outcome).to_dict("records")
     which = "only the report lists this ledger" if is_reported else "the report does not list this ledger"
     assert (cause["what"], cause["ledger_id"]) == ("net_cash_flow", ledger_id)
@@ -131,7 +132,7 @@ def test_a_load_with_an_unknown_ledger_names_it():
     end = pd.Timestamp("2025-04-01", tz="UTC")
     of_rent = LINES[(LINES["ledger_id"] == "rent") & (LINES["datetime"] < end)]
     lines = LINES.assign(ledger_name=LINES["ledger_id"].str.title())
-    sentence = f"{len(of_rent)} lines that sum to {of_rent['signed_amount'].sum():,}; whether they report"
+    sentence = f"{len(of_rent)} lines that sum to {of_rent['signed_amount'].sum():,.2f}; whether they report"
     for frame, name in ((lines, "Rent (rent)"), (LINES, "rent")):
         with pytest.raises(FrameError) as raised:
             aa.recompute_cash_flow(frame, known, *DAYS, time_zone="UTC")
@@ -139,17 +140,17 @@ def test_a_load_with_an_unknown_ledger_names_it():
     with pytest.raises(FrameError) as raised:
         aa.recompute_cash_flow(lines, known, *DAYS, time_zone="UTC", starting_balances={})
     within = of_rent[of_rent["datetime"] >= pd.Timestamp(DAYS[0], tz="UTC")]
-    assert f"with {len(within)} lines that sum to {within['signed_amount'].sum():,}" in str(raised.value)
+    assert f"with {len(within)} lines that sum to {within['signed_amount'].sum():,.2f}" in str(raised.value)
 
 
 def test_what_no_line_explains_is_unexplained_with_its_size():
     """A net cash flow that is not the sum of its lines is unexplained, beside lines that explain another gap."""
-    line = RECOMPUTED.lines.iloc[0]
+    line = RECOMPUTED.exact().lines.iloc[0]
     reported = as_reported(without_entries(LINES, [line["journal_entry_id"]]))
-    position = reported.ledgers.index[reported.ledgers["ledger_id"] == "sales"][0]
-    ledgers = reported.ledgers.copy()
+    position = reported.exact().ledgers.index[reported.exact().ledgers["ledger_id"] == "sales"][0]
+    ledgers = reported.exact().ledgers.copy()
     ledgers.loc[position, "net_cash_flow"] += Decimal("7.50")
-    text = reconciled(dataclasses.replace(reported, ledgers=ledgers)).explain()
+    text = reconciled(altered(reported, ledgers=ledgers)).explain()
     gap = Decimal("7.50") - line["amount"]
     assert f"{-line['amount']:,}; the gap of net cash flow is {gap:,}, so 7.50 of it is unexplained." in text
     assert "Unexplained: 7.50, net cash flow per ledger of Sales (sales)." in text
@@ -157,7 +158,7 @@ def test_what_no_line_explains_is_unexplained_with_its_size():
 
 def test_a_recategorized_line_leaves_the_whole_as_it_is():
     """The two sides of a line under another ledger sum to zero, and the text says that the whole agrees."""
-    line = RECOMPUTED.lines[RECOMPUTED.lines["ledger_id"] == "rent"].iloc[0]
+    line = RECOMPUTED.exact().lines[RECOMPUTED.exact().lines["ledger_id"] == "rent"].iloc[0]
     moved = LINES.assign(ledger_id=LINES["ledger_id"].mask(LINES["id"] == line["line_id"], "tips"))
     outcome = reconciled(as_reported(moved))
     assert set(causes(outcome)["line_id"]) == {line["line_id"]}
@@ -166,12 +167,12 @@ def test_a_recategorized_line_leaves_the_whole_as_it_is():
 
 def test_a_total_that_is_not_the_sum_of_its_parts_is_a_cause():
     """With a known hierarchy, a total that differs by more than its parts is a cause of its own."""
-    line = RECOMPUTED.lines[RECOMPUTED.lines["ledger_id"] == "rent"].iloc[0]
+    line = RECOMPUTED.exact().lines[RECOMPUTED.exact().lines["ledger_id"] == "rent"].iloc[0]
     reported = as_reported(without_entries(LINES, [line["journal_entry_id"]]))
-    ledgers = reported.ledgers.copy()
+    ledgers = reported.exact().ledgers.copy()
     position = ledgers.index[ledgers["ledger_id"] == "meals"][0]
     ledgers.loc[position, "total_net_cash_flow"] += Decimal(3)
-    found = causes(reconciled(dataclasses.replace(reported, ledgers=ledgers)))
+    found = causes(reconciled(altered(reported, ledgers=ledgers)))
     assert set(zip(found["what"], found["ledger_id"], strict=True)) == {
         ("line", "rent"),
         ("total_net_cash_flow", "meals"),

@@ -85,7 +85,7 @@ def test_every_month_ties(demo_company, loaded, zone, books_start):
     assert list(frame["end_date"].dt.strftime("%m-%d")) == ["01-31", "02-28", "03-31", "04-15"]
     assert list(frame["differences"]) == [0] * 4
     exact = Months.exact(frame).frame
-    assert list(exact["net_cash_flow"]) == [report.exact_sums().net_cash_flow for report in result.reports]
+    assert list(exact["net_cash_flow"]) == [report.exact().net_cash_flow for report in result.reports]
     assert frame["net_cash_flow"].all()
     assert set(frame["anchored"]) == {result.anchored}
     assert {report.anchored for report in result.recomputed} == {result.anchored}
@@ -155,7 +155,7 @@ def test_differences_by_month(distorted, loaded):
     assert [len(month["differences"]) > 0 for month in content["months"]] == [False, False, True, False]
     march = content["months"][2]
     assert {name: march[name] for name in AMOUNTS} == {
-        name: f"{getattr(result.reports[2].exact_sums(), name):f}" for name in AMOUNTS
+        name: f"{getattr(result.reports[2].exact(), name):f}" for name in AMOUNTS
     }
     right, _ = distorted(**loaded)
     assert right.differences.empty

@@ -48,8 +48,7 @@ def lines(*entries):
             for number, (days, text, amount, debit, credit) in enumerate(entries)
             for instant in [dt.datetime.combine(LAST - dt.timedelta(days=days), dt.time(12), dt.UTC)]
             for sign, ledger in ((1, debit), (-1, credit))
-        ],
-        as_decimals=False,
+        ]
     )
 
 

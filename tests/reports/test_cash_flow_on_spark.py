@@ -48,7 +48,8 @@ def test_spark_makes_the_report_of_pandas(spark_session, books, amounts, session
     spark_session.conf.set("spark.sql.session.timeZone", session_zone)
     on_spark = spark_session.read.parquet(str(paths[amounts]))
     table = pq.read_table(paths[amounts])
-    report = aa.recompute_cash_flow(on_spark, ledgers, *MARCH, time_zone=ZONE, lines=lines, scale=2).checked()
+    report = aa.recompute_cash_flow(on_spark, ledgers, *MARCH, time_zone=ZONE, lines=lines, scale=2)
+    report.exact().checked()
     expected = aa.recompute_cash_flow(table, ledgers, *MARCH, time_zone=ZONE, scale=2)
     assert len(expected.lines) > 1000
     assert len(report.lines) == (len(expected.lines) if lines else 0)

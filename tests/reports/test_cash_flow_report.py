@@ -1,4 +1,4 @@
-"""The single amounts of a report: what its tables have, so that they calculate together, and exact text."""
+"""The amounts of a report: floats in frames, which calculate together, and exact text."""
 
 import copy
 import datetime as dt
@@ -6,12 +6,12 @@ import json
 from dataclasses import replace
 from decimal import Decimal, localcontext
 
+import pandas as pd
 import pytest
 from small_reports import small_report
 
 from accounting_analytics.core.errors import AmountError, FrameError
 
-FORMS = pytest.mark.parametrize("as_decimals", [False, True], ids=["floats", "decimals"])
 SINGLE_AMOUNTS = ("starting_cash_balance", "net_cash_flow", "ending_cash_balance", "identity_gap")
 
 
@@ -28,37 +28,42 @@ def single_amounts(report):
     return [getattr(report, name) for name in SINGLE_AMOUNTS]
 
 
-@FORMS
-def test_single_amounts_calculate_with_the_tables(as_decimals):
-    """They are floats beside float64 and Decimals beside Arrow decimals; copies have the same."""
-    report = make_report("1000.10", ["0.10", "-0.30"], as_decimals=as_decimals, gap="0.03")
-    amounts = [Decimal("1000.10"), Decimal("-0.20"), Decimal("999.93"), Decimal("-0.03")]
-    expected = amounts if as_decimals else list(map(float, amounts))
+def test_single_amounts_calculate_with_the_tables():
+    """They are floats as those of the tables; copies have the same."""
+    report = make_report("1000.10", ["0.10", "-0.30"], gap="0.03")
     for one in (report, replace(report), copy.deepcopy(report)):
-        assert single_amounts(one) == expected
-        assert {type(amount) for amount in single_amounts(one)} == {Decimal if as_decimals else float}
-    rest = report.net_cash_flow - report.ledgers["net_cash_flow"].iloc[0]
-    assert round(rest, 2) == type(expected[0])("-0.3")
+        assert single_amounts(one) == [1000.10, -0.20, 999.93, -0.03]
+        assert {type(amount) for amount in single_amounts(one)} == {float}
+    assert round(report.net_cash_flow - report.ledgers["net_cash_flow"].iloc[0], 2) == -0.3
 
 
-@FORMS
-def test_exact_has_decimals(as_decimals):
-    """The exact report and its sums have Decimals of its scale, whatever the tables of the report are."""
-    report = make_report("9999999999999.98", ["0.10", "-0.30"], as_decimals=as_decimals)
+def test_exact_has_decimals():
+    """The exact tables and sums of a report have Decimals of its scale."""
+    report = make_report("9999999999999.98", ["0.10", "-0.30"])
+    exact = report.exact()
     expected = [Decimal("9999999999999.98"), Decimal("-0.20"), Decimal("9999999999999.78"), Decimal("0.00")]
-    assert single_amounts(report.exact()) == expected
-    assert [*report.exact_sums(), report.exact_sums().identity_gap] == expected
-    for amount in (*single_amounts(report.exact()), *report.exact_sums()):
+    assert [*exact.sums.values(), exact.identity_gap] == expected
+    for amount in (*expected, *exact.sums.values(), exact.identity_gap, *exact.lines["amount"]):
         assert (type(amount), amount.as_tuple().exponent) == (Decimal, -2)
 
 
-@FORMS
+def test_a_report_is_not_edited_in_place():
+    """Its tables are made anew each time: what is written into one changes that frame alone."""
+    report = make_report("1", ["0.10"])
+    for name in ("ledgers", "lines", "starting_balances", "ending_balances"):
+        table = getattr(report, name)
+        before = table.copy()
+        table.loc[0, "ledger_id"] = "other"
+        table.loc[0, table.select_dtypes("float64").columns[0]] = 5.0
+        pd.testing.assert_frame_equal(getattr(report, name), before)
+
+
 @pytest.mark.parametrize("scale", [0, 2, 10])
-def test_text_has_all_digits_of_the_scale(scale, as_decimals):
+def test_text_has_all_digits_of_the_scale(scale):
     """JSON, HTML and plain text are made from minor units: zeros at the end and the last of 15 digits are shown."""
     unit = Decimal(1).scaleb(-scale)
     largest, flow = (10**15 - 1) * unit, -10 * unit
-    report = make_report(largest, [flow], scale=scale, as_decimals=as_decimals)
+    report = make_report(largest, [flow], scale=scale)
     shown = json.loads(report.to_json())
     assert shown["starting_cash_balance"] == f"{largest:f}"
     assert shown["ending_cash_balance"] == f"{largest + flow:f}"
@@ -67,44 +72,49 @@ def test_text_has_all_digits_of_the_scale(scale, as_decimals):
             assert f"{amount:,f}" in text
 
 
-def test_rounding_noise_is_removed_from_a_single_amount():
-    """A sum of floats is the amount that it stands for; a float between two cents is refused by its name."""
-    report = make_report("0", [])
-    assert replace(report, starting_cash_balance=0.1 + 0.2).starting_cash_balance == 0.3
-    for wrong in (0.305, float("nan"), float("inf"), 1e13):
-        with pytest.raises(AmountError, match=r"starting_cash_balance: .* is not a whole number of minor units"):
-            replace(report, starting_cash_balance=wrong)
-    with pytest.raises(AmountError, match=r"ending_cash_balance: amount 0\.305 does not fit 2 fraction digits"):
-        replace(report, ending_cash_balance=Decimal("0.305"))
-
-
-def test_a_sum_that_no_float_holds_is_named():
-    """Balances that fit floats may have a sum that does not: it is refused by name, and exact with decimals."""
+def test_an_amount_that_no_float_holds_is_named():
+    """A frame or a single amount of 10**15 units or more is refused by name; text, JSON and HTML show it."""
     largest = "9999999999999.99"
-    with pytest.raises(AmountError, match=r"ending_cash_balance: amount 10,000,000,000,000\.00 has too many digits"):
-        replace(make_report("0", []), ending_cash_balance=Decimal(10**13))
-    report = make_report("0", [largest, "0.01"], gap="-10000000000000")
-    with pytest.raises(AmountError, match=r"net_cash_flow: amount 10,000,000,000,000\.00 has too many digits"):
-        _ = report.net_cash_flow
-    assert "10,000,000,000,000.00" in report.summary()
+    report = make_report(largest, [largest, "0.01"])
+    for name in ("net_cash_flow", "ending_cash_balance"):
+        with pytest.raises(AmountError, match=rf"{name}: amount [\d,]+\.\d\d is too large for a pandas frame"):
+            getattr(report, name)
+    with pytest.raises(AmountError, match=r"cash_balance: amount 19,999,999,999,999\.99 is too large"):
+        _ = report.ending_balances
+    assert report.starting_cash_balance == float(largest)
+    for text in (report.summary(), report.explain(), report._repr_html_()):
+        assert "10,000,000,000,000.00" in text
+        assert "19,999,999,999,999.99" in text
+    assert json.loads(report.to_json())["ending_cash_balance"] == "19999999999999.99"
     assert report.exact().net_cash_flow == Decimal(10**13)
+
+
+def test_a_figure_that_no_float_holds_is_named():
+    """Its amount and its entries are refused by name where they have floats; its text shows it."""
+    figure = make_report("0", ["10000000000000.00"])["Net cash flow"]
+    assert (figure.text, figure.exact()) == ("10,000,000,000,000.00", Decimal(10**13))
+    assert "10,000,000,000,000.00" in figure.explain()
+    with pytest.raises(AmountError, match=r"Net cash flow, .*: amount 10,000,000,000,000\.00 is too large"):
+        _ = figure.amount
+    with pytest.raises(AmountError, match=r"amount: amount 10,000,000,000,000\.00 is too large"):
+        _ = figure.entries
 
 
 def test_the_identity_gap_is_exact():
     """A difference of a cent is found in balances of 36 digits, which Decimal's default context would round."""
     huge = "123456789012345678901234567890123456.78"
     with localcontext(prec=60):
-        reports = [make_report(huge, ["0.01"], as_decimals=True, gap=gap) for gap in ("-0.01", "0")]
-    assert [one.checked().identity_gap for one in reports] == [Decimal("0.01"), 0]
+        reports = [make_report(huge, ["0.01"], gap=gap) for gap in ("-0.01", "0")]
+    assert [one.identity_gap for one in reports] == [0.01, 0]
 
 
-def test_a_report_checks_all_its_tables():
+def test_tables_of_a_report_are_checked():
     """An invalid table anywhere in a report is found."""
-    sound = make_report("1", ["0"]).checked()
-    assert sound.scale == 2
+    tables = make_report("1", ["0"]).exact().checked()
     for name in ("ledgers", "lines", "starting_balances", "ending_balances"):
+        table = getattr(tables, name)
         with pytest.raises(FrameError, match="column is missing"):
-            replace(sound, **{name: getattr(sound, name).drop(columns="ledger_id")}).checked()
+            tables._replace(**{name: table.drop(columns="ledger_id")}).checked()
 
 
 def test_a_page_shows_names_as_text_and_given_balances():

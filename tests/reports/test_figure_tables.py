@@ -203,5 +203,5 @@ def test_lines_have_the_text_of_their_entry_or_their_own():
             "description": ["May", "Coffee", "Tea", None],
         }
     )
-    figure = figure_of_entries("rent|2026-05", "Rent", entries, scale=2, as_decimals=False)
+    figure = figure_of_entries("rent|2026-05", "Rent", entries, scale=2)
     assert [one.description for one in EntryTable([figure]).lines] == ["Rent of May", "Coffee", "Tea", ""]

@@ -1,12 +1,12 @@
 """Local books in the place of a client, of line entries or of ledgers: same results, their age in each, refusals."""
 
-import dataclasses
 import datetime as dt
 import re
 from decimal import Decimal
 
 import pandas as pd
 import pytest
+from small_reports import altered
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
@@ -138,12 +138,12 @@ def test_the_reported_and_the_books(demo_company, books, age):
     assert f"Recomputed: {age}" in result.notes
     with pytest.raises(InputError, match="reported was recomputed from line entries, not loaded from the service"):
         aa.reconcile(books.report(aa.Period(*MARCH, books.time_zone)), recomputed)
-    changed = dataclasses.replace(
+    other = altered(
         reported,
         lines=reported.lines.assign(amount=reported.lines["amount"] + 1),
         ending_cash_balance=Decimal(1),
     )
-    assert not aa.reconcile(changed, recomputed, line_entries=books).ties
+    assert not aa.reconcile(other, recomputed, line_entries=books).ties
 
 
 PLAN = aa.Plan.from_frame(PlanItems.without_rows())

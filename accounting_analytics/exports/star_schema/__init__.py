@@ -382,9 +382,9 @@ def _sources(books: ExportedBooks) -> dict[str, pa.Table]:
     """Rows that the queries read."""
     return {
         "line": books.lines,
-        "report_line": with_dates(arrow_table(books.report.lines), books.period),
+        "report_line": with_dates(arrow_table(books.report.exact().lines), books.period),
         "ledger": _ledgers(books),
-        "starting_balance": arrow_table(books.report.starting_balances),
+        "starting_balance": arrow_table(books.report.exact().starting_balances),
     }
 
 
@@ -455,7 +455,7 @@ def _merchant(descriptions: pa.ChunkedArray) -> pa.Array:
 
 def _ledgers(books: ExportedBooks) -> pa.Table:
     """Ledgers with their paths and roles: those of the chart of accounts, and what else lines or the report name."""
-    ledgers, report, names = books.ledgers, books.report, LedgerNames.from_frame(books.ledgers)
+    ledgers, report, names = books.ledgers, books.report.exact(), LedgerNames.from_frame(books.ledgers)
     upwards = [[ledger_id, *names.hierarchy.ancestors(ledger_id)] for ledger_id in ledgers["id"]]
     cash = {*report.starting_balances["ledger_id"], *ledgers.loc[ledgers["report_cash_flow"], "id"]}
     chart = arrow_table(

@@ -151,14 +151,15 @@ def test_what_is_refused(run_demo, assert_refused, arguments, message):
 
 
 @pytest.mark.long
-def test_periods_of_a_fiscal_year(run, assert_refused, demo_books):
+def test_periods_of_a_fiscal_year(run, assert_refused, demo_books, tmp_path):
     """Words and headings are those of the configured fiscal year; what has two readings is refused with both."""
     fiscal = {"ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH": "7"}
     arguments = ("statements", "income", "--books", demo_books, "--columns", "quarter", "--period")
     found = run(*arguments, "2024/25-Q3", "--json", **fiscal).content
     assert [one["label"] for one in found["columns"]] == ["Q3 2024/25"]
     assert found["columns"] == run(*arguments, "2025-01/2025-03", "--json", **fiscal).content["columns"]
-    for command in (arguments, ("pack", "--books", demo_books, "--period")):
+    of_pack = ("pack", "--books", demo_books, "--output", tmp_path / "pack.html", "--period")
+    for command in (arguments, of_pack):
         refused = run(*command, "2025-Q1", code=2, **fiscal)
         assert_refused(refused, "--period: '2025-Q1' has two readings", "2025-01/2025-03", "2024/25-Q1", "2025/26-Q1")
     bridged = ("bridge", "--books", demo_books, "--period", "2024/25-Q4", "--against")

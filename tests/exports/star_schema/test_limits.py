@@ -35,6 +35,7 @@ def make_lines(amounts, scale):
             for name, signed in zip(NAMES, (amount, amount.copy_negate()), strict=True)
         ],
         scale,
+        exact=True,
     )
 
 

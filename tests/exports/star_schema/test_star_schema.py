@@ -3,11 +3,11 @@
 import datetime as dt
 from collections import defaultdict
 from contextlib import contextmanager
-from dataclasses import replace
 from decimal import Decimal
 
 import duckdb
 import pytest
+from small_reports import altered
 
 import accounting_analytics as aa
 from accounting_analytics.exports.books_to_export import ExportedBooks
@@ -82,7 +82,7 @@ def test_inflow_and_outflow_contain_no_transfers(database, frames):
 def test_flows_of_an_unknown_account_belong_to_the_one_that_moved_most(frames):
     """Where the report names no account of the books, the largest movement of the journal entry decides."""
     report = frames["report"]
-    unknown = replace(report, lines=report.lines.assign(cash_flow_ledger_name="Elsewhere"))
+    unknown = altered(report, lines=report.lines.assign(cash_flow_ledger_name="Elsewhere"))
     with star_schema(frames | {"report": unknown}) as database:
         flows = database.sql("from fact_cash_flow_line").to_arrow_table().to_pylist()
     moved = defaultdict(lambda: defaultdict(Decimal))

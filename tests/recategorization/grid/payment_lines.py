@@ -67,7 +67,7 @@ def line_entries(*entries, descriptions=None):
                     "transaction_review_status": "unreviewed" if is_account else None,
                 }
             )
-    return LineEntries.from_columns({name: [row[name] for row in rows] for name in rows[0]}, as_decimals=True)
+    return LineEntries.from_columns({name: [row[name] for row in rows] for name in rows[0]})
 
 
 def payments(*rows):

@@ -316,12 +316,13 @@ def test_proposals_that_fit_nothing_are_noted(propose, queue, ledgers):
         )
 
 
-def test_amounts_beyond_floats(make_queue, ledgers):
-    """Amounts with more digits than a float has are exact."""
-    huge = "-123456789012345678901.23"
-    review = aa.review(make_queue([("a", "card", 1, huge, "HUGE"), ("b", "card", 2, "-0.01", "HUGE")]), ledgers)
-    assert review.assign("a", "meals") == "1 transaction, -123,456,789,012,345,678,901.23, set to Meals."
-    assert "123,456,789,012,345,678,901.23 of 123,456,789,012,345,678,901.24 (99 %)" in review.summary()
+def test_sums_beyond_floats(make_queue, ledgers):
+    """Sums with more digits than a float has are exact."""
+    huge = "-9999999999999.99"
+    review = aa.review(make_queue([("a", "card", 1, huge, "HUGE"), ("b", "card", 2, huge, "HUGE")]), ledgers)
+    assert review.assign("a", "meals") == "1 transaction, -9,999,999,999,999.99, set to Meals."
+    assert "9,999,999,999,999.99 of 19,999,999,999,999.98 (50 %)" in review.summary()
+    assert "(19,999,999,999,999.98)" in review._repr_html_()
 
 
 def test_an_empty_queue(queue, ledgers):

@@ -32,7 +32,7 @@ def transactions(*descriptions):
         "ledger_id": ["bank"] * count,
         "merchant": merchants(descriptions),
     }
-    return Queue.from_columns(columns, as_decimals=True)
+    return Queue.exact_from_columns(columns)
 
 
 def test_every_condition_is_documented():

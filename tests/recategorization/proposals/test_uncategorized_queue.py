@@ -24,7 +24,7 @@ def test_a_line_of_zero_has_the_direction_of_its_side(books):
     lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
     (zero,) = lines.index[lines["ledger_id"] == "bank"]
     nothing = lines.assign(
-        **{name: lines[name].where(lines.index != zero, Decimal(0)) for name in ("amount", "signed_amount")}
+        **{name: lines[name].where(lines.index != zero, 0.0) for name in ("amount", "signed_amount")}
     )
     assert aa.uncategorized_queue(nothing, books.ledgers)["direction"].tolist() == ["outflow"]
 

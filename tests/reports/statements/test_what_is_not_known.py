@@ -2,13 +2,13 @@
 
 import datetime as dt
 import re
-from dataclasses import replace
 from decimal import Decimal
 
 import pandas as pd
 import pytest
 from long_cases import also_long
 from naive_statements import TRIAL, Days, units
+from small_reports import altered
 from statement_checks import FUNCTIONS, entry_units, row_units, shown_keys
 
 import accounting_analytics as aa
@@ -256,8 +256,8 @@ def test_a_report_that_does_not_tie_keeps_its_ending_balance(ledgers, report):
     balances = report.ending_balances.copy()
     balances.loc[balances["ledger_id"] == "led_operating", ["cash_balance", "total_cash_balance"]] += 7
     balances[["cash_balance", "total_cash_balance"]] = balances[["cash_balance", "total_cash_balance"]].round(2)
-    exact = report.exact_sums().ending_cash_balance + 7
-    reported = replace(report, ending_balances=balances, ending_cash_balance=exact)
+    exact = report.exact().ending_cash_balance + 7
+    reported = altered(report, ending_balances=balances, ending_cash_balance=exact)
     statement = aa.cash_flow_statement(reported, ledgers)
     assert statement["Cash at the end"].exact() == exact
     assert not statement["Cash at the end"].is_additive
@@ -300,5 +300,5 @@ def test_a_statement_of_tagged_lines_says_so(lines, ledgers, report):
     """Amounts of some lines do not pass for those of all."""
     frame = lines.copy()
     frame.attrs = lines.attrs | {"load": lines.attrs["load"] | {"filters": {"is_cashflow": True, "tag_ids": ["blue"]}}}
-    for source in (frame, replace(report, tag_ids=("blue",))):
+    for source in (frame, altered(report, tag_ids=("blue",))):
         assert "Only lines with all these tags are counted: blue." in aa.cash_flow_statement(source, ledgers).notes
