@@ -1,5 +1,4 @@
 from . import charts
-from .books import Books, connect
 from .client import ClientCredentials, LedgerClient, TokenFile
 from .core import errors, schemas
 from .core.ledger_names import LedgerNames
@@ -13,6 +12,7 @@ from .loading.cash_flow_reports import load_cash_flow_report
 from .loading.ledger_discovery import discover_ledgers
 from .loading.line_files import read_line_entries
 from .loading.load import load_line_entries
+from .local_books import LocalBooks, connect
 from .notebook_jobs import run_notebook
 from .pack.monthly_pack import monthly_pack
 from .pack.pack_result import MonthlyPack
@@ -30,21 +30,20 @@ from .recategorization.suggestions import suggest
 from .reconciliation.completeness import check_completeness
 from .reconciliation.monthly_reconciliation import reconcile_months
 from .reconciliation.reconciliation import Reconciliation, reconcile
-from .reports.ageing import Ageing, ageing
-from .reports.analysis_frame import analysis_frame
-from .reports.bridge import Bridge, bridge
-from .reports.cash_flow_report import CashFlowReport
-from .reports.figures import Figure
-from .reports.outlook import Outlook, outlook
-from .reports.recompute_cash_flow import recompute_cash_flow
-from .reports.recurring_payments import RecurringPayments, recurring_payments
-from .reports.register import register
-from .reports.statement import Statement
-from .reports.statements import balance_sheet, cash_flow_statement, income_statement, trial_balance
+from .reports.books.analysis_frame import analysis_frame
+from .reports.figures.cash_flow_report import CashFlowReport
+from .reports.figures.figure import Figure
+from .reports.payees.ageing import Ageing, ageing
+from .reports.payees.bridge import Bridge, bridge
+from .reports.payees.outlook import Outlook, outlook
+from .reports.payees.recurring import RecurringPayments, recurring_payments
+from .reports.statements.kinds import balance_sheet, cash_flow_statement, income_statement, trial_balance
+from .reports.statements.recompute_cash_flow import recompute_cash_flow
+from .reports.statements.register import register
+from .reports.statements.statement import Statement
 
 __all__ = [
     "Ageing",
-    "Books",
     "Bridge",
     "CashFlowReport",
     "ClientCredentials",
@@ -52,6 +51,7 @@ __all__ = [
     "Figure",
     "LedgerClient",
     "LedgerNames",
+    "LocalBooks",
     "MonthlyPack",
     "Outlook",
     "PackVerification",

@@ -338,7 +338,7 @@ FIRST_QUARTER = {"start_date": "2025-01-01", "end_date": "2025-03-31"}
 def demo_books(demo_company, tmp_path_factory):
     """Return the folder of local books with the first quarter of the demo company; tests must not change them."""
     folder = tmp_path_factory.mktemp("books") / "local"
-    assert aa.Books.open(folder).sync(demo_company.client, **FIRST_QUARTER).ties
+    assert aa.LocalBooks.open(folder).sync(demo_company.client, **FIRST_QUARTER).ties
     return folder
 
 

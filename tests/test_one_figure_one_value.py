@@ -299,7 +299,7 @@ def test_a_figure_has_one_value_wherever_it_is_kept(books, tmp_path_factory, dra
     transport = Rewriting(drawn.changes) if drawn.changes else None
     client = books(drawn.entries, drawn.ledgers, time_zone=drawn.zone, transport=transport)
     whole, days, folder = Whole(client), month_of(day), tmp_path_factory.mktemp("kept")
-    fresh, steps = aa.Books.open(folder / "fresh"), aa.Books.open(folder / "steps")
+    fresh, steps = aa.LocalBooks.open(folder / "fresh"), aa.LocalBooks.open(folder / "steps")
     first = FIRST.replace(day=1)
     assert fresh.sync(client, start_date=first, end_date=LAST, progress=False).ties
     steps.sync(client, start_date=first, end_date=middle, progress=False)

@@ -14,7 +14,7 @@ PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 GUIDES = {
     name: (PROJECT / "accounting_analytics" / name / "README.md").read_text(encoding="utf-8")
-    for name in ("client", "loading", "recategorization", "books", "exports", "service")
+    for name in ("client", "loading", "recategorization", "local_books", "exports", "service")
 }
 GUIDES["service"] += (PROJECT / "accounting_analytics" / "service" / "administration.md").read_text(encoding="utf-8")
 INDEX = (PROJECT / "notebooks" / "README.md").read_text(encoding="utf-8")

@@ -16,23 +16,23 @@ from payment_lines import payments
 from small_reports import altered
 
 import accounting_analytics as aa
-from accounting_analytics.books.drift import Drift, compare_lines
-from accounting_analytics.books.storage import table_schema
-from accounting_analytics.books.sync_result import SyncResult
 from accounting_analytics.core.chart_of_accounts import Hierarchy
 from accounting_analytics.core.money import pandas_dtype
 from accounting_analytics.core.results import to_json_text
 from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
 from accounting_analytics.exports import ExportDifference, ExportedFile, ExportVerification, Manifest
+from accounting_analytics.local_books.drift import Drift, compare_lines
+from accounting_analytics.local_books.storage import table_schema
+from accounting_analytics.local_books.sync_result import SyncResult
 from accounting_analytics.notebook_jobs import NotebookRun
 from accounting_analytics.pack.verification_result import PackFault
 from accounting_analytics.recategorization.rules import Rule, Rules
 from accounting_analytics.reconciliation.completeness import Certificate, Check, LoadProblem
 from accounting_analytics.reconciliation.differences import KINDS, Comparison, Difference
 from accounting_analytics.reconciliation.monthly_reconciliation import MonthlyReconciliation
-from accounting_analytics.reports.ageing import AgedAccount, LedgerItem, OpenItem
-from accounting_analytics.reports.recurring_payments import Occurrence, RecurringPayment
-from accounting_analytics.reports.rhythms import find_rhythm
+from accounting_analytics.reports.payees.ageing import AgedAccount, LedgerItem, OpenItem
+from accounting_analytics.reports.payees.recurring import Occurrence, RecurringPayment
+from accounting_analytics.reports.payees.rhythms import find_rhythm
 from accounting_analytics.service.imports import ImportSummary
 
 MEMBERS = ("frame", "summary", "explain", "to_json", "_repr_html_")
@@ -73,7 +73,7 @@ PARTLY = {
     },
 }
 NOT_RESULTS = {
-    "Books",
+    "LocalBooks",
     "DataFrame",
     "DemoCompany",
     "LedgerClient",
@@ -81,7 +81,7 @@ NOT_RESULTS = {
     "Review",
     "Rules",
     "str",
-}  # Books: tests/books; a review changes: tests/recategorization/grid
+}  # LocalBooks: tests/local_books; a review changes: tests/recategorization/grid
 SECRET = "canary-secret-value"
 MANY, FEW = 40, 6
 NAME = "Professional services, <b>legal</b> and accounting, outside the country"
@@ -312,7 +312,7 @@ def examples(demo_company, pack, tmp_path, connected):
 def test_every_public_class_has_an_example(examples):
     """Every public class is among the examples, but for those that name a file or folder, which may be anywhere."""
     public = {value for value in (getattr(aa, name) for name in aa.__all__) if inspect.isclass(value)}
-    assert public - {type(example) for example in examples} == {aa.TokenFile, aa.Books}
+    assert public - {type(example) for example in examples} == {aa.TokenFile, aa.LocalBooks}
 
 
 def test_reprs_fit_a_terminal(examples, demo_company):

@@ -39,13 +39,12 @@ from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.core.periods import Period
 from accounting_analytics.core.schemas import Ledgers
-from accounting_analytics.reports.bridge import AFTER, BEFORE, Bridge
-from accounting_analytics.reports.cash_flow_report import require_report
-from accounting_analytics.reports.category_ledgers import required_ledgers
-from accounting_analytics.reports.daily_balances import DailyBalances
-from accounting_analytics.reports.figure_table import MAX_LINES, entries_behind, sums_of, table_of_figures
-from accounting_analytics.reports.figures import KEY_SEPARATOR, OWN, Figure
-from accounting_analytics.reports.report_figures import (
+from accounting_analytics.reports.books.book_lines import LineSource
+from accounting_analytics.reports.books.category_ledgers import required_ledgers
+from accounting_analytics.reports.figures.cash_flow_report import require_report
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, OWN, Figure
+from accounting_analytics.reports.figures.figure_table import MAX_LINES, entries_behind, sums_of, table_of_figures
+from accounting_analytics.reports.figures.report_figures import (
     BALANCE,
     ENDING,
     INFLOW,
@@ -56,20 +55,21 @@ from accounting_analytics.reports.report_figures import (
     WITHOUT,
     WITHOUT_ENTRIES,
 )
-from accounting_analytics.reports.statement import Statement
-from accounting_analytics.reports.statement_columns import split_period
-from accounting_analytics.reports.statement_sums import LineSource
-from accounting_analytics.reports.statement_table import lines_behind
+from accounting_analytics.reports.payees.bridge import AFTER, BEFORE, Bridge
+from accounting_analytics.reports.statements.columns import split_period
+from accounting_analytics.reports.statements.daily_balances import DailyBalances
+from accounting_analytics.reports.statements.statement import Statement
+from accounting_analytics.reports.statements.table import lines_behind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
-    from accounting_analytics.reports.cash_flow_report import CashFlowReport
-    from accounting_analytics.reports.figure_table import FigureTable, Rows
-    from accounting_analytics.reports.report_figures import ReportFigures
-    from accounting_analytics.reports.statement_columns import StatementColumn
+    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.figures.figure_table import FigureTable, Rows
+    from accounting_analytics.reports.figures.report_figures import ReportFigures
+    from accounting_analytics.reports.statements.columns import StatementColumn
 
 PeriodUnit = Literal["week", "month", "quarter"]
 _UNITS = ("week", "month", "quarter")

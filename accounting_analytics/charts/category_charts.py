@@ -32,20 +32,20 @@ from accounting_analytics.charts.plotly_charts import Picture
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, quote
-from accounting_analytics.reports.bridge_payments import payees_of_entries
-from accounting_analytics.reports.figure_table import MAX_LINES, entries_behind, sums_of, table_of_figures
-from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_entries
-from accounting_analytics.reports.selections import Span
-from accounting_analytics.reports.statement import ChosenColumn, Statement
-from accounting_analytics.reports.statement_sums import LineSource
-from accounting_analytics.reports.statement_table import lines_behind
+from accounting_analytics.reports.books.book_lines import LineSource
+from accounting_analytics.reports.books.payees import payees_of_entries
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_entries
+from accounting_analytics.reports.figures.figure_table import MAX_LINES, entries_behind, sums_of, table_of_figures
+from accounting_analytics.reports.figures.selections import Span
+from accounting_analytics.reports.statements.statement import ChosenColumn, Statement
+from accounting_analytics.reports.statements.table import lines_behind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accounting_analytics.reports.figure_table import FigureTable, Rows
-    from accounting_analytics.reports.statement_columns import StatementColumn
-    from accounting_analytics.reports.statement_figures import StatementFigures
+    from accounting_analytics.reports.figures.figure_table import FigureTable, Rows
+    from accounting_analytics.reports.statements.columns import StatementColumn
+    from accounting_analytics.reports.statements.statement_figures import StatementFigures
 
 _OTHERS = "others"
 _NOTHING_PAID = "Nothing was paid in this period"

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from accounting_analytics.core.periods import Period
-    from accounting_analytics.reports.figure_table import FigureTable
-    from accounting_analytics.reports.figures import Figure
-    from accounting_analytics.reports.statement_columns import StatementColumn
+    from accounting_analytics.reports.figures.figure import Figure
+    from accounting_analytics.reports.figures.figure_table import FigureTable
+    from accounting_analytics.reports.statements.columns import StatementColumn
 
 ChartKind = Literal["columns", "days", "steps", "rows", "cells"]
 """Bars and lines by period, step lines by day, a waterfall, bars from zero with names, and cells of a heat map."""

@@ -10,12 +10,12 @@ from accounting_analytics.charts.marks import ChartMarks, Place, Series, find_fi
 from accounting_analytics.charts.plotly_charts import Picture
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.periods import day_label, month_name
-from accounting_analytics.reports.outlook import NO_CASH, Outlook
+from accounting_analytics.reports.payees.outlook import NO_CASH, Outlook
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accounting_analytics.reports.figures import Figure
+    from accounting_analytics.reports.figures.figure import Figure
 
 _WIDE, _NARROW = 2, 1.25
 

@@ -30,14 +30,14 @@ from accounting_analytics.charts.labels import (
 )
 from accounting_analytics.charts.marks import labelled_places
 from accounting_analytics.core.messages import printable
-from accounting_analytics.reports.figure_table import figure_table_html
-from accounting_analytics.reports.figures import KEY_SEPARATOR
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR
+from accounting_analytics.reports.figures.figure_table import figure_table_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from accounting_analytics.charts.marks import ChartMarks, Series
-    from accounting_analytics.reports.figures import Figure
+    from accounting_analytics.reports.figures.figure import Figure
 
 _DARK_LAB = '[data-jp-theme-light="false"]'
 _BESIDE = ".jp-OutputArea:has(.accounting-analytics-chart) .js-plotly-plot"

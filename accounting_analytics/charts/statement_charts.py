@@ -18,15 +18,15 @@ from accounting_analytics.charts.marks import (
 from accounting_analytics.charts.plotly_charts import Picture
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.reports.figure_table import table_of_figures
-from accounting_analytics.reports.statement import Statement
+from accounting_analytics.reports.figures.figure_table import table_of_figures
+from accounting_analytics.reports.statements.statement import Statement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from accounting_analytics.reports.figure_table import FigureTable
-    from accounting_analytics.reports.figures import Figure
-    from accounting_analytics.reports.statement_columns import StatementColumn
+    from accounting_analytics.reports.figures.figure import Figure
+    from accounting_analytics.reports.figures.figure_table import FigureTable
+    from accounting_analytics.reports.statements.columns import StatementColumn
 
 _WIDE = 2
 _COLOURS = (INFLOW_COLOUR, INK, BALANCE_COLOUR)

@@ -390,7 +390,7 @@ def _print_undo(journal: Path, run: Run, *, incomplete: bool) -> None:
     print_message(f"to take back what this run changed: {following}")
 
 
-def _sync(books: aa.Books | None, client: aa.LedgerClient, run: Run) -> None:
+def _sync(books: aa.LocalBooks | None, client: aa.LedgerClient, run: Run) -> None:
     """Sync the local books of a run, if there are any, and print what changed."""
     if books is None:
         return

@@ -34,7 +34,7 @@ from accounting_analytics.core.messages import count_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from accounting_analytics.books.sync_result import SyncResult
+    from accounting_analytics.local_books.sync_result import SyncResult
 
 _MINUTES = "%Y-%m-%d %H:%M"
 _HISTORY = {"version": "version", "at": "written (UTC)"} | {
@@ -80,7 +80,7 @@ def sync(
         Months to read again whole, the longest unread ones first; 1 by default.
     """
     given = read_parents(parents)
-    local = aa.Books.open(books)
+    local = aa.LocalBooks.open(books)
     zone = days.time_zone if local.version is None else local.time_zone
     with connect_service(service, zone) as (client, days_zone):
         first, last = days.optional_dates(days_zone, presentation_of(service).fiscal_year_start_month)
@@ -114,7 +114,7 @@ def _require_proven(synced: SyncResult, books: Path) -> None:
             "with their versions, `books drift --since VERSION` shows what changed, and `books close` accepts it"
         )
     if synced.changes is None:
-        print_message(f"read them with --books {books}, or aa.Books.open({str(books)!r})")
+        print_message(f"read them with --books {books}, or aa.LocalBooks.open({str(books)!r})")
 
 
 books = commands(READ, "books", "Versions of local books, what changed, closed days, and SQL.")

@@ -110,9 +110,9 @@ def export(
         )
 
 
-def _books_to_export(client: aa.LedgerClient | aa.Books, days: aa.Period, load: Load) -> dict[str, Any]:
+def _books_to_export(client: aa.LedgerClient | aa.LocalBooks, days: aa.Period, load: Load) -> dict[str, Any]:
     """Local books with the days to export; or what is loaded from a service, with its report."""
-    if isinstance(client, aa.Books):
+    if isinstance(client, aa.LocalBooks):
         return {"line_entries": client, "period": days}
     loaded = load_books(client, days, load)
     require_entries(loaded.lines, days, "nothing was written")
@@ -204,7 +204,7 @@ def pack(
     days.in_zone("UTC", presentation.fiscal_year_start_month)
     with connect_source(source, days) as (client, period):
         first = books_start_of(books_start, period.end_date, client, demo=source.demo)
-        if since is not None and not isinstance(client, aa.Books):
+        if since is not None and not isinstance(client, aa.LocalBooks):
             raise InputError("--since is for local books, which have versions: give --books, or leave it out")
         files = OutputFiles(output, pack_name(presentation.company, period, presentation.fiscal_year_start_month))
         with files.locked():
@@ -328,7 +328,7 @@ def run(
         Show the code of the notebook in the page.
     """
     from accounting_analytics.notebook_jobs.notebook_parameters import parse_parameters
-    from accounting_analytics.reports.statement_columns import label as period_label
+    from accounting_analytics.reports.statements.columns import label as period_label
 
     texts = dict(_split_parameter(text) for text in parameters)
     if allow_empty:

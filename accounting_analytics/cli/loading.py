@@ -65,7 +65,7 @@ def connect_for_days(service: Service, days: ZonedDays) -> Iterator[tuple[aa.Led
 @contextmanager
 def connect_source(
     source: BooksOrService, days: ZonedDays, load: Load | None = None
-) -> Iterator[tuple[aa.LedgerClient | aa.Books, Period]]:
+) -> Iterator[tuple[aa.LedgerClient | aa.LocalBooks, Period]]:
     """Local books of --books, or those that are configured in the place of a service, else a client; and the days.
 
     Without days they are all that local books have. Options of a load that have no effect on local books are refused.
@@ -90,9 +90,9 @@ def connect_source(
     yield books, days.in_zone(days.time_zone or books.time_zone, first_month) if days.given else books.period
 
 
-def open_books(folder: str | Path) -> aa.Books:
+def open_books(folder: str | Path) -> aa.LocalBooks:
     """Open the local books of a folder that has some."""
-    from accounting_analytics.books import open_synced
+    from accounting_analytics.local_books import open_synced
 
     return open_synced(folder)
 
@@ -162,7 +162,7 @@ def read_parents(path: Path | None) -> dict[str, str | None] | None:
     return parents
 
 
-def load_ledgers(client: aa.LedgerClient | aa.Books, days: Period, parents: Path | None = None) -> pd.DataFrame:
+def load_ledgers(client: aa.LedgerClient | aa.LocalBooks, days: Period, parents: Path | None = None) -> pd.DataFrame:
     """Chart of accounts, with the parents of a file; which ledgers are known is stated on each result."""
     from accounting_analytics.core.load_metadata import known_ledgers_claim
 
@@ -174,7 +174,7 @@ def load_ledgers(client: aa.LedgerClient | aa.Books, days: Period, parents: Path
 
 
 def load_lines(
-    client: aa.LedgerClient | aa.Books,
+    client: aa.LedgerClient | aa.LocalBooks,
     ledger_ids: Iterable[str],
     days: Period,
     *,
@@ -184,7 +184,7 @@ def load_lines(
 ) -> pd.DataFrame:
     """Load line entries."""
     ids = list(ledger_ids)
-    if isinstance(client, aa.Books):
+    if isinstance(client, aa.LocalBooks):
         return client.line_entries(days, ledger_ids=ids, is_cashflow=is_cashflow)
     return aa.load_line_entries(
         client,
@@ -207,7 +207,7 @@ def require_complete(lines: pd.DataFrame) -> None:
 
 def require_entries(lines: pd.DataFrame, days: Period, effect: str) -> None:
     """Fail where the days have no line entries, and say what that means."""
-    from accounting_analytics.reports.dated_lines import has_lines
+    from accounting_analytics.reports.books.dated_lines import has_lines
 
     if not has_lines(lines, days):
         raise EmptyPeriodError(f"{effect}: no line entry is of {days}; is it the right period?")
@@ -230,7 +230,7 @@ class LedgersAndLines(NamedTuple):
 
 
 def load_books(
-    client: aa.LedgerClient | aa.Books,
+    client: aa.LedgerClient | aa.LocalBooks,
     days: Period,
     load: Load,
     *,
@@ -267,7 +267,7 @@ def load_books(
 
 
 def load_statement_books(
-    client: aa.LedgerClient | aa.Books,
+    client: aa.LedgerClient | aa.LocalBooks,
     days: Period,
     needed: Period,
     load: Load,
@@ -283,7 +283,7 @@ def load_statement_books(
     from accounting_analytics.core.load_metadata import Discovery
 
     first, is_cash_flow = needed.start_date, kind == "cash-flow"
-    if isinstance(client, aa.Books) and days.start_date >= client.period.start_date:
+    if isinstance(client, aa.LocalBooks) and days.start_date >= client.period.start_date:
         first = max(first, client.period.start_date)
     needs_report = is_cash_flow and with_balances and books_start is None
     loaded = load_books(client, days, load, first_day=first, is_cashflow=is_cash_flow or None)
@@ -291,12 +291,12 @@ def load_statement_books(
         day = days.start_date
         report = aa.load_cash_flow_report(client, day, day, time_zone=days.time_zone)
         source = "; --books-start DATE sums it from line entries"
-        if isinstance(client, aa.Books):
+        if isinstance(client, aa.LocalBooks):
             source = f" of {client.period.start_date}, rolled forward"
         print_message(f"cash at the start is that of the service's report{source}")
         return loaded._replace(starting_balances=report.exact().starting_balances)
     if kind in {"balance-sheet", "trial-balance"} and books_start is None:
-        is_local = isinstance(client, aa.Books)
+        is_local = isinstance(client, aa.LocalBooks)
         discovery = Discovery.stated(loaded.ledgers)
         first_day = discovery and discovery.first_day
         hint = "sync the local books from" if is_local else f"add --books-start {first_day or 'DATE'},"
@@ -308,7 +308,7 @@ def load_statement_books(
 def books_start_of(
     text: str | None,
     latest: dt.date,
-    client: aa.LedgerClient | aa.Books,
+    client: aa.LedgerClient | aa.LocalBooks,
     *,
     demo: bool,
     option: str = "--books-start",
@@ -319,14 +319,14 @@ def books_start_of(
         if first > latest:
             raise PeriodError(f"{option} {first} is after {latest}; it is the first day of the books")
         return first
-    known = client.books_start if isinstance(client, aa.Books) else None
+    known = client.books_start if isinstance(client, aa.LocalBooks) else None
     if demo:
         known = demo_company.DemoCompany.start_date
     return known and min(known, latest)
 
 
 def load_cash_lines(
-    client: aa.LedgerClient | aa.Books, days: Period, *, only: Iterable[str] = ()
+    client: aa.LedgerClient | aa.LocalBooks, days: Period, *, only: Iterable[str] = ()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Chart of accounts, and the lines of its required ledgers and those of cash, or named in `only`."""
     ledgers = load_ledgers(client, days)
@@ -348,7 +348,7 @@ class LoadedQueue(NamedTuple):
 
 
 def load_queue(
-    client: aa.LedgerClient | aa.Books,
+    client: aa.LedgerClient | aa.LocalBooks,
     days: Period,
     *,
     only: Iterable[str] = (),
@@ -362,7 +362,7 @@ def load_queue(
         return LoadedQueue(ledgers, lines, aa.uncategorized_queue(lines, ledgers))
     start = days.start_date
     first = start.replace(year=max(start.year - 1, 1), day=1)
-    if isinstance(client, aa.Books):  # which may begin later, and have no days before
+    if isinstance(client, aa.LocalBooks):  # which may begin later, and have no days before
         first = min(max(first, client.period.start_date), start)
     try:
         ledgers, lines = load_cash_lines(client, Period(first, days.end_date, days.time_zone), only=only)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from accounting_analytics.core.results import Result
-    from accounting_analytics.reports.statement import Statement
+    from accounting_analytics.reports.statements.statement import Statement
 
 _PIPED_WIDTH = 400
 _DESCRIPTION = "description"
@@ -34,7 +34,7 @@ def print_result(result: Result, *, as_json: bool) -> None:
 
 def print_statement(statement: Statement, *, as_json: bool) -> None:
     """Print a statement in the width of the terminal, or as JSON."""
-    from accounting_analytics.reports.statement_text import statement_text
+    from accounting_analytics.reports.statements.text import statement_text
 
     print(statement.to_json() if as_json else statement_text(statement, console().width))
 

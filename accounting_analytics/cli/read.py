@@ -201,7 +201,7 @@ def statements(
     output
         File to write too: .xlsx, .csv or .html.
     """
-    from accounting_analytics.reports.statement_columns import check_comparisons, days_needed
+    from accounting_analytics.reports.statements.columns import check_comparisons, days_needed
 
     is_list, by_tags = statement in {"ageing", "recurring"}, bool(tags) or columns == "tag"
     refused = {
@@ -393,7 +393,7 @@ def bridge(
         How many changes to show, 8 by default; the others share one row.
     """
     from accounting_analytics.core.fiscal_years import parse_period
-    from accounting_analytics.reports.statement_columns import compared_period, shifted
+    from accounting_analytics.reports.statements.columns import compared_period, shifted
 
     comparison, first_month = _COMPARISONS.get(against), presentation_of(source).fiscal_year_start_month
     if comparison is None:
@@ -454,8 +454,8 @@ def outlook(
     limit
         Cash that you do not want to fall below: the first week at whose end it is expected to is named.
     """
-    from accounting_analytics.reports.cash_forecast import AVERAGED
-    from accounting_analytics.reports.outlook import read_known_items
+    from accounting_analytics.reports.payees.cash_forecast import AVERAGED
+    from accounting_analytics.reports.payees.outlook import read_known_items
 
     items = None if known is None else read_known_items(known)
     books, at, first = _load_until(days, books_start, load, source)

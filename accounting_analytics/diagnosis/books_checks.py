@@ -25,13 +25,13 @@ from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
 from accounting_analytics.loading.load import load_line_entries
 from accounting_analytics.reconciliation.completeness import check_completeness
 from accounting_analytics.reconciliation.reconciliation import reconcile
-from accounting_analytics.reports.recompute_cash_flow import recompute_cash_flow
+from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.reports.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
     Sums = dict[str, Decimal]
 

@@ -13,9 +13,9 @@ from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.periods import Period, zone
 from accounting_analytics.core.schemas import Ledgers, LineEntries
 from accounting_analytics.reconciliation.reconciliation import reconcile
-from accounting_analytics.reports.cash_flow_report import CashFlowReport, require_report
-from accounting_analytics.reports.lines_or_books import LocalBooks
-from accounting_analytics.reports.recompute_cash_flow import recompute_cash_flow
+from accounting_analytics.reports.books.lines_or_books import AnyBooks
+from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport, require_report
+from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -60,7 +60,7 @@ class MonthProof(NamedTuple):
 
 
 @runtime_checkable
-class ProvenBooks(LocalBooks, Protocol):
+class ProvenBooks(AnyBooks, Protocol):
     """Local books that were compared with the service's report of each month."""
 
     @property

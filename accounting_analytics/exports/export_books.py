@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.reports.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 _MAX_REASON = 300
 
@@ -81,7 +81,7 @@ def export(
     ----------
     output : path
         What the format writes: a folder that is new, empty, or has an earlier export of the format; or a file.
-    line_entries : DataFrame or Books
+    line_entries : DataFrame or LocalBooks
         :class:`~accounting_analytics.schemas.LineEntries`; those of the report's period are exported. Or local books:
         then `ledgers` and `report` are left out, and the verdict of a month is that of the last sync.
     ledgers : DataFrame

@@ -36,7 +36,7 @@ from accounting_analytics.core.progress import progress_bar, show_notice
 from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.loading.request import DEFAULT_IN_FLIGHT, check_in_flight, requested_days
 from accounting_analytics.loading.windows import run_in_parallel
-from accounting_analytics.reports.lines_or_books import LocalBooks, days_of_books, refuse_options
+from accounting_analytics.reports.books.lines_or_books import AnyBooks, days_of_books, refuse_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -58,7 +58,7 @@ _GIVEN_PARENTS = "given parents"
 
 
 def discover_ledgers(
-    client: LedgerClient | LocalBooks,
+    client: LedgerClient | AnyBooks,
     start_date: DateLike,
     end_date: DateLike,
     *,
@@ -75,7 +75,7 @@ def discover_ledgers(
 
     Parameters
     ----------
-    client : LedgerClient or Books
+    client : LedgerClient or LocalBooks
         The service, or local books, which return the ledgers of their chart of accounts.
     start_date, end_date : date-like
         Days that the service accepts, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a
@@ -109,7 +109,7 @@ def discover_ledgers(
     InputError
         A ledger of `parents` does not exist, or an option has no effect on local books.
     """
-    if isinstance(client, LocalBooks):
+    if isinstance(client, AnyBooks):
         days_of_books(client, start_date, end_date, time_zone)
         refuse_options(
             parents=parents,

@@ -28,7 +28,7 @@ from accounting_analytics.core.messages import count_of, join_ids, shorten
 from accounting_analytics.core.periods import choose_zone, zone
 from accounting_analytics.core.schemas import LineEntries
 from accounting_analytics.core.sheets import ERRORS, cell_text, read_workbook
-from accounting_analytics.reports.zone_of_lines import refuse_other_days
+from accounting_analytics.reports.books.zone_of_lines import refuse_other_days
 
 if TYPE_CHECKING:
     from accounting_analytics.core.periods import ZoneLike

@@ -50,7 +50,7 @@ from accounting_analytics.loading.windows import (
     run_in_parallel,
     unread_windows,
 )
-from accounting_analytics.reports.lines_or_books import LocalBooks, days_of_books, refuse_options
+from accounting_analytics.reports.books.lines_or_books import AnyBooks, days_of_books, refuse_options
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -67,7 +67,7 @@ _MAX_CHECKS = 3
 
 
 def load_line_entries(
-    client: LedgerClient | LocalBooks,
+    client: LedgerClient | AnyBooks,
     ledger_ids: Iterable[str],
     start_date: DateLike,
     end_date: DateLike,
@@ -88,7 +88,7 @@ def load_line_entries(
 
     Parameters
     ----------
-    client : LedgerClient or Books
+    client : LedgerClient or LocalBooks
         The service, or local books: all their columns are returned, and `in_flight`, `allow_partial` and `progress`
         are not needed, because no request is sent. Other `expand` and `consistency` are refused.
     ledger_ids : iterable of str
@@ -132,7 +132,7 @@ def load_line_entries(
     ChangedWhileReadingError
         Lines were added, removed or changed during the load; with `consistency` ``"all"``, again and again.
     """
-    if isinstance(client, LocalBooks):
+    if isinstance(client, AnyBooks):
         _refuse_without_effect(expand, consistency)
         return client.line_entries(
             days_of_books(client, start_date, end_date, time_zone),

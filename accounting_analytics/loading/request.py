@@ -10,7 +10,7 @@ from accounting_analytics.client import LedgerClient
 from accounting_analytics.core.arguments import require_type, to_texts
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.periods import Period, choose_zone
-from accounting_analytics.reports.lines_or_books import refuse_books
+from accounting_analytics.reports.books.lines_or_books import refuse_books
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

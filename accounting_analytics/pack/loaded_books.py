@@ -14,21 +14,21 @@ from accounting_analytics.loading.ledger_discovery import discover_ledgers
 from accounting_analytics.loading.load import load_line_entries
 from accounting_analytics.reconciliation.completeness import check_completeness
 from accounting_analytics.reconciliation.reconciliation import reconcile
-from accounting_analytics.reports.recompute_cash_flow import recompute_cash_flow
-from accounting_analytics.reports.statement_columns import days_label
+from accounting_analytics.reports.statements.columns import days_label
+from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import pandas as pd
 
-    from accounting_analytics.books.drift import Drift
-    from accounting_analytics.books.versions import When
     from accounting_analytics.client import LedgerClient
+    from accounting_analytics.local_books.drift import Drift
+    from accounting_analytics.local_books.versions import When
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.reconciliation.completeness import Certificate
     from accounting_analytics.reconciliation.reconciliation import Reconciliation
-    from accounting_analytics.reports.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 _DAY = dt.timedelta(days=1)
 
@@ -127,7 +127,7 @@ def load_books(
             raise InputError("local books have their chart of accounts: give the parents to their sync")
         return _read_local(source, periods, since)
     if since is not None:
-        raise InputError("since is for local books, which have their versions: pass Books.open(folder)")
+        raise InputError("since is for local books, which have their versions: pass LocalBooks.open(folder)")
     return _load(source, periods, books_start, parents, progress=progress)
 
 

@@ -17,7 +17,7 @@ from accounting_analytics.pack.pack_content import make_content
 from accounting_analytics.pack.pack_page import check_sections, page_environment, render_page
 from accounting_analytics.pack.pack_periods import PackPeriods, read_period
 from accounting_analytics.pack.pack_result import MonthlyPack
-from accounting_analytics.reports.dated_lines import has_lines
+from accounting_analytics.reports.books.dated_lines import has_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from accounting_analytics.books.versions import When
     from accounting_analytics.core.periods import DateLike, ZoneLike
+    from accounting_analytics.local_books.versions import When
     from accounting_analytics.pack.loaded_books import LoadedBooks
 
 _MAX_NAME, _MAX_NOTE = 200, 10_000
@@ -59,7 +59,7 @@ def monthly_pack(
 
     Parameters
     ----------
-    source : LedgerClient or Books
+    source : LedgerClient or LocalBooks
         The service, or local books.
     period : Period or str
         The days: ``2026-05``, ``2026-Q2``, ``last-month``, or a :class:`~accounting_analytics.Period` of the zone.
@@ -74,7 +74,7 @@ def monthly_pack(
         First day of the books, of a service: balances are sums from there. Local books state their own.
     since : int, str, date or datetime, optional
         Version or time of the last pack, of local books: what changed since is shown. By default the last close of a
-        period (:meth:`~accounting_analytics.Books.close`); without one there is no such section.
+        period (:meth:`~accounting_analytics.LocalBooks.close`); without one there is no such section.
     parents : mapping of str to str or None, optional
         Parents of ledgers that the service does not show, by id, as of
         :func:`~accounting_analytics.discover_ledgers`: without them a deep chart has no subtotals of its branches.
@@ -176,6 +176,6 @@ def _zone(source: LedgerClient | PackBooks, period: Period | str, time_zone: Zon
     """Zone that days are counted in: that of the books, else the given one, that of the period, that of the client."""
     if isinstance(source, PackBooks):
         return source.time_zone
-    require_type(source, LedgerClient, "source", "connect() returns one, and Books.open(folder) local books")
+    require_type(source, LedgerClient, "source", "connect() returns one, and LocalBooks.open(folder) local books")
     of_period = period.time_zone if isinstance(period, Period) else None
     return choose_zone(time_zone or of_period, source.time_zone).name

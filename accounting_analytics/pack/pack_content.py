@@ -14,11 +14,11 @@ from accounting_analytics.pack.pack_outlook import outlook_tables
 from accounting_analytics.pack.pack_pictures import make_pictures
 from accounting_analytics.pack.pack_sentences import SentenceFacts, SentenceWriter
 from accounting_analytics.pack.pack_table import PackTable, statement_table
-from accounting_analytics.reports.ageing import AGED, ageing
-from accounting_analytics.reports.outlook import outlook
-from accounting_analytics.reports.recurring_payments import recurring_payments
-from accounting_analytics.reports.statement_sums import LineSource
-from accounting_analytics.reports.statements import balance_sheet, cash_flow_statement, income_statement
+from accounting_analytics.reports.books.book_lines import LineSource
+from accounting_analytics.reports.payees.ageing import AGED, ageing
+from accounting_analytics.reports.payees.outlook import outlook
+from accounting_analytics.reports.payees.recurring import recurring_payments
+from accounting_analytics.reports.statements.kinds import balance_sheet, cash_flow_statement, income_statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.pack.pack_pictures import PackPicture
     from accounting_analytics.pack.pack_sentences import Sentence
-    from accounting_analytics.reports.bridge import Bridge
-    from accounting_analytics.reports.figures import Figure
-    from accounting_analytics.reports.outlook import Outlook
-    from accounting_analytics.reports.statement import Statement
-    from accounting_analytics.reports.statement_figures import StatementFigures
+    from accounting_analytics.reports.figures.figure import Figure
+    from accounting_analytics.reports.payees.bridge import Bridge
+    from accounting_analytics.reports.payees.outlook import Outlook
+    from accounting_analytics.reports.statements.statement import Statement
+    from accounting_analytics.reports.statements.statement_figures import StatementFigures
 
 
 class PackStatements(NamedTuple):

@@ -9,16 +9,16 @@ from accounting_analytics.core.column_conversion import exact_amounts
 from accounting_analytics.core.errors import BooksDoNotTieError
 from accounting_analytics.core.messages import printable
 from accounting_analytics.core.money import to_minor_units
-from accounting_analytics.reports.line_table import PageLines, ShownLine, runs_of
-from accounting_analytics.reports.selections import Span, simplified
+from accounting_analytics.reports.figures.line_table import PageLines, ShownLine, runs_of
+from accounting_analytics.reports.figures.selections import Span, simplified
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from accounting_analytics.pack.pack_table import PackTable
-    from accounting_analytics.reports.figures import Figure
-    from accounting_analytics.reports.statement_figures import StatementFigures
-    from accounting_analytics.reports.statement_sums import LineSource
+    from accounting_analytics.reports.books.book_lines import LineSource
+    from accounting_analytics.reports.figures.figure import Figure
+    from accounting_analytics.reports.statements.statement_figures import StatementFigures
 
 _DAY = dt.timedelta(days=1)
 _MOST = 10**9

@@ -15,15 +15,15 @@ from accounting_analytics.pack.pack_table import (
     make_table,
     text_head,
 )
-from accounting_analytics.reports.cash_forecast import AVERAGE, NOTHING, SHOWN
-from accounting_analytics.reports.figures import KEY_SEPARATOR, figure_of_terms
-from accounting_analytics.reports.outlook import SIDES
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, figure_of_terms
+from accounting_analytics.reports.payees.cash_forecast import AVERAGE, NOTHING, SHOWN
+from accounting_analytics.reports.payees.outlook import SIDES
 
 if TYPE_CHECKING:
     import datetime as dt
 
-    from accounting_analytics.reports.figures import Figure
-    from accounting_analytics.reports.outlook import Outlook
+    from accounting_analytics.reports.figures.figure import Figure
+    from accounting_analytics.reports.payees.outlook import Outlook
 
 OUTLOOK, DUE, SCORE = "outlook", "due", "outlook_score"
 _DUE = 10

@@ -22,7 +22,11 @@ from accounting_analytics.core.version import __version__
 from accounting_analytics.pack.pack_pictures import NARROW, WIDE
 from accounting_analytics.pack.pack_sentences import Amount
 from accounting_analytics.pack.read_page import pack_data
-from accounting_analytics.reports.figure_table import figure_table_script, figure_table_style, shared_figure_table_html
+from accounting_analytics.reports.figures.figure_table import (
+    figure_table_script,
+    figure_table_style,
+    shared_figure_table_html,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

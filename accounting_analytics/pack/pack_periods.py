@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from accounting_analytics.core.errors import PeriodError
 from accounting_analytics.core.fiscal_years import parse_period, year_name
 from accounting_analytics.core.periods import Period, day_label
-from accounting_analytics.reports.statement_columns import (
+from accounting_analytics.reports.statements.columns import (
     ColumnKind,
     StatementColumn,
     compared_period,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from accounting_analytics import charts
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.periods import Period
-from accounting_analytics.reports.recompute_cash_flow import recompute_cash_flow
-from accounting_analytics.reports.statement_columns import days_label
+from accounting_analytics.reports.statements.columns import days_label
+from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from accounting_analytics.pack.loaded_books import LoadedBooks
     from accounting_analytics.pack.pack_periods import PackPeriods
-    from accounting_analytics.reports.bridge import Bridge
-    from accounting_analytics.reports.outlook import Outlook
-    from accounting_analytics.reports.statement import Statement
+    from accounting_analytics.reports.payees.bridge import Bridge
+    from accounting_analytics.reports.payees.outlook import Outlook
+    from accounting_analytics.reports.statements.statement import Statement
 
 WIDE, NARROW, IN_WORKBOOK = 860, 350, 600
 

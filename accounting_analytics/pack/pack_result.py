@@ -17,7 +17,7 @@ from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.pack.pack_sentences import plain
 from accounting_analytics.pack.pack_tables import KEY_FIGURES
 from accounting_analytics.pack.pack_workbook import WorkbookTexts, write_pack_workbook
-from accounting_analytics.reports.figures import KEY_SEPARATOR
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from accounting_analytics.pack.pack_content import PackContent
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.reconciliation.completeness import Certificate
-    from accounting_analytics.reports.figures import Figure
+    from accounting_analytics.reports.figures.figure import Figure
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -12,8 +12,8 @@ from accounting_analytics.core.money import format_amount
 from accounting_analytics.core.periods import day_label
 from accounting_analytics.pack.pack_table import PackTable, make_table
 from accounting_analytics.pack.pack_tables import BRIDGE, KEY_FIGURES, SENTENCES, bridge_key
-from accounting_analytics.reports.figures import KEY_SEPARATOR, NOT_KNOWN
-from accounting_analytics.reports.statement_figures import sides_of
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, NOT_KNOWN
+from accounting_analytics.reports.statements.statement_figures import sides_of
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.pack.pack_tables import CashLines
-    from accounting_analytics.reports.bridge import Bridge
-    from accounting_analytics.reports.figures import Figure
+    from accounting_analytics.reports.figures.figure import Figure
+    from accounting_analytics.reports.payees.bridge import Bridge
 
 _STEPS = 2
 

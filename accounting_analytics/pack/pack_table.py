@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, quote
-from accounting_analytics.reports.figure_table import FigureCell, FigureRow, FigureTable, TableHead, cell_of
-from accounting_analytics.reports.figures import ZERO, Figure
-from accounting_analytics.reports.statement_table import figure_table
+from accounting_analytics.reports.figures.figure import ZERO, Figure
+from accounting_analytics.reports.figures.figure_table import FigureCell, FigureRow, FigureTable, TableHead, cell_of
+from accounting_analytics.reports.statements.table import figure_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from accounting_analytics.core.periods import Period
-    from accounting_analytics.reports.statement import Statement
-    from accounting_analytics.reports.statement_rows import Row
+    from accounting_analytics.reports.statements.rows import Row
+    from accounting_analytics.reports.statements.statement import Statement
 
 
 class PackTable(NamedTuple):

@@ -21,26 +21,26 @@ from accounting_analytics.pack.pack_table import (
     make_table,
     text_head,
 )
-from accounting_analytics.reports.ageing import BUCKETS
-from accounting_analytics.reports.bridge import bridge
-from accounting_analytics.reports.bridge_payments import entry_ids
-from accounting_analytics.reports.daily_balances import DailyBalances
-from accounting_analytics.reports.figures import KEY_SEPARATOR, Figure, figure_of_entries, figure_of_terms
-from accounting_analytics.reports.statement_columns import days_label
-from accounting_analytics.reports.statement_rows import NOT_CATEGORIZED
+from accounting_analytics.reports.books.payees import entry_ids
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_entries, figure_of_terms
+from accounting_analytics.reports.payees.ageing import BUCKETS
+from accounting_analytics.reports.payees.bridge import bridge
+from accounting_analytics.reports.statements.columns import days_label
+from accounting_analytics.reports.statements.daily_balances import DailyBalances
+from accounting_analytics.reports.statements.rows import NOT_CATEGORIZED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from accounting_analytics.books.drift import Drift
+    from accounting_analytics.local_books.drift import Drift
     from accounting_analytics.pack.loaded_books import ComparedPeriod
     from accounting_analytics.pack.pack_periods import PackPeriods
-    from accounting_analytics.reports.ageing import Ageing
-    from accounting_analytics.reports.bridge import Bridge
-    from accounting_analytics.reports.recurring_payments import RecurringPayment, RecurringPayments
-    from accounting_analytics.reports.statement import Statement
-    from accounting_analytics.reports.statement_columns import StatementColumn
-    from accounting_analytics.reports.statement_sums import LineSource
+    from accounting_analytics.reports.books.book_lines import LineSource
+    from accounting_analytics.reports.payees.ageing import Ageing
+    from accounting_analytics.reports.payees.bridge import Bridge
+    from accounting_analytics.reports.payees.recurring import RecurringPayment, RecurringPayments
+    from accounting_analytics.reports.statements.columns import StatementColumn
+    from accounting_analytics.reports.statements.statement import Statement
 
 KEY_FIGURES, SENTENCES, BRIDGE, ACCOUNTS, BY_DAY, FLOWS = (
     "key_figures",

@@ -54,7 +54,7 @@ from accounting_analytics.recategorization.outcomes import (
 )
 from accounting_analytics.recategorization.plan import Plan, require_same_instance
 from accounting_analytics.recategorization.run_journal import Journal, open_journal, read_journal
-from accounting_analytics.reports.lines_or_books import refuse_books
+from accounting_analytics.reports.books.lines_or_books import refuse_books
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

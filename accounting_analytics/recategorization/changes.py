@@ -17,7 +17,7 @@ from accounting_analytics.core.messages import did_you_mean, printable, quote, s
 from accounting_analytics.core.money import format_amount
 from accounting_analytics.core.schemas import Ledgers, Proposals
 from accounting_analytics.recategorization.queue import exact_queue
-from accounting_analytics.reports.category_ledgers import Categories, find_named
+from accounting_analytics.reports.books.category_ledgers import Categories, find_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -24,7 +24,7 @@ from accounting_analytics.core.workbook import is_workbook, require_xlsxwriter
 from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.queue import TRANSFER_DAYS, exact_groups, local_days
 from accounting_analytics.recategorization.rules import Rules
-from accounting_analytics.reports.category_ledgers import Categories, find_named
+from accounting_analytics.reports.books.category_ledgers import Categories, find_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

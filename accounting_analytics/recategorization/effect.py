@@ -17,15 +17,15 @@ from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import LedgerChanges, Ledgers, ReportDifferences
 from accounting_analytics.recategorization.changes import joining_changes, name_changes, net_moves, updated_lines
 from accounting_analytics.recategorization.outcomes import IN_BOOKS, require_outcomes_of
-from accounting_analytics.reports.cash_flow_report import require_report
-from accounting_analytics.reports.ledger_tree import LedgerTree, Trees
+from accounting_analytics.reports.books.ledger_tree import LedgerTree, Trees
+from accounting_analytics.reports.figures.cash_flow_report import require_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from accounting_analytics.core.periods import Period
     from accounting_analytics.recategorization.changes import Change
-    from accounting_analytics.reports.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 _ALL_KNOWN = Trees(set(), set(), set())
 """Each root is a total of its own, also where a tree might be a part of another; a note says so."""

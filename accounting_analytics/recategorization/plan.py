@@ -34,8 +34,8 @@ from accounting_analytics.recategorization.decisions import choose_by_rules
 from accounting_analytics.recategorization.effect import Effect
 from accounting_analytics.recategorization.outcomes import EXPECTED_OUTCOMES, require_outcomes_of
 from accounting_analytics.recategorization.queue import KEY
-from accounting_analytics.reports.cash_flow_report import require_report
-from accounting_analytics.reports.category_ledgers import Categories
+from accounting_analytics.reports.books.category_ledgers import Categories
+from accounting_analytics.reports.figures.cash_flow_report import require_report
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accounting_analytics.recategorization.rules import Rules
-    from accounting_analytics.reports.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 _INSTANCE, _DIGEST = "instance_id", "digest"
 _AMOUNTS = ("transaction_amount", "uncategorized_amount")

@@ -42,10 +42,10 @@ from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.core.periods import parse_date
 from accounting_analytics.core.schemas import Ledgers, LineEntries, Queue, QueueGroups
-from accounting_analytics.reports.category_ledgers import uncategorized_ledgers
-from accounting_analytics.reports.dated_lines import require_lines
-from accounting_analytics.reports.lines_or_books import ledgers_of, lines_of
-from accounting_analytics.reports.merchants import merchants
+from accounting_analytics.reports.books.category_ledgers import uncategorized_ledgers
+from accounting_analytics.reports.books.dated_lines import require_lines
+from accounting_analytics.reports.books.lines_or_books import ledgers_of, lines_of
+from accounting_analytics.reports.books.merchants import merchants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.column_conversion import ExactFrame
     from accounting_analytics.core.periods import DateLike
-    from accounting_analytics.reports.lines_or_books import LocalBooks
+    from accounting_analytics.reports.books.lines_or_books import AnyBooks
 
 KEY = ["transaction_id", "category_ledger_id"]
 """Columns of which no two rows of a queue have the same values."""
@@ -80,7 +80,7 @@ _NEEDED = (
 
 
 def uncategorized_queue(
-    line_entries: pd.DataFrame | LocalBooks,
+    line_entries: pd.DataFrame | AnyBooks,
     ledgers: pd.DataFrame | None = None,
     *,
     inflow_ledger_id: str | None = None,
@@ -90,7 +90,7 @@ def uncategorized_queue(
 
     Parameters
     ----------
-    line_entries : DataFrame or Books
+    line_entries : DataFrame or LocalBooks
         :class:`~accounting_analytics.schemas.LineEntries` of the ledgers that report cash flow, with
         ``opposing_ledger_ids``, or local books. Where it also holds the lines of the uncategorized ledgers, the
         uncategorized part of a split is exact.

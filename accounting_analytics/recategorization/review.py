@@ -27,7 +27,8 @@ from accounting_analytics.core.progress import is_interactive_kernel
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.recategorization.review_record import ReviewRecord
 from accounting_analytics.recategorization.suggestions import suggest
-from accounting_analytics.reports.figure_table import (
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, text_of
+from accounting_analytics.reports.figures.figure_table import (
     EntriesData,
     FigureCell,
     FigureRow,
@@ -35,14 +36,13 @@ from accounting_analytics.reports.figure_table import (
     TableHead,
     figure_table_html,
 )
-from accounting_analytics.reports.figures import KEY_SEPARATOR, text_of
-from accounting_analytics.reports.line_table import PageLines, ShownLine
+from accounting_analytics.reports.figures.line_table import PageLines, ShownLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from accounting_analytics.recategorization.changes import Change
-    from accounting_analytics.reports.lines_or_books import LocalBooks
+    from accounting_analytics.reports.books.lines_or_books import AnyBooks
 
 _OPEN, _SKIPPED = -1, -2  # in place of the number of a category
 _AMOUNT = "amount"
@@ -309,7 +309,7 @@ def review(
     ledgers: pd.DataFrame,
     *,
     proposals: pd.DataFrame | None = None,
-    history: pd.DataFrame | LocalBooks | None = None,
+    history: pd.DataFrame | AnyBooks | None = None,
     rules_file: str | Path = "rules.toml",
 ) -> Review:
     """Review the queue in a grid: accept, change and skip what is proposed, and plan what was decided.
@@ -323,7 +323,7 @@ def review(
     proposals : DataFrame, optional
         :class:`~accounting_analytics.schemas.Proposals` of :func:`propose` or :func:`suggest`. They are shown, and
         decide nothing until they are accepted.
-    history : DataFrame or Books, optional
+    history : DataFrame or LocalBooks, optional
         Line entries from which :func:`suggest` proposes what `proposals` do not.
     rules_file : path, optional
         File that "Make a rule" appends to; it is created where it is missing.

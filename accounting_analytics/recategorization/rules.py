@@ -30,7 +30,7 @@ are no keys for either: a rule for a special case is written before the general 
 
 ``report_rules`` names each rule that earlier ones leave nothing to decide.
 
-``merchant`` compares the normalized name of :mod:`accounting_analytics.reports.merchants`, which ``group_queue``
+``merchant`` compares the normalized name of :mod:`accounting_analytics.reports.books.merchants`, which ``group_queue``
 shows. ``contains`` and ``regex`` ignore case, Unicode forms and invisible characters, and treat each run of white space
 as one space.
 Regular expressions are RE2's: without lookaround and backreferences, so that matching time is linear in the text.
@@ -64,9 +64,9 @@ from accounting_analytics.core.name_keys import name_key, plain_name
 from accounting_analytics.core.schemas import RuleReports
 from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.queue import NO_DESCRIPTION, categorized_transactions
-from accounting_analytics.reports.category_ledgers import find_named
-from accounting_analytics.reports.lines_or_books import lines_of
-from accounting_analytics.reports.merchants import merchants
+from accounting_analytics.reports.books.category_ledgers import find_named
+from accounting_analytics.reports.books.lines_or_books import lines_of
+from accounting_analytics.reports.books.merchants import merchants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -75,8 +75,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from accounting_analytics.core.ledger_names import LedgerNames
-    from accounting_analytics.reports.category_ledgers import Categories
-    from accounting_analytics.reports.lines_or_books import LocalBooks
+    from accounting_analytics.reports.books.category_ledgers import Categories
+    from accounting_analytics.reports.books.lines_or_books import AnyBooks
 
 _RULE_HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 _DIRECTIONS = ("inflow", "outflow")
@@ -338,7 +338,7 @@ _PARSERS: dict[str, Callable[[object], Any]] = {
 
 
 def report_rules(
-    queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame, line_entries: pd.DataFrame | LocalBooks | None = None
+    queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame, line_entries: pd.DataFrame | AnyBooks | None = None
 ) -> pd.DataFrame:
     """Report what each rule decides, what contradicts it, and which rules decide nothing.
 
@@ -350,7 +350,7 @@ def report_rules(
         The rules; the first that matches decides.
     ledgers : DataFrame
         :class:`~accounting_analytics.schemas.Ledgers`; categories and accounts are looked up here.
-    line_entries : DataFrame or Books, optional
+    line_entries : DataFrame or LocalBooks, optional
         :class:`~accounting_analytics.schemas.LineEntries`, as for :func:`uncategorized_queue`. The transactions in it
         that have one category already are compared with the rules.
 

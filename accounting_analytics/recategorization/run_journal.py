@@ -42,7 +42,7 @@ from accounting_analytics.recategorization.changes import (
 )
 from accounting_analytics.recategorization.outcomes import IN_BOOKS, Response
 from accounting_analytics.recategorization.plan import Plan
-from accounting_analytics.reports.lines_or_books import refuse_books
+from accounting_analytics.reports.books.lines_or_books import refuse_books
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -24,12 +24,12 @@ from accounting_analytics.recategorization.queue import (
     categorized_transactions,
     local_days,
 )
-from accounting_analytics.reports.lines_or_books import lines_of
+from accounting_analytics.reports.books.lines_or_books import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from accounting_analytics.reports.lines_or_books import LocalBooks
+    from accounting_analytics.reports.books.lines_or_books import AnyBooks
 
 PRECISION = 0.98
 SUGGESTED = "suggested from history"
@@ -47,7 +47,7 @@ _PAYEE = ["merchant", "direction"]
 
 def suggest(
     queue: pd.DataFrame,
-    history: pd.DataFrame | LocalBooks,
+    history: pd.DataFrame | AnyBooks,
     ledgers: pd.DataFrame,
     *,
     precision: float = PRECISION,
@@ -65,7 +65,7 @@ def suggest(
     ----------
     queue : DataFrame
         :class:`~accounting_analytics.schemas.Queue`.
-    history : DataFrame or Books
+    history : DataFrame or LocalBooks
         :class:`~accounting_analytics.schemas.LineEntries` of the ledgers that report cash flow, as for
         :func:`uncategorized_queue`, or local books; two years are enough. Transactions that are in the queue, are split
         or are transfers between two accounts are not part of the history.

@@ -31,7 +31,7 @@ from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.core.periods import LOCALTIME, UTC, Period, local_date, time_zone_names, zone
 from accounting_analytics.reconciliation.differences import compare_figures
 from accounting_analytics.reconciliation.line_comparison import compare_lines
-from accounting_analytics.reports.recompute_cash_flow import recompute_cash_flow
+from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.exact_sums import Days, Units
     from accounting_analytics.reconciliation.differences import Difference
-    from accounting_analytics.reports.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
     Mask = npt.NDArray[np.bool_]
 

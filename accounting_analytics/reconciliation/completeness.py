@@ -29,13 +29,13 @@ from accounting_analytics.core.money import DEFAULT_SCALE, format_amount
 from accounting_analytics.core.periods import Period
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import LineEntries, Problems
-from accounting_analytics.reports.cash_flow_report import CashFlowReport, require_report
-from accounting_analytics.reports.lines_or_books import lines_of
+from accounting_analytics.reports.books.lines_or_books import lines_of
+from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport, require_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from accounting_analytics.reports.lines_or_books import LocalBooks
+    from accounting_analytics.reports.books.lines_or_books import AnyBooks
 
     Checked = tuple["Check", list["LoadProblem"]]
 
@@ -230,13 +230,13 @@ def _checked(what: str, count: int, problems: Iterable[LoadProblem] = (), note: 
 
 
 def check_completeness(
-    line_entries: pd.DataFrame | LocalBooks, *, report: CashFlowReport | Iterable[CashFlowReport] | None = None
+    line_entries: pd.DataFrame | AnyBooks, *, report: CashFlowReport | Iterable[CashFlowReport] | None = None
 ) -> Certificate:
     """Check that no line is missing: entries balance and name their lines, windows cover all days, reports agree.
 
     Parameters
     ----------
-    line_entries : DataFrame or Books
+    line_entries : DataFrame or LocalBooks
         :class:`~accounting_analytics.schemas.LineEntries` of **all** ledgers of a period, or local books. A frame that
         does not state its load (``attrs["load"]``) is never complete: whether days are missing cannot be checked.
     report : CashFlowReport or several, optional

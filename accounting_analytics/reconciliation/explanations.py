@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.chart_of_accounts import Hierarchy
     from accounting_analytics.reconciliation.differences import Compared, Difference
-    from accounting_analytics.reports.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
     Gaps = Mapping[str | None, Decimal]
     Lines = Mapping[str | None, list[Difference]]

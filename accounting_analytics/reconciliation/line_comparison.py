@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from decimal import Decimal
 
-    from accounting_analytics.reports.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 CASH_ONLY_RECOMPUTED = "the given chart of accounts counts this ledger as cash, the report does not"
 CASH_ONLY_REPORTED = "the report counts this ledger as cash, the given chart of accounts does not"

@@ -21,8 +21,8 @@ from accounting_analytics.loading.ledger_discovery import discover_ledgers
 from accounting_analytics.loading.load import load_line_entries
 from accounting_analytics.loading.request import requested_days
 from accounting_analytics.reconciliation.reconciliation import describe_not_compared, differences_by_month, reconcile
-from accounting_analytics.reports.lines_or_books import refuse_books
-from accounting_analytics.reports.recompute_cash_flow import recompute_cash_flow
+from accounting_analytics.reports.books.lines_or_books import refuse_books
+from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.core.periods import DateLike, ZoneLike
     from accounting_analytics.reconciliation.reconciliation import Reconciliation
-    from accounting_analytics.reports.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 _ANCHORED = (
     "Starting balances are those of the first month's report, rolled forward by the line entries; after a month that "

@@ -30,9 +30,9 @@ from accounting_analytics.reconciliation.differences import (
 )
 from accounting_analytics.reconciliation.explanations import explain_differences
 from accounting_analytics.reconciliation.line_comparison import CASH_ONLY_RECOMPUTED, CASH_ONLY_REPORTED, compare_lines
-from accounting_analytics.reports.cash_flow_report import require_report
-from accounting_analytics.reports.ledger_tree import LedgerTree
-from accounting_analytics.reports.lines_or_books import LocalBooks, lines_of
+from accounting_analytics.reports.books.ledger_tree import LedgerTree
+from accounting_analytics.reports.books.lines_or_books import AnyBooks, lines_of
+from accounting_analytics.reports.figures.cash_flow_report import require_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from accounting_analytics.core.periods import Period
     from accounting_analytics.reconciliation.assumptions import Assumption
     from accounting_analytics.reconciliation.differences import Comparison, Difference
-    from accounting_analytics.reports.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 _GROUPS = (
     (("net_cash_flow", "line"), "net cash flow", "net_cash_flow"),
@@ -329,7 +329,7 @@ def reconcile(
         As loaded from the service.
     recomputed : CashFlowReport
         As recomputed from the line entries, for the same days.
-    line_entries : DataFrame or Books, optional
+    line_entries : DataFrame or LocalBooks, optional
         The line entries of `recomputed` (of any engine, or local books), to explain lines that only the report has,
         and to look for a single assumption that explains the whole report.
     ledgers : DataFrame, optional
@@ -351,7 +351,7 @@ def reconcile(
     FrameError
         `line_entries` has no amounts, or is not a frame; they are read only where the reports differ.
     """
-    if ledgers is None and isinstance(line_entries, LocalBooks):
+    if ledgers is None and isinstance(line_entries, AnyBooks):
         ledgers = line_entries.ledgers()
     line_entries = lines_of(line_entries)
     require_report(reported, "reported")

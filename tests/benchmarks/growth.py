@@ -103,7 +103,7 @@ def run_syncs(lines: int) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for step, took in local_books.measured_steps(folder, lines, 36):
-            stored = aa.Books.open(folder / "books").scan("duckdb").frame
+            stored = aa.LocalBooks.open(folder / "books").scan("duckdb").frame
             yield {
                 "program": step,
                 "seconds": took["seconds"],

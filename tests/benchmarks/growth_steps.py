@@ -31,9 +31,9 @@ from recompute import COLUMNS, ZONE, naive
 from statements import TYPES, pivot, read_ledgers
 
 import accounting_analytics as aa
-from accounting_analytics.books.queries import scan_files
 from accounting_analytics.core.load_metadata import StatedFrame
 from accounting_analytics.core.schemas import Ledgers, LineEntries
+from accounting_analytics.local_books.queries import scan_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable

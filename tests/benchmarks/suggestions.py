@@ -25,7 +25,7 @@ import pandas as pd
 import accounting_analytics as aa
 from accounting_analytics.recategorization.queue import categorized_transactions
 from accounting_analytics.recategorization.suggestions import lower_bound
-from accounting_analytics.reports.merchants import merchants
+from accounting_analytics.reports.books.merchants import merchants
 from accounting_analytics.service.database import Store
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.instances import create_instance, issue_token

@@ -37,9 +37,9 @@ def loaded(client):
 def test_local_books(client, loaded, tmp_path, name):
     """Books in such a folder are synced twice, opened, and read by every engine with the figures of the service."""
     folder = tmp_path / name / "books"
-    assert aa.Books.open(folder).sync(client, start_date=MONTH[0], end_date=MONTH[1]).ties
-    assert aa.Books.open(folder).sync(client, end_date=MONTH[1]).ties
-    books, (_, lines, reported) = aa.Books.open(folder), loaded
+    assert aa.LocalBooks.open(folder).sync(client, start_date=MONTH[0], end_date=MONTH[1]).ties
+    assert aa.LocalBooks.open(folder).sync(client, end_date=MONTH[1]).ties
+    books, (_, lines, reported) = aa.LocalBooks.open(folder), loaded
     assert len(books.history()) >= 1
     assert aa.load_cash_flow_report(books, *MONTH).ending_cash_balance == reported.ending_cash_balance
     ledgers = aa.discover_ledgers(books, *MONTH)
@@ -55,8 +55,8 @@ def test_local_books(client, loaded, tmp_path, name):
 def test_local_books_read_by_spark(client, loaded, spark_session, tmp_path):
     """Spark reads the names of files, not patterns, and takes no column from a folder."""
     folder, reported = tmp_path / "month=2025-01 #12? 100% st*r [x] {y}", loaded[2]
-    assert aa.Books.open(folder).sync(client, start_date=MONTH[0], end_date=MONTH[1]).ties
-    books = aa.Books.open(folder)
+    assert aa.LocalBooks.open(folder).sync(client, start_date=MONTH[0], end_date=MONTH[1]).ties
+    books = aa.LocalBooks.open(folder)
     scanned, ledgers = books.scan("pyspark", session=spark_session), aa.discover_ledgers(books, *MONTH)
     options = {"lines": False, "starting_balances": reported.starting_balances}
     computed = aa.recompute_cash_flow(scanned, ledgers, *MONTH, **options)
@@ -67,7 +67,7 @@ def test_local_books_read_by_spark(client, loaded, spark_session, tmp_path):
 def test_local_books_that_delta_tables_cannot_be(run, assert_refused, deep_books, tmp_path, name):
     """Local books are refused there before anything is requested or written."""
     with pytest.raises(InputError, match="name another folder"):
-        aa.Books.open(tmp_path / name)
+        aa.LocalBooks.open(tmp_path / name)
     environment = deep_books.environment()
     assert_refused(run("sync", *PERIOD, "--books", name, **environment, code=2), "name another folder")
     assert not (tmp_path / name).exists()

@@ -12,7 +12,7 @@ from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import questions
 from accounting_analytics.exports.questions import QUESTIONS, Question
 from accounting_analytics.exports.star_schema import STAR_SCHEMA
-from accounting_analytics.reports.merchants import merchants
+from accounting_analytics.reports.books.merchants import merchants
 
 NOTHING = Decimal("0.00")
 

@@ -8,7 +8,7 @@ from nbformat import v4
 
 import accounting_analytics as aa
 from accounting_analytics.notebook_jobs.saved_notebook import notebook_html
-from accounting_analytics.reports.figure_table import (
+from accounting_analytics.reports.figures.figure_table import (
     EntriesData,
     FigureCell,
     FigureRow,
@@ -16,7 +16,7 @@ from accounting_analytics.reports.figure_table import (
     TableHead,
     figure_table_html,
 )
-from accounting_analytics.reports.line_table import PageLines, ShownLine
+from accounting_analytics.reports.figures.line_table import PageLines, ShownLine
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=document.title='owned'>$5$"

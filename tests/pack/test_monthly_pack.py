@@ -16,7 +16,7 @@ from accounting_analytics.core.errors import EmptyPeriodError, InputError, Perio
 from accounting_analytics.pack.monthly_pack import PageOptions
 from accounting_analytics.pack.pack_page import SECTIONS
 from accounting_analytics.pack.pack_periods import PackPeriods
-from accounting_analytics.reports.ageing import AGED
+from accounting_analytics.reports.payees.ageing import AGED
 
 NOTE = "**Rent** rose; [more](https://example.com) <b>soon</b>\n\n- 1,234.56 on hold"
 

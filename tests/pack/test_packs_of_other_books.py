@@ -60,7 +60,7 @@ def changed_books(tmp_path_factory):
     """Return local books in which an entry of February got a category after February was closed."""
     folder = tmp_path_factory.mktemp("books")
     with aa.demo() as company:
-        books = aa.Books.open(folder)
+        books = aa.LocalBooks.open(folder)
         books.sync(company.client, start_date="2025-01-01", end_date="2025-03-31", progress=False)
         february = aa.Period("2025-02-01", "2025-02-28", company.time_zone)
         books.close(february)

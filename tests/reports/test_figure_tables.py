@@ -7,7 +7,8 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from accounting_analytics.reports.figure_table import (
+from accounting_analytics.reports.figures.figure import figure_of_entries
+from accounting_analytics.reports.figures.figure_table import (
     MAX_ENTRIES_BYTES,
     EntriesData,
     FigureCell,
@@ -17,8 +18,7 @@ from accounting_analytics.reports.figure_table import (
     figure_table_html,
     shared_figure_table_html,
 )
-from accounting_analytics.reports.figures import figure_of_entries
-from accounting_analytics.reports.line_table import EntryTable, PageLines, ShownLine
+from accounting_analytics.reports.figures.line_table import EntryTable, PageLines, ShownLine
 
 HOSTILE = "</script><!--<img src=x onerror=\"document.title='owned'\">\u2028$5$"
 JSON = re.compile(r'<script type="application/json">(.*?)</script>', re.DOTALL)

@@ -19,7 +19,7 @@ MARCH = ("2025-03-01", "2025-03-31")
 @pytest.fixture(scope="module")
 def books(demo_books):
     """Return local books with the first quarter of the demo company, in which its books begin."""
-    return aa.Books.open(demo_books)
+    return aa.LocalBooks.open(demo_books)
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +169,7 @@ REFUSED = [
     (lambda books: aa.apply_plan(books, PLAN, journal="j"), "local books cannot change the service: connect to it"),
     (lambda books: aa.undo_plan(books, "j"), "local books cannot change the service: connect to it; nothing was sent"),
     (lambda books: aa.verify_plan(books, PLAN), "local books do not show what the service has now: connect to it"),
-    (aa.doctor, "client is of type Books, not LedgerClient"),
+    (aa.doctor, "client is of type LocalBooks, not LedgerClient"),
     (lambda books: aa.income_statement(books.line_entries()), "ledgers are missing; discover_ledgers("),
     (lambda books: aa.register(books.line_entries(), "Rent"), "ledgers are missing; discover_ledgers("),
 ]

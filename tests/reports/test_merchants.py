@@ -15,7 +15,7 @@ import accounting_analytics as aa
 from accounting_analytics.core.chart_of_accounts import Hierarchy
 from accounting_analytics.core.name_keys import name_key, upper_name
 from accounting_analytics.pack.pack_files import pack_name
-from accounting_analytics.reports.merchants import STEPS, apply_step, merchants
+from accounting_analytics.reports.books.merchants import STEPS, apply_step, merchants
 
 MERCHANTS = (
     # ordinary names

@@ -63,8 +63,8 @@ def loop(client: aa.LedgerClient) -> None:
 
 def offline() -> None:
     """Local books in the place of a client, of lines and of ledgers."""
-    books = aa.Books.open(Path("local"))
-    assert_type(books, aa.Books)
+    books = aa.LocalBooks.open(Path("local"))
+    assert_type(books, aa.LocalBooks)
     assert_type(aa.connect(), aa.LedgerClient)
     lines = aa.load_line_entries(
         books, aa.discover_ledgers(books, "2025-01-01", "2025-03-31")["id"], "2025-01-01", "2025-03-31"

@@ -23,8 +23,8 @@ from accounting_analytics.core.messages import count_of, join_ids, shorten
 from accounting_analytics.core.version import __version__
 from accounting_analytics.exports.books_to_export import arrow_table, compare_with_report, local_times, with_dates
 from accounting_analytics.exports.questions import QUESTIONS, Question
-from accounting_analytics.reports.category_ledgers import uncategorized_ledgers
-from accounting_analytics.reports.merchants import merchants
+from accounting_analytics.reports.books.category_ledgers import uncategorized_ledgers
+from accounting_analytics.reports.books.merchants import merchants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -59,7 +59,7 @@ def test_what_books_know(run, demo_books):
     configured = run("report", *MARCH, "--raw", ACCOUNTING_ANALYTICS_BOOKS=str(demo_books))
     assert AGE in configured.stderr
     listed = run("discover", *MARCH, "--books", demo_books, "--json").content
-    assert {ledger["id"] for ledger in listed} == set(aa.Books.open(demo_books).ledgers()["id"])
+    assert {ledger["id"] for ledger in listed} == set(aa.LocalBooks.open(demo_books).ledgers()["id"])
     assert " balance" in run("register", "Operating Account", *MARCH, "--books", demo_books).stdout
     balance = run("statements", "balance-sheet", *MARCH, "--books", demo_books)
     assert "Balances are sums since 2025-01-01, the first day of the books." in balance.stdout
@@ -114,7 +114,7 @@ def test_sync_and_changes(run, assert_refused, company, *, tmp_path):
     assert "ALARM: 2025-03-01 to 2025-03-31 changed since it was closed on " in synced.stdout
     assert "error: 1 closed period has changed: accounting-analytics books closed --books local" in synced.stderr
     assert "read them with" not in synced.stderr
-    report = aa.Books.open(tmp_path / "local").report(aa.Period("2025-03-01", "2025-03-31", company.time_zone))
+    report = aa.LocalBooks.open(tmp_path / "local").report(aa.Period("2025-03-01", "2025-03-31", company.time_zone))
     served = aa.load_cash_flow_report(company.client, "2025-03-01", "2025-03-31")
     assert report.exact().sums == served.exact().sums
     as_json = run(*SYNC, "--json", "--months-a-night", "0", **environment, code=3).content
@@ -185,7 +185,7 @@ def test_closed_days(run, demo_books, books):
     """Days are closed with what is proven of them, and listed with how many lines changed since."""
     none = run("books", "closed", "--books", demo_books)
     assert "no days are closed; to close some: accounting-analytics books close --books" in none.stderr
-    synced_at = aa.Books.open(books).synced_at
+    synced_at = aa.LocalBooks.open(books).synced_at
     closed = run("books", "close", "--books", books, "--period", "2025-02")
     shown = run("report", "--period", "2025-02", "--raw", "--books", books).stderr  # the age is that of the sync
     assert shown.count(f"Local books, version 1, as of {synced_at:%Y-%m-%d %H:%M} UTC") == 1
@@ -254,7 +254,7 @@ def test_sql(run, assert_refused, demo_books):
     """A query is answered with a table or JSON, and one that would change something is refused."""
     query = "select count(*) as lines, sum(signed_amount) as gap from line_entries"
     (row,) = run("books", "sql", query, "--books", demo_books, "--json").content
-    assert row == {"lines": len(aa.Books.open(demo_books).line_entries()), "gap": "0.00"}
+    assert row == {"lines": len(aa.LocalBooks.open(demo_books).line_entries()), "gap": "0.00"}
     assert re.search(r"lines +gap", run("books", "sql", query, "--books", demo_books).stdout)
     finished = run("books", "sql", "delete from line_entries", "--books", demo_books, code=2)
     assert_refused(finished, "DELETE is not a query, and local books are read only")

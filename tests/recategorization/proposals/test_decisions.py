@@ -5,7 +5,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.schemas import Proposals
-from accounting_analytics.reports.category_ledgers import Categories
+from accounting_analytics.reports.books.category_ledgers import Categories
 
 PARENT = "The category 'Cost of Goods' is a parent ledger; a ledger below it may be meant: Software."
 

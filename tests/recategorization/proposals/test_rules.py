@@ -16,7 +16,7 @@ from accounting_analytics.core.schemas import Queue
 from accounting_analytics.recategorization import rules
 from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.rules import add_rule
-from accounting_analytics.reports.merchants import merchants
+from accounting_analytics.reports.books.merchants import merchants
 
 PROJECT = Path(__file__).parents[3]
 RULE = "[[rule]]\nname = 'a'\ncategory = 'Meals'\n"

@@ -14,7 +14,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import AmountError, IncompleteLoadError, InputError
-from accounting_analytics.reports.statement_columns import StatementColumn
+from accounting_analytics.reports.statements.columns import StatementColumn
 
 
 def test_a_figure_is_a_key_to_its_entries(lines, ledgers):

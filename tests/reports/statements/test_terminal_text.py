@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from accounting_analytics.reports.statement_text import statement_text
+from accounting_analytics.reports.statements.text import statement_text
 
 DASH = "\N{EN DASH}"
 EXPECTED = f"""\

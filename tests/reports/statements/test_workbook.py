@@ -12,7 +12,7 @@ from openpyxl.utils import range_boundaries
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.reports import statement_workbook as workbook
+from accounting_analytics.reports.statements import workbook
 
 START = "2025-01-01"
 COMPARED = ["prior_year", "change", "change_pct", "share", "total", "average"]

@@ -1,0 +1,352 @@
+"""`Drift`: what changed between two versions of local books, by month and ledger, in exact money."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.core.chart_of_accounts import Hierarchy, LedgerType
+from accounting_analytics.core.column_conversion import in_floats
+from accounting_analytics.core.ledger_names import LedgerNames
+from accounting_analytics.core.messages import count_of, first_lines
+from accounting_analytics.core.money import (
+    EXACT,
+    format_amount,
+    from_minor_units,
+    pandas_dtype,
+    sum_by_key,
+    to_minor_units,
+)
+from accounting_analytics.core.periods import Period
+from accounting_analytics.core.results import MAX_HTML_ROWS, Result, ResultPart
+from accounting_analytics.core.schemas import EntryDrift, LedgerDrift, LineEntries
+from accounting_analytics.loading.arrow_lines import lines_within, to_exact_frame, with_local_dates
+from accounting_analytics.reports.books.changed_lines import (
+    AFTER,
+    AMOUNT,
+    BEFORE,
+    CHANGE,
+    KIND,
+    KINDS,
+    MONTH,
+    LedgerChange,
+    find_changed_lines,
+    sum_by_ledger,
+)
+from accounting_analytics.reports.books.payees import payees_of_entries
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, checked_entries, find_row
+from accounting_analytics.reports.figures.figure_table import entries_behind, figure_table_html, table_of_figures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from decimal import Decimal
+
+    from accounting_analytics.local_books.storage import BooksFolder
+    from accounting_analytics.local_books.versions import ClosedPeriod, Version
+
+_ADDED, _REMOVED, _RECATEGORIZED, _AMENDED = KINDS
+_MARKS = [CHANGE, KIND, AMOUNT]
+_TEXTS = ("transaction_description", "journal_entry_description")
+_OF_ENTRY = ("id", "ledger_id", "journal_entry_id", *_TEXTS, "datetime", "signed_amount")
+"""Columns of the lines that an entry is described by."""
+_CREDIT_TYPES = (LedgerType.LIABILITY, LedgerType.EQUITY, LedgerType.REVENUE)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Drift(Result):
+    """Changes of the line entries between two versions of local books.
+
+    Amounts have the sign of the statements: more of a ledger on the normal side of its type is positive, so that sales
+    that grew are a positive change. The change of cash, that of a month, is positive where there is more cash.
+
+    A line is the one with the same id. It is ``recategorized`` if it is on another ledger with the same amount, side,
+    time and journal entry; any other difference makes it ``amended``. Where the ids of other lines or ledgers are all
+    that differs in a line (``opposing_ledger_ids``, ``related_line_entry_id``, ``journal_entry_line_entry_ids``), it is
+    only listed, as amended, if its journal entry has no other change. What belongs to the ledger (``ledger_name``,
+    ``editable``) is not compared.
+
+    Parameters
+    ----------
+    before, after : str
+        The two versions.
+    time_zone : str
+        Zone that months and days are counted in.
+    scale : int
+        Fraction digits of the amounts.
+    notes : tuple of str
+        Remarks for the reader.
+    """
+
+    before: str
+    after: str
+    time_zone: str
+    scale: int
+    notes: tuple[str, ...]
+    _changes: tuple[LedgerChange, ...]
+    _lines: pa.Table
+    _entry_lines: pa.Table
+    _cash: frozenset[str]
+    _credit: frozenset[str]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """:class:`~accounting_analytics.schemas.LedgerDrift`: one row for each month, ledger and kind of change."""
+        return LedgerDrift.with_floats(self.exact())
+
+    @property
+    def lines(self) -> pd.DataFrame:
+        """Lines that changed, as they were (``change`` is ``before``) and as they are (``after``), with their kind."""
+        lines = self._exact_lines(self._lines)
+        return LineEntries.with_floats(lines).assign(**{AMOUNT: in_floats(lines[AMOUNT])})
+
+    @property
+    def by_entry(self) -> pd.DataFrame:
+        """:class:`~accounting_analytics.schemas.EntryDrift`: one row for each journal entry of which a line changed.
+
+        What an entry moved in cash is that of all its lines, so that the changes of all entries sum to the change of
+        cash in all months, if no period was given.
+        """
+        changed = self._lines.select(["journal_entry_id", "id", "ledger_id", KIND]).to_pandas()
+        lines_once = changed.drop_duplicates(["id", KIND])
+        names = changed["ledger_id"].map({one.ledger_id: one.ledger_name for one in self._changes})
+        ledgers = names.groupby(changed["journal_entry_id"]).agg(lambda of_entry: ", ".join(of_entry.unique()))
+        lines = with_local_dates(self._entry_lines, self.time_zone).to_pandas()
+        entries = lines.drop_duplicates("journal_entry_id").sort_values(["datetime", "journal_entry_id"])
+        ids, payees = list(entries["journal_entry_id"]), payees_of_entries(lines, self._cash)
+        counts = pd.crosstab(lines_once["journal_entry_id"], lines_once[KIND])
+        counts = counts.reindex(index=ids, columns=list(KINDS), fill_value=0)
+        before, after = (self._cash_of_entries(lines[lines[CHANGE] == version]) for version in (BEFORE, AFTER))
+        zero = from_minor_units(0, self.scale)
+        columns = {
+            "journal_entry_id": ids,
+            "local_date": list(entries["local_date"]),
+            "description": list(entries["journal_entry_description"]),
+            "payee": [payees.get(one) for one in ids],
+            "ledgers": [ledgers[one] for one in ids],
+            "kind": [_entry_kind(counts.loc[one], is_old=one in before, is_new=one in after) for one in ids],
+            "lines_added": list(counts[_ADDED]),
+            "lines_removed": list(counts[_REMOVED]),
+            "lines_changed": list(counts[_RECATEGORIZED] + counts[_AMENDED]),
+            "before": [before.get(one, zero) for one in ids],
+            "after": [after.get(one, zero) for one in ids],
+            "change": [EXACT.subtract(after.get(one, zero), before.get(one, zero)) for one in ids],
+        }
+        return EntryDrift.from_columns(columns, self.scale)
+
+    def _cash_of_entries(self, lines: pd.DataFrame) -> dict[str, Decimal]:
+        """Sum what each entry moved in cash; zero where it moved none."""
+        is_cash = lines["ledger_id"].isin(self._cash)
+        amounts = lines["signed_amount"].where(is_cash, from_minor_units(0, self.scale))
+        return sum_by_key(zip(lines["journal_entry_id"], amounts, strict=True))
+
+    @property
+    def months(self) -> list[str]:
+        """Months of which a line changed."""
+        return sorted({one.month for one in self._changes})
+
+    @property
+    def line_counts(self) -> dict[str, int]:
+        """Number of changed lines of each kind."""
+        counted = self._lines.group_by(KIND).aggregate([("id", "count_distinct")])
+        found = zip(counted[KIND].to_pylist(), counted["id_count_distinct"].to_pylist(), strict=True)
+        return dict.fromkeys(KINDS, 0) | dict(found)
+
+    @property
+    def figures(self) -> list[Figure]:
+        """The change of each ledger in each month, in the order of the frame."""
+        return [self._figure(key) for key in dict.fromkeys(one.keys(one.ledger_id)[1] for one in self._changes)]
+
+    def __getitem__(self, key: str) -> Figure:
+        """Figure of a month, of a ledger in a month, or of a kind of its changes."""
+        forms = "a month, a ledger or a kind in .frame, written like 2025-03, 2025-03|Rent or 2025-03|Rent|amended"
+        return self._figure(find_row(self._names, key, f"give {forms}" if self._changes else "no line changed"))
+
+    def summary(self) -> str:
+        """One line: how many lines changed, and between which versions."""
+        if not self._changes:
+            return f"No line changed between {self.before} and {self.after}."
+        lines, entries, months = (
+            count_of(pc.count_distinct(self._lines[name]).as_py(), noun)
+            for name, noun in (("id", "line"), ("journal_entry_id", "journal entry"), (MONTH, "month"))
+        )
+        return f"Changes between {self.before} and {self.after}: {lines} of {entries} in {months}."
+
+    def _parts(self) -> Iterator[ResultPart]:
+        texts = [
+            f"{one.month}  {one.ledger_name}: {format_amount(one.amount)}, {count_of(one.entries, 'entry')}, {one.kind}"
+            for one in self._changes
+        ]
+        yield ResultPart(first_lines(texts), html=self._changes_html)
+
+    def _changes_html(self) -> str:
+        """Write the changes of ledgers, whose lines unfold: those that were with the opposite sign."""
+        rows = [
+            (f"{one.month}  {one.ledger_name}, {one.kind}", [self._figure(one.keys(one.ledger_id)[2])])
+            for one in self._changes[:MAX_HTML_ROWS]
+        ]
+        if not rows:
+            return ""
+        table = table_of_figures(
+            "Changes of ledgers",
+            [f"{self.before} to {self.after}", f"months in {self.time_zone}"],
+            ["Change"],
+            rows,
+            entries_behind(rows),
+            scale=self.scale,
+            call='drift[{row!r} + "|" + {column!r}].entries',
+        )
+        more = len(self._changes) - len(rows)
+        notes = [f"{more:,} more changes; .frame has all"] if more else []
+        return figure_table_html(table._replace(notes=notes))
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "before": self.before,
+            "after": self.after,
+            "time_zone": self.time_zone,
+            "changes": self.exact(),
+            "notes": self.notes,
+        }
+
+    def exact(self) -> pd.DataFrame:
+        """Return the rows of the frame with Arrow decimals."""
+        columns = {name: [getattr(one, name) for one in self._changes] for name in LedgerChange._fields}
+        return LedgerDrift.exact_from_columns(columns, self.scale)
+
+    @cached_property
+    def _sums(self) -> dict[str, Decimal]:
+        """Exact amount of each key."""
+        amounts: list[tuple[str, Decimal]] = []
+        for one in self._changes:
+            month, *others = one.keys(one.ledger_id)
+            cash = -one.amount if one.ledger_id in self._credit else one.amount
+            amounts.append((month, cash if one.ledger_id in self._cash else from_minor_units(0, self.scale)))
+            amounts += [(key, one.amount) for key in others]
+        return sum_by_key(amounts)
+
+    @cached_property
+    def _names(self) -> LedgerNames:
+        """Keys as people write them, with the names of ledgers."""
+        names: dict[str, str] = {}
+        for one in self._changes:
+            names |= zip(one.keys(one.ledger_id), one.keys(one.ledger_name), strict=True)
+        return LedgerNames(names, Hierarchy({}))
+
+    def _figure(self, key: str) -> Figure:
+        """Figure of a key."""
+        exact = self._sums[key]
+        units = to_minor_units(exact, self.scale)
+        month, *rest = self._names.name(key).split(KEY_SEPARATOR, 1)
+        label = f"{rest[0].replace(KEY_SEPARATOR, ', ')}, {month}" if rest else f"Change of cash, {month}"
+        return Figure(
+            key,
+            label,
+            units,
+            f"the lines of {self.after} less those of {self.before}",
+            scale=self.scale,
+            _load_entries=partial(self._entries, key, units),
+        )
+
+    def _entries(self, key: str, units: int) -> pd.DataFrame:
+        """Lines of a key, if they sum to its amount."""
+        month, *rest = key.split(KEY_SEPARATOR)
+        chosen = {MONTH: [month], "ledger_id": rest[:1] or self._cash, KIND: rest[1:] or KINDS}
+        lines = self._lines
+        for name, values in chosen.items():
+            lines = lines.filter(pc.is_in(lines[name], value_set=pa.array(values, pa.string())))
+        if not rest:  # cash is a debit balance, also that of a card
+            lines = _negated(lines, self._credit)
+        return checked_entries(self._exact_lines(lines), units, self.scale)
+
+    def _exact_lines(self, lines: pa.Table) -> pd.DataFrame:
+        """Lines as a frame of line entries with exact amounts, and what changed."""
+        frames = []
+        for change in (BEFORE, AFTER):  # each version has a line once
+            table = lines.filter(pc.equal(lines[CHANGE], change))
+            marks = table.select(_MARKS).to_pandas(types_mapper={table[AMOUNT].type: pandas_dtype(self.scale)}.get)
+            frame = to_exact_frame(table.drop_columns([MONTH, *_MARKS]), self.scale, self.time_zone)
+            frames.append(frame.join(marks))
+        found = pd.concat(frames).sort_values(["datetime", "id"], ignore_index=True, kind="stable")
+        found.attrs = {"scale": self.scale, "notes": self.notes}
+        return found
+
+
+def compare_versions(folder: BooksFolder, before: Version, after: Version, period: Period | None = None) -> Drift:
+    """Lines that differ between two versions, of which only the months are read whose files differ."""
+    months = before.changed_months(after)
+    return compare_lines(
+        folder.read_lines(before, months),
+        folder.read_lines(after, months),
+        folder.read_ledgers(after),
+        time_zone=after.time_zone,
+        scale=after.scale,
+        before_label=before.label,
+        after_label=after.label,
+        period=period,
+    )
+
+
+def changes_of_closed_periods(folder: BooksFolder, version: Version) -> Iterator[tuple[ClosedPeriod, Drift]]:
+    """Each closed period of a version, and its lines that have changed since it was closed."""
+    versions = folder.versions()
+    for one in version.closed:
+        days = Period(one.start_date, one.end_date, version.time_zone)
+        yield one, compare_versions(folder, versions[one.version], version, days)
+
+
+def compare_lines(
+    before: pa.Table,
+    after: pa.Table,
+    ledgers: pd.DataFrame,
+    *,
+    time_zone: str,
+    scale: int,
+    before_label: str,
+    after_label: str,
+    period: Period | None = None,
+    notes: Iterable[str] = (),
+) -> Drift:
+    """Compare two tables of exact lines, from which equal months may be left out; a period limits what is listed.
+
+    A line that was moved to another month is amended in both, out of the one and into the other.
+    """
+    lines = find_changed_lines(before, after, time_zone=time_zone, scale=scale)
+    if period is not None:
+        lines = lines_within(lines, period)
+    entry_lines = _lines_of_entries(before, after, lines["journal_entry_id"].unique())
+    credit = frozenset(ledgers.loc[ledgers["type"].isin(_CREDIT_TYPES), "id"])
+    lines = _negated(lines, credit)
+    changes = sum_by_ledger(lines, dict(zip(ledgers["id"], ledgers["name"], strict=True)))
+    cash = frozenset(ledgers.loc[ledgers["report_cash_flow"], "id"])
+    return Drift(
+        before_label, after_label, time_zone, scale, tuple(notes), tuple(changes), lines, entry_lines, cash, credit
+    )
+
+
+def _lines_of_entries(before: pa.Table, after: pa.Table, entry_ids: pa.Array) -> pa.Table:
+    """All lines of some entries, as they are and as they were."""
+    sides = []
+    for change, table in ((AFTER, after), (BEFORE, before)):
+        lines = table.filter(pc.is_in(table["journal_entry_id"], value_set=entry_ids))
+        lines = lines.select([name for name in _OF_ENTRY if name in lines.column_names])
+        sides.append(lines.append_column(CHANGE, pa.repeat(change, lines.num_rows)))
+    return pa.concat_tables(sides, promote_options="default")
+
+
+def _entry_kind(counts: pd.Series[int], *, is_old: bool, is_new: bool) -> str:
+    """Kind of an entry by those of its changed lines, and which versions have it."""
+    if not is_old or not is_new:
+        return _ADDED if is_new else _REMOVED
+    return _RECATEGORIZED if counts[_RECATEGORIZED] == counts.sum() else _AMENDED
+
+
+def _negated(lines: pa.Table, ledger_ids: Iterable[str]) -> pa.Table:
+    """Negate the amounts of changed lines on some ledgers."""
+    chosen = pc.is_in(lines["ledger_id"], value_set=pa.array(sorted(ledger_ids), pa.string()))
+    amounts = pc.if_else(chosen, pc.negate(lines[AMOUNT]), lines[AMOUNT])
+    return lines.set_column(lines.column_names.index(AMOUNT), AMOUNT, amounts)

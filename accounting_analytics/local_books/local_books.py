@@ -1,0 +1,376 @@
+"""`LocalBooks`: line entries and ledgers of a service in a folder, every version of them, compared with its reports."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import msgspec
+import pandas as pd
+
+from accounting_analytics import client as service_client
+from accounting_analytics.client import LedgerClient
+from accounting_analytics.client.settings import load_settings
+from accounting_analytics.core.arguments import require_type, to_path
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import quote
+from accounting_analytics.core.periods import parse_date
+from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.local_books.drift import changes_of_closed_periods, compare_versions
+from accounting_analytics.local_books.reading import VersionReader
+from accounting_analytics.local_books.sync import BooksSync, SyncOptions
+from accounting_analytics.local_books.sync_result import SyncResult
+from accounting_analytics.local_books.versions import ClosedPeriod, LineChanges, find_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from accounting_analytics.core.periods import DateLike, Period, ZoneLike
+    from accounting_analytics.local_books.drift import Drift
+    from accounting_analytics.local_books.versions import Version, When
+
+_HISTORY = [
+    "version", "at", "action", "lines", "added", "removed", "changed", "months_changed", "months_compared", "ties",
+    "complete", "kept", "verdict",
+]  # fmt: skip
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+"""What an address of an object store begins with, also as a path: ``s3:/``; a drive has one letter."""
+
+
+@dataclass(frozen=True, repr=False)
+class LocalBooks(VersionReader, Result):
+    """Local books: what a service held at the last sync, and at every sync before.
+
+    Functions that load from a client, and those that take line entries, take books as well.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they are.
+    """
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Self:
+        """Open the local books of a folder; one that is new or empty has none until the first :meth:`sync`.
+
+        Raises
+        ------
+        BooksError
+            A file is damaged, or was written by another program.
+        InputError
+            It is not a folder of a file system, or the package ``deltalake`` is not installed.
+        """
+        path = to_path(folder, "folder")
+        if _ADDRESS.match(str(path)):
+            raise InputError(
+                f"{quote(str(folder))} is an address, and local books are in a folder of a file system: pass the path "
+                "that it is mounted at, or copy the books to a disk"
+            )
+        if path.exists() and not path.is_dir():
+            raise InputError(f"{path} is a file; local books are in a folder")
+        books = cls(path)
+        books._storage.versions()
+        return books
+
+    def sync(
+        self,
+        client: LedgerClient,
+        *,
+        start_date: DateLike | None = None,
+        end_date: DateLike | None = None,
+        time_zone: ZoneLike | None = None,
+        lookback_days: int = 10,
+        months_a_night: int = 1,
+        parents: Mapping[str, str | None] | None = None,
+        progress: bool | None = None,
+    ) -> SyncResult:
+        """Bring the books up to date with the service, and compare every month with its cash flow report.
+
+        The first sync loads everything, and continues where an interrupted one ended, if the ledgers and days are still
+        the same. A later one reads the ledgers and
+        the recent days again, compares each month with the service's own report, and reads again what differs. Entries
+        without cash, which no report shows, are read again in all months where that takes at most 100 requests, one for
+        each ledger that is not cash and one more for each 1,000 lines. Where it takes more, those of closed months are
+        read, or those of some of the ledgers, which take turns, and the result names the months that are left. Texts
+        and tags are read again by rota. One version is written; until then readers see the one before.
+
+        Parameters
+        ----------
+        client : LedgerClient
+            The service.
+        start_date, end_date : date-like, optional
+            First and last day of the books, both inclusive; by default the first of the month of the earliest line, and
+            the last day of this month. Books are only ever extended.
+        time_zone : str or ZoneInfo, optional
+            Zone that days are counted in, at the first sync; by default the client's, else UTC.
+        lookback_days : int
+            Days before the last sync that are read again.
+        months_a_night : int
+            Months that are read again whole, those that were read longest ago first, together with the first line of
+            each ledger, which shows whether one is before the first day, and the entries without cash; 0 reads only
+            what the reports show to be different.
+        parents : mapping, optional
+            Ledger id to parent id (None for a root), where the service does not show parents.
+        progress : bool, optional
+            Show progress bars; None shows them in a terminal or an interactive notebook.
+
+        Returns
+        -------
+        SyncResult
+            What was compared, and what changed; ``ties`` is whether every month agrees with its report.
+
+        Raises
+        ------
+        ServiceError
+            The service failed; the books are as before, and calling again is safe.
+        InputError
+            The books are of another service, instance, zone or scale, or another program is writing to them.
+        BooksError
+            A file of the books is damaged.
+        """
+        require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
+        self._require_newest()
+        for name, value in (("lookback_days", lookback_days), ("months_a_night", months_a_night)):
+            if not isinstance(value, int) or value < 0:
+                raise InputError(f"{name} is {quote(value)}; it must be a whole number, 0 or more")
+        options = SyncOptions(
+            None if start_date is None else parse_date(start_date, "start_date"),
+            None if end_date is None else parse_date(end_date, "end_date", last=True),
+            time_zone,
+            lookback_days,
+            months_a_night,
+            parents,
+            progress,
+        )
+        storage, sent_before = self._storage, client.quota.sent
+        with storage.locked():
+            versions = storage.versions()
+            work = BooksSync(storage, client, options, versions[-1] if versions else None)
+            version = work.run()
+            shutil.rmtree(storage.first_load, ignore_errors=True)
+            storage.remove_unused([*versions, version])  # files of interrupted syncs
+        self._read(version)
+        months = version.month_table()
+        months.insert(list(months.columns).index("complete") + 1, "read_again", months["read_at"] == version.written_at)
+        return SyncResult(
+            version.number,
+            months,
+            changes=work.changes,
+            alarms=self.alarms(),
+            verdict=version.summary(),
+            requests=client.quota.sent - sent_before,
+            unread_months=work.unread_months,
+            unread_entries=work.unread_entries,
+            notes=work.notes,
+        )
+
+    def as_of(self, when: When) -> LocalBooks:
+        """Return the books as they were: at a version, or the newest one at an instant or at the end of a local day.
+
+        Raises
+        ------
+        InputError
+            There was no version then, or its files are no longer kept.
+        """
+        return LocalBooks(self.folder, self._find(when))
+
+    def _find(self, when: When) -> Version:
+        """Find a version whose files are kept."""
+        versions = self._storage.versions()
+        if not versions:
+            raise InputError(f"{self.folder} has no local books yet: sync first")
+        found = find_version(versions, when)
+        if not self._storage.has_files(found):
+            raise InputError(f"{found.label} is no longer kept; books.history() lists those that are")
+        return found
+
+    def drift(self, before: When, after: When | None = None, *, period: Period | None = None) -> Drift:
+        """Return the lines that changed between two versions.
+
+        Parameters
+        ----------
+        before : int, str, date or datetime
+            A version or a time, as for :meth:`as_of`.
+        after : int, str, date or datetime, optional
+            Another one; by default this version.
+        period : Period, optional
+            Only lines of these days.
+
+        Returns
+        -------
+        Drift
+            Added, removed, recategorized and amended lines by month and ledger, each amount a figure with its lines.
+
+        Raises
+        ------
+        InputError
+            There was no version then, its files are no longer kept, or a time is that of the other version itself.
+        """
+        days = None if period is None else self._require_days(period)
+        first, last = self._find(before), self._version if after is None else self._find(after)
+        if first.number == last.number and before != after and not str(before).isdigit():
+            earlier = f", such as {first.number - 1}" if first.number else "; there is none"
+            raise InputError(
+                f"the newest version of {before} is {first.number}, which would be compared with itself: name a "
+                f"version before it{earlier}"
+            )
+        return compare_versions(self._storage, first, last, days)
+
+    def close(self, period: Period) -> Self:
+        """Close some days: a later change of their lines raises an alarm in every sync until they are closed again.
+
+        Returns
+        -------
+        LocalBooks
+            The books with the new version.
+        """
+        self._require_newest()
+        days = self._require_days(period)
+        with self._storage.locked():
+            last, at = self._storage.versions()[-1], dt.datetime.now(dt.UTC)
+            closed = {(one.start_date, one.end_date): one for one in last.closed}
+            closed[days.start_date, days.end_date] = ClosedPeriod(days.start_date, days.end_date, at, last.number + 1)
+            version = msgspec.structs.replace(
+                last,
+                number=last.number + 1,
+                action="close",
+                written_at=at,
+                changes=LineChanges(),
+                closed=tuple(one for _, one in sorted(closed.items())),
+            )
+            self._storage.commit(version)
+        self._read(version)
+        return self
+
+    def closed(self) -> pd.DataFrame:
+        """Return the closed periods: ``start_date, end_date, closed_at, version`` and how many lines changed since."""
+        rows = [
+            (*msgspec.structs.astuple(one), sum(drift.line_counts.values()))
+            for one, drift in changes_of_closed_periods(self._storage, self._version)
+        ]
+        frame = pd.DataFrame(rows, columns=["start_date", "end_date", "closed_at", "version", "changed_lines"])
+        days = dict.fromkeys(("start_date", "end_date"), "datetime64[us]")
+        return frame.astype(days | {"closed_at": "datetime64[us, UTC]"})
+
+    def alarms(self) -> tuple[str, ...]:
+        """Return a sentence for each closed period whose lines have changed since."""
+        return tuple(
+            f"{one.start_date} to {one.end_date} changed since it was closed on {one.closed_at:%Y-%m-%d}. "
+            f"{drift.summary()}"
+            for one, drift in changes_of_closed_periods(self._storage, self._version)
+            if len(drift.frame)
+        )
+
+    def history(self) -> pd.DataFrame:
+        """Return the versions, newest first: when, why, what changed, what was compared, and whether they are kept."""
+        rows = [
+            {
+                "version": one.number,
+                "at": one.written_at,
+                "action": one.action,
+                "lines": one.lines,
+                "added": one.changes.added,
+                "removed": one.changes.removed,
+                "changed": one.changes.changed,
+                "months_changed": len(one.changes.months),
+                "months_compared": len(one.months) if one.synced_at == one.written_at else 0,
+                "ties": one.ties,
+                "complete": one.complete,
+                "kept": self._storage.has_files(one),
+                "verdict": one.summary(),
+            }
+            for one in reversed(self._storage.versions())
+        ]
+        return pd.DataFrame(rows, columns=_HISTORY).astype({"at": "datetime64[us, UTC]"})
+
+    def compact(self, keep_days: int = 90) -> int:
+        """Delete the files of old versions, and return how many there were.
+
+        All versions of the last `keep_days` stay, the newest of every calendar month, and those of closed periods.
+        """
+        self._require_newest()
+        if not isinstance(keep_days, int) or keep_days < 1:
+            raise InputError(f"keep_days is {quote(keep_days)}; it must be a whole number, 1 or more")
+        with self._storage.locked():
+            versions = self._storage.versions()
+            since = dt.datetime.now(dt.UTC) - dt.timedelta(days=keep_days)
+            newest_of_month = {f"{one.written_at:%Y-%m}": one for one in versions}
+            closed = {one.version for one in versions[-1].closed} if versions else set()
+            kept = [one for one in versions if one.written_at >= since or one.number in closed]
+            return self._storage.remove_unused([*kept, *newest_of_month.values()])
+
+    def _require_newest(self) -> None:
+        if self._chosen is not None:
+            raise InputError(f"these are the books as of version {self.version}; open {self.folder} to change them")
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The versions, newest first."""
+        return self.history()
+
+    def summary(self) -> str:
+        """One line: the days, the version, and what the last sync proved."""
+        if self._current is None:
+            return f"Local books in {self.folder}: none yet, sync first."
+        version = self._version
+        return (
+            f"Local books in {self.folder}: {version.lines:,} lines of {self.period}, {version.label}; "
+            f"{version.summary()}."
+        )
+
+    def _parts(self) -> Iterator[ResultPart]:
+        if self._current is not None:
+            yield ResultPart([], self._current.month_table(), max_rows=None)
+
+    def _content(self) -> dict[str, Any]:
+        version = self._current
+        if version is None:
+            return {"folder": str(self.folder), "version": None}
+        stated: dict[str, Any] = msgspec.to_builtins(version, builtin_types=(dt.datetime, dt.date))
+        shown = {name: value for name, value in stated.items() if name not in {"number", "files", "ledgers", "format"}}
+        return {"folder": str(self.folder), "version": version.number, **shown, "months": version.month_table()}
+
+
+def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa: ANN401 (LedgerClient's own)
+    """Connect to the configured service, or to local books.
+
+    Without `options` the setting ``books`` (``ACCOUNTING_ANALYTICS_BOOKS``) names a folder of local books where no
+    service is configured, or one is only in a profile while the environment names the books. They are returned in the
+    place of a client, and the functions that load take either.
+
+    Parameters
+    ----------
+    profile : str, optional
+        Name of a profile in the configuration file.
+    **options
+        Settings by name (``base_url``, ``token``, ``token_file``, ``token_url``, ``client_id``, ``client_secret``,
+        ``client_secret_file``, ``instance_id``, ``instance_header``, ``time_zone``, ``requests_per_minute``,
+        ``scale``, ``amounts``), which override everything else, and any further option of
+        :class:`~accounting_analytics.LedgerClient`.
+
+    Raises
+    ------
+    ConfigurationError
+        A required setting is missing; the message says what to set.
+    InputError
+        The folder of the setting has no local books yet.
+    PeriodError
+        The configured time zone is unknown.
+    """
+    if not options and (settings := load_settings(profile)).names_books():
+        return cast("LedgerClient", open_synced(str(settings["books"])))  # taken alike
+    return service_client.connect(profile, **options)
+
+
+def open_synced(folder: str | Path) -> LocalBooks:
+    """Open the books of a folder that has some."""
+    books = LocalBooks.open(folder)
+    if books.version is None:
+        raise InputError(
+            f"{folder} has no local books yet; this writes them: accounting-analytics sync --books {folder}"
+        )
+    return books

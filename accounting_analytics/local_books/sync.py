@@ -1,0 +1,421 @@
+"""The sync of local books with the service: recent days are read again, every month is compared with its report.
+
+A month that differs from the service's own report is read again, first the days that differ, then all of it. What a
+report cannot show is read again by rota, the months that were read longest ago first.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from accounting_analytics.core.column_conversion import LIST_SEPARATOR
+from accounting_analytics.core.errors import InputError, PeriodError
+from accounting_analytics.core.load_metadata import Discovery
+from accounting_analytics.core.periods import Period, choose_zone, zone
+from accounting_analytics.core.progress import progress_bar
+from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
+from accounting_analytics.loading.ledger_discovery import discover_ledgers, refresh_ledgers
+from accounting_analytics.loading.load import load_line_table
+from accounting_analytics.loading.ordered_load import load_in_order
+from accounting_analytics.loading.request import LoadRequest
+from accounting_analytics.local_books.drift import compare_versions
+from accounting_analytics.local_books.entries_without_cash import count_lines, plan_reading, touch_cash
+from accounting_analytics.local_books.month_proof import compare_month
+from accounting_analytics.local_books.storage import WorkingCopy
+from accounting_analytics.local_books.versions import LineChanges, MonthRecord, Version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from decimal import Decimal
+
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.core.periods import ZoneLike
+    from accounting_analytics.local_books.drift import Drift
+    from accounting_analytics.local_books.month_proof import Balances, ComparedMonth
+    from accounting_analytics.local_books.storage import BooksFolder
+    from accounting_analytics.local_books.versions import StoredFile
+    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
+
+_DAY = dt.timedelta(days=1)
+_MOST_COMPARISONS = 3
+_UNSTABLE = "lines changed at the service while the months were compared; sync again"
+_MOST_RANGES = 3
+"""Ranges of days that are read again one by one; more of them are read as the whole month."""
+
+
+class SyncOptions(NamedTuple):
+    """What a caller asks of a sync: see :meth:`LocalBooks.sync`."""
+
+    first_day: dt.date | None
+    last_day: dt.date | None
+    time_zone: ZoneLike | None
+    lookback_days: int
+    months_a_night: int
+    parents: Mapping[str, str | None] | None
+    progress: bool | None
+
+
+class BooksSync:
+    """One sync: the ledgers and months as they are read, and what is known of each month.
+
+    Attributes
+    ----------
+    changes : Drift or None
+        Lines that changed since the last version.
+    unread_months : tuple of str
+        Months that were not read again whole: no report shows a change of texts, or of transfers within a month.
+    unread_entries : tuple of str
+        Those of them whose entries without cash were not all read again, which no report shows either.
+    notes : tuple of str
+        Remarks.
+    """
+
+    def __init__(self, folder: BooksFolder, client: LedgerClient, options: SyncOptions, last: Version | None) -> None:
+        self._folder, self._client, self._options, self._last = folder, client, options, last
+        self._at = dt.datetime.now(dt.UTC)
+        self.notes: tuple[str, ...] = ()
+        self.changes: Drift | None = None
+        self.unread_months: tuple[str, ...] = ()
+        self.unread_entries: tuple[str, ...] = ()
+        self._time_zone = self._choose_zone()
+        self._copy = WorkingCopy(folder, {} if last is None else last.files, client.scale)
+        self._months: dict[str, MonthRecord] = {}
+        before = {} if last is None else last.months
+        self._read_at = {name: one.read_at for name, one in before.items()}
+        self._known_complete = {name: self._copy.files[name] for name, one in before.items() if one.complete}
+        self._compared: dict[str, StoredFile] = {}
+        self._anchor: dict[str, Decimal] = {} if last is None else last.anchor
+        self._loaded: set[str] = set()
+        self._entries_read: set[str] = set()
+        self._ledgers_are_new = False
+
+    def run(self) -> Version:
+        """Read what may have changed, compare all months, and write a version."""
+        if self._last is None:
+            self._read_all()
+        else:
+            self._require_same_books(self._last)
+            self._read_changes(self._last)
+        self._compare_months()
+        return self._write()
+
+    def _choose_zone(self) -> str:
+        """Zone of the books; another one than theirs is refused."""
+        asked, last = self._options.time_zone, self._last
+        if last is None:
+            chosen = choose_zone(asked, self._client.time_zone)
+            self.notes += chosen.notes
+            return str(zone(chosen.name))
+        if asked is not None and choose_zone(asked).name != last.time_zone:
+            raise PeriodError(f"the local books have days in {last.time_zone}; sync into a new folder for another zone")
+        return last.time_zone
+
+    def _require_same_books(self, last: Version) -> None:
+        """Refuse a client of another instance or scale than the books; note another address."""
+        client = self._client
+        if (client.instance_id, client.scale) != (last.instance_id, last.scale):
+            hint = f"state scale={last.scale}, or " if client.instance_id == last.instance_id else ""
+            raise InputError(
+                f"the local books are of instance {last.instance_id} with scale {last.scale}, not of "
+                f"{client.instance_id} with scale {client.scale}; {hint}sync into a new folder; nothing was changed"
+            )
+        if client.base_url != last.base_url:
+            self.notes += (f"The service is at {client.base_url} now; it was at {last.base_url}.",)
+
+    def _last_day(self) -> dt.date:
+        """Last day that is asked for, or the last day of this month."""
+        today = self._at.astimezone(zone(self._time_zone)).date()
+        this_month = Period.relative("this-month", as_of=today, time_zone=self._time_zone)
+        return self._options.last_day or this_month.end_date
+
+    def _read_all(self) -> None:
+        """Load all days for the first time; a load that was interrupted continues if it is still of the same lines."""
+        first, end, progress = self._options.first_day, self._last_day(), self._options.progress
+        self._ledgers = discover_ledgers(
+            self._client,
+            first or end,
+            end,
+            time_zone=self._time_zone,
+            parents=self._options.parents,
+            progress=progress,
+        )
+        self._ledgers_are_new = True
+        if self._ledgers.empty:
+            raise InputError(f"the service has no ledgers with lines until {end} yet; sync when it has some")
+        accepted = self._discovery.accepted.start_date
+        if first is None and accepted != dt.date.min:
+            raise InputError(
+                f"the service refuses days before {accepted}, so the first day of the books is not known: give it as "
+                "start_date"
+            )
+        self._period = Period(first or min(self._discovery.first_day or end, end).replace(day=1), end, self._time_zone)
+        self._reaches_back = self._begins_with_the_first_line()
+        self._loaded = set(self._ledgers["id"])
+        named = [str(self._period), f"scale {self._client.scale}", *sorted(self._loaded)]
+        load = hashlib.sha256("\n".join(named).encode()).hexdigest()
+        request = LoadRequest.from_options(
+            self._client, self._ledgers["id"], self._period.start_date, end, time_zone=self._time_zone
+        )
+        path = self._folder.first_load / "lines.parquet"
+        load_in_order(request, path, checkpoint=self._folder.first_load / load, progress=progress)
+        opposing: set[str] = set()
+        for month, lines in _by_month(ds.dataset(path), self._period):
+            self._copy.add(month, lines)
+            self._read_at[month.month] = self._at
+            opposing |= _opposing_ids(lines)
+        self._add_ledgers(opposing)
+
+    @property
+    def _discovery(self) -> Discovery:
+        """How the ledgers came to be known."""
+        return Discovery.stated(self._ledgers) or Discovery(len(self._ledgers), None, self._period)
+
+    def _begins_with_the_first_line(self) -> bool:
+        """Whether no ledger has a line before the first day; not known where the service refuses early days."""
+        first_day = self._discovery.first_day
+        is_first = first_day is None or self._period.start_date <= first_day
+        return is_first and self._discovery.accepted.start_date == dt.date.min
+
+    def _read_changes(self, last: Version) -> None:
+        """Read the days and months that are due."""
+        options, before = self._options, last.period
+        first, end = options.first_day or before.start_date, max(self._last_day(), before.end_date)
+        self._period = Period(min(first, before.start_date), end, self._time_zone)
+        self._ledgers = self._folder.read_ledgers(last)
+        self._loaded = set(self._ledgers["id"])
+        self._reaches_back = last.reaches_back
+        is_extended = self._period.start_date < before.start_date
+        if options.months_a_night > 0 or options.parents or is_extended:
+            self._refresh_ledgers()
+            self._check_first_line()
+        if is_extended:
+            self._read(Period(self._period.start_date, before.start_date - _DAY, self._time_zone))
+            self._anchor = {}
+        since = min(self._at, last.synced_at).astimezone(zone(self._time_zone)).date()
+        recent = min(since - dt.timedelta(days=options.lookback_days), before.end_date + _DAY)
+        if recent <= end:
+            self._read(Period(max(recent, self._period.start_date), end, self._time_zone))
+        due = sorted(last.months, key=lambda month: (self._read_at[month], month))[: options.months_a_night]
+        for month in self._period.months():
+            if month.month in due:
+                self._read(month)
+        if options.months_a_night > 0:
+            self._read_entries_without_cash(last)
+        self._copy.remove_moved()
+
+    def _check_first_line(self) -> None:
+        """Note lines before the first day of books that had none; balances are then those of the reports."""
+        reached_back, self._reaches_back = self._reaches_back, self._begins_with_the_first_line()
+        first, earliest = self._period.start_date, self._discovery.first_day
+        if reached_back and not self._reaches_back and earliest is not None:
+            note = (
+                f"There are lines before {first} now, the first on {earliest}: balances of the books begin with those "
+                f"that the service reports for {first}. Sync with start_date={earliest.replace(day=1)} to read them."
+            )
+            self.notes += (note,)
+
+    def _read_entries_without_cash(self, last: Version) -> None:
+        """Read the entries without cash of all months, as far as the requests for them reach."""
+        cash, months = list(self._ledgers.loc[self._ledgers["report_cash_flow"], "id"]), self._period.months()
+        others = sorted(set(self._ledgers["id"]) - set(cash))
+        closed = [Period(one.start_date, one.end_date, self._time_zone) for one in last.closed]
+        counts = count_lines(self._copy, months, cash)
+        for ledger_ids, days in plan_reading(counts, months, others, closed, last.number):
+            lines = load_line_table(self._client, ledger_ids, days, is_cashflow=False, progress=self._options.progress)
+            chosen = pa.array(ledger_ids, pa.string())
+
+            def are_read(table: pa.Table, chosen: pa.Array = chosen) -> pa.ChunkedArray:
+                return pc.and_not(pc.is_in(table["ledger_id"], value_set=chosen), touch_cash(table, cash))
+
+            self._copy.replace(days, lines, are_read)
+            self._add_ledgers(_opposing_ids(lines))
+            if len(ledger_ids) == len(others):
+                self._entries_read |= {month.month for month in days.months()}
+
+    def _read(self, days: Period) -> None:
+        """Read all ledgers in some days again."""
+        lines = load_line_table(self._client, self._ledgers["id"], days, progress=self._options.progress)
+        self._copy.replace(days, lines)
+        self._read_at |= {month.month: self._at for month in self._period.months() if days.covers(month)}
+        self._add_ledgers(_opposing_ids(lines))
+
+    def _refresh_ledgers(self, new_ids: Iterable[str] = ()) -> None:
+        """Read the ledgers again, and load all lines of those that are new."""
+        self._ledgers = refresh_ledgers(
+            self._client,
+            self._ledgers,
+            self._period,
+            new_ids=new_ids,
+            parents=self._options.parents,
+            since_first_line=self._last is not None,
+        )
+        self._ledgers_are_new = True
+        self._add_ledgers()
+
+    def _add_ledgers(self, named: Iterable[str] = ()) -> None:
+        """Discover ledgers that are named and not known, and load all lines of new ones, until no line names others."""
+        unknown = sorted({*named} - {*self._ledgers["id"]})
+        if unknown:
+            self._refresh_ledgers(unknown)
+        new = sorted({*self._ledgers["id"]} - self._loaded)
+        if new:
+            lines = load_line_table(self._client, new, self._period, progress=self._options.progress)
+            self._copy.add(self._period, lines)
+            self._loaded.update(new)
+            self._add_ledgers(_opposing_ids(lines))
+
+    def _compare_months(self) -> None:
+        """Compare every month with the service's report; read again what differs.
+
+        A ledger that is found later, or a line that moved, changes months that were compared before: these are compared
+        again.
+        """
+        starting: dict[int, Balances | None] = {self._period.start_date.toordinal(): None}
+        months = self._period.months()
+        due = list(months)
+        for _ in range(_MOST_COMPARISONS):
+            with progress_bar(self._options.progress, iterable=due, desc="months", unit=" months") as each:
+                for month in each:
+                    balances = self._compare(month, starting[month.start_date.toordinal()])
+                    starting[month.end_date.toordinal() + 1] = balances
+            self._copy.remove_moved()
+            due = [one for one in months if self._copy.files[one.month] != self._compared[one.month]]
+            if not due:
+                return
+        for name in [month.month for month in due]:
+            self._months[name] = MonthRecord(self._read_at[name], complete=False, problem=_UNSTABLE)
+
+    def _compare(self, month: Period, starting: Balances | None) -> Balances:
+        """Compare a month; if it differs, read the days that differ again, then all days, then the ledgers.
+
+        Returns the balances at its end.
+        """
+        name, is_first = month.month, month.start_date == self._period.start_date
+        reported = self._load_report(month)
+        if is_first and not self._reaches_back:
+            self._take_anchor(reported)
+            starting = self._anchor
+
+        def compare() -> ComparedMonth:
+            is_complete = self._known_complete.get(name) == self._copy.files[name]
+            lines, scale = self._copy.read(name), self._client.scale
+            return compare_month(reported, lines, self._ledgers, starting, scale=scale, is_complete=is_complete)
+
+        compared = compare()
+        if 0 < len(compared.days) <= _MOST_RANGES:
+            for first, last in compared.days:
+                self._read(Period(first, last, self._time_zone))
+            compared = compare()
+        if compared.problem:
+            self._read(month)
+            reported = self._load_report(month)
+            compared = compare()
+        if compared.difference and not self._ledgers_are_new:
+            self._refresh_ledgers()
+            compared = compare()
+        problem = compared.problem
+        if compared.difference and is_first and self._reaches_back:
+            problem += f"; where lines before {month.start_date} are new, sync with an earlier start_date"
+        self._months[name] = MonthRecord(self._read_at[name], not compared.incompleteness, problem)
+        self._compared[name] = self._copy.files[name]
+        return compared.ending_balances
+
+    def _take_anchor(self, reported: CashFlowReport) -> None:
+        """Keep the balances that the service reports at the start of books that do not reach back."""
+        balances = reported.exact().starting_balances
+        found = dict(zip(balances["ledger_id"], balances["cash_balance"], strict=True))
+        if self._anchor and found != self._anchor:
+            first = self._period.start_date
+            self.notes += (f"The cash balances before {first} have changed: lines before the first day of the books.",)
+        self._anchor = found
+
+    def _load_report(self, month: Period) -> CashFlowReport:
+        """Load the report of a month, with the ledgers that it names, and take what it shows of them."""
+        reported = load_cash_flow_report(self._client, month.start_date, month.end_date, time_zone=self._time_zone)
+        exact = reported.exact()
+        tables = (exact.ledgers, exact.starting_balances, exact.ending_balances)
+        self._add_ledgers(ledger_id for table in tables for ledger_id in table["ledger_id"])
+        shown = _with_reported_fields(self._ledgers, reported)
+        if not shown.equals(self._ledgers):
+            self._ledgers = shown
+            self._refresh_ledgers()
+            self._ledgers = _with_reported_fields(self._ledgers, reported)
+        return reported
+
+    def _write(self) -> Version:
+        """Write a version: first the ledgers, then the record of all files."""
+        last = self._last
+        version = Version(
+            number=0 if last is None else last.number + 1,
+            action="sync",
+            written_at=self._at,
+            synced_at=self._at,
+            base_url=self._client.base_url,
+            instance_id=self._client.instance_id,
+            start_date=self._period.start_date,
+            end_date=self._period.end_date,
+            time_zone=self._time_zone,
+            scale=self._client.scale,
+            reaches_back=self._reaches_back,
+            anchor=self._anchor,
+            months=self._months,
+            files=self._copy.files,
+            ledgers=self._folder.save_ledgers(self._ledgers),
+            closed=() if last is None else last.closed,
+        )
+        if last is not None:
+            self.changes = compare_versions(self._folder, last, version)
+            version = msgspec.structs.replace(version, changes=_count_lines(self.changes))
+            whole = {name for name, one in self._months.items() if one.read_at == self._at}
+            self.unread_months = tuple(sorted(self._months.keys() - whole))
+            self.unread_entries = tuple(one for one in self.unread_months if one not in self._entries_read)
+        self._folder.commit(version)
+        return version
+
+
+def _by_month(lines: ds.Dataset, period: Period) -> Iterator[tuple[Period, pa.Table]]:
+    """Lines of each month of a period; one month is in memory at a time, because the file is ordered by days."""
+    day = ds.field("local_date")
+    for month in period.months():
+        first, last = (dt.datetime.combine(one, dt.time.min) for one in (month.start_date, month.end_date))
+        yield month, lines.to_table(filter=(day >= first) & (day <= last)).drop_columns("local_date")
+
+
+def _count_lines(changes: Drift) -> LineChanges:
+    """Count the lines of each kind of change."""
+    lines = changes.line_counts
+    changed = lines["recategorized"] + lines["amended"]
+    return LineChanges(lines["added"], lines["removed"], changed, tuple(changes.months))
+
+
+def _with_reported_fields(ledgers: pd.DataFrame, reported: CashFlowReport) -> pd.DataFrame:
+    """Take the names of a report, and the sort codes of its balances: those of ledgers without lines are only there.
+
+    A ledger with balances reports cash flow, where no line shows whether it does.
+    """
+    exact = reported.exact()
+    balances = pd.concat([exact.starting_balances, exact.ending_balances])
+    coded, flows, ids = balances.dropna(subset="sort_code"), exact.ledgers, ledgers["id"]
+    codes = dict(zip(coded["ledger_id"], coded["sort_code"], strict=True))
+    names = dict(zip(balances["ledger_id"], balances["ledger_name"], strict=True))
+    names |= dict(zip(flows["ledger_id"], flows["name"], strict=True))
+    has_balance = ids.isin(balances["ledger_id"]) & ledgers["debit_credit"].isna()
+    shown = ledgers.assign(
+        name=ids.map(names).fillna(ledgers["name"]).astype(ledgers["name"].dtype),
+        sort_code=ids.map(codes).fillna(ledgers["sort_code"]).astype(ledgers["sort_code"].dtype),
+        report_cash_flow=ledgers["report_cash_flow"] | has_balance,
+    )
+    return shown.sort_values(["sort_code", "id"], ignore_index=True)
+
+
+def _opposing_ids(lines: pa.Table) -> set[str]:
+    texts = pc.drop_null(pc.unique(lines["opposing_ledger_ids"])).to_pylist()
+    return {one for text in texts for one in text.split(LIST_SEPARATOR) if one}

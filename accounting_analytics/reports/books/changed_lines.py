@@ -1,0 +1,171 @@
+"""Lines that differ between two tables of line entries, as they were and as they are, and their sums by ledger.
+
+Rows of both tables are numbered and paired by the id of the line. Ranges of pairs that follow each other in both
+tables, of which there are few where little changed, are compared column by column without a copy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.core.money import PRECISION, arrow_type
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from decimal import Decimal
+
+    import numpy.typing as npt
+
+    Rows = npt.NDArray[np.int64]
+    Flags = npt.NDArray[np.bool_]
+    Kinds = npt.NDArray[np.str_]
+
+KINDS = ("added", "removed", "recategorized", "amended")
+_ADDED, _REMOVED, _RECATEGORIZED, _AMENDED = KINDS
+BEFORE, AFTER = "before", "after"
+CHANGE, KIND, MONTH, AMOUNT = "change", "kind", "month", "figure_amount"
+"""Columns of a changed line beside its own: the version that it is of, the kind of its change, its local month, and its
+signed amount with the sign that it is summed with."""
+_FOLLOWING = ("opposing_ledger_ids", "related_line_entry_id", "journal_entry_line_entry_ids")
+"""Columns that also differ where only another line of the journal entry has changed."""
+_OF_LEDGER = ("ledger_name", "editable")
+"""Columns of the ledger, which are not compared: a new name changes no line."""
+_KEPT_BY_RECATEGORIZATION = ("signed_amount", "amount", "debit_credit", "datetime", "journal_entry_id")
+_PAIRS_PER_RANGE = 100
+"""Pairs that a range must have on average, or copying the rows is faster."""
+
+
+class LedgerChange(NamedTuple):
+    """Change of a ledger in a month: columns of :class:`~accounting_analytics.schemas.LedgerDrift`."""
+
+    month: str
+    ledger_id: str
+    ledger_name: str
+    kind: str
+    amount: Decimal
+    entries: int
+    lines: int
+
+    def keys(self, ledger: str) -> tuple[str, str, str]:
+        """Keys of the figures that it is part of: of its month, its ledger and its kind."""
+        of_ledger = KEY_SEPARATOR.join((self.month, ledger))
+        return self.month, of_ledger, KEY_SEPARATOR.join((of_ledger, self.kind))
+
+
+class _Pairs(NamedTuple):
+    """Rows of the lines that both tables have, and of those that only one of them has."""
+
+    old: Rows
+    new: Rows
+    removed: Rows
+    added: Rows
+
+
+def find_changed_lines(before: pa.Table, after: pa.Table, *, time_zone: str, scale: int) -> pa.Table:
+    """Lines that differ, those of `before` first; columns that only one table has are not compared.
+
+    Where a damaged table has an id twice, one of its lines is compared and the others are added or removed.
+    """
+    pairs = _pair_by_id(before["id"], after["id"])
+    changed, kinds = _compare(before, after, pairs)
+    lines = pa.concat_tables(
+        [
+            _mark(before, pairs.old[changed], BEFORE, kinds),
+            _mark(before, pairs.removed, BEFORE, _REMOVED),
+            _mark(after, pairs.new[changed], AFTER, kinds),
+            _mark(after, pairs.added, AFTER, _ADDED),
+        ],
+        promote_options="default",
+    )
+    local = lines["datetime"].to_pandas().dt.tz_convert(time_zone).dt.tz_localize(None)
+    months = pc.strftime(pa.array(local, pa.timestamp("us")), format="%Y-%m")
+    signed = lines["signed_amount"]
+    amounts = pc.if_else(pc.equal(lines[CHANGE], AFTER), signed, pc.negate(signed))
+    return lines.append_column(MONTH, months).append_column(AMOUNT, amounts.cast(arrow_type(scale)))
+
+
+def sum_by_ledger(lines: pa.Table, names: Mapping[str, str]) -> list[LedgerChange]:
+    """Sum changed lines by month, ledger and kind: in order of the months, then the largest first."""
+    amounts = lines[AMOUNT]
+    # 128-bit sums wrap around silently past 38 digits
+    wide = lines.append_column("amount_sum", amounts.cast(pa.decimal256(2 * PRECISION, amounts.type.scale)))
+    sums = wide.group_by([MONTH, "ledger_id", KIND]).aggregate(
+        [("amount_sum", "sum"), ("journal_entry_id", "count_distinct"), ("id", "count_distinct")]
+    )
+    changes = [
+        LedgerChange(
+            row[MONTH],
+            row["ledger_id"],
+            names.get(row["ledger_id"], row["ledger_id"]),
+            row[KIND],
+            row["amount_sum_sum"],
+            row["journal_entry_id_count_distinct"],
+            row["id_count_distinct"],
+        )
+        for row in sums.to_pylist()
+    ]
+    return sorted(
+        changes, key=lambda one: (one.month, one.amount.copy_abs().copy_negate(), one.ledger_name, one.kind, one)
+    )
+
+
+def _mark(table: pa.Table, rows: Rows, change: str, kinds: Kinds | str) -> pa.Table:
+    """Rows of a table with what changed."""
+    lines = _select(table, rows).append_column(CHANGE, pa.repeat(change, len(rows)))
+    return lines.append_column(KIND, pa.array(np.broadcast_to(kinds, len(rows)), pa.string()))
+
+
+def _pair_by_id(old_ids: pa.ChunkedArray, new_ids: pa.ChunkedArray) -> _Pairs:
+    """Find the rows with the same id."""
+    found = pc.fill_null(pc.index_in(new_ids, value_set=old_ids), -1).to_numpy()
+    row_after = np.full(len(old_ids), -1)
+    row_after[found[found >= 0]] = np.flatnonzero(found >= 0)
+    old = np.flatnonzero(row_after >= 0)
+    is_added = np.ones(len(new_ids), dtype=bool)
+    is_added[row_after[old]] = False
+    return _Pairs(old, row_after[old], np.flatnonzero(row_after < 0), np.flatnonzero(is_added))
+
+
+def _compare(before: pa.Table, after: pa.Table, pairs: _Pairs) -> tuple[Rows, Kinds]:
+    """Find the pairs that changed, and the kind of each; not those that follow from another line of their entry."""
+    old, new = _select(before, pairs.old), _select(after, pairs.new)
+    names = [name for name in old.column_names if name in new.column_names and name not in _OF_LEDGER]
+    differ = {name: _differ(old[name], new[name]) for name in names}
+    own = np.logical_or.reduce([flags for name, flags in differ.items() if name not in _FOLLOWING])
+    following = np.logical_or.reduce([own, *(flags for name, flags in differ.items() if name in _FOLLOWING)]) & ~own
+    entries = pa.concat_arrays(
+        table["journal_entry_id"].take(pa.array(np.concatenate([rows[own], alone]))).combine_chunks()
+        for table, rows, alone in ((before, pairs.old, pairs.removed), (after, pairs.new, pairs.added))
+    )
+    following[following] = ~_to_numpy(pc.is_in(new["journal_entry_id"].filter(following), value_set=entries))
+    changed = np.flatnonzero(own | following)
+    differ_more = np.logical_or.reduce([differ[name] for name in _KEPT_BY_RECATEGORIZATION if name in differ])
+    is_recategorized = (differ["ledger_id"] & ~differ_more)[changed]
+    return changed, np.where(is_recategorized, _RECATEGORIZED, _AMENDED)
+
+
+def _select(table: pa.Table, rows: Rows) -> pa.Table:
+    """Select rows of a table, without a copy where they are few ranges."""
+    starts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
+    if len(starts) * _PAIRS_PER_RANGE > len(rows):
+        return table.take(pa.array(rows))
+    lengths = np.diff(starts, append=len(rows))
+    slices = (table.slice(rows[start], length) for start, length in zip(starts, lengths, strict=True))
+    return pa.concat_tables([table.slice(0, 0), *slices])
+
+
+def _differ(old: pa.ChunkedArray, new: pa.ChunkedArray) -> Flags:
+    """Whether values are different; two nulls are the same."""
+    if old.equals(new):
+        return np.zeros(len(old), dtype=bool)
+    return _to_numpy(pc.coalesce(pc.not_equal(old, new), pc.xor(pc.is_null(old), pc.is_null(new))))
+
+
+def _to_numpy(flags: pa.ChunkedArray) -> Flags:
+    found: Flags = flags.to_numpy()
+    return found

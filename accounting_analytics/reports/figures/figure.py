@@ -1,0 +1,257 @@
+"""Figures: an amount, what it is of, and what is behind it: line entries, or the figures that it is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from accounting_analytics.core.column_conversion import exact_amounts, exact_floats, in_floats, total
+from accounting_analytics.core.errors import AmountError, BooksDoNotTieError, InputError
+from accounting_analytics.core.html_tables import cell_text
+from accounting_analytics.core.messages import quote
+from accounting_analytics.core.money import DEFAULT_SCALE, format_amount, from_minor_units, to_float, to_minor_units
+from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.core.schemas import LineEntries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from accounting_analytics.core.ledger_names import LedgerNames
+    from accounting_analytics.reports.figures.selections import Selection
+
+KEY_SEPARATOR = "|"
+"""Between the row and the column of a key; no id of a load contains it."""
+OWN = "own:"
+"""Before the ledger id in a key that is a ledger's own amount, without its descendants."""
+NOT_KNOWN, ZERO = "not known", "\N{EN DASH}"
+"""Texts of a figure that is not known, and of zero."""
+
+FigureKind = Literal["sum", "average", "change_pct", "share", "none"]
+
+
+@dataclass(frozen=True, repr=False)
+class Figure(Result):
+    """An amount of a statement or report, and what is behind it.
+
+    A figure is the sum of line entries, which are its `entries`, or it is made of other figures, its `terms`; one that
+    adds and subtracts sums of line entries has both.
+
+    Parameters
+    ----------
+    key : str
+        Row and column, separated by ``|``: what finds the figure again in its statement.
+    label : str
+        What the figure is, as the statement writes it.
+    units : int, Decimal or None
+        Whole minor units of an amount, or a percentage; None where it is not known.
+    calculation : str
+        How it was calculated, or why it is not known.
+    terms : tuple of Figure
+        The figures that it is made of; empty for a sum of line entries alone.
+    signs : tuple of str
+        How it is made of each of its terms: ``+``, ``-``, or ``/`` of the whole of a share.
+    kind : {"sum", "average", "change_pct", "share", "none"}
+        What it is of its terms or lines; ``none`` where the statement has no amount in this place.
+    scale : int
+        Fraction digits of the amount.
+    selections : sequence of Selection
+        Ledgers and days of its lines, where it is a sum of lines of a statement.
+    """
+
+    key: str
+    label: str
+    units: int | Decimal | None
+    calculation: str
+    terms: tuple[Figure, ...] = ()
+    signs: tuple[str, ...] = ()
+    kind: FigureKind = "sum"
+    scale: int = field(default=DEFAULT_SCALE, kw_only=True)
+    selections: Sequence[Selection] = field(default=(), kw_only=True)
+    _load_entries: Callable[[], pd.DataFrame] | None = field(default=None, kw_only=True, compare=False)
+
+    @property
+    def amount(self) -> float | None:
+        """The amount as the frames have it; None where it is not known.
+
+        Raises
+        ------
+        AmountError
+            The amount is too large for a float; `exact` returns it.
+        """
+        exact = self.exact()
+        if exact is None:
+            return None
+        try:
+            return to_float(exact, self.scale) if isinstance(self.units, int) else float(exact)
+        except AmountError as error:
+            raise AmountError(f"{self.label}: {error}") from None
+
+    @property
+    def text(self) -> str:
+        """The amount as tables show it: a negative one in parentheses, a dash for zero."""
+        return "" if self.kind == "none" else text_of(self.exact(), is_percent=isinstance(self.units, Decimal))
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether the figure is a sum of line entries, which `entries` returns."""
+        return self._load_entries is not None
+
+    def exact(self) -> Decimal | None:
+        """Return the amount as a Decimal; None where it is not known."""
+        return from_minor_units(self.units, self.scale) if isinstance(self.units, int) else self.units
+
+    def signed_terms(self) -> list[tuple[str, str, str]]:
+        """Sign, label and text of what the figure is made of, the divisor of a quotient last."""
+        found = [(sign, term.label, term.text) for sign, term in zip(self.signs, self.terms, strict=True)]
+        if self.kind == "average" and found:
+            found.append(("/", "Number of columns", str(len(found))))
+        if self.kind == "change_pct":
+            base = self.terms[1].exact()
+            is_negative = base is not None and base < 0
+            label = self.terms[1].label + (" without its sign" if is_negative else "")
+            found.append(("/", label, text_of(base and abs(base))))
+        return found
+
+    @property
+    def entries(self) -> pd.DataFrame:
+        """The line entries behind the figure, and ``figure_amount``: each amount with the sign it was summed with.
+
+        Raises
+        ------
+        InputError
+            The figure is made of other figures, is not known, or was only reported; the message says which, and
+            where the entries are.
+        AmountError
+            An amount is too large for a float.
+        """
+        entries = self.exact_entries()
+        ids = entries["id"] if "id" in entries else entries["line_id"]
+        exact = [name for name in _AMOUNTS if name in entries and entries[name].dtype != np.float64]
+        return entries.assign(
+            **{name: in_floats(exact_amounts(entries[name], self.scale, ids).column) for name in exact}
+        )
+
+    def exact_entries(self) -> pd.DataFrame:
+        """Return the entries with Arrow decimals as ``figure_amount``, for calculations and text."""
+        if self._load_entries is None:
+            terms = ", ".join(quote(term.label) for term in self.terms)
+            where = f"; the figures that it is made of have them: {terms} (in .terms)" if terms else ""
+            raise InputError(f"{self.label} has no line entries of its own: {self.calculation}{where}")
+        return self._load_entries()
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The entries, or the terms of a figure that is made of others."""
+        if not self.terms and self.is_additive:
+            return self.entries
+        rows = [{"label": term.label, "amount": term.exact(), "key": term.key} for term in self.terms]
+        return pd.DataFrame(rows, columns=["label", "amount", "key"])
+
+    def summary(self) -> str:
+        """One line: what the figure is, and its amount."""
+        exact = self.exact()
+        if exact is None:
+            return f"{self.label}: {NOT_KNOWN}"
+        return f"{self.label}: {f'{exact:,}%' if isinstance(self.units, Decimal) else format_amount(exact)}"
+
+    def _parts(self) -> Iterator[ResultPart]:
+        sentence = f"{self.calculation[:1].upper()}{self.calculation[1:]}."
+        lines = [sentence, *(f"- {term.summary()}" for term in self.terms)]
+        yield ResultPart(lines)
+        if not self.terms and self.is_additive:
+            entries = self.exact_entries()
+            shown = [name for name in _SHOWN if name in entries.columns]
+            yield ResultPart(_entry_lines(entries), entries[shown], rest="entries; .entries has all")
+
+    def _content(self) -> dict[str, Any]:
+        terms = [{"key": term.key, "label": term.label, "amount": term.exact()} for term in self.terms]
+        return {
+            "key": self.key,
+            "label": self.label,
+            "amount": self.exact(),
+            "calculation": self.calculation,
+            "terms": terms,
+            "entries": self.exact_entries() if not self.terms and self.is_additive else None,
+        }
+
+
+_AMOUNTS = (*LineEntries.amount_columns(), "figure_amount")
+_SHOWN = ("local_date", "journal_entry_description", "description", "ledger_name", "figure_amount")
+_LISTED = 20
+
+
+def _entry_lines(entries: pd.DataFrame) -> list[str]:
+    """Write the first entries as text."""
+    first = exact_floats(entries.head(_LISTED))
+    days = first["local_date" if "local_date" in first else "datetime"]
+    rows = zip(days, first["figure_amount"], first["journal_entry_description"], strict=True)
+    texts = [f"- {day:%Y-%m-%d}  {format_amount(amount):>18}  {cell_text(text)}" for day, amount, text in rows]
+    more = len(entries) - len(first)
+    return [*texts, f"and {more:,} more; .entries has all"] if more > 0 else texts
+
+
+def text_of(value: Decimal | None, *, is_percent: bool = False) -> str:
+    """Text of an amount: a negative one in parentheses, a dash for zero."""
+    if value is None:
+        return NOT_KNOWN
+    if not value:
+        return ZERO
+    text = f"{abs(value):,}%" if is_percent else format_amount(abs(value))
+    return f"({text})" if value < 0 else text
+
+
+def figure_of_entries(
+    key: str, label: str, entries: pd.DataFrame, *, scale: int, calculation: str = "line entries"
+) -> Figure:
+    """Return the figure of line entries with their ``figure_amount``."""
+    amounts = exact_amounts(entries["figure_amount"], scale, entries["id"]).column
+    rows = entries.assign(figure_amount=amounts).reset_index(drop=True)
+    units = to_minor_units(total(amounts), scale)
+    text = f"the sum of {calculation}"
+    return Figure(key, label, units, text, scale=scale, _load_entries=rows.copy)
+
+
+def figure_of_terms(key: str, label: str, terms: Sequence[tuple[str, Figure]]) -> Figure:
+    """Return a figure that adds (``+``) and subtracts (``-``) others; not known where one of them is not."""
+    signs, of = zip(*terms, strict=True)
+    calculation = " ".join(f"{sign} {one.label}" for sign, one in terms).removeprefix("+ ")
+    make = partial(Figure, key, label, scale=of[0].scale, terms=of, signs=signs)
+    if any(one.units is None for one in of):
+        return make(None, "it is not known: a figure that it is made of is not known")
+    units = sum((-1 if sign == "-" else 1) * int(one.units or 0) for sign, one in terms)
+    return make(units, f"calculated: {calculation}")
+
+
+_IN_ROWS = "give the id, unique name or path of one of its rows (in .rows)"
+
+
+def find_row(names: LedgerNames, text: object, hint: str = _IN_ROWS) -> str:
+    """Key of the row with this id, unique name or path; an unknown one is refused with suggestions, or a hint."""
+    found = names.matches(text)
+    if len(found) > 1:
+        raise InputError(names.ambiguity(text, found))
+    if found:
+        return next(iter(found))
+    raise InputError(f"no row matches {quote(text)}; {names.suggestion(text) or hint}")
+
+
+def amount_column(figures: Sequence[Figure]) -> pd.Series[float]:
+    """Column of the amounts of figures; NaN where one is not known."""
+    return pd.Series([one.amount for one in figures], dtype="float64")
+
+
+def checked_entries(entries: pd.DataFrame, units: int, scale: int) -> pd.DataFrame:
+    """Entries, if they sum to the figure."""
+    ids = entries["id"] if "id" in entries else entries["line_id"]
+    found = to_minor_units(total(exact_amounts(entries["figure_amount"], scale, ids).column), scale)
+    if found != units:
+        raise BooksDoNotTieError(
+            f"the line entries sum to {found} minor units, but the figure is {units}: the lines have changed since the "
+            "statement was made; make it again"
+        )
+    return entries

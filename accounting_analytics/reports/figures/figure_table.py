@@ -1,0 +1,362 @@
+"""Tables of figures, and their HTML: a normal table without scripts, and with them one whose figures unfold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadError
+from accounting_analytics.core.html_tables import NOT_TYPESET, TABLE_STYLE
+from accounting_analytics.core.messages import printable
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, NOT_KNOWN, ZERO, Figure
+from accounting_analytics.reports.figures.line_table import EntryTable, PageLines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from accounting_analytics.reports.figures.line_table import LineTable, Range
+
+    NumberedLines = LineTable | EntryTable
+
+
+Rows = Sequence[tuple[str, Sequence[Figure]]]
+"""Labelled rows of figures."""
+MAX_LINES = 9_000
+"""Lines that a table carries; above it, a press on a figure shows the call that gives them."""
+MAX_ENTRIES_BYTES = 300_000
+"""Size of the JSON up to which entries are in the page; above it, a press shows the call that gives them."""
+_HTML_IN_SCRIPT = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
+
+
+class EntriesData(NamedTuple):
+    """What is behind the figures of a table: sums of lines as ranges of their numbers, derived figures as terms.
+
+    Attributes
+    ----------
+    scale : int
+        Fraction digits of the amounts.
+    lines : PageLines
+        Lines with signed units, debits positive.
+    figures : mapping
+        By row and column, the ranges of lines that a figure adds (1) or subtracts (-1): sign, first and last number.
+    terms : mapping
+        Sign (``+``, ``-`` or ``/``), label and text of the terms of each derived figure's key.
+    call : str
+        The Python expression that gives the entries of a figure, with ``{row!r}`` and ``{column!r}``.
+    """
+
+    scale: int
+    lines: PageLines
+    figures: Mapping[str, Mapping[str, Sequence[Range]]]
+    terms: Mapping[str, Sequence[tuple[str, str, str]]]
+    call: str
+
+
+def entries_json(entries: EntriesData) -> str:
+    """JSON of the entries for a script element; of entries that are too large, the terms and the call, or the call."""
+    call = {"call": entries.call}
+    terms = {
+        key: [(sign, printable(label), printable(text)) for sign, label, text in terms]
+        for key, terms in entries.terms.items()
+    }
+    for content in ({**_lines_and_ranges(entries), "terms": terms, **call}, {"terms": terms, **call}):
+        text = _script_json(content)
+        if len(text.encode()) <= MAX_ENTRIES_BYTES:
+            return text
+    return _script_json(call)
+
+
+def _lines_and_ranges(entries: EntriesData) -> dict[str, Any]:
+    """Lines, and the ranges of each figure as one list: sign, first and last number of each."""
+    columns = list(dict.fromkeys(column for of_row in entries.figures.values() for column in of_row))
+    figures = {
+        row: [[number for one in of_row[column] for number in one] if column in of_row else None for column in columns]
+        for row, of_row in entries.figures.items()
+    }
+    return {"scale": entries.scale, **entries.lines._asdict(), "columns": columns, "figures": figures}
+
+
+def _script_json(content: object) -> str:
+    """JSON that nothing in it can end: no markup, and no separators that a script takes for the end of a line."""
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=dict).translate(_HTML_IN_SCRIPT)
+
+
+_MARKS = {"zero": "zero", "unknown": "unknown", "favourable": "up", "unfavourable": "down"}
+_LETTERS = {
+    mark: f'<abbr aria-label="{mark}" title="{mark}">{letter}&nbsp;</abbr>'
+    for mark, letter in (("favourable", "F"), ("unfavourable", "U"))
+}
+_LEGEND = "F favourable, U unfavourable"
+_LONG_LABEL = 60  # characters; where a label has more lines than are shown, its title has all
+
+
+class FigureCell(NamedTuple):
+    """A figure as text, the key that a press on it unfolds, and how it is marked.
+
+    `mark` is empty, ``zero``, ``unknown``, ``favourable`` or ``unfavourable``; without a key it cannot be pressed, and
+    without a figure it is text.
+    """
+
+    text: str
+    key: str = ""
+    mark: str = ""
+    figure: Figure | None = None
+
+
+def cell_of(figure: Figure, mark: str = "", *, has_lines: bool = True) -> FigureCell:
+    """Cell of a figure, which can be pressed where something is behind it; of zero, where this is lines."""
+    text, key = figure.text, KEY_SEPARATOR.join(split_key(figure.key))
+    if text in {"", NOT_KNOWN}:
+        return FigureCell(text, "", "unknown" if text else "", figure)
+    if text == ZERO:
+        return FigureCell(text, key if has_lines else "", "zero", figure)
+    return FigureCell(text, key if figure.is_additive or figure.terms else "", mark, figure)
+
+
+def split_key(key: str) -> tuple[str, str]:
+    """Row and column of the key of a figure, as the script of tables separates them."""
+    row, separator, column = key.rpartition(KEY_SEPARATOR)
+    return (row, column) if separator else (key, "")
+
+
+def entries_of(
+    lines: NumberedLines | None,
+    sums: Iterable[Figure],
+    made: Iterable[Figure],
+    *,
+    scale: int,
+    name: Callable[[str], str],
+    call: str,
+) -> EntriesData:
+    """Collect what is behind figures: of sums the ranges of lines, of those that are made of others the terms.
+
+    Without lines, or where these have changed since, a press shows the call that says so.
+    """
+    ranges: dict[str, dict[str, list[Range]]] = {}
+    try:
+        if lines is not None:
+            for figure in sums:
+                row, column = split_key(figure.key)
+                ranges.setdefault(row, {})[column] = lines.ranges(figure)
+    except BooksDoNotTieError:
+        lines, ranges = None, {}
+    terms = {KEY_SEPARATOR.join(split_key(one.key)): terms for one in made if (terms := one.signed_terms())}
+    return EntriesData(scale, PageLines.of([] if lines is None else lines.lines, name), ranges, terms, call)
+
+
+class FigureRow(NamedTuple):
+    """A row of figures at a level of the tree, and its kind.
+
+    `kind` is ``heading`` (without figures), ``ledger``, ``parent`` (a ledger whose amount repeats those below it),
+    ``own``, ``subtotal``, ``total``, ``balance`` or ``percent``; `title` is shown where the pointer rests on the label.
+    """
+
+    label: str
+    level: int
+    kind: str
+    cells: Sequence[FigureCell]
+    title: str = ""
+
+
+class TableHead(NamedTuple):
+    """The head of a column, whether it compares other columns, and whether it has texts instead of figures."""
+
+    text: str
+    is_comparison: bool
+    is_text: bool = False
+
+
+class FigureTable(NamedTuple):
+    """A table of figures with what people read around it; `heads` are those of the figures, not of the labels."""
+
+    title: str
+    subtitle: str
+    heads: Sequence[TableHead]
+    rows: Sequence[FigureRow]
+    notes: Sequence[str]
+    entries: EntriesData | None
+
+
+def table_of_figures(
+    title: str,
+    subtitle: Sequence[str],
+    heads: Sequence[str],
+    rows: Rows,
+    lines: NumberedLines | None,
+    *,
+    scale: int,
+    call: str,
+    name: Callable[[str], str] | None = None,
+    ends_in_total: bool = False,
+) -> FigureTable:
+    """Make a table of figures, with the lines behind them.
+
+    `call` is the expression that gives the entries of one, as in :class:`EntriesData`, and `name` that of a ledger.
+    """
+    figures = [one for _, row in rows for one in row]
+    names = lines.names if isinstance(lines, EntryTable) else {}
+    entries = entries_of(
+        lines,
+        sums_of(rows),
+        figures,
+        scale=scale,
+        name=name or (lambda ledger_id: names.get(ledger_id, ledger_id)),
+        call=call,
+    )
+
+    def has_lines(figure: Figure) -> bool:
+        row, column = split_key(figure.key)
+        return bool(figure.terms) or bool(entries.figures.get(row, {}).get(column))
+
+    made = [
+        FigureRow(label, 0, "ledger", [cell_of(one, has_lines=has_lines(one)) for one in row]) for label, row in rows
+    ]
+    if ends_in_total:
+        made[-1] = made[-1]._replace(kind="total")
+    named = [TableHead(head, is_comparison=False) for head in heads]
+    return FigureTable(title, " \N{MIDDLE DOT} ".join(subtitle), named, made, (), entries)
+
+
+def sums_of(rows: Rows) -> list[Figure]:
+    """Figures of rows that are sums of line entries."""
+    return [one for _, row in rows for one in row if one.is_additive and not one.terms]
+
+
+def entries_behind(rows: Rows) -> EntryTable | None:
+    """Line entries of the sums of rows; None where there are too many, none, or where they have changed since."""
+    try:
+        table = EntryTable(sums_of(rows))
+    except (BooksDoNotTieError, IncompleteLoadError):
+        return None
+    return table if len(table.lines) <= MAX_LINES else None
+
+
+def figure_table_html(table: FigureTable) -> str:
+    """Write a table of figures as HTML that loads nothing, and brings its style, its entries and its script."""
+    return f"{figure_table_style()}{_markup(table)}<script>\n{figure_table_script()}</script>\n"
+
+
+def shared_figure_table_html(table: FigureTable, name: str) -> str:
+    """Write a table that finds what is behind its figures in the data of its page, by its name.
+
+    The page has style and script once, and ``window.accountingAnalyticsPack()`` gives its figures.
+    """
+    return _markup(table, name)
+
+
+def figure_table_style() -> str:
+    """Style of the tables of a page."""
+    return f"{TABLE_STYLE}<style>\n{_file('figure_table.css')}</style>\n"
+
+
+def figure_table_script() -> str:
+    """Script that makes the figures of the tables of a page unfold."""
+    return _file("figure_table.js")
+
+
+def _markup(table: FigureTable, name: str = "") -> str:
+    styles = [f"{'text' if head.is_text else 'amount'}{' other' if head.is_comparison else ''}" for head in table.heads]
+    heads = "".join(
+        f'<th scope="col" class="{style}">{_text(head.text)}</th>'
+        for head, style in zip(table.heads, styles, strict=True)
+    )
+    subtitle = f'<br><span class="subtitle">{_text(table.subtitle)}</span>' if table.subtitle else ""
+    caption = f"<caption><div><strong>{_text(table.title)}</strong>{subtitle}</div></caption>\n"
+    title = f' aria-label="{_text(table.title)}"' if name else ""
+    return (
+        f'<div class="accounting-analytics-figures {NOT_TYPESET}"{_table_name(name)}>\n'
+        f'<div class="scrolled"><table class="accounting-analytics"{title}>\n'
+        f"{'' if name else caption}"
+        f"<thead><tr><td></td>{heads}</tr></thead>\n"
+        f"{''.join(_row_groups(table, styles, is_shared=bool(name)))}</table></div>\n"
+        f"{_below(table)}</div>\n"
+    )
+
+
+def _table_name(name: str) -> str:
+    return f' data-table="{escape(name)}"' if name else ""
+
+
+def _row_groups(table: FigureTable, styles: Sequence[str], *, is_shared: bool) -> Iterator[str]:
+    """Write the rows in groups; a heading begins a group, and a subtotal ends it."""
+    group: list[str] = []
+    for row in table.rows:
+        if row.kind == "heading":
+            yield _row_group(group)
+            group = [_heading(row, len(table.heads) + 1, is_shared=is_shared)]
+            continue
+        group.append(_row(row, styles, is_shared=is_shared))
+        if row.kind == "subtotal":
+            yield _row_group(group)
+            group = []
+    yield _row_group(group)
+
+
+def _row_group(rows: Sequence[str]) -> str:
+    return f"<tbody>\n{''.join(rows)}</tbody>\n" if rows else ""
+
+
+def _heading(row: FigureRow, columns: int, *, is_shared: bool) -> str:
+    return (
+        f'<tr class="heading"><th scope="rowgroup" colspan="{columns}"{_indent(row, is_shared=is_shared)}>'
+        f"<div{_title(row)}>{_text(row.label)}</div></th></tr>\n"
+    )
+
+
+def _row(row: FigureRow, styles: Sequence[str], *, is_shared: bool) -> str:
+    cells = "".join(_cell(cell, style, is_shared=is_shared) for cell, style in zip(row.cells, styles, strict=True))
+    kind = "" if row.kind == "ledger" else f' class="{escape(row.kind)}"'
+    typed = " data-text" if is_shared else ""
+    head = f'<th scope="row"{_indent(row, is_shared=is_shared)}><div{_title(row)}{typed}>{_text(row.label)}</div></th>'
+    return f"<tr{kind}>{head}{cells}</tr>\n"
+
+
+def _cell(cell: FigureCell, style: str, *, is_shared: bool) -> str:
+    """Write a figure; the closing parenthesis of a negative one stands to the right of the digits of the others."""
+    if style.startswith("text"):
+        typed = " data-text" if is_shared else ""
+        return f'<td class="{style}"{typed}>{_text(cell.text)}</td>'
+    classes = style
+    if cell.text.endswith(")"):
+        classes += " negative"
+    if cell.mark:
+        classes += f" {_MARKS[cell.mark]}"
+    key = f' data-key="{escape(cell.key)}"' if cell.key else ""
+    return f'<td class="{classes}"{key}>{_LETTERS.get(cell.mark, "")}{_text(cell.text)}</td>'
+
+
+def _below(table: FigureTable) -> str:
+    """Write the notes, the meaning of the marks where there are some, and the entries."""
+    has_letters = any(cell.mark in _LETTERS for row in table.rows for cell in row.cells)
+    notes = [*table.notes, *([_LEGEND] if has_letters else [])]
+    lines = "".join(f'<p class="note">{_text(note)}</p>\n' for note in notes)
+    if table.entries is None:
+        return lines
+    return f'{lines}<script type="application/json">{entries_json(table.entries)}</script>\n'
+
+
+def _indent(row: FigureRow, *, is_shared: bool) -> str:
+    """Indent a label, also where style elements are dropped, as in notebooks that JupyterLab does not trust."""
+    if is_shared:  # a page keeps its style
+        return f' style="--level:{row.level}"' if row.level else ""
+    indent = f";padding-left:{1.2 * row.level:.1f}em;--level:{row.level}" if row.level else ""
+    return f' style="text-align:left{indent}"'
+
+
+def _title(row: FigureRow) -> str:
+    title = row.title or (row.label if len(row.label) > _LONG_LABEL else "")
+    return f' title="{_text(title)}"' if title else ""
+
+
+def _text(text: str) -> str:
+    return escape(text if text.isprintable() else printable(text))
+
+
+@cache
+def _file(name: str) -> str:
+    """Text of a file beside this one."""
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")

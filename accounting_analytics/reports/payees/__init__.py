@@ -1,0 +1,1 @@
+"""Whom money comes from and goes to: why totals changed, what recurs, what is open, what is to come."""

@@ -1,0 +1,508 @@
+"""`Bridge`: why a total changed from one column of a statement to another, by category and payee."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from accounting_analytics.core.chart_of_accounts import Hierarchy
+from accounting_analytics.core.column_conversion import exact_amounts, negated
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.ledger_names import LedgerNames
+from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.reports.books.book_lines import LineSource
+from accounting_analytics.reports.figures.figure import (
+    KEY_SEPARATOR,
+    Figure,
+    amount_column,
+    checked_entries,
+    figure_of_entries,
+    find_row,
+)
+from accounting_analytics.reports.figures.figure_table import entries_behind, figure_table_html, table_of_figures
+from accounting_analytics.reports.figures.selections import Selection, Span
+from accounting_analytics.reports.payees.bridge_payments import (
+    NO_PAYEE,
+    SMALLER_CHANGES,
+    TRANSFERRED,
+    BridgeStep,
+    Cause,
+    History,
+    PaidLines,
+    PeriodEdge,
+    categories_of_steps,
+    find_cause,
+)
+from accounting_analytics.reports.payees.bridge_sentences import (
+    BridgeWords,
+    StepFigures,
+    others_sentence,
+    step_sentence,
+    total_sentence,
+    write_amount,
+)
+from accounting_analytics.reports.statements.statement import ChosenColumn
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from accounting_analytics.core.periods import Period
+    from accounting_analytics.reports.figures.figure_table import FigureTable
+    from accounting_analytics.reports.payees.bridge_payments import StepKey, StepKind
+    from accounting_analytics.reports.payees.bridge_sentences import AmountWriter
+    from accounting_analytics.reports.statements.columns import StatementColumn
+    from accounting_analytics.reports.statements.rows import Row
+    from accounting_analytics.reports.statements.statement_figures import StatementFigures
+
+BEFORE, AFTER, CHANGE, LAST = "before", "after", "change", "last"
+_OTHERS = "smaller_changes"
+_MAX_SENTENCES = 5
+_TOTALS = ("net_cash_flow", "net_income")
+_PERIODS = ("period", "prior", "prior_year")
+
+
+class BridgedLines(NamedTuple):
+    """Lines of both sides, which side each is of, and the rank of its step: -1 where nothing changed."""
+
+    frame: pd.DataFrame
+    is_after: npt.NDArray[np.bool_]
+    ranks: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Bridge(Result):
+    """What :func:`bridge` returns: why a total changed, in steps that sum exactly to the change.
+
+    Amounts are positive where they increase the total: cash that comes in, or net income. ``bridge["before"]``,
+    ``bridge["after"]``, ``bridge["change"]`` and ``bridge[step.key]`` are figures with their line entries; the sides of
+    a step are ``bridge[f"{step.key}|before"]`` and ``|after``, ``|last`` is the payment before those of a payee that
+    had none in the other period, and ``bridge["smaller_changes|5"]`` is all but the five largest steps.
+
+    Parameters
+    ----------
+    title : str
+        The total.
+    before, after : str
+        The two periods.
+    steps : tuple of BridgeStep
+        The largest changes by absolute amount, then one step for all others.
+    scale : int
+        Fraction digits of the amounts.
+    time_zone : str
+        Zone that days are counted in.
+    currency : str or None
+        What the caller of the statement named.
+    notes : tuple of str
+        Remarks for the reader.
+    """
+
+    title: str
+    before: str
+    after: str
+    steps: tuple[BridgeStep, ...]
+    scale: int
+    time_zone: str
+    currency: str | None
+    notes: tuple[str, ...]
+    _unit: str
+    _units: tuple[int, int]
+    _all: tuple[BridgeStep, ...]
+    _lines: BridgedLines
+    _last: Mapping[str, pd.DataFrame]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row for each step; the amounts sum to the change."""
+        figures = [self.sides(one.key) for one in self.steps]
+        columns: dict[str, Any] = {
+            "label": [one.label for one in self.steps],
+            "category": [one.category for one in self.steps],
+            "payee": [one.payee or None for one in self.steps],
+            "cause": [one.cause.name for one in self.steps],
+            "rhythm": [one.cause.rhythm or None for one in self.steps],
+            "amount": amount_column([one.change for one in figures]),
+            "before": amount_column([one.before for one in figures]),
+            "after": amount_column([one.after for one in figures]),
+            "payments_before": [len(one.before) for one in self.steps],
+            "payments_after": [len(one.after) for one in self.steps],
+            "days": [", ".join(f"{day.date}" for day in one.cause.payments) or None for one in self.steps],
+            "key": [one.key for one in self.steps],
+        }
+        texts = ("label", "category", "payee", "cause", "rhythm", "days", "key")
+        frame = pd.DataFrame(columns).astype(dict.fromkeys(texts, "str"))
+        frame.attrs |= {"scale": self.scale, "notes": self.notes}
+        return frame
+
+    def __getitem__(self, key: str) -> Figure:
+        """Figure of a side, of the change, or of a step, by key or label."""
+        row, _, side = key.rpartition(KEY_SEPARATOR) if isinstance(key, str) else ("", "", "")
+        if row == _OTHERS and side.isdecimal():
+            return self.sides(key).change
+        if side in {BEFORE, AFTER} and (row in self._ranks or row.startswith(f"{_OTHERS}{KEY_SEPARATOR}")):
+            figures = self.sides(row)
+            return figures.before if side == BEFORE else figures.after
+        if side == LAST and row in self._last:
+            return self._last_figure(row)
+        names = {BEFORE: self.before, AFTER: self.after, CHANGE: "Change", **{one.key: one.label for one in self._all}}
+        known = ", ".join(quote(one) for one in (BEFORE, AFTER, CHANGE))
+        found = find_row(LedgerNames(names, Hierarchy({})), key, f"give {known}, or the key or label of a step")
+        figures = self.sides(found if found in self._ranks else CHANGE)
+        return {BEFORE: figures.before, AFTER: figures.after}.get(found, figures.change)
+
+    def sides(self, key: str) -> StepFigures:
+        """Figures of a step, of all but the first (``smaller_changes|5``) or of the total (``change``): both sides."""
+        if key == CHANGE:
+            return self._figures((BEFORE, AFTER, CHANGE), self.title, range(-1, len(self._all)), *self._units)
+        others, _, number = key.partition(KEY_SEPARATOR)
+        first = int(number) if others == _OTHERS else self._ranks[key]
+        ranks = range(first, len(self._all) if others == _OTHERS else first + 1)
+        steps = self._all[ranks.start : ranks.stop]
+        label = count_of(len(steps), "smaller change") if others == _OTHERS else steps[0].label
+        units = sum(one.before_units for one in steps), sum(one.after_units for one in steps)
+        keys = f"{key}{KEY_SEPARATOR}{BEFORE}", f"{key}{KEY_SEPARATOR}{AFTER}", key
+        figures = self._figures(keys, label, ranks, *units)
+        return figures._replace(last=self._last_figure(key)) if key in self._last else figures
+
+    def summary(self) -> str:
+        """One line: the total on both sides, and its change."""
+        return total_sentence(self._words(), self.sides(CHANGE))
+
+    def sentences(self, write: AmountWriter = write_amount, *, since: dt.date | None = None) -> list[str]:
+        """Sentences about the total, the largest steps, and all others together: seven at most.
+
+        `write` is called with each figure whose amount they name; by default it writes the amount. Amounts of payments
+        before `since` are left out.
+        """
+        words, listed = self._words(write), [one for one in self.steps if one.cause.name != SMALLER_CHANGES]
+        shown = listed if len(self._all) <= _MAX_SENTENCES + 1 else listed[:_MAX_SENTENCES]
+        texts = [total_sentence(words, self.sides(CHANGE))]
+        for one in shown:
+            figures, last = self.sides(one.key), one.cause.last
+            is_left_out = since is not None and last is not None and last.date < since
+            texts.append(step_sentence(one, words, figures._replace(last=None) if is_left_out else figures))
+        if rest := len(self._all) - len(shown):
+            texts.append(others_sentence(rest, words, self[f"{_OTHERS}{KEY_SEPARATOR}{len(shown)}"]))
+        return texts
+
+    def _words(self, write: AmountWriter = write_amount) -> BridgeWords:
+        return BridgeWords(self.title, f"in {self.before}", f"in {self.after}", self._unit, write)
+
+    def _parts(self) -> Iterator[ResultPart]:
+        yield ResultPart(self.sentences()[1:])
+        yield ResultPart(html=lambda: figure_table_html(self.table('bridge[{row!r} + "|" + {column!r}].entries')))
+
+    def table(self, call: str, subtitle: Sequence[str] = ()) -> FigureTable:
+        """Make the table of both sides and the change of each step; `call` gives the entries of a figure."""
+        shown = [*((step.label, self.sides(step.key)) for step in self.steps), (self.title, self.sides(CHANGE))]
+        rows = [(label, [one.before, one.after, one.change]) for label, one in shown]
+        heads = [self.before, self.after, "Change"]
+        return table_of_figures(
+            self.title, subtitle, heads, rows, entries_behind(rows), scale=self.scale, call=call, ends_in_total=True
+        )
+
+    def _content(self) -> dict[str, Any]:
+        total = self.sides(CHANGE)
+        return {
+            "title": self.title,
+            "before": {"label": self.before, "amount": total.before.exact()},
+            "after": {"label": self.after, "amount": total.after.exact()},
+            "change": total.change.exact(),
+            "steps": [self._step_content(one) for one in self.steps],
+            "sentences": self.sentences(),
+            "time_zone": self.time_zone,
+            "notes": self.notes,
+        }
+
+    def _step_content(self, step: BridgeStep) -> dict[str, Any]:
+        change = self.sides(step.key).change
+        return {
+            "key": step.key,
+            "label": step.label,
+            "cause": step.cause.name,
+            "amount": change.exact(),
+            "payments": [{"journal_entry_id": one.entry_id, "date": one.date} for one in step.cause.payments],
+            "line_ids": list(change.exact_entries()["id"]),
+        }
+
+    @cached_property
+    def _ranks(self) -> dict[str, int]:
+        """Rank of each step by its key."""
+        return {one.key: rank for rank, one in enumerate(self._all)}
+
+    def _figures(self, keys: tuple[str, str, str], label: str, ranks: range, before: int, after: int) -> StepFigures:
+        """Figures of the lines of some steps: both sides and the change."""
+
+        def figure(key: str, side: str, of: str, units: int, calculation: str) -> Figure:
+            load = partial(self._entries, ranks, units, side)
+            return Figure(
+                key,
+                label if key.startswith(_OTHERS) and side == CHANGE else f"{label}, {of}",
+                units,
+                calculation,
+                scale=self.scale,
+                _load_entries=load,
+            )
+
+        less = f"the line entries in {self.after} less those in {self.before}"
+        return StepFigures(
+            figure(keys[0], BEFORE, self.before, before, f"the sum of line entries in {self.before}"),
+            figure(keys[1], AFTER, self.after, after, f"the sum of line entries in {self.after}"),
+            figure(keys[2], CHANGE, "change", after - before, less),
+        )
+
+    def _entries(self, ranks: range, units: int, side: str) -> pd.DataFrame:
+        """Lines of a figure, with the sign that they are summed with: in a change, those before are negated."""
+        lines = self._lines
+        chosen = (lines.ranks >= ranks.start) & (lines.ranks < ranks.stop)
+        if side != CHANGE:
+            chosen &= lines.is_after == (side == AFTER)
+        entries = lines.frame[chosen].reset_index(drop=True)
+        if side == CHANGE:
+            amounts = exact_amounts(entries["figure_amount"], self.scale, entries["id"]).column
+            entries["figure_amount"] = amounts.where(lines.is_after[chosen], negated(amounts))
+        return checked_entries(entries, units, self.scale)
+
+    def _last_figure(self, key: str) -> Figure:
+        """Figure of the payment before those of a period."""
+        label = f"{self._all[self._ranks[key]].label}, the payment before"
+        return figure_of_entries(f"{key}{KEY_SEPARATOR}{LAST}", label, self._last[key], scale=self.scale)
+
+
+def bridge(
+    before: ChosenColumn,
+    after: ChosenColumn,
+    *,
+    edge_days: int = 5,
+    largest: int = 8,
+) -> Bridge:
+    """Explain why a total changed, in steps that sum exactly to the change.
+
+    Between two columns of a statement, each payee of a category has one step, its change, with the first cause that
+    fits:
+
+    1. ``earlier`` or ``later``: one payment was made on the other side of the edge that the periods share. This is
+       claimed only where it explains the whole change: the period with the payment has two payments more than the
+       other; both have payments of the same amounts once it is counted in the other; it is within `edge_days` of the
+       edge, and a payment of the same amount is within `edge_days` of the other end of that period, which is its place
+       in the other one (rent on 1 and 28 February, and none in March). A payee that has no payment in the earlier
+       period must also have been paid before it, in the lines that the statement was made from.
+    2. In the later period only: ``new payee`` or ``new customer`` (no payment in any loaded line before it), ``new
+       category`` (the payee was paid before, in others), else ``paid before``, with the rhythm where there is one.
+    3. In the earlier period only: ``gone`` (the rhythm of the payee has two payments or more until the end of the later
+       period, and none came since), ``missed`` (it has one), ``not due`` (it has none), else ``no payment``.
+    4. ``more payments`` or ``fewer payments``, of more or less money. The additional ones are named if all others are
+       on the same days of both periods, counted from the first, up to three days apart, and the gaps between them are
+       as regular.
+    5. ``larger payments`` or ``smaller payments`` where their number does not say why; ``other amounts`` where money
+       moved in opposite directions. If a single one of as many payments has another amount, it is named.
+
+    A payment is what a journal entry moved in the category; categories of a payee that are in one journal entry, as
+    wages and their taxes, are one step. The payee is the merchant of the transaction's description, else of the journal
+    entry's; entries without either are one step of their category, ``other``, and so are ``transfers`` between own
+    accounts. Rhythms are those of :func:`~accounting_analytics.recurring_payments`, and rest on all loaded lines: load
+    a year or more before the two periods.
+
+    Parameters
+    ----------
+    before, after : ChosenColumn
+        Two columns of one cash flow or income statement, as ``statement.column("2026-05")`` returns them.
+    edge_days : int
+        Days on either side of the edge of two periods, at most a quarter of the shorter; 0 looks for no movement.
+    largest : int
+        How many steps are shown, by absolute amount; the others share one.
+
+    Returns
+    -------
+    Bridge
+        ``.explain()`` says it in sentences. Amounts are positive where they increase cash or net income.
+
+    Raises
+    ------
+    InputError
+        The columns are of balances, are calculated from others, overlap or are of two statements; or an option is
+        wrong.
+    """
+    if not isinstance(largest, int) or largest < 1:
+        raise InputError(f"largest must be a whole number of at least 1, not {quote(largest)}")
+    if not isinstance(edge_days, int) or edge_days < 0:
+        raise InputError(f"edge_days must be a whole number, 0 or more, not {quote(edge_days)}")
+    for one in (before, after):
+        if not isinstance(one, ChosenColumn):
+            raise InputError(
+                f'a bridge explains two columns of a statement, such as statement.column("2026-05"), not '
+                f"{type(one).__name__}; what changed in the same days, entry by entry, is in drift(before).by_entry of "
+                "local books"
+            )
+    total = _checked(before, after)
+    columns = before.column, after.column
+    edge = PeriodEdge.between(_period(before.column), _period(after.column), edge_days)
+    read = [total.lines(one) for one in columns]
+    categories = categories_of_steps(read)
+    sides = [one.joined(categories) for one in read]
+    history = cache(lambda: total.history(columns, categories))
+    steps = total.steps(sides, categories, edge, history)
+    ranks = {(one.ledger_ids[0], one.payee): rank for rank, one in enumerate(steps)}
+    lines = BridgedLines(
+        pd.concat([side.frame for side in sides], ignore_index=True),
+        np.repeat([False, True], [len(side.frame) for side in sides]),
+        np.array([ranks.get(key, -1) for side in sides for key in side.keys], dtype=np.int64),
+    )
+    lines.frame.attrs = dict(sides[1].frame.attrs)
+    rest = len(steps) - largest
+    others_key, others_label = f"{_OTHERS}{KEY_SEPARATOR}{largest}", count_of(rest, "smaller change")
+    others = BridgeStep(others_key, (), others_label, "", Cause(SMALLER_CHANGES), (), ())
+    return Bridge(
+        title=total.row.label,
+        before=before.column.label,
+        after=after.column.label,
+        steps=tuple(steps) if rest <= 0 else (*steps[:largest], others),
+        scale=total.source.scale,
+        time_zone=total.source.time_zone,
+        currency=before.statement.currency,
+        notes=total.source.notes,
+        _unit="cash" if total.is_cash else "net income",
+        _units=(sum(sides[0].units), sum(sides[1].units)),
+        _all=tuple(steps),
+        _lines=lines,
+        _last={
+            one.key: history().lines.of_payment((one.ledger_ids[0], one.payee), one.cause.last)
+            for one in steps
+            if one.cause.last and one.cause.rhythm
+        },
+    )
+
+
+def _checked(before: ChosenColumn, after: ChosenColumn) -> _BridgedTotal:
+    """Refuse columns that cannot be bridged; return the row of the total."""
+    figures = before.statement.figures
+    if before.statement is not after.statement:
+        raise InputError("before and after must be columns of one statement: make one statement that has both periods")
+    rows = figures.layout.by_key.values()
+    total = next((row for row in rows if row.kind == "total" and row.key.rstrip("_") in _TOTALS), None)
+    if total is None or figures.rules.of_balances:
+        raise InputError(
+            "a bridge explains the change of a period's total, and the columns of the "
+            f"{before.statement.title.lower()} are balances; pass columns of a cash flow statement or an income "
+            "statement"
+        )
+    for one in (before, after):
+        if one.column.kind not in _PERIODS:
+            raise InputError(
+                f"column {one.column.key!r} is calculated from others, so it has no payments; pass the column of a "
+                "period"
+            )
+        figure = figures.figure(total.key, one.column.key)
+        if figure.units is None:
+            raise InputError(
+                f"{total.label} of {one.column.label} cannot be bridged: {figure.calculation}; compare other columns"
+            )
+    old, new = _period(before.column), _period(after.column)
+    if old.start_date <= new.end_date and new.start_date <= old.end_date:
+        raise InputError(f"before and after must be different days, and {old} and {new} overlap")
+    if not isinstance(figures.source, LineSource):
+        raise InputError("a bridge needs all line entries: make the statement from these, without a report or tags")
+    return _BridgedTotal(figures, total, figures.source)
+
+
+def _period(column: StatementColumn) -> Period:
+    ((_, period),) = column.periods
+    return period
+
+
+class _BridgedTotal(NamedTuple):
+    """The row of a statement that is bridged, and the source of its lines."""
+
+    figures: StatementFigures
+    row: Row
+    source: LineSource
+
+    @property
+    def is_cash(self) -> bool:
+        """Whether it is the change of cash, not net income."""
+        return self.row.key.rstrip("_") == "net_cash_flow"
+
+    def lines(self, column: StatementColumn) -> PaidLines:
+        """Lines that sum to the figure of a column."""
+        return self._paid_lines([self._selection(column)])
+
+    def history(self, columns: Sequence[StatementColumn], categories: Mapping[StepKey, Sequence[str]]) -> History:
+        """Payments of all loaded days, or of both columns where lines of other days are missing."""
+        loaded, chosen = self.source.loaded, [self._selection(one) for one in columns]
+        every = Span(loaded.start_date, loaded.end_date, self.is_cash)
+        if not self.source.missing(every):
+            chosen = [Selection(-1, every, tuple(dict.fromkeys(one for part in chosen for one in part.ledger_ids)))]
+        first = min(part.span.first or loaded.start_date for part in chosen)
+        return History.of_lines(first, self._paid_lines(chosen).joined(categories))
+
+    def _selection(self, column: StatementColumn) -> Selection:
+        """Select all lines of the total in a column; credits increase it."""
+        ((_, span),) = self.figures.spans("flow" if self.is_cash else "movement", column)
+        parts = self.figures.figure(self.row.key, column.key).selections
+        return Selection(-1, span, tuple(dict.fromkeys(one for part in parts for one in part.ledger_ids)))
+
+    def _paid_lines(self, chosen: Sequence[Selection]) -> PaidLines:
+        entries = self.figures.entries(chosen)
+        return PaidLines.of_entries(entries, self.source.payees, self.figures.transfers, self.source.scale)
+
+    def steps(
+        self,
+        sides: Sequence[PaidLines],
+        categories: Mapping[StepKey, tuple[str, ...]],
+        edge: PeriodEdge,
+        history: Callable[[], History],
+    ) -> list[BridgeStep]:
+        """Make the steps of the categories and payees that changed, the largest first."""
+        before, after = (side.payments() for side in sides)
+
+        def step(key: StepKey) -> BridgeStep:
+            ledger_ids, payee = categories[key], key[1]
+            old, new = tuple(before.get(key, ())), tuple(after.get(key, ()))
+            if payee:
+                cause = find_cause(key, old, new, edge, history)
+            else:
+                cause = Cause(TRANSFERRED if key[0] in self.figures.transfers else NO_PAYEE)
+            names = [_category_name(self.figures.ledgers, one) for one in ledger_ids]
+            return BridgeStep(
+                f"{key[0]}{KEY_SEPARATOR}{payee}",
+                ledger_ids,
+                _joined_names(names),
+                payee,
+                cause,
+                old,
+                new,
+                self._kind(ledger_ids),
+            )
+
+        steps = (step(key) for key in {**before, **after})
+        return sorted((one for one in steps if one.units), key=lambda one: (-abs(one.units), one.key))
+
+    def _kind(self, ledger_ids: Sequence[str]) -> StepKind:
+        """Say what a step changes."""
+        if self.is_cash:
+            return "cash"
+        rows = self.figures.layout.by_key.values()
+        expenses = {one for row in rows if not row.terms and row.factor > 0 for one in row.ledger_ids}
+        of_expenses = {one in expenses for one in ledger_ids}
+        return "net income" if len(of_expenses) > 1 else "expense" if of_expenses == {True} else "revenue"
+
+
+def _joined_names(names: Sequence[str]) -> str:
+    """Names of a step's categories: two of them, or the first and how many others there are."""
+    first, *others = names
+    if len(others) > 1:
+        return f"{first} and {len(others):,} other categories"
+    return " and ".join(names)
+
+
+def _category_name(names: LedgerNames, ledger_id: str) -> str:
+    """Name of a ledger, or its path where another has the name too."""
+    name = names.name(ledger_id)
+    return names.path(ledger_id) if len(names.matches(name)) > 1 else name

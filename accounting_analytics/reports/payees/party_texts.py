@@ -1,0 +1,116 @@
+"""Parties and invoice numbers that the texts of receivables and payables name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from accounting_analytics.reports.books.merchants import merchants
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+NOT_NAMED = "not named"
+"""The party of a text that names none."""
+_MOST_IN_RANGE = 100
+_NUMBERS = "\0"
+"""In the place of invoice numbers, while the party of a text is read."""
+_NUMBER = r"[a-z]*[-/]?\d[\w/-]*"
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b"
+_RANGE = re.compile(
+    r"(\b(?:invoices|bills)\s+(?:nos?\b\.?\s*|numbers\s+)?#?\s*)(\d+)"
+    r"\s*(?:-|\N{EN DASH}|to|through)\s*#?(\d+)(?![\w/-])",
+    re.IGNORECASE,
+)
+_INVOICES = re.compile(
+    r"(?:\b(?:invoices?|inv|bills?)(?:\b\.?:?|(?=\d))|(\b(?:paid|payment\s+(?:of|for))\s+)(?=#))"
+    rf"\s*(?:nos?\b\.?|numbers?\b)?\s*(#?\s*{_NUMBER}(?:\s*(?:[,;&+]|and\b)(?:\s*and\b)?\s*"
+    rf"(?:(?:invoice|inv|bill)\b\.?\s*)?#?\s*{_NUMBER}(?=\s*(?:$|[^\w\s]|(?:and|to|by|of|from|for|written)\b)))*)",
+    re.IGNORECASE,
+)
+_EVENT = (
+    r"(?:\b(?:(?:pre)?payments?|paid|receipts?|received|refund(?:ed)?|deposit|advance|remittance|made|in full"
+    rf"|on account|sales?|sold|purchased?|invoices?|bills?|credit (?:note|memo))\b(?:\s+#?{_NUMBER})?|{_NUMBERS})"
+    rf"(?:\s+(?:of|for|on|against))?(?:\s*{_NUMBERS})?"
+)
+_MEANS = r"(?:checks?|cheques?|(?:credit |debit )?card|(?:bank |wire )?transfer|wire|cash|ach|direct debit)"
+_DAY = rf"(?:\d{{4}}-\d\d|\d{{1,2}}[./]\d{{1,2}}[./]|\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH})"
+_PARTY = re.compile(
+    rf"(?:\bpayments?\s+(?:of|for)\s+[^{_NUMBERS}]+?\s+(?:to|from|by)|{_EVENT}\s+(?:to|from|by|of(?!\s+(?:\d|{_MONTH}))))"
+    rf"\s+(?!{_DAY}|{_MEANS}\s*(?:$|[\d#{_NUMBERS}]))([^{_NUMBERS}]+?)"
+    rf"(?:[\s,;:(-]+(?:for|of|on|against|re)?\s*{_NUMBERS}.*|\s+(?:written off|in full)\b.*)?$",
+    re.IGNORECASE,
+)
+_CONNECTED = rf"(?:of|for|by)\b\W*(?:(?={_NUMBERS}|$)|{_MEANS}\b\W*(?:\d+\b\W*)?)"
+_BEFORE_PAYEE = re.compile(
+    rf"^\W*(?:(?:(?:pre)?payment|paid|invoice)\b\W*(?:{_CONNECTED}|(?!\W*(?:of|for|by)\b))|{_NUMBERS}\W*(?:{_CONNECTED})?)+"
+    rf"|\W*{_NUMBERS}\W*",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(r"\b(?:unit|flat|apartment|apt|suite|room)\b\.?\s*#\s*(\w+)", re.IGNORECASE)
+
+
+class PartyText(NamedTuple):
+    """What texts of a line name.
+
+    Attributes
+    ----------
+    text : str
+        The longest of them.
+    party : str
+        The party, in upper case.
+    is_named : bool
+        Whether the party follows words such as "payment of" or "invoice 7 to"; else it is the merchant of the text.
+    numbers : tuple of str
+        Invoice numbers, in upper case.
+    """
+
+    text: str
+    party: str
+    is_named: bool
+    numbers: tuple[str, ...]
+
+
+def read_party_texts(lines: Iterable[Sequence[str]]) -> list[PartyText]:
+    """Read the texts of each line: the first that names a party decides, else the merchant of the longest."""
+    found = [_read(texts) for texts in lines]
+    payees = merchants([_BEFORE_PAYEE.sub(" ", one.party) for one in found])
+    return [
+        one._replace(party=_upper(one.party if one.is_named else _with_unit(payee, one.text)))
+        for one, payee in zip(found, payees, strict=True)
+    ]
+
+
+def _read(texts: Sequence[str]) -> PartyText:
+    """Read what texts name; without a party, this is the longest text, with a mark in the place of its numbers."""
+    text = max(texts, key=len, default="")
+    listed = [_RANGE.sub(_each_number, one) for one in (text, *texts)]
+    numbers = next(filter(None, map(_numbers, listed[1:])), ())
+    unnumbered = [_INVOICES.sub(lambda found: f"{found[1] or ''}{_NUMBERS}", one) for one in listed]
+    party = next((found[1] for one in unnumbered[1:] if (found := _PARTY.search(one))), None)
+    return PartyText(text, unnumbered[0] if party is None else party, party is not None, numbers)
+
+
+def _numbers(text: str) -> tuple[str, ...]:
+    """Return the invoice numbers of a text, each once."""
+    named = [found[2] for found in _INVOICES.finditer(text)]
+    tokens = [token for one in named for token in re.findall(_NUMBER, one, re.IGNORECASE)]
+    return tuple(dict.fromkeys(re.sub(r"^(?:INV|NO)?[-/]*", "", token.upper()).rstrip("-/") for token in tokens))
+
+
+def _each_number(found: re.Match[str]) -> str:
+    """Return the numbers of a range such as ``101-103``; another text as it is."""
+    first, last = found[2], found[3]
+    if len(first) != len(last) or not 0 < int(last) - int(first) < _MOST_IN_RANGE:
+        return found[0]
+    return found[1] + ", ".join(f"{one:0{len(first)}}" for one in range(int(first), int(last) + 1))
+
+
+def _with_unit(payee: str, text: str) -> str:
+    """Return a payee with the number of its flat, which tells it from those of other flats."""
+    unit = _UNIT.search(text)
+    return payee if unit is None or unit[1].upper() in payee.split() else f"{payee} #{unit[1]}"
+
+
+def _upper(party: str) -> str:
+    return " ".join(party.upper().split()) or NOT_NAMED

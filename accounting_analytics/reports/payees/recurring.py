@@ -1,0 +1,385 @@
+"""Recurring payments: payees that are paid, or pay, in a rhythm, and the day and amount that are due next."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import pandas as pd
+
+from accounting_analytics.core.errors import IncompleteLoadError, InputError
+from accounting_analytics.core.messages import count_of, did_you_mean, quote
+from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
+from accounting_analytics.core.periods import day_label
+from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.core.schemas import PaymentRhythms
+from accounting_analytics.reports.books.category_ledgers import Categories
+from accounting_analytics.reports.books.dated_lines import DatedLines, entries_among
+from accounting_analytics.reports.books.payees import payees_of_entries
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, figure_of_entries
+from accounting_analytics.reports.payees.rhythms import LEAST_PAYMENTS, RECENT, FoundRhythm, find_rhythm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from accounting_analytics.core.periods import DateLike, ZoneLike
+    from accounting_analytics.reports.books.lines_or_books import AnyBooks
+    from accounting_analytics.reports.figures.figure import Figure
+
+_DAY, _YEAR = dt.timedelta(days=1), dt.timedelta(days=366)
+_SHOWN = ["payee", "category", "rhythm", "usual_day", "last_amount", "next_date", "next_amount", "status"]
+_VARIED = f"Where amounts vary, the next one is estimated as the middle one of the last {RECENT}."
+
+
+class Occurrence(NamedTuple):
+    """What a payee moved on a day: signed units of cash, the category of most of it, and the journal entries."""
+
+    date: dt.date
+    units: int
+    category: str
+    entry_ids: tuple[str, ...]
+
+    def together_with(self, other: Occurrence) -> Occurrence:
+        """Both as one, with the category of the other."""
+        return other._replace(units=self.units + other.units, entry_ids=(*self.entry_ids, *other.entry_ids))
+
+
+class RecurringPayment(NamedTuple):
+    """A payee with a rhythm.
+
+    Attributes
+    ----------
+    key : str
+        Finds its figure in the result.
+    payee, category : str
+        The payee, in upper case, and the name of the category of the latest payment.
+    occurrences : tuple of Occurrence
+        Its payments, oldest first; those of a day are one.
+    found : FoundRhythm
+        How often and on which day, how many of its past days that met, and when the next is due.
+    status : str
+        ``expected``, ``late`` (the range has passed), or ``stopped`` (that of the payment after it, too).
+    """
+
+    key: str
+    payee: str
+    category: str
+    occurrences: tuple[Occurrence, ...]
+    found: FoundRhythm
+    status: str = "expected"
+
+    @property
+    def rhythm(self) -> str:
+        """How often: ``monthly``."""
+        return self.found.name
+
+    @property
+    def due(self) -> dt.date:
+        """The next day."""
+        return self.found.due
+
+    def as_of(self, last: dt.date) -> RecurringPayment:
+        """Payment with its status on a day."""
+        is_stopped, is_late = last > self.found.following, last > self.found.latest
+        return self._replace(status="stopped" if is_stopped else "late" if is_late else "expected")
+
+    def due_days(self, last: dt.date, until: dt.date) -> list[dt.date]:
+        """Days after a last one, until another, on which it is due; one that is late is due on the first."""
+        days = [one.date for one in self.occurrences]
+        found: list[dt.date] = []
+        due = self.due
+        while due <= until:
+            days.append(due)
+            following = self.found.rhythm.next_day(days)
+            if following > last:
+                found.append(max(due, last + _DAY))
+            due = following
+        return found
+
+    @property
+    def expected(self) -> Occurrence:
+        """Payment whose amount is expected next: the latest, if one of the two before is the same, else the middle."""
+        recent = self.occurrences[-RECENT:]
+        if recent[-1].units in self.recent_units[-3:-1]:
+            return recent[-1]
+        return sorted(recent, key=lambda one: one.units)[(len(recent) - 1) // 2]
+
+    @property
+    def recent_units(self) -> list[int]:
+        """Units of the latest payments, oldest first."""
+        return [one.units for one in self.occurrences[-RECENT:]]
+
+    @property
+    def next_units(self) -> int:
+        """Units that are expected next."""
+        return self.expected.units
+
+    @property
+    def dearer(self) -> tuple[int, dt.date | None]:
+        """By how much what is paid now is more than all payments of the year before, and since when: within a year."""
+        last = self.occurrences[-1]
+        same = list(takewhile(lambda one: one.units == last.units, reversed(self.occurrences)))
+        since = same[-1].date
+        before = [abs(one.units) for one in self.occurrences[: -len(same)] if since - one.date <= _YEAR]
+        more = abs(last.units) - max(before) if before else 0
+        is_dearer = more > 0 > last.units and self.status != "stopped" and last.date - since <= _YEAR
+        return (more, since) if is_dearer else (0, None)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RecurringPayments(Result):
+    """What :func:`recurring_payments` returns; ``result[key]`` is the figure of a payee's payments with their entries.
+
+    Parameters
+    ----------
+    end_date : date
+        The day that ``late`` and ``stopped`` are about.
+    payments : tuple of RecurringPayment
+        The payees with a rhythm: those that are paid, the next first and what has stopped last, then those that pay.
+    scale : int
+        Fraction digits of the amounts.
+    notes : tuple of str
+        Remarks for the reader.
+    """
+
+    end_date: dt.date
+    payments: tuple[RecurringPayment, ...]
+    scale: int
+    notes: tuple[str, ...]
+    _lines: pd.DataFrame
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """:class:`~accounting_analytics.schemas.PaymentRhythms`: cash that comes in is positive."""
+        columns: dict[str, list[Any]] = {name: [] for name in PaymentRhythms.dtypes()}
+        for one in self.payments:
+            recent = sorted(one.recent_units, key=abs)
+            dearer, since = one.dearer
+            values = (
+                one.key,
+                one.payee,
+                one.category,
+                "inflow" if recent[0] > 0 else "outflow",
+                one.rhythm,
+                one.found.usual_day,
+                one.status,
+                pd.Timestamp(one.occurrences[-1].date),
+                self._amount(one.occurrences[-1].units),
+                *map(pd.Timestamp, (one.due, one.found.earliest, one.found.latest)),
+                *map(self._amount, (one.next_units, recent[0], recent[-1], dearer)),
+                pd.Timestamp(since) if since else pd.NaT,
+                len(one.occurrences),
+                one.found.met,
+                one.found.tried,
+            )
+            for column, value in zip(columns.values(), values, strict=True):
+                column.append(value)
+        frame = PaymentRhythms.from_columns(columns, self.scale)
+        frame.attrs["notes"] = self.notes
+        return frame
+
+    def __getitem__(self, key: str) -> Figure:
+        """Figure of all payments of a payee with a rhythm, by its key or the payee."""
+        found = [one for one in self.payments if key in {one.key, one.payee}]
+        if len(found) != 1:
+            similar = did_you_mean(str(key), [one.payee for one in self.payments])
+            why = "is several" if found else "has no rhythm"
+            raise InputError(f"{quote(key)} {why}; {similar if similar and not found else 'the keys are in .frame'}")
+        return self._figure(found[0], found[0].key, found[0].occurrences)
+
+    def last(self, payment: RecurringPayment) -> Figure:
+        """Figure of the latest payment of a payee, with its entries."""
+        return self._figure(payment, f"{payment.key}{KEY_SEPARATOR}last", payment.occurrences[-1:])
+
+    def _figure(self, payment: RecurringPayment, key: str, occurrences: Sequence[Occurrence]) -> Figure:
+        entries = {entry for one in occurrences for entry in one.entry_ids}
+        rows = entries_among(self._lines, self._lines["_entry"].isin(entries))
+        label = f"{payment.payee}, {payment.category}"
+        return figure_of_entries(key, label, rows, scale=self.scale, calculation="its cash lines")
+
+    def summary(self) -> str:
+        """One line: how many payees have a rhythm, and how many are late or stopped."""
+        paid = sum(one.next_units < 0 for one in self.payments)
+        counts = Counter(one.status for one in self.payments)
+        text = f"{count_of(len(self.payments), 'recurring payment')} as of {day_label(self.end_date)}"
+        states = ", ".join(f"{counts[status]:,} {status}" for status in ("late", "stopped") if counts[status])
+        of_these = f"; of these {states}" if states else ""
+        return f"{text}: {paid:,} paid, {len(self.payments) - paid:,} received{of_these}."
+
+    def sentences(self) -> list[str]:
+        """One sentence for each payee."""
+        return [self._sentence(one) for one in self.payments]
+
+    def _sentence(self, one: RecurringPayment) -> str:
+        last, due = one.occurrences[-1], day_label(one.due)
+        expected = f"next {self._size(one.next_units)} on {due}"
+        if one.found.earliest < one.found.latest:
+            expected += f" (from {day_label(one.found.earliest)} to {day_label(one.found.latest)})"
+        if one.status != "expected":
+            expected = f"{one.status}: {self._size(one.next_units)} was due on {due}"
+        more, since = one.dearer
+        dearer = f", {self._size(more)} dearer since {day_label(since)}" if since else ""
+        how = f"{'received' if last.units > 0 else 'paid'} {one.rhythm} {one.found.usual_day}"
+        return (
+            f"{one.payee}, {one.category}: {how}, last {self._size(last.units)} on {day_label(last.date)}{dearer}; "
+            f"{expected}; met {one.found.met:,} of {one.found.tried:,} past days."
+        )
+
+    def _size(self, units: int) -> str:
+        return format_amount(from_minor_units(abs(units), self.scale))
+
+    def _amount(self, units: int) -> Any:  # noqa: ANN401 (an amount as frames have it)
+        return from_minor_units(units, self.scale)
+
+    def _parts(self) -> Iterator[ResultPart]:
+        yield ResultPart([f"- {one}" for one in self.sentences()], self.frame[_SHOWN], max_rows=None)
+
+    def _content(self) -> Mapping[str, Any]:
+        return {"end_date": self.end_date, "payments": self.frame, "sentences": self.sentences(), "notes": self.notes}
+
+
+def recurring_payments(
+    line_entries: pd.DataFrame | AnyBooks,
+    ledgers: pd.DataFrame | None = None,
+    end_date: DateLike | None = None,
+    *,
+    time_zone: ZoneLike | None = None,
+) -> RecurringPayments:
+    """Find the payees that are paid, or pay, in a rhythm, and what is due next, late, dearer or stopped.
+
+    A payment is what a journal entry moved on the ledgers that report cash flow; payments of a payee on one day are
+    one, and transfers between own accounts are none. Amounts of a payee that have a rhythm each, as several
+    subscriptions, are separate, and so are categories where all of them together have none. Weekly, fortnightly,
+    twice a month, every four weeks, monthly, every second month, quarterly and yearly rhythms are claimed of four
+    payments or more, if the rhythm, from the days before each, would have met four of five of the latest 24 within a
+    few days (2 of a week, 4 of a month, 7 of a year).
+
+    Parameters
+    ----------
+    line_entries : DataFrame or LocalBooks
+        :class:`~accounting_analytics.schemas.LineEntries` of all ledgers, two years or more, or local books.
+    ledgers : DataFrame, optional
+        :class:`~accounting_analytics.schemas.Ledgers`; local books have their own.
+    end_date : date-like, optional
+        The last day that is looked at; by default that of the latest line.
+    time_zone : str or ZoneInfo, optional
+        Zone that days are counted in; by default that of the load, else that of the ledgers if every ``local_date`` is
+        a day of it.
+
+    Returns
+    -------
+    RecurringPayments
+        ``.frame`` has a row for each, ``.sentences()`` a sentence, and ``result[key].entries`` the entries.
+
+    Raises
+    ------
+    InputError
+        An argument is of another type.
+    IncompleteLoadError
+        Days until `end_date` were not loaded, so that what is late or stopped is not known.
+
+    Examples
+    --------
+    ::
+
+        recurring = aa.recurring_payments(lines, ledgers, "2026-06-30")
+        recurring.frame.sort_values("next_date")
+    """
+    lines = DatedLines.read(line_entries, ledgers, end_date, time_zone)
+    if lines.missing:
+        raise IncompleteLoadError(f"what recurs until {lines.last} is not known: {'; '.join(lines.missing)}")
+    names = Categories(lines.ledgers, set())
+    by_payee = payments_by_payee(lines.rows, lines.cash, names.transfers, lines.scale)
+    payments = [
+        found
+        for (payee, direction), occurrences in sorted(by_payee.items())
+        for found in PayeeRhythms.of_payments(f"{payee}{KEY_SEPARATOR}{direction}", payee, occurrences).as_of(
+            lines.last
+        )
+    ]
+    named = [one._replace(category=names.names.name(one.category)) for one in payments]
+    ordered = sorted(named, key=lambda one: (one.next_units > 0, one.status == "stopped", one.due, one.key))
+    shown = lines.listed(lines.rows)
+    varied = any(one.next_units != one.occurrences[-1].units for one in ordered)
+    notes = (*lines.notes, *([_VARIED] if varied else []))
+    return RecurringPayments(lines.last, tuple(ordered), lines.scale, notes, shown)
+
+
+def payments_by_payee(
+    rows: pd.DataFrame, cash: set[str], transfers: str | None, scale: int
+) -> dict[tuple[str, str], list[Occurrence]]:
+    """Payments by payee and direction, oldest first; entries without text, and transfers, are none."""
+    moved, days = Counter[str](), dict[str, dt.date]()
+    parts: dict[str, Counter[str]] = defaultdict(Counter)
+    columns = (rows["_entry"], rows["ledger_id"], rows["local_date"].dt.date, rows["signed_amount"])
+    for entry, ledger_id, day, amount in zip(*columns, strict=True):
+        units = to_minor_units(amount, scale)
+        if ledger_id in cash:
+            moved[entry] += units
+            days[entry] = min(days.get(entry, day), day)
+        else:
+            parts[entry][ledger_id] += abs(units)
+    payees = payees_of_entries(rows, cash)
+    found: dict[tuple[str, str], list[Occurrence]] = defaultdict(list)
+    for entry, units in moved.items():
+        category = max(sorted(parts[entry]), key=parts[entry].__getitem__, default=None)
+        if units and payees.get(entry) and category not in {None, transfers}:
+            direction = "inflow" if units > 0 else "outflow"
+            found[payees[entry], direction].append(Occurrence(days[entry], units, str(category), (entry,)))
+    return {key: sorted(payments) for key, payments in found.items()}
+
+
+class PayeeRhythms(NamedTuple):
+    """Rhythms of a payee, as of no day: of each amount, None where it has none, of all payments, of each category."""
+
+    amounts: list[RecurringPayment | None]
+    whole: RecurringPayment | None
+    categories: list[RecurringPayment | None]
+
+    @classmethod
+    def of_payments(cls, key: str, payee: str, payments: Sequence[Occurrence]) -> Self:
+        """Find the rhythms of payments, oldest first."""
+        amounts = _of_parts(key, payee, payments, lambda one: f"{one.units}")
+        whole = _rhythm(key, payee, payments)
+        return cls(amounts, whole, [] if whole else _of_parts(key, payee, payments, lambda one: one.category))
+
+    def as_of(self, last: dt.date) -> list[RecurringPayment]:
+        """Return what recurs on a day: several subscriptions, all payments, those of categories, or of amounts."""
+        amounts, whole, categories = (
+            [one.as_of(last) for one in part if one and last - one.due <= _YEAR]
+            for part in (self.amounts, [self.whole], self.categories)
+        )
+        if len(amounts) == len(self.amounts) > 1 and all(one.status != "stopped" for one in amounts):
+            return amounts
+        return whole or categories or amounts
+
+
+def _of_parts(
+    key: str, payee: str, payments: Iterable[Occurrence], name: Callable[[Occurrence], str]
+) -> list[RecurringPayment | None]:
+    """Find the rhythm of each part of the payments."""
+    parts: dict[str, list[Occurrence]] = defaultdict(list)
+    for one in payments:
+        parts[name(one)].append(one)
+    return [_rhythm(f"{key}{KEY_SEPARATOR}{text}", payee, part) for text, part in sorted(parts.items())]
+
+
+def _by_day(payments: Iterable[Occurrence]) -> list[Occurrence]:
+    """Payments with those of a day as one."""
+    days: dict[dt.date, Occurrence] = {}
+    for one in payments:
+        other = days.get(one.date)
+        days[one.date] = one if other is None else other.together_with(one)
+    return list(days.values())
+
+
+def _rhythm(key: str, payee: str, payments: Sequence[Occurrence]) -> RecurringPayment | None:
+    """Find the rhythm of payments; those of a day are one."""
+    if len(payments) < LEAST_PAYMENTS:
+        return None
+    payments = _by_day(payments)
+    found = find_rhythm([one.date for one in payments])
+    return None if found is None else RecurringPayment(key, payee, payments[-1].category, tuple(payments), found)

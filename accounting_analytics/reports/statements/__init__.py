@@ -1,0 +1,1 @@
+"""Statements and the cash flow report, summed from line entries."""

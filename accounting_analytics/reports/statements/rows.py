@@ -1,0 +1,610 @@
+"""Rows of statements: which ledgers are in which section, their trees, and the totals that are made of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from accounting_analytics.core.chart_of_accounts import (
+    TYPE_OF_SUB_TYPE,
+    FinancialAccountType,
+    LedgerType,
+    RequiredLedger,
+    SubType,
+    required_ledger,
+)
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.ledger_names import LedgerNames
+from accounting_analytics.core.messages import count_of, join_ids, quote, shorten
+from accounting_analytics.reports.figures.figure import OWN
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from accounting_analytics.reports.books.ledger_tree import LedgerTree
+
+RowKind = Literal["heading", "ledger", "own", "subtotal", "total", "balance", "percent"]
+Measure = Literal["flow", "movement", "balance", "opening", "earlier_years", "this_year"]
+"""Lines that a row sums: those of its column's days (of entries that touch cash, or all), or all up to a day."""
+
+CASH_FLOW_SECTIONS: Mapping[str, str] = {
+    SubType.TRANSFERS_BETWEEN_ACCOUNTS: "transfers",
+    "loan": "financing",
+    SubType.NON_CURRENT_LIABILITIES: "financing",
+    SubType.EQUITY: "financing",
+    SubType.NON_CURRENT_ASSETS: "investing",
+}
+"""Section of the cash flow statement by financial_account_type, else sub_type; all else is operating."""
+NOT_CATEGORIZED = "Not categorized (in less out)"
+CASH_PARTS = ("cash_in_accounts", "cash_owed")
+"""Rows of what the cash at the end is in: their lines are those of the row above."""
+_MAX_CASH_NAMES = 8
+_CASH_FLOW_ORDER = ("operating", "investing", "financing", "transfers", "uncategorized")
+_UNCATEGORIZED = (RequiredLedger.UNCATEGORIZED_INFLOW, RequiredLedger.UNCATEGORIZED_OUTFLOW)
+
+
+class Row(NamedTuple):
+    """A row of a statement.
+
+    Attributes
+    ----------
+    key : str
+        The ledger id, ``own:`` and the id for a parent's own amount, or a name such as ``net_income``.
+    label : str
+        What it shows.
+    kind : str
+        ``heading`` (no amounts), ``ledger``, ``own``, ``subtotal`` of a section, ``total``, ``balance``, or
+        ``percent``: its first term in percent of its second.
+    section : str
+        Key of its section.
+    level : int
+        Indentation.
+    factor : int
+        1 where debits are positive, -1 where credits are.
+    measure : str
+        Which lines it sums.
+    ledger_ids : tuple of str
+        Ledgers whose lines it sums; empty where it is made of other rows.
+    terms : tuple of (int, str)
+        Rows that it is made of, added (1) or subtracted (-1).
+    favourable : int
+        1 if more is favourable, -1 if less is, else 0.
+    children : tuple of str
+        Rows that sum to it, where it is a total of ledgers.
+    path : str or None
+        Path of its ledger.
+    is_known : bool
+        Whether all ledgers that belong to it are known.
+    """
+
+    key: str
+    label: str
+    kind: RowKind
+    section: str = ""
+    level: int = 0
+    factor: int = 1
+    measure: Measure = "movement"
+    ledger_ids: tuple[str, ...] = ()
+    terms: tuple[tuple[int, str], ...] = ()
+    favourable: int = 0
+    children: tuple[str, ...] = ()
+    path: str | None = None
+    is_known: bool = True
+
+
+class StatementSection(NamedTuple):
+    """A section of a statement: its ledgers, and how they are summed."""
+
+    key: str
+    title: str
+    ledger_ids: Sequence[str]
+    factor: int
+    measure: Measure
+    favourable: int = 0
+
+
+class _Branches(NamedTuple):
+    """A section while its trees are added: the children of each ledger in it, and the ledgers with an amount."""
+
+    section: StatementSection
+    children: Mapping[str, list[str]]
+    moved: set[str]
+
+
+class Chart:
+    """The chart of accounts as statements need it: the tree, and the type and sub_type of each ledger.
+
+    `roles` are the ids of required ledgers as the chart states them, by their role.
+    """
+
+    def __init__(self, rows: list[dict[str, Any]], tree: LedgerTree, roles: Mapping[str, str]) -> None:
+        self.tree = tree
+        self.names = LedgerNames(tree.names, tree.hierarchy)
+        self._rows = {row["id"]: row for row in rows}
+        self.required = {
+            row["id"]: required_ledger(
+                is_required=bool(row["is_required"]),
+                sub_type=row["sub_type"] or "",
+                debit_credit=row["debit_credit"] or "",
+            )
+            for row in rows
+        }
+        for role, ledger_id in roles.items():
+            if self.required.get(ledger_id) != role:  # which ledger has it was given
+                self.required = {one: None if other == role else other for one, other in self.required.items()}
+                self.required[ledger_id] = RequiredLedger(role)
+
+    def field(self, ledger_id: str, name: str) -> str:
+        """Text of a field of a ledger; empty where it is null."""
+        return self._rows[ledger_id][name] or ""
+
+    def uncategorized(self) -> list[str]:
+        """Find the two uncategorized ledgers, in display order."""
+        return [one for one in self.tree.ordered if self.required.get(one) in _UNCATEGORIZED]
+
+    def type_of(self, ledger_id: str) -> str:
+        """Type of a ledger, or that of its sub_type."""
+        sub_type = self.field(ledger_id, "sub_type")
+        return self.field(ledger_id, "type") or (
+            TYPE_OF_SUB_TYPE[SubType(sub_type)] if sub_type in list(SubType) else ""
+        )
+
+    def of_types(self, *types: LedgerType) -> list[str]:
+        """Ledgers of some types in display order, without the uncategorized ones."""
+        suspense = set(self.uncategorized())
+        return [one for one in self.tree.ordered if self.type_of(one) in types and one not in suspense]
+
+    def of_unknown_type(self) -> list[str]:
+        """Ledgers whose type is none of the five, in display order."""
+        suspense = set(self.uncategorized())
+        return [one for one in self.tree.ordered if self.type_of(one) not in list(LedgerType) and one not in suspense]
+
+
+class Layout(NamedTuple):
+    """The rows of a statement: what it shows, and all that can be asked for, by key."""
+
+    title: str
+    shown: list[Row]
+    by_key: dict[str, Row]
+    share_of: str
+    left_out: int
+    notes: tuple[str, ...] = ()
+    inflows: str = ""
+
+
+class LayoutBuilder:
+    """Rows, added from the top.
+
+    Parameters
+    ----------
+    chart : Chart
+        The chart of accounts.
+    moved : callable
+        Whether ledgers have an amount in any column, by measure.
+    depth : int or None
+        Levels of ledgers that are shown.
+    """
+
+    def __init__(
+        self, chart: Chart, moved: Callable[[Measure, str], bool], unknown_roots: Collection[str], depth: int | None
+    ) -> None:
+        if depth is not None and (not isinstance(depth, int) or depth < 1):
+            raise InputError(f"depth must be 1 or more, or None for all levels, not {quote(depth)}")
+        self.chart, self.moved, self._unknown, self._depth = chart, moved, unknown_roots, depth
+        self.shown: list[Row] = []
+        self.by_key: dict[str, Row] = {}
+        self.left_out = 0
+
+    def add(self, row: Row, *, shown: bool = True) -> Row:
+        """Add a row; its key gets an underscore where it is the id of a ledger."""
+        while row.key in self.by_key or (row.kind not in {"ledger", "own"} and row.key in self.chart.tree.names):
+            row = row._replace(key=f"{row.key}_")
+        if shown:
+            self.shown.append(row)
+        if row.kind != "heading":
+            self.by_key[row.key] = row
+        return row
+
+    def section(self, section: StatementSection, *, level: int = 0, total: str | None = None) -> Row:
+        """Add a section: its heading, its ledgers as trees, and its subtotal, which is returned."""
+        inside = set(section.ledger_ids)
+        parent = self.chart.tree.hierarchy.parent
+        roots = [one for one in section.ledger_ids if parent(one) not in inside]
+        children: dict[str, list[str]] = {}
+        for one in section.ledger_ids:
+            if one not in roots:
+                children.setdefault(str(parent(one)), []).append(one)
+        moved = {one for one in section.ledger_ids if self.moved(section.measure, one)}
+        branches = _Branches(section, children, moved)
+        position = len(self.shown)
+        hidden = self._equal_to_section(roots, branches)
+        for root in roots:
+            self._tree(root, branches, level + 1, 1, hidden)
+        if len(self.shown) > position:
+            self.shown.insert(position, Row("", section.title, "heading", section.key, level))
+        below = children[hidden[-1]] if hidden else roots
+        parts = tuple(one for one in below if self.by_key[one] in self.shown)
+        return self.add(
+            Row(
+                section.key,
+                total or f"Total {section.title[0].lower()}{section.title[1:]}",
+                "subtotal",
+                section.key,
+                level,
+                section.factor,
+                section.measure,
+                tuple(section.ledger_ids),
+                favourable=section.favourable,
+                children=parts,
+            ),
+            shown=bool(moved),
+        )
+
+    def _equal_to_section(self, roots: Sequence[str], branches: _Branches) -> list[str]:
+        """Find the only root with amounts, its only child and so on, as far as their totals are that of the section."""
+        _, children, moved = branches
+        found: list[str] = []
+        while True:
+            active = [one for one in roots if not moved.isdisjoint(_subtree(one, children))]
+            if len(active) != 1 or active[0] in moved or self.chart.tree.hierarchy.root(active[0]) in self._unknown:
+                return found
+            found.append(active[0])
+            roots = children[active[0]]
+
+    def _tree(self, ledger_id: str, branches: _Branches, level: int, depth: int, hidden: Collection[str]) -> None:
+        """Add a ledger, its own amount where it has children too, and its children; hidden ledgers take no level."""
+        section, children, moved = branches
+        subtree = _subtree(ledger_id, children)
+        names, tree = self.chart.tree.names, self.chart.tree
+        is_known = tree.hierarchy.root(ledger_id) not in self._unknown
+        is_level = is_known and ledger_id not in hidden
+        shown = not moved.isdisjoint(subtree) and (self._depth is None or depth <= self._depth)
+        self.left_out += ledger_id not in moved and moved.isdisjoint(subtree)
+        parts = [one for one in children.get(ledger_id, ()) if not moved.isdisjoint(_subtree(one, children))]
+        own = Row(
+            f"{OWN}{ledger_id}",
+            f"{names[ledger_id]} (own)" if is_known else self._name(ledger_id),
+            "own",
+            section.key,
+            level + 1 if is_known else level,
+            section.factor,
+            section.measure,
+            (ledger_id,),
+            favourable=section.favourable,
+            path=self.chart.names.path(ledger_id),
+        )
+        has_own = bool(parts) and ledger_id in moved
+        is_cut = self._depth is not None and depth >= self._depth
+        row = own._replace(
+            key=ledger_id,
+            label=self._tree_label(ledger_id, section, subtree),
+            kind="ledger",
+            level=level,
+            ledger_ids=tuple(subtree),
+            is_known=is_known,
+            children=() if is_cut else (*([own.key] if has_own else []), *parts),
+        )
+        self.add(row, shown=shown and is_level)
+        self.add(own, shown=shown and ((has_own and not is_cut) if is_known else ledger_id in moved))
+        for child in children.get(ledger_id, ()):
+            below = (level + 1, depth + 1) if is_level else (level, depth + (ledger_id not in hidden))
+            self._tree(child, branches, *below, hidden)
+
+    def _name(self, ledger_id: str) -> str:
+        """Name of a ledger whose parents may be missing; its path, as far as it is known, where others have it too."""
+        names = self.chart.names
+        return names.path(ledger_id) if len(names.matches(names.name(ledger_id))) > 1 else names.name(ledger_id)
+
+    def _tree_label(self, ledger_id: str, section: StatementSection, subtree: Collection[str]) -> str:
+        """Name of a ledger, and its section where the totals of other sections have amounts of its descendants."""
+        ancestors = self.chart.tree.hierarchy.ancestors
+        elsewhere = (one for one in self.chart.tree.ordered if one not in subtree and ledger_id in ancestors(one))
+        is_part = any(self.moved(section.measure, one) for one in elsewhere)
+        name = self.chart.tree.names[ledger_id]
+        return f"{name} ({section.title[:1].lower()}{section.title[1:]})" if is_part else name
+
+    def total(
+        self, key: str, label: str, terms: Sequence[tuple[int, Row]], *, favourable: int = 1, level: int = 0
+    ) -> Row:
+        """Add a row that is made of others."""
+        made = tuple((factor, row.key) for factor, row in terms)
+        return self.add(Row(key, label, "total", key, level, terms=made, favourable=favourable))
+
+    def margin(self, key: str, label: str, part: Row, whole: Row) -> None:
+        """Add a row in percent of another, where that has amounts."""
+        terms = ((1, part.key), (1, whole.key))
+        self.add(Row(key, label, "percent", key, terms=terms, favourable=1), shown=whole in self.shown)
+
+    def not_categorized(self) -> None:
+        """Add what has no category, received less paid, with the two ledgers that it is of below."""
+        ids = self.chart.uncategorized()
+        row = Row(
+            "not_categorized", NOT_CATEGORIZED, "subtotal", "not_categorized", 0, -1, "movement", tuple(ids),
+            children=tuple(one for one in ids if self.moved("movement", one)),
+        )  # fmt: skip
+        self.add(row)
+        section = StatementSection("not_categorized", NOT_CATEGORIZED, ids, -1, "movement")
+        branches = _Branches(section, {}, set(row.children))
+        for one in ids:
+            self._tree(one, branches, 1, 1, ())
+
+    def build(self, title: str, share_of: str, notes: tuple[str, ...] = ()) -> Layout:
+        """Return the rows."""
+        return Layout(title, self.shown, self.by_key, share_of, self.left_out, notes)
+
+
+def _subtree(ledger_id: str, children: Mapping[str, list[str]]) -> list[str]:
+    """List a ledger and its descendants within the section, parents first."""
+    found = [ledger_id]
+    for one in found:  # it grows
+        found.extend(children.get(one, ()))
+    return found
+
+
+class CashRows(NamedTuple):
+    """What the rows of cash are: balances, movements since a day, or what a report states."""
+
+    since: dt.date | None
+    is_report: bool
+    is_explained: bool = True
+
+
+def cash_flow_rows(build: LayoutBuilder, sections: Mapping[str, str], cash_rows: CashRows | None) -> Layout:
+    """Rows of the cash flow statement."""
+    chart = build.chart
+    placed: dict[str, list[str]] = {one: [] for one in _CASH_FLOW_ORDER}
+    uncategorized, cash = set(chart.uncategorized()), set(chart.tree.cash)
+    chosen = _sections_of_ledgers(chart, sections)
+    for ledger_id in chart.tree.ordered:
+        if ledger_id in cash:
+            continue
+        account_type, sub_type = chart.field(ledger_id, "financial_account_type"), chart.field(ledger_id, "sub_type")
+        named = [chosen[one] for one in (ledger_id, *chart.tree.hierarchy.ancestors(ledger_id)) if one in chosen]
+        section = next(iter(named), None) or sections.get(account_type) or sections.get(sub_type) or "operating"
+        placed.setdefault("uncategorized" if ledger_id in uncategorized else section, []).append(ledger_id)
+    parts = [
+        build.section(
+            StatementSection(
+                key, key[:1].upper() + key[1:], _customers_first(chart, ledger_ids), -1, "flow", favourable=1
+            )
+        )
+        for key, ledger_ids in placed.items()
+        if ledger_ids
+    ]
+    every = tuple(one for ledger_ids in placed.values() for one in ledger_ids)
+    shown = tuple(row.key for row in parts if row in build.shown)
+    net = build.add(
+        Row("net_cash_flow", "Net change in cash", "total", "cash", 0, -1, "flow", every, (), 1, children=shown)
+    )
+    if cash_rows is not None:
+        start, end, suffix = "Cash at the start", "Cash at the end", ""
+        if cash_rows.since:
+            suffix = f" since {cash_rows.since}"
+            start, end = (
+                f"Movement of cash since {cash_rows.since}, {when}" for when in ("at the start", "at the end")
+            )
+        ids = tuple(chart.tree.cash)
+        opening = build.add(Row(f"starting_cash_balance{suffix}", start, "balance", "cash", 0, 1, "opening", ids))
+        made_of = ((1, opening.key), (1, net.key))
+        ending = opening._replace(key=f"ending_cash_balance{suffix}", label=end, measure="balance", favourable=1)
+        if cash_rows.is_report:
+            ending = ending._replace(terms=made_of if cash_rows.is_explained else ())
+        children = tuple(key for _, key in made_of) if cash_rows.is_explained else ()
+        build.add(ending._replace(children=children))
+        if not cash_rows.since:
+            _split_cash(build, ending)
+    inflows = build.add(Row("total_inflows", "Total inflows", "total", "cash", 0, -1, "flow"), shown=False)
+    named_cash = join_ids([shorten(chart.tree.names[one]) for one in chart.tree.cash], limit=_MAX_CASH_NAMES)
+    notes = (
+        f"Cash is what reports cash flow: {named_cash}.",
+        _sections_note(sections),
+    )
+    return build.build("Cash flow statement", inflows.key, notes)._replace(inflows=inflows.key)
+
+
+def _sections_note(sections: Mapping[str, str]) -> str:
+    """Say which categories are in which section."""
+    if sections == CASH_FLOW_SECTIONS:
+        return (
+            "Loans, long-term debt and equity are financing, long-term assets investing, transfers between own "
+            "accounts a section of their own, and all other categories operating."
+        )
+    table = ", ".join(f"{name}: {section}" for name, section in sections.items())
+    return f"Sections by category: {table}; all else: operating."
+
+
+def _split_cash(build: LayoutBuilder, ending: Row) -> None:
+    """Add what is in accounts and what is owed on cards below the cash at the end, where there are both."""
+    chart = build.chart
+    owed = tuple(one for one in ending.ledger_ids if chart.type_of(one) == LedgerType.LIABILITY)
+    held = tuple(one for one in ending.ledger_ids if one not in owed)
+    if not owed or not held:
+        return
+    are_cards = {chart.field(one, "financial_account_type") for one in owed} == {FinancialAccountType.CREDIT_CARD}
+    part = ending._replace(level=1, terms=(), children=())
+    build.add(part._replace(key=CASH_PARTS[0], label="In accounts", ledger_ids=held))
+    label = "Less owed on credit cards" if are_cards else "Less owed on cards and loans"
+    build.add(part._replace(key=CASH_PARTS[1], label=label, ledger_ids=owed))
+
+
+def _customers_first(chart: Chart, ledger_ids: Sequence[str]) -> list[str]:
+    """Ledgers in display order, those of revenues before all others."""
+    hierarchy = chart.tree.hierarchy
+    return sorted(ledger_ids, key=lambda one: chart.type_of(hierarchy.root(one)) != LedgerType.REVENUE)
+
+
+def _sections_of_ledgers(chart: Chart, sections: Mapping[str, str]) -> dict[str, str]:
+    """Sections of the ledgers that a table names; what is neither a ledger nor a kind of ledgers is refused."""
+    kinds = {*SubType, *FinancialAccountType}
+    kinds |= {chart.field(one, name) for one in chart.tree.names for name in ("sub_type", "financial_account_type")}
+    found = {}
+    for text, section in sections.items():
+        if not isinstance(section, str) or not section:
+            raise InputError(f"sections: the section of {quote(text)} is {quote(section)}, not a text")
+        if text in kinds:
+            continue
+        try:
+            ledger_id = chart.names.find(text)
+        except InputError as error:
+            raise InputError(f"sections: {error}") from None
+        if ledger_id in chart.tree.cash or ledger_id in chart.uncategorized():
+            raise InputError(f"sections: {quote(text)} is a cash or uncategorized ledger, which has its own place")
+        found[ledger_id] = section
+    return found
+
+
+def income_rows(build: LayoutBuilder) -> Layout:
+    """Rows of the income statement."""
+    revenues, expenses = (_by_section(build.chart, kind) for kind in (LedgerType.REVENUE, LedgerType.EXPENSE))
+
+    def section(of: Mapping[str, list[str]], key: str, title: str) -> Row:
+        side, favourable = (-1, 1) if of is revenues else (1, -1)
+        return build.section(StatementSection(key, title, of.get(key, []), side, "movement", favourable))
+
+    sales = section(revenues, SubType.OPERATING_REVENUES, "Operating revenues")
+    goods = section(expenses, SubType.COST_OF_GOODS_SOLD, "Cost of goods sold")
+    gross = build.total("gross_profit", "Gross profit", [(1, sales), (-1, goods)])
+    build.margin("gross_margin", "Gross margin", gross, sales)
+    operating = section(expenses, SubType.OPERATING_EXPENSES, "Operating expenses")
+    profit = build.total("operating_income", "Operating income", [(1, gross), (-1, operating)])
+    terms = [
+        (1, profit),
+        (1, section(revenues, SubType.OTHER_INCOME, "Other income")),
+        (-1, section(expenses, SubType.OTHER_EXPENSES, "Other expenses")),
+    ]
+    notes = []
+    for sign, of, kind in ((1, revenues, LedgerType.REVENUE), (-1, expenses, LedgerType.EXPENSE)):
+        if _other(kind) in of:
+            terms.append((sign, section(of, _other(kind), _other_title(kind))))
+            notes.append(_other_note(kind, of))
+    terms.extend((1, row) for row in _unknown_types(build, "movement"))
+    net = build.total("net_income", "Net income", terms)
+    build.margin("net_margin", "Net margin", net, sales)
+    build.not_categorized()
+    return build.build("Income statement", sales.key, tuple(notes))
+
+
+def _by_section(chart: Chart, kind: LedgerType) -> dict[str, list[str]]:
+    """Ledgers of a type by sub_type; those whose sub_type is unknown, or of another type, are the section of others."""
+    found: dict[str, list[str]] = {}
+    for ledger_id in chart.of_types(kind):
+        sub_type = chart.field(ledger_id, "sub_type")
+        is_known = sub_type in _SECTIONS and TYPE_OF_SUB_TYPE[SubType(sub_type)] == kind
+        found.setdefault(sub_type if is_known else _other(kind), []).append(ledger_id)
+    return found
+
+
+def _other(kind: LedgerType) -> str:
+    """Key of the section of a type's other ledgers."""
+    return f"{kind}_other"
+
+
+def _other_title(kind: LedgerType) -> str:
+    return f"Other ({kind})"
+
+
+def _other_note(kind: LedgerType, of: Mapping[str, list[str]]) -> str:
+    """State how many ledgers are in the section of others."""
+    return (
+        f"{_other_title(kind)} has {count_of(len(of[_other(kind)]), 'ledger')} of type {kind} whose sub_type is "
+        "unknown, or belongs to another type."
+    )
+
+
+def _unknown_types(build: LayoutBuilder, measure: Measure) -> list[Row]:
+    """Add the ledgers of unknown type; a total that includes them is not known."""
+    ids = build.chart.of_unknown_type()
+    if not ids:
+        return []
+    row = build.section(StatementSection("unknown_type", "Ledgers of unknown type", ids, 1, measure))
+    if row not in build.shown:
+        return []
+    return [build.add(row._replace(key="unknown_type_side", is_known=False), shown=False)]
+
+
+def _suspense(build: LayoutBuilder) -> Row:
+    """Add the two uncategorized ledgers and their sum to the assets."""
+    ids = build.chart.uncategorized()
+    section = StatementSection("suspense", "In suspense", ids, 1, "balance")
+    return build.section(section, level=1, total="Total in suspense")
+
+
+def balance_rows(build: LayoutBuilder) -> Layout:
+    """Rows of the balance sheet."""
+    chart = build.chart
+    all_known = not any(build.moved("balance", one) for one in chart.of_unknown_type())
+
+    def total(of: str, factor: int, parts: Sequence[Row], ids: Sequence[str], favourable: int = 0) -> Row:
+        shown = tuple(row.key for row in parts if row in build.shown)
+        key = f"total_{of.replace(' ', '_')}"
+        row = Row(key, f"Total {of}", "total", key, 0, factor, "balance", tuple(ids), children=shown)
+        return build.add(row._replace(favourable=favourable, is_known=all_known))
+
+    suspense = chart.uncategorized()
+    of_type = chart.of_types(LedgerType.ASSET)
+    transfers = _by_section(chart, LedgerType.ASSET).get(SubType.TRANSFERS_BETWEEN_ACCOUNTS, [])
+    build.add(Row("", "Assets", "heading"))
+    notes: list[str] = []
+    parts = _sub_type_sections(build, LedgerType.ASSET, notes)
+    lines = StatementSection("transfers", "Transfers between accounts", transfers, 1, "balance", favourable=1)
+    parts = [*parts, build.section(lines, level=1), _suspense(build)]
+    _unknown_types(build, "balance")
+    assets = total("assets", 1, parts, [*of_type, *suspense], 1)
+
+    liabilities = chart.of_types(LedgerType.LIABILITY)
+    build.add(Row("", "Liabilities", "heading"))
+    parts = _sub_type_sections(build, LedgerType.LIABILITY, notes)
+    owed = total("liabilities", -1, parts, liabilities, -1)
+
+    equity = chart.of_types(LedgerType.EQUITY)
+    earned = chart.of_types(LedgerType.REVENUE, LedgerType.EXPENSE)
+    build.add(Row("", "Equity", "heading"))
+    parts = _sub_type_sections(build, LedgerType.EQUITY, notes)
+    before = Row("earnings_of_earlier_periods", "Earnings of earlier periods", "balance", "equity", 1, -1)
+    this = before._replace(key="earnings_of_the_period", label="Earnings of the period", measure="this_year")
+    for row in (before._replace(measure="earlier_years"), this):
+        parts.append(build.add(row._replace(ledger_ids=tuple(earned), favourable=1)))
+    owned = total("equity", -1, parts, [*equity, *earned], 1)
+    both = [*liabilities, *equity, *earned]
+    total("liabilities and equity", -1, [owed, owned], both)
+    return build.build("Balance sheet", assets.key, tuple(notes))
+
+
+def _sub_type_sections(build: LayoutBuilder, kind: LedgerType, notes: list[str]) -> list[Row]:
+    """Add a section for each sub_type of a type, and one for its other ledgers, which is noted."""
+    factor, favourable = (1 if kind == LedgerType.ASSET else -1), (-1 if kind == LedgerType.LIABILITY else 1)
+    of = _by_section(build.chart, kind)
+    titles = {str(one): title for one, title in _TITLES.items() if TYPE_OF_SUB_TYPE[one] == kind}
+    if _other(kind) in of:
+        notes.append(_other_note(kind, of))
+    return [
+        build.section(StatementSection(key, title, of[key], factor, "balance", favourable), level=1)
+        for key, title in {**titles, _other(kind): _other_title(kind)}.items()
+        if key in of
+    ]
+
+
+_TITLES = {
+    SubType.CURRENT_ASSETS: "Current assets",
+    SubType.NON_CURRENT_ASSETS: "Non-current assets",
+    SubType.CURRENT_LIABILITIES: "Current liabilities",
+    SubType.NON_CURRENT_LIABILITIES: "Non-current liabilities",
+    SubType.EQUITY: "Equity accounts",
+}
+"""Sections of the balance sheet."""
+_SECTIONS = {*SubType} - {SubType.UNCATEGORIZED_ASSETS}
+"""Sub_types that have a section or a line of their own in the statements."""
+
+
+def trial_rows(build: LayoutBuilder) -> Layout:
+    """Rows of the trial balance: every ledger's own balance."""
+    ids = build.chart.tree.ordered
+    for one in ids:
+        path = build.chart.names.path(one)
+        row = Row(one, build.chart.tree.names[one], "ledger", "", 0, 1, "balance", (one,), path=path)
+        shown = build.moved("balance", one)
+        build.left_out += not shown
+        build.add(row, shown=shown)
+    keys = tuple(row.key for row in build.shown)
+    build.add(Row("total", "Total", "total", "", 0, 1, "balance", tuple(ids), children=keys))
+    return build.build("Trial balance", "total")

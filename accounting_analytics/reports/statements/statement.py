@@ -1,0 +1,318 @@
+"""`Statement`: rows and columns of figures, each of which knows the line entries behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from accounting_analytics.core.arguments import to_path
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import TERMINAL_WIDTH, quote
+from accounting_analytics.core.periods import Period, day_label
+from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, OWN, Figure, amount_column, find_row
+from accounting_analytics.reports.figures.figure_table import figure_table_html
+from accounting_analytics.reports.statements.columns import days_label
+from accounting_analytics.reports.statements.table import figure_table
+from accounting_analytics.reports.statements.text import statement_text
+from accounting_analytics.reports.statements.workbook import write_csv, write_workbook
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Iterable, Iterator
+    from decimal import Decimal
+    from pathlib import Path
+
+    from accounting_analytics.core.ledger_names import LedgerNames
+    from accounting_analytics.reports.statements.columns import StatementColumn
+    from accounting_analytics.reports.statements.rows import Row
+    from accounting_analytics.reports.statements.statement_figures import StatementFigures
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Statement(Result):
+    """A statement: rows of ledgers and totals, columns of periods and comparisons, and the entries of each figure.
+
+    ``statement["Rent", "2026-03"]`` is a :class:`~accounting_analytics.Figure`; a row is found by its id, unique path
+    or unique name, and a parent's name means its total. Amounts of the income statement and the balance sheet are
+    positive on the normal side of their type, those of the cash flow statement where cash comes in.
+
+    Parameters
+    ----------
+    title : str
+        What it is.
+    columns : tuple of StatementColumn
+        The columns as shown: periods, each with its comparisons, then total and average.
+    rows : tuple of Row
+        The rows as shown, headings included. Ledgers without movement are left out and counted in `notes`.
+    scale : int
+        Fraction digits of the amounts.
+    company, currency : str or None
+        What the caller named.
+    time_zone : str
+        Zone that days are counted in.
+    since : date or None
+        First day of the sums of a statement of balances that do not reach back to the beginning of the books: what it
+        shows is the movement since then.
+    notes : tuple of str
+        Remarks for the reader.
+    """
+
+    title: str
+    columns: tuple[StatementColumn, ...]
+    rows: tuple[Row, ...]
+    scale: int
+    company: str | None
+    currency: str | None
+    time_zone: str
+    since: dt.date | None
+    notes: tuple[str, ...]
+    _figures: StatementFigures
+    _names: LedgerNames
+
+    def __getitem__(self, key: str | tuple[str, str]) -> Figure:
+        """Figure of a row and a column, or of a figure's key; of a row alone where there is one column."""
+        if isinstance(key, tuple) and len(key) == 2:  # noqa: PLR2004 (row and column)
+            return self.figures.figure(self._row_key(key[0]), self._column_key(key[1]))
+        if isinstance(key, str) and key.rpartition(KEY_SEPARATOR)[0] in self.figures.layout.by_key:
+            row, _, column = key.rpartition(KEY_SEPARATOR)
+            return self.figures.figure(row, self._column_key(column))
+        row = self._row_key(key)
+        if len(self.columns) > 1:
+            raise InputError(f"statement[{quote(key)}] needs a column too: {self._listed_columns()}")
+        return self.figures.figure(row, self.columns[0].key)
+
+    @property
+    def figures(self) -> StatementFigures:
+        """All figures, shown or not, and what they are made from: what other results are built on."""
+        return self._figures
+
+    def row(self, name: str, *, own: bool = False) -> dict[str, Figure]:
+        """Figures of a row by column key: the total of a ledger with its descendants, or its `own` amounts."""
+        key = self._row_key(name)
+        if own:
+            key = f"{OWN}{key}"
+            if key not in self.figures.layout.by_key:
+                raise InputError(f"{quote(name)} is a total, not a ledger, so it has no amounts of its own")
+        return {column.key: self.figures.figure(key, column.key) for column in self.columns}
+
+    def column(self, key: str) -> ChosenColumn:
+        """One of the columns, by key or heading, to be explained by :func:`~accounting_analytics.bridge`."""
+        return ChosenColumn(self, self.figures.columns.by_key[self._column_key(key)])
+
+    def value(self, row_key: str, column_key: str) -> Decimal | None:
+        """Exact amount (or percentage) of a cell; None where it is not known."""
+        return self.figures.figure(row_key, column_key).exact()
+
+    def text(self, row_key: str, column_key: str) -> str:
+        """Text of a cell: negative amounts in parentheses, a dash for zero; empty for a heading."""
+        return self.figures.figure(row_key, column_key).text if row_key in self.figures.layout.by_key else ""
+
+    def is_additive(self, row_key: str, column_key: str) -> bool:
+        """Whether a cell is a sum of line entries."""
+        return self.figures.figure(row_key, column_key).is_additive
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The rows as shown, one column for each column; percentages in percent."""
+        shown = [row for row in self.rows if row.kind != "heading"]
+        columns: dict[str, Any] = {
+            "label": [row.label for row in shown],
+            "level": [row.level for row in shown],
+            "key": [row.key for row in shown],
+        }
+        for column in self.columns:
+            columns[column.key] = amount_column([self.figures.figure(row.key, column.key) for row in shown])
+        frame = pd.DataFrame(columns)
+        frame.attrs |= {"scale": self.scale, "notes": self.notes}
+        return frame
+
+    def tidy(self) -> pd.DataFrame:
+        """One row for each ledger with an amount and each period: its own amount, for charts and pivots."""
+        rows = [row for row in self.figures.layout.by_key.values() if self.figures.is_own(row)]
+        cells = [
+            (row, column, self.figures.figure(row.key, column.key))
+            for row in rows
+            if any(self.figures.units(row, column) for column in self.columns if column.kind == "period")
+            for column in self.columns
+            if column.kind == "period"
+        ]
+        frame = pd.DataFrame(
+            {
+                "section": [row.section for row, _, _ in cells],
+                "ledger_id": [row.ledger_ids[0] for row, _, _ in cells],
+                "name": [self.figures.ledgers.name(row.ledger_ids[0]) for row, _, _ in cells],
+                "path": [row.path for row, _, _ in cells],
+                "column": [column.key for _, column, _ in cells],
+                "start_date": _days(column.periods[0][1].start_date for _, column, _ in cells),
+                "end_date": _days(column.periods[0][1].end_date for _, column, _ in cells),
+                "amount": amount_column([figure for _, _, figure in cells]),
+            }
+        )
+        frame.attrs |= {"scale": self.scale, "notes": self.notes}
+        return frame
+
+    def to_excel(self, path: str | Path) -> None:
+        """Write an Excel workbook: figures, formulas that follow them, and the entries behind each figure.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file that ends in ``.xlsx``, which is replaced completely or left unchanged.
+
+        Raises
+        ------
+        InputError
+            xlsxwriter (the extra ``excel``) is missing, the entries are more than a sheet has rows, or the file cannot
+            be written.
+        """
+        lines = [one for one in (self.company, self.title, self.subtitle()) if one]
+        write_workbook(self.figures, self.title, lines, self.notes, to_path(path, "path"))
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write a CSV file: label, key, level and kind of each row, and its exact amounts; an unknown one is empty.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, which is replaced completely or left unchanged.
+
+        Raises
+        ------
+        InputError
+            The file cannot be written.
+        """
+        write_csv(self.figures, to_path(path, "path"))
+
+    def summary(self) -> str:
+        """One line: the statement, its days, and its last total."""
+        last = [row for row in self.rows if row.kind in {"total", "balance"}][-1:]
+        column = self.columns[0]
+        figures = [f"{row.label} {self.text(row.key, column.key)}" for row in last]
+        more = f" in {column.label}" if len(self.columns) > 1 else ""
+        return f"{self.heading()}: {', '.join(figures)}{more}."
+
+    def heading(self) -> str:
+        """Title, company, days, currency: what stands above the statement."""
+        return ", ".join(filter(None, [self.company, f"{self.title} {self.subtitle()}"]))
+
+    def subtitle(self) -> str:
+        """Days and currency."""
+        shown = [period for column in self.columns if column.kind == "period" for _, period in column.periods]
+        days = Period(min(one.start_date for one in shown), max(one.end_date for one in shown), self.time_zone)
+        text = days_label(days)
+        if self.figures.rules.of_balances:
+            text = f"at the end of {day_label(days.end_date)}"
+        if self.since:
+            text = f"movement since {self.since}, to {day_label(days.end_date)}"
+        return ", ".join(filter(None, [text, f"days in {self.time_zone}", self.currency]))
+
+    def _parts(self) -> Iterator[ResultPart]:
+        """Return nothing: the statement is one text and one table."""
+        return iter(())
+
+    def explain(self) -> str:
+        """Plain text in 80 columns: the statement with its notes; columns that do not fit are in blocks below."""
+        return statement_text(self, TERMINAL_WIDTH)
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _content(self) -> dict[str, Any]:
+        rows = [
+            {
+                "key": row.key,
+                "label": row.label,
+                "kind": row.kind,
+                "level": row.level,
+                "section": row.section,
+                "amounts": {one.key: self.value(row.key, one.key) for one in self.columns if row.kind != "heading"},
+            }
+            for row in self.rows
+        ]
+        columns = [
+            {
+                "key": one.key,
+                "label": one.label,
+                "kind": one.kind,
+                "periods": [[period.start_date, period.end_date] for _, period in one.periods],
+            }
+            for one in self.columns
+        ]
+        return {
+            "title": self.title,
+            "company": self.company,
+            "currency": self.currency,
+            "time_zone": self.time_zone,
+            "since": self.since,
+            "columns": columns,
+            "rows": rows,
+            "notes": self.notes,
+        }
+
+    def _repr_html_(self) -> str:
+        title = ", ".join(filter(None, [self.company, self.title]))
+        return figure_table_html(figure_table(self.figures, title, self.subtitle(), self.notes))
+
+    def _row_key(self, text: object) -> str:
+        """Key of a row by its key, or by the name or path of one ledger; ledgers with amounts come before others."""
+        rows = self.figures.layout.by_key
+        if isinstance(text, str) and text in rows:
+            return text
+        found = self._names.matches(text)
+        in_statement = [one for one in found if one in rows]
+        if found and not in_statement:
+            ledger_id = min(found)
+            raise InputError(f"ledger {self._names.path(ledger_id)} (id {ledger_id}) is not in this statement")
+        shown = {row.key for row in self.rows}
+        with_amounts = [one for one in in_statement if one in shown or self._has_amount(one)]
+        for unique in (with_amounts, in_statement):
+            if len(unique) == 1:
+                return unique[0]
+        if in_statement:
+            raise InputError(self._names.ambiguity(text, frozenset(with_amounts or in_statement)))
+        if isinstance(text, str) and text in self.figures.columns.by_key:
+            raise InputError(f"{quote(text)} is a column: name a row before it, as in statement['Rent', {text!r}]")
+        return find_row(self._names, text)
+
+    def _has_amount(self, row_key: str) -> bool:
+        """Whether a row has an amount in any column, shown or not."""
+        row = self.figures.layout.by_key[row_key]
+        return any(self.figures.units(row, column) for column in self.columns)
+
+    def _column_key(self, text: object) -> str:
+        if isinstance(text, str):
+            if text in self.figures.columns.by_key:
+                return text
+            labelled = [one.key for one in self.columns if one.label == text]
+            if len(labelled) == 1:
+                return labelled[0]
+        raise InputError(f"no column is {quote(text)}; there are {self._listed_columns()}")
+
+    def _listed_columns(self) -> str:
+        return ", ".join(repr(one.key) for one in self.columns)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ChosenColumn:
+    """One column of a statement, for functions that compare two.
+
+    Attributes
+    ----------
+    statement : Statement
+        The statement.
+    column : StatementColumn
+        The column.
+    """
+
+    statement: Statement
+    column: StatementColumn
+
+    def __repr__(self) -> str:
+        return f"{self.statement.title}, column {self.column.key!r} ({self.column.label})"
+
+
+def _days(days: Iterable[dt.date]) -> pd.Series[Any]:
+    return pd.Series(list(days), dtype="datetime64[us]")

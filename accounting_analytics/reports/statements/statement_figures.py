@@ -1,0 +1,334 @@
+"""The figures of a statement: from its rows, its columns and the sums of its lines, each made when it is asked for."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_HALF_EVEN, Decimal, Inexact, Rounded, localcontext
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from accounting_analytics.core.column_conversion import exact_amounts
+from accounting_analytics.core.money import EXACT, rounded_quotient, to_minor_units
+from accounting_analytics.reports.books.payees import entry_ids
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, OWN, Figure
+from accounting_analytics.reports.figures.selections import Selection, units_of
+from accounting_analytics.reports.statements.tagged_lines import TaggedLines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import pandas as pd
+
+    from accounting_analytics.core.ledger_names import LedgerNames
+    from accounting_analytics.core.periods import Period
+    from accounting_analytics.reports.figures.selections import Span
+    from accounting_analytics.reports.statements.columns import Columns, StatementColumn
+    from accounting_analytics.reports.statements.rows import Layout, Measure, Row
+    from accounting_analytics.reports.statements.sums import Source, SpanRules
+
+_PERCENT_DIGITS = Decimal("0.1")
+TRANSFERS = "transfers"
+"""Section of transfers between own accounts, which are neither in nor out."""
+
+
+@dataclass(frozen=True)
+class StatementFigures:
+    """The figures of a statement, and what they are made from.
+
+    Attributes
+    ----------
+    columns, layout : Columns, Layout
+        What is shown, and all that can be asked for.
+    source : Source
+        What has the lines.
+    sums : mapping
+        Signed units by ledger, of each span of days.
+    unknown : mapping
+        Why spans of days are not known.
+    rules : SpanRules
+        Which days a measure is of.
+    ledgers : LedgerNames
+        Names of all ledgers.
+    starting : mapping or None
+        Supplied starting balances in units.
+    """
+
+    columns: Columns
+    layout: Layout
+    source: Source
+    sums: Mapping[Span, Mapping[str, int]]
+    unknown: Mapping[Span, str]
+    rules: SpanRules
+    ledgers: LedgerNames
+    starting: Mapping[str, int] | None
+    _made: dict[tuple[str, str], Figure] = field(default_factory=dict)
+    _spans: dict[tuple[Measure, str], list[tuple[int, Span]]] = field(default_factory=dict)
+    _sides: dict[str, dict[int, pd.DataFrame]] = field(default_factory=dict)
+
+    def figure(self, row_key: str, column_key: str) -> Figure:
+        """Return the figure of a row and a column."""
+        key = (row_key, column_key)
+        if key not in self._made:
+            self._made[key] = self._make(self.layout.by_key[row_key], self.columns.by_key[column_key])
+        return self._made[key]
+
+    def units(self, row: Row, column: StatementColumn) -> int:
+        """Units of a figure; zero where it is not known."""
+        units = self.figure(row.key, column.key).units
+        return units if isinstance(units, int) else 0
+
+    def is_own(self, row: Row) -> bool:
+        """Whether a row is the own amount of one ledger."""
+        return row.kind == "own" or (row.kind == "ledger" and f"{OWN}{row.key}" not in self.layout.by_key)
+
+    def spans(self, measure: Measure, column: StatementColumn) -> list[tuple[int, Span]]:
+        """Days that a column adds (1) or subtracts (-1) for a measure; credits are subtracted in a trial balance."""
+        key = (measure, column.key)
+        if key not in self._spans:
+            side, periods = -1 if column.side == "credit" else 1, _periods(measure, column)
+            self._spans[key] = [
+                (side * factor, self.rules.span(measure, period)._replace(tag=tag))
+                for factor, period in periods
+                for tag in column.tags or ("",)
+            ]
+        return self._spans[key]
+
+    def selections(self, row: Row, column: StatementColumn) -> list[Selection]:
+        """Lines that a figure sums, where it is not made of others."""
+        spans = self.spans(row.measure, column)
+        if not column.side:
+            return [Selection(row.factor * factor, span, row.ledger_ids) for factor, span in spans]
+        ((side, span),) = spans
+        starting, sums = self.starting or {}, self.sums.get(span, {})  # none of days that are not known
+        on_side = tuple(one for one in row.ledger_ids if (sums.get(one, 0) + starting.get(one, 0)) * side > 0)
+        return [Selection(side, span, on_side)]
+
+    def entries(self, selections: Sequence[Selection]) -> pd.DataFrame:
+        """Return the selected lines, with ``figure_amount``."""
+        sums = self.source.sums({part.span for part in selections})
+        return self.source.entries(selections, units_of(selections, sums))
+
+    def flow_entries(self, rows: Sequence[Row], column: StatementColumn, *, sign: int = 1) -> pd.DataFrame | None:
+        """Return the cash flow lines of rows in a period, positive into cash, or out of it with -1; None if unknown."""
+        parts = [part for row in rows for part in self.selections(row, column)]
+        if not parts or any(part.span in self.unknown for part in parts):
+            return None
+        ledger_ids = [one for part in parts for one in part.ledger_ids]
+        return self.entries([Selection(sign * parts[0].factor, parts[0].span, ledger_ids)])
+
+    def flow_rows(self) -> list[Row]:
+        """Return the own flows of ledgers, but of transfers between own accounts."""
+        rows = self.layout.by_key.values()
+        return [one for one in rows if one.measure == "flow" and self.is_own(one) and one.section != TRANSFERS]
+
+    @property
+    def transfers(self) -> set[str]:
+        """Ledgers of transfers between own accounts."""
+        return {one for row in self.layout.by_key.values() if row.section == TRANSFERS for one in row.ledger_ids}
+
+    def cash_side(self, column: StatementColumn, sign: int) -> pd.DataFrame | None:
+        """Return the cash flow lines of the entries that bring cash in (1), or take it out (-1); None if unknown.
+
+        What a journal entry moves is the sum of its lines, so that taxes withheld from wages are neither in nor out.
+        """
+        if column.key not in self._sides:
+            rows = [one for one in self.layout.by_key.values() if one.measure == "flow" and self.is_own(one)]
+            lines = self.flow_entries(rows, column)
+            self._sides[column.key] = {} if lines is None else sides_of(lines, self.source.scale)
+        return self._sides[column.key].get(sign)
+
+    def has_lines(self, figure: Figure) -> bool:
+        """Whether a figure that is a sum of line entries has any."""
+        return any(one in self.sums[part.span] for part in figure.selections for one in part.ledger_ids)
+
+    def _make(self, row: Row, column: StatementColumn) -> Figure:
+        terms = self._terms(row, column)
+        signs, of = tuple(sign for sign, _ in terms), tuple(one for _, one in terms)
+        make = partial(
+            Figure,
+            f"{row.key}{KEY_SEPARATOR}{column.key}",
+            f"{row.label}, {column.label}",
+            terms=of,
+            signs=signs,
+            scale=self.source.scale,
+        )
+        if none := self._why_none(row, column):
+            return make(None, f"it is not known: {none}", kind="none", terms=(), signs=())
+        why = self._why_unknown(row, column)
+        if not why and any(one.units is None for one in of):
+            why = "a figure that it is made of is not known"
+        if why:
+            return make(None, f"it is not known: {why}")
+        if row.kind == "percent":
+            part, whole = (int(one.units or 0) for one in of)
+            return _share(partial(make, signs=("+", "/")), part, whole, self.layout.by_key[row.terms[1][1]].label)
+        if column.terms:
+            return self._quotient(make, column, of)
+        if terms:
+            return self._total(make, column, terms)
+        return self._sum(make, row, column)
+
+    def _quotient(self, make: Callable[..., Figure], column: StatementColumn, terms: Sequence[Figure]) -> Figure:
+        """Average of columns, or percentage of two figures that are known."""
+        values = [int(one.units or 0) for one in terms]
+        if column.kind == "average":
+            units = rounded_quotient(sum(values), len(values))
+            made_of = f"the average of {len(terms)} columns, rounded to {self.source.scale} digits"
+            return make(units, made_of, kind="average")
+        this, base = values
+        if column.kind == "share":
+            return _share(make, this, base, self.layout.by_key[self.layout.share_of].label)
+        percent = _percent(this - base, abs(base)) if base else None
+        made_of = "the change in percent of the earlier amount without its sign"
+        made_of = made_of if base else "it is not known: the earlier amount is zero"
+        return make(percent, made_of, kind="change_pct")
+
+    def _total(
+        self, make: Callable[..., Figure], column: StatementColumn, terms: Sequence[tuple[str, Figure]]
+    ) -> Figure:
+        """Sum of figures that are known; it has their lines, where each of them has its own."""
+        factors = [-1 if sign == "-" else 1 for sign, _ in terms]
+        of = [one for _, one in terms]
+        units = sum(factor * int(one.units or 0) for factor, one in zip(factors, of, strict=True))
+        names = (f"{sign} {one.label.removesuffix(f', {column.label}')}" for sign, one in terms)
+        selections = [
+            part._replace(factor=factor * part.factor)
+            for factor, one in zip(factors, of, strict=True)
+            for part in one.selections
+        ]
+        load = partial(self.source.entries, selections, units) if all(one.is_additive for one in of) else None
+        made_of = f"calculated: {' '.join(names).removeprefix('+ ')}"
+        return make(units, made_of, selections=selections if load else (), _load_entries=load)
+
+    def _sum(self, make: Callable[..., Figure], row: Row, column: StatementColumn) -> Figure:
+        """Sum of line entries, and of what was supplied or reported instead of them."""
+        selections = self.selections(row, column)
+        moved = units_of(selections, self.sums)
+        load = partial(self.source.entries, selections, moved)
+        if self.source.is_report and row.measure in {"opening", "balance"}:
+            reported = (
+                "it was only reported; the line entries of the cash ledgers from the beginning of the books have it"
+            )
+            return make(moved, reported)
+        starting = self._starting_units(row, column)
+        if starting is None:
+            return make(moved, self._sum_text(row), selections=selections, _load_entries=load)
+        label = f"{row.label}, {column.label}"
+        supplied = "was supplied as starting_balances, so no line entries of it were loaded"
+        terms = (
+            replace(make(starting, supplied), label=f"{label}: starting balance"),
+            replace(
+                make(moved, "sum of line entries", _load_entries=load),
+                label=f"{label}: movement since {self.rules.since}",
+            ),
+        )
+        made_of = "the supplied starting balance and the movement since"
+        return make(starting + moved, made_of, terms=terms, signs=("+", "+"), selections=selections)
+
+    def _terms(self, row: Row, column: StatementColumn) -> list[tuple[str, Figure]]:
+        """Figures that a figure is made of, with their signs; none of a sum of lines."""
+        others = [self.figure(row.key, key) for key in column.terms]
+        if column.kind == "share":
+            return [("+", others[0]), ("/", self.figure(self.layout.share_of, column.terms[0]))]
+        if column.terms:
+            signs = "+-" if column.kind == "change_pct" else "+" * len(others)
+            return list(zip(signs, others, strict=True))
+        if row.key == self.layout.inflows:
+            own = [one for one in self.layout.by_key.values() if one.measure == "flow" and self.is_own(one)]
+            return [("+", self.figure(one.key, column.key)) for one in own if self.units(one, column) > 0]
+        return [("-" if factor < 0 else "+", self.figure(key, column.key)) for factor, key in row.terms]
+
+    def _starting_units(self, row: Row, column: StatementColumn) -> int | None:
+        """Supplied starting balances in a sum; None in one that has none, such as a change, where they cancel."""
+        count = sum(factor for factor, _ in column.periods)
+        if self.starting is None or not count or row.measure not in {"balance", "opening", "earlier_years"}:
+            return None
+        (part, *_) = self.selections(row, column)
+        return part.factor * sum(self.starting.get(one, 0) for one in part.ledger_ids)
+
+    def _why_none(self, row: Row, column: StatementColumn) -> str:
+        """Why there is no amount: balances beside flows have no average, no share, and no total over gaps."""
+        if row.kind == "percent" and (column.terms or column.kind == "change"):
+            return "percentages are compared side by side"
+        if row.key == self.layout.inflows and column.kind in {"change", "total"}:
+            return f"total inflows are those of one period, so they have no {column.kind}"
+        if self.rules.of_balances or row.measure not in {"opening", "balance"}:
+            return ""
+        if column.kind in {"average", "share"}:
+            return f"a balance has no {column.kind} here"
+        periods = sorted((period.start_date, period.end_date) for _, period in column.periods)
+        gaps = [one for one, following in pairwise(periods) if following[0] - one[1] != dt.timedelta(days=1)]
+        return "the columns do not follow each other" if column.kind == "total" and gaps else ""
+
+    def _why_unknown(self, row: Row, column: StatementColumn) -> str:
+        """Why a figure is not known, but for its terms; empty where it is."""
+        if not row.is_known:
+            return f"ledgers whose parent or type is unknown might belong to {row.label}"
+        if column.kind == "average" and not column.terms:
+            return "no column is a whole period"
+        if row.kind == "percent" or column.kind == "share":
+            return self._why_no_share(column)
+        if column.terms or row.terms or row.key == self.layout.inflows:
+            return ""
+        if self.starting is not None and row.measure in {"earlier_years", "this_year"} and self._is_within_year(column):
+            return "the supplied balances do not say which earnings are of this fiscal year"
+        spans = (span for _, span in self.spans(row.measure, column))
+        return next((self.unknown[span] for span in spans if span in self.unknown), "")
+
+    def _why_no_share(self, column: StatementColumn) -> str:
+        """Why a share of the lines with some tags is not known: their costs may be among those without a tag."""
+        if not isinstance(self.source, TaggedLines):
+            return ""
+        of = self.columns.by_key[column.terms[0]] if column.terms else column
+        return self.source.why_no_margin([span for _, span in self.spans("movement", of)])
+
+    def _is_within_year(self, column: StatementColumn) -> bool:
+        """Whether supplied balances may have earnings of the fiscal year of a column."""
+        return any(self.rules.is_within_year(period) for _, period in column.periods)
+
+    def _sum_text(self, row: Row) -> str:
+        """Describe what a figure is the sum of."""
+        up_to = f"its line entries up to the day{f' since {self.rules.since}' if self.rules.since else ''}"
+        measured = {"flow": "line entries of entries that touch cash", "movement": "line entries"}
+        side = "credits less debits" if row.factor < 0 else "debits less credits"
+        return f"the sum of {measured.get(row.measure, up_to)}, {side}"
+
+
+def sides_of(lines: pd.DataFrame, scale: int) -> dict[int, pd.DataFrame]:
+    """Lines of the journal entries that bring cash in (1), and that take it out (-1), by their ``figure_amount``."""
+    moved: defaultdict[str, int] = defaultdict(int)
+    entries = entry_ids(lines)
+    amounts = exact_amounts(lines["figure_amount"], scale, lines["id"]).column
+    for entry, amount in zip(entries, amounts, strict=True):
+        moved[entry] += to_minor_units(amount, scale)
+    return {sign: lines[np.array([sign * moved[one] > 0 for one in entries], dtype=bool)] for sign in (1, -1)}
+
+
+def _periods(measure: Measure, column: StatementColumn) -> Sequence[tuple[int, Period]]:
+    """Periods of a column for a measure: a total of cash starts with the first period and ends with the last."""
+    if column.kind == "total" and measure == "opening":
+        return [min(column.periods, key=lambda one: one[1].start_date)]
+    if column.kind == "total" and measure == "balance":
+        return [max(column.periods, key=lambda one: one[1].end_date)]
+    return column.periods
+
+
+def _share(make: Callable[..., Figure], part: int, whole: int, name: str) -> Figure:
+    """Percentage of a whole that is positive; of another it would have the wrong sign or size."""
+    if whole <= 0:
+        why = "zero" if whole == 0 else "negative"
+        return make(None, f"it is not known: {name} is {why}, so there is nothing to be in percent of", kind="share")
+    return make(_percent(part, whole), f"percent of {name}", kind="share")
+
+
+def _percent(part: int, whole: int) -> Decimal:
+    """Percentage, rounded half to even."""
+    with localcontext(EXACT) as context:
+        context.traps[Inexact] = False
+        context.traps[Rounded] = False
+        return (Decimal(100 * part) / Decimal(whole)).quantize(_PERCENT_DIGITS, ROUND_HALF_EVEN)

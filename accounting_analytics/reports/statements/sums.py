@@ -1,0 +1,200 @@
+"""What statements are made of: exact sums of line entries by ledger and days, and the lines behind each sum."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import join_ids
+from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
+from accounting_analytics.core.periods import Period, day_label
+from accounting_analytics.reports.books.book_lines import day_before, tag_notes
+from accounting_analytics.reports.figures.selections import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    import pandas as pd
+
+    from accounting_analytics.core.ledger_names import LedgerNames
+    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
+    from accounting_analytics.reports.figures.line_table import ShownLine
+    from accounting_analytics.reports.figures.selections import Selection
+    from accounting_analytics.reports.statements.rows import Measure
+
+_DAY = dt.timedelta(days=1)
+
+
+class BooksBeginning(NamedTuple):
+    """The first day of the books, and the ledgers of equity that its cash comes from: opening balances, capital."""
+
+    day: dt.date
+    opening: tuple[str, ...] = ()
+
+    @property
+    def averaged_from(self) -> dt.date:
+        """First day of a column that is counted in an average."""
+        return self.day + _DAY if self.opening else self.day
+
+    def notes(self, periods: Iterable[Period]) -> Iterator[str]:
+        """Say what is not known before the day, and that its opening balances are in a column and in no average."""
+        first, periods = day_label(self.day), list(periods)
+        if any(one.start_date < self.day for one in periods):
+            yield f"There are no entries before {first}: what was before is not known."
+        if self.opening and any(one.start_date <= self.day <= one.end_date for one in periods):
+            yield (
+                f"Cash in from {' and '.join(self.opening)} on {first}, when the books begin, may have been there "
+                "before: the column with that day is in no average."
+            )
+
+
+class SpanRules(NamedTuple):
+    """Which days the measures of a statement are of.
+
+    Attributes
+    ----------
+    since : date or None
+        First day of sums up to a day; None where they reach back to the beginning of the books.
+    fiscal_year_start_month : int
+        Month that a fiscal year starts in.
+    of_balances : bool
+        Whether the statement shows sums up to the end of each column.
+    loaded_from : date
+        First day of the lines.
+    is_movement : bool
+        Whether sums begin at `since` because nothing before was loaded, so that none up to an earlier day is known.
+    beginning : BooksBeginning or None
+        First day of the books, where it is known: nothing is known of days before.
+    """
+
+    since: dt.date | None
+    fiscal_year_start_month: int
+    of_balances: bool
+    loaded_from: dt.date
+    is_movement: bool = False
+    beginning: BooksBeginning | None = None
+
+    def span(self, measure: Measure, period: Period) -> Span:
+        """Days of a measure in a column's period, since the books begin; of an earlier one, days that have no lines."""
+        start, end = period.start_date, period.end_date
+        if self.beginning:
+            if end < self.beginning.day:
+                return Span(None, dt.date.min, measure == "flow")
+            start = max(start, self.beginning.day)
+        match measure:
+            case "flow" | "movement":
+                return Span(start, end, measure == "flow")
+            case "balance":
+                is_before = self.is_movement and self.since is not None and end < self.since
+                return Span(self.since, dt.date.min if is_before else end)
+            case "opening":
+                return Span(self.since, day_before(start))
+        first = self._year_start(end)
+        first = max(first, self.loaded_from) if self.loaded_from <= end else first  # books may begin within a year
+        return Span(first, end) if measure == "this_year" else Span(self.since, min(day_before(first), end))
+
+    def why_unknown(self, span: Span) -> str:
+        """Why nothing is known of some days, whatever is loaded; empty where something is."""
+        is_before = span.first is None and span.last == dt.date.min
+        return f"the books begin on {self.beginning.day}" if self.beginning and is_before else ""
+
+    def is_within_year(self, period: Period) -> bool:
+        """Whether sums begin within the fiscal year of a column, so that what is added to them may be of that year."""
+        return self.since is not None and self._year_start(period.end_date) < self.since <= period.end_date
+
+    def _year_start(self, day: dt.date) -> dt.date:
+        """First day of the fiscal year of a day."""
+        year = day.year if day.month >= self.fiscal_year_start_month else day.year - 1
+        return dt.date(max(year, 1), self.fiscal_year_start_month, 1)
+
+
+class Source(Protocol):
+    """What has the sums and the lines behind them."""
+
+    scale: int
+    is_report: bool
+    is_tagged: bool
+    states_days: bool
+    loaded: Period
+    books_start: dt.date | None
+    notes: tuple[str, ...]
+
+    def missing(self, span: Span) -> str:
+        """Why the lines of some days are not all there; empty where they are."""
+
+    def sums(self, spans: Collection[Span]) -> Mapping[Span, Mapping[str, int]]:
+        """Signed units by ledger, debits positive."""
+
+    def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
+        """Return the lines of some parts, with ``figure_amount``; they sum to `units`."""
+
+    def shown_lines(
+        self, spans: Collection[Span], ledger_ids: Collection[str], names: LedgerNames, limit: int
+    ) -> list[ShownLine] | None:
+        """Return the lines of some ledgers and days in the order of time, if they are not more than `limit`."""
+
+
+class ReportSource:
+    """A cash flow report, whose lines are behind its flows; its balances were only reported."""
+
+    def __init__(self, report: CashFlowReport) -> None:
+        exact = report.exact()
+        self.loaded, self.is_tagged, self.states_days = report.period, bool(report.tag_ids), True
+        self.report, self.scale, self.is_report = report, report.scale, True
+        flows = zip(exact.ledgers["ledger_id"], exact.ledgers["net_cash_flow"], strict=True)
+        with_lines = set(exact.lines["ledger_id"])
+        self.flows = {
+            ledger_id: -to_minor_units(amount, self.scale)
+            for ledger_id, amount in flows
+            if amount or ledger_id in with_lines  # the others are listed as parents
+        }
+        self.starting, self.ending = (
+            {
+                ledger_id: to_minor_units(amount, self.scale)
+                for ledger_id, amount in zip(frame["ledger_id"], frame["cash_balance"], strict=True)
+            }
+            for frame in (exact.starting_balances, exact.ending_balances)
+        )
+
+        self.books_start: dt.date | None = None
+        self.gap = 0 if report.tag_ids else -to_minor_units(exact.identity_gap, self.scale)
+        unexplained = format_amount(from_minor_units(self.gap, self.scale))
+        remarks = (f"The flows do not explain {unexplained} of the change in cash.",) if self.gap else ()
+        self.notes = (*tag_notes(report.tag_ids), *remarks, *report.notes)
+
+    def require_same_cash(self, cash: Collection[str]) -> None:
+        """Refuse a chart of accounts in which other ledgers report cash flow: amounts would be in no row."""
+        balances = () if self.is_tagged else (self.starting, self.ending)
+        others = {one for of_ledgers in balances for one, units in of_ledgers.items() if units and one not in cash}
+        others |= self.flows.keys() & set(cash)
+        if others:
+            raise InputError(
+                f"the report and the chart of accounts disagree about what is cash: {join_ids(sorted(others))}; "
+                "discover the ledgers again"
+            )
+
+    def missing(self, span: Span) -> str:  # noqa: ARG002 (a report has one period)
+        """Return nothing: a report states its own period."""
+        return ""
+
+    def sums(self, spans: Collection[Span]) -> dict[Span, Mapping[str, int]]:
+        """Flows of the period, and the balances that the report states."""
+        last = self.report.period.end_date
+        balances = {True: self.ending, False: self.starting}
+        return {span: self.flows if span.is_flow else balances[span.last == last] for span in spans}
+
+    def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
+        """Return the report's lines of some ledgers."""
+        wanted = {ledger_id for part in parts for ledger_id in part.ledger_ids}
+        return self.report.entries_of(wanted, from_minor_units(units, self.scale))
+
+    def shown_lines(
+        self,
+        spans: Collection[Span],  # noqa: ARG002 (a report has one period)
+        ledger_ids: Collection[str],
+        names: LedgerNames,  # noqa: ARG002 (a report's lines have the names)
+        limit: int,
+    ) -> list[ShownLine] | None:
+        """Return the report's lines in the order of time, if it has them and not more than `limit`; none is of cash."""
+        return self.report.figures.shown_lines(ledger_ids, limit)

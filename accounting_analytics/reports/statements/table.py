@@ -1,0 +1,81 @@
+"""A statement as a table of figures for notebooks and pages, with the lines behind its figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accounting_analytics.reports.figures.figure_table import (
+    MAX_LINES,
+    FigureRow,
+    FigureTable,
+    TableHead,
+    cell_of,
+    entries_of,
+)
+from accounting_analytics.reports.figures.line_table import LineTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from accounting_analytics.reports.figures.figure import Figure
+    from accounting_analytics.reports.figures.figure_table import EntriesData, FigureCell
+    from accounting_analytics.reports.statements.columns import StatementColumn
+    from accounting_analytics.reports.statements.rows import Row
+    from accounting_analytics.reports.statements.statement_figures import StatementFigures
+
+_CHANGES = ("change", "change_pct")
+
+
+def figure_table(
+    figures: StatementFigures, title: str, subtitle: str, notes: Sequence[str], *, with_entries: bool = True
+) -> FigureTable:
+    """Describe a statement for :func:`~accounting_analytics.reports.figure_table.figure_table_html`."""
+    heads = [TableHead(column.label, column.kind != "period") for column in figures.columns.shown]
+    rows = [
+        FigureRow(
+            row.label,
+            row.level,
+            "parent" if row.kind == "ledger" and row.children else row.kind,
+            [] if row.kind == "heading" else [_cell(figures, row, column) for column in figures.columns.shown],
+            row.path or "",
+        )
+        for row in figures.layout.shown
+    ]
+    return FigureTable(title, subtitle, heads, rows, notes, _entries(figures) if with_entries else None)
+
+
+def _cell(figures: StatementFigures, row: Row, column: StatementColumn) -> FigureCell:
+    figure, mark = figures.figure(row.key, column.key), ""
+    if column.kind in _CHANGES and row.favourable and not figures.rules.of_balances:
+        is_more = (figure.units or 0) > 0
+        mark = "favourable" if is_more == (row.favourable > 0) else "unfavourable"
+    return cell_of(figure, mark, has_lines=figures.has_lines(figure))
+
+
+def _entries(figures: StatementFigures) -> EntriesData:
+    """Collect the lines of the sums, where a page can carry them, and the terms of the other figures."""
+    rows = [row for row in figures.layout.shown if row.kind != "heading"]
+    shown = {row.key: [figures.figure(row.key, column.key) for column in figures.columns.shown] for row in rows}
+    flows = [row.key for row in rows if row.measure in {"flow", "movement"} and not row.terms]
+    sums = [
+        one for key in flows or shown for one in shown[key] if one.selections and not one.terms
+    ]  # without balances beside flows
+    return entries_of(
+        lines_behind(figures, sums, MAX_LINES),
+        sums,
+        (one for of_row in shown.values() for one in of_row),
+        scale=figures.source.scale,
+        name=figures.ledgers.name,
+        call="statement[{row!r}, {column!r}].entries",
+    )
+
+
+def lines_behind(figures: StatementFigures, shown: Sequence[Figure], limit: int) -> LineTable | None:
+    """Collect the lines of figures; None where they are more than `limit`, or a report was made without them."""
+    selections = [part for one in shown for part in one.selections]
+    spans = [part.span for part in selections if not part.span.is_empty]
+    if not spans:
+        return LineTable((), selections)
+    ledger_ids = {one for part in selections for one in part.ledger_ids}
+    found = figures.source.shown_lines(spans, ledger_ids, figures.ledgers, limit)
+    return None if found is None else LineTable(found, selections)

@@ -1,0 +1,149 @@
+"""A statement as sheets of a workbook, with the entries behind its figures, and as a CSV file."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+from typing import TYPE_CHECKING
+
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import printable
+from accounting_analytics.core.money import from_minor_units
+from accounting_analytics.core.sheets import BYTE_ORDER_MARK, guard
+from accounting_analytics.core.workbook import (
+    MAX_ROWS,
+    ColumnSheet,
+    accounting_format,
+    grouped_format,
+    new_workbook,
+    require_workbook_name,
+    write_file,
+)
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure
+from accounting_analytics.reports.figures.figure_sheet import FigureSheet, Terms
+from accounting_analytics.reports.statements.rows import CASH_PARTS
+from accounting_analytics.reports.statements.table import figure_table, lines_behind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from accounting_analytics.reports.figures.line_table import ShownLine
+    from accounting_analytics.reports.statements.columns import StatementColumn
+    from accounting_analytics.reports.statements.rows import Row
+    from accounting_analytics.reports.statements.statement_figures import StatementFigures
+
+_NO_LINES = "The entries are not in this file: the report was recomputed without its lines (lines=False)."
+
+
+def write_workbook(
+    figures: StatementFigures, title: str, lines: Sequence[str], notes: Sequence[str], path: Path
+) -> None:
+    """Write a statement and its entries to a workbook, which is replaced completely or left unchanged."""
+    require_workbook_name(path)
+    statement, entries = statement_sheets(figures, title, lines, notes)
+    with new_workbook(path, accounting_format(grouped_format(figures.source.scale))) as workbook:
+        statement.add_to(workbook)
+        if entries.row_count:
+            workbook.add_columns(entries)
+
+
+def statement_sheets(
+    figures: StatementFigures, title: str, lines: Sequence[str], notes: Sequence[str], entries_name: str = "Entries"
+) -> tuple[FigureSheet, ColumnSheet]:
+    """Describe the sheet of a statement and that of the entries behind the rows that are not made of other rows.
+
+    More entries than a sheet has rows are refused.
+    """
+    leaves = [
+        figures.figure(row.key, column.key)
+        for row in figures.layout.shown
+        if row.kind != "heading" and not row.children and not row.terms and row.key not in CASH_PARTS
+        for column in figures.columns.shown
+        if len(column.periods) == 1 and len(column.tags) < 2  # noqa: PLR2004 (a total of tags has the lines of others)
+    ]
+    leaves = [one for one in leaves if not one.terms]
+    listed: list[ShownLine] = []
+    ranges: dict[str, tuple[int, int]] = {}
+    for sign in (1, -1):
+        summed = [one for one in leaves if any(part.factor == sign for part in one.selections)]
+        table = lines_behind(figures, summed, MAX_ROWS - 1 - len(listed))
+        if table is None and figures.source.is_report:
+            notes = [*notes, _NO_LINES]
+            break
+        if table is None:
+            raise InputError(
+                f"the sheet {entries_name} would have more rows than a sheet of Excel, which has {MAX_ROWS:,}; "
+                "make the statement of fewer days, or use to_csv; nothing was written"
+            )
+        for figure in summed:
+            for _, first, last in table.ranges(figure):
+                ranges[figure.key] = (len(listed) + first, len(listed) + last)
+        listed.extend(line._replace(units=sign * line.units) for line in table.lines)
+    shown = figure_table(figures, title, "", notes, with_entries=False)
+    sheet = FigureSheet(title, lines, shown, _Sums(figures).of, entries_name, ranges)
+    return sheet, ColumnSheet(entries_name, _columns(figures, listed))
+
+
+def _columns(figures: StatementFigures, lines: Sequence[ShownLine]) -> dict[str, list[object]]:
+    """Columns of the entries, whose amounts have the signs that their figures sum them with."""
+    name, scale = figures.ledgers.name, figures.source.scale
+    return {
+        "date": [dt.date.fromisoformat(line.day) for line in lines],
+        "description": [printable(line.description, " ") for line in lines],
+        "ledger": [printable(name(line.ledger_id), " ") for line in lines],
+        "opposing ledgers": [printable(line.opposing, " ") for line in lines],
+        "amount": [from_minor_units(line.units, scale) for line in lines],
+        "id": [line.id for line in lines],
+    }
+
+
+class _Sums:
+    """Figures that those of a statement are the sums and differences of: the rows below, and the columns beside."""
+
+    def __init__(self, figures: StatementFigures) -> None:
+        self._figures = figures
+
+    def of(self, figure: Figure) -> Iterable[Terms]:
+        """Yield the ways to calculate a figure."""
+        row_key, _, column_key = figure.key.rpartition(KEY_SEPARATOR)
+        row, column = self._figures.layout.by_key[row_key], self._figures.columns.by_key[column_key]
+        if column.is_percent or column.kind == "average":
+            return
+        terms = row.terms or [(1, key) for key in row.children]
+        down = [(factor, f"{key}{KEY_SEPARATOR}{column.key}") for factor, key in terms]
+        across = self._across(row, column)
+        yield from (across, down) if column.kind == "change" else (down, across)
+
+    def _across(self, row: Row, column: StatementColumn) -> Terms:
+        """Find the cells of a row with the periods of a total or a change; none if one of them is not shown."""
+        if column.kind not in {"total", "change"} or (column.kind == "total" and row.kind == "balance"):
+            return []
+        if column.tags:
+            of_tags = [one.key for one in self._figures.columns.shown if len(one.tags) == 1]
+            return [(1, f"{row.key}{KEY_SEPARATOR}{key}") for key in of_tags]
+        keys: dict[object, str] = {}
+        for one in self._figures.columns.shown:
+            if one.kind in {"period", "prior", "prior_year"} and one.side == column.side:
+                is_beside = column.of is not None and column.of in {one.key, one.of}
+                keys |= {one.periods: one.key} if is_beside or one.periods not in keys else {}
+        found = [(factor, keys.get(((1, period),))) for factor, period in column.periods]
+        return (
+            [(factor, f"{row.key}{KEY_SEPARATOR}{key}") for factor, key in found]
+            if all(key for _, key in found)
+            else []
+        )
+
+
+def write_csv(figures: StatementFigures, path: Path) -> None:
+    """Write the rows as CSV: amounts with all digits, percentages in percent, nothing where an amount is not known."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["label", "key", "level", "kind", *(column.key for column in figures.columns.shown)])
+    for row in figures.layout.shown:
+        keys = [] if row.kind == "heading" else [(row.key, column.key) for column in figures.columns.shown]
+        values = [figures.figure(*key).exact() for key in keys] or [None] * len(figures.columns.shown)
+        amounts = ["" if value is None else f"{value:f}" for value in values]
+        writer.writerow([guard(row.label), guard(row.key), row.level, row.kind, *amounts])
+    write_file(path, f"{BYTE_ORDER_MARK}{text.getvalue()}".encode())

@@ -1,0 +1,158 @@
+"""Connecting to local books: by name, by the setting, never silently in place of a service; a notebook on them."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.core.errors import ConfigurationError, InputError
+from accounting_analytics.local_books.reading import VersionReader
+from accounting_analytics.reports.books.lines_or_books import AnyBooks
+
+
+@pytest.fixture
+def configured(monkeypatch, tmp_path):
+    """Return a function that sets the environment and the default profile, and nothing else."""
+    for name in ("BASE_URL", "INSTANCE_ID", "TOKEN", "BOOKS", "PROFILE"):
+        monkeypatch.delenv(f"ACCOUNTING_ANALYTICS_{name}", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    file = tmp_path / "accounting-analytics" / "config.toml"
+
+    def configure(environment=(), profile=()):
+        for name, value in dict(environment).items():
+            monkeypatch.setenv(f"ACCOUNTING_ANALYTICS_{name}", str(value))
+        file.parent.mkdir(exist_ok=True)
+        settings = "".join(f'{name} = "{value}"\n' for name, value in dict(profile).items())
+        file.write_text(f"[default]\n{settings}", encoding="utf-8")
+        file.chmod(0o600)
+
+    return configure
+
+
+SERVICE = {"base_url": "http://127.0.0.1:9", "instance_id": "ins_1", "token": "secret"}
+
+
+@pytest.mark.long
+def test_named_books(demo_books, demo_company):
+    """Functions take the books of a folder in the place of a client."""
+    books = aa.LocalBooks.open(demo_books)
+    assert isinstance(books, aa.LocalBooks)
+    assert isinstance(books, AnyBooks)
+    assert books.instance_id == demo_company.instance_id
+    lines = aa.load_line_entries(
+        books, aa.discover_ledgers(books, "2025-02-01", "2025-02-28")["id"], "2025-02-01", "2025-02-28"
+    )
+    assert aa.check_completeness(lines).complete
+
+
+def test_a_folder_without_books(configured, tmp_path):
+    """Books that were never synced are refused with the command that writes them; a file is refused too."""
+    configured({"BOOKS": tmp_path / "none"})
+    with pytest.raises(InputError, match=r"none has no local books yet; .*: accounting-analytics sync --books .*none$"):
+        aa.connect()
+    assert not (tmp_path / "none").exists()
+    configured({"BOOKS": __file__})
+    with pytest.raises(InputError, match="is a file; local books are in a folder"):
+        aa.connect()
+
+
+def test_the_setting_without_a_service(configured, demo_books):
+    """The setting names the books where no service is configured, in the environment and in a profile."""
+    configured({"BOOKS": demo_books})
+    assert aa.connect().folder == demo_books
+    configured({"BOOKS": ""}, {"books": demo_books})
+    assert aa.connect().folder == demo_books
+
+
+@pytest.mark.parametrize("where", ["environment", "profile"])
+def test_a_configured_service_comes_first(configured, demo_books, where):
+    """Where both are set at the same place, or the service is set at a higher one, connect() returns a client."""
+    upper = {name.upper(): value for name, value in SERVICE.items()}
+    if where == "environment":
+        configured(upper | {"BOOKS": demo_books}, {"books": demo_books})
+    else:
+        configured({}, SERVICE | {"books": demo_books})
+    assert isinstance(aa.connect(), aa.LedgerClient)
+
+
+def test_books_of_the_environment_and_a_service_of_the_profile(configured, demo_books):
+    """The environment wins over the profile, as for every setting; options of the service ask for a client."""
+    configured({"BOOKS": demo_books}, SERVICE)
+    assert isinstance(aa.connect(), aa.LocalBooks)
+    assert isinstance(aa.connect(time_zone="UTC"), aa.LedgerClient)
+
+
+def test_nothing_is_configured(configured):
+    """Without either the message is that of the service."""
+    configured()
+    with pytest.raises(ConfigurationError, match="no Ledger Accounting Service is configured"):
+        aa.connect()
+
+
+def test_books_show_themselves(demo_books):
+    """Books have what every result has: a summary, text, JSON, HTML and a frame."""
+    books = aa.LocalBooks.open(demo_books)
+    assert books.summary() in books.explain()
+    assert "all 3 months agree with the service's cash flow reports" in books.summary()
+    assert json.loads(books.to_json())["instance_id"] == books.instance_id
+    assert "2025-02" in books._repr_html_()
+    assert list(books.frame["version"]) == [0]
+
+
+def test_months_without_lines_agree_with_nothing(demo_company, tmp_path):
+    """The demo ends in June: a month after it is compared, and is not counted as one that agrees."""
+    days = {"start_date": "2026-05-01", "end_date": "2026-07-31", "months_a_night": 0, "progress": False}
+    result = aa.LocalBooks.open(tmp_path / "books").sync(demo_company.client, **days)
+    assert result.verdict == "all 2 months with lines agree with the service's cash flow reports"
+    assert result.months["ties"].tolist() == [True] * 3
+
+
+NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "scheduled_report.ipynb"
+PARAMETERS = {"start_date": "2025-02-01", "end_date": "2025-02-28"}
+
+
+@pytest.fixture
+def run_cells(monkeypatch, demo_books):
+    """Return a function that runs the code of the notebook where only local books are configured."""
+    for name in ("BASE_URL", "INSTANCE_ID", "TOKEN", "PROFILE"):
+        monkeypatch.delenv(f"ACCOUNTING_ANALYTICS_{name}", raising=False)
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_BOOKS", str(demo_books))
+
+    def run():
+        names = {}
+        for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] == "code":
+                exec("".join(cell["source"]), names)  # noqa: S102 (our own notebook)
+                names |= PARAMETERS
+        return names
+
+    return run
+
+
+def test_the_report_of_local_books(run_cells):
+    """It has the figures of the books, and what the last sync proved of each month."""
+    names = run_cells()
+    assert isinstance(names["client"], aa.LocalBooks)
+    pack = names["pack"]
+    assert pack.certificate.complete
+    assert pack.proven
+    when = f"{names['client'].synced_at:%Y-%m-%d %H:%M} UTC"
+    assert pack.compared["2025-02"].verdict == f"every month agreed with the service's report, the last at {when}"
+    report = names["client"].report(names["period"])
+    assert pack["cash_flow:net_cash_flow|2025-02"].exact() == report.exact().net_cash_flow
+
+
+def test_a_month_that_does_not_agree(run_cells, monkeypatch):
+    """It fails as on the service, and names the month."""
+    version = VersionReader._version.fget
+
+    def differing(books):
+        months = version(books).months
+        other = msgspec.structs.replace(months["2025-02"], problem="2 differences")
+        return msgspec.structs.replace(version(books), months=months | {"2025-02": other})
+
+    monkeypatch.setattr(VersionReader, "_version", property(differing))
+    with pytest.raises(aa.errors.BooksDoNotTieError, match=r"2025-02: The service's report does not agree .*2 diff"):
+        run_cells()

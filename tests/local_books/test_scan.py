@@ -1,0 +1,244 @@
+"""Local books scanned by other engines, and on a Spark cluster: their figures, without loading their lines."""
+
+import json
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pandas as pd
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+from long_cases import also_long
+
+import accounting_analytics as aa
+from accounting_analytics.core.errors import BooksError, InputError
+from accounting_analytics.core.exact_sums import collect
+from accounting_analytics.reports.books import book_lines as line_sums
+
+QUARTER = ("2025-01-01", "2025-03-31")
+MARCH = ("2025-03-01", "2025-03-31")
+ENGINES = [
+    "duckdb",
+    *also_long("polars", "pyarrow"),
+    pytest.param("pyspark", marks=[pytest.mark.spark, pytest.mark.long]),
+]
+STATEMENTS = (aa.cash_flow_statement, aa.income_statement, aa.balance_sheet, aa.trial_balance)
+
+
+@pytest.fixture(scope="module")
+def books(tmp_path_factory, demo_company):
+    """Return local books of the demo company with two versions, the first of which lacks March."""
+    books = aa.LocalBooks.open(tmp_path_factory.mktemp("scanned") / "books")
+    books.sync(demo_company.client, start_date=QUARTER[0], end_date="2025-02-28")
+    books.sync(demo_company.client, end_date=QUARTER[1])
+    return books
+
+
+@pytest.fixture
+def scan(books, request):
+    """Return a function that scans the books, or other ones, on an engine."""
+
+    def scan(engine, of=books):
+        session = request.getfixturevalue("spark_session") if engine == "pyspark" else None
+        return of.scan(engine, session=session)
+
+    return scan
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_reports_and_their_reconciliation(books, scan, demo_company, engine):
+    """The report is that of the books in every figure, with its lines and without, and agrees with the service's."""
+    lines, ledgers = scan(engine), books.ledgers()
+    assert len(lines) == len(books.line_entries())
+    report = aa.recompute_cash_flow(lines, ledgers, *MARCH)
+    expected = books.report(aa.Period(*MARCH, books.time_zone))
+    totals = aa.recompute_cash_flow(lines, ledgers, *MARCH, lines=False)
+    for name in ("ledgers", "starting_balances", "ending_balances"):
+        for one in (report, totals):
+            pd.testing.assert_frame_equal(getattr(one, name), getattr(expected, name))
+    pd.testing.assert_frame_equal(report.lines, expected.lines)
+    assert (len(totals.lines), totals.totals_only) == (0, True)
+    assert report.period.time_zone == books.time_zone
+    assert set(books.notes) <= set(report.notes)
+    reported = aa.load_cash_flow_report(demo_company.client, *MARCH)
+    assert aa.reconcile(reported, report, line_entries=lines, ledgers=ledgers).ties
+    wrong = aa.recompute_cash_flow(lines, ledgers, "2025-03-02", MARCH[1])
+    other = aa.load_cash_flow_report(demo_company.client, "2025-03-02", MARCH[1])
+    assert aa.reconcile(other, wrong, line_entries=lines, ledgers=ledgers).ties
+    assert aa.reconcile(other, wrong, line_entries=scan(engine)).ties
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_statements_and_registers(books, scan, engine):
+    """The statements and a register are those of the books; the lines behind a figure come back when they are asked."""
+    lines, ledgers = scan(engine), books.ledgers()
+    for make in STATEMENTS:
+        statement, expected = make(lines, ledgers, *QUARTER), make(books, None, *QUARTER)
+        pd.testing.assert_frame_equal(statement.tidy(), expected.tidy())
+        assert set(expected.notes) == set(statement.notes)
+    flows, expected = (aa.cash_flow_statement(source, ledgers, *QUARTER) for source in (lines, books))
+    found, entries = (one["Rent", "2025-02"].entries for one in (flows, expected))
+    assert len(found) > 0
+    pd.testing.assert_frame_equal(found[["id", "figure_amount"]], entries[["id", "figure_amount"]])
+    account = ledgers.query("report_cash_flow")["id"].iloc[0]
+    registers = (aa.register(source, account, ledgers=ledgers, period="2025-03") for source in (lines, books))
+    pd.testing.assert_frame_equal(*registers)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_entries_of_a_flow_are_found_by_the_engine(books, scan, engine, monkeypatch):
+    """The lines behind a flow come back, and nothing else: no ids of entries, which a later query would name."""
+    statement = aa.cash_flow_statement(scan(engine), books.ledgers(), *QUARTER)
+    collected = []
+
+    def counting(lines):
+        table = collect(lines)
+        collected.append(table.num_rows)
+        return table
+
+    monkeypatch.setattr(line_sums, "collect", counting)
+    entries = statement["Net change in cash", "2025-02"].entries
+    held = [len(books.line_entries())] if engine == "pyarrow" else []  # numbered once in memory
+    assert collected == [*held, len(entries)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_version(books, scan, engine):
+    """A scan is of the version that is read."""
+    first = scan(engine, books.as_of(0))
+    assert (len(first), first.attrs["load"]["books_version"]) == (len(books.as_of(0).line_entries()), 0)
+    with pytest.raises(aa.errors.IncompleteLoadError, match="2025-02-28"):
+        aa.recompute_cash_flow(first, books.ledgers(), *MARCH)
+
+
+@pytest.mark.long
+@pytest.mark.spark
+def test_files_that_spark_finds_elsewhere(books, spark_session):
+    """A frame that Spark read itself states what the scan stated; the default file system of a session may be named."""
+    ledgers, session = books.ledgers(), spark_session.newSession()
+    scanned = books.scan("polars")
+    read = session.read.parquet(*(f"file:{path}" for path in DeltaTable(books.folder / "lines").file_uris()))
+    session.conf.set("fs.defaultFS", "nowhere:///")
+    with pytest.raises(Exception, match="nowhere"):
+        books.scan("pyspark", session=session)
+    session.conf.set("fs.defaultFS", "file:///")
+    expected = aa.recompute_cash_flow(scanned, ledgers, *MARCH, lines=False)
+    for lines in (replace(scanned, frame=read), books.scan("pyspark", session=session)):
+        report = aa.recompute_cash_flow(lines, ledgers, *MARCH, lines=False)
+        pd.testing.assert_frame_equal(report.ledgers, expected.ledgers)
+        assert report.notes == expected.notes
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"engine": "dask"}, "engine must be one of 'polars', 'duckdb', 'pyspark', 'pyarrow', not 'dask'"),
+        ({"engine": ["polars"]}, "engine must be one of"),
+        ({"engine": "polars", "session": "a session"}, "session is of Spark, so it has no effect with engine='polars'"),
+    ],
+)
+def test_refused_arguments(books, options, message):
+    """Another engine, or a session that would be ignored, is refused."""
+    with pytest.raises(InputError, match=message):
+        books.scan(**options)
+
+
+def test_a_changed_file_is_refused(books, tmp_path):
+    """A file that was changed after it was written is named before anything is read from it."""
+    folder = shutil.copytree(books.folder, tmp_path / "books")
+    file = next((folder / "lines").glob("2025-03-*.parquet"))
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(BooksError, match=r"2025-03-.*\.parquet was changed after it was written"):
+        aa.LocalBooks.open(folder).scan("polars")
+    file.unlink()
+    with pytest.raises(BooksError, match=r"2025-03-.*\.parquet is missing"):
+        aa.LocalBooks.open(folder).scan("polars")
+
+
+COPIES = 10
+DRIVER = Path(__file__).with_name("cluster_driver.py")
+CLUSTER = Path(__file__).parents[1] / "benchmarks" / "spark_cluster.py"
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "512m",
+    "spark.executor.memory": "600m",
+    "spark.executor.cores": "1",
+    # a shuffle has more tasks than the workers have cores, so that some are done while others are being executed
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.adaptive.coalescePartitions.enabled": "false",
+    # the ids of all lines would be larger than the result that the driver accepts; a broadcast counts as one
+    "spark.driver.maxResultSize": "1m",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+}
+
+
+@pytest.fixture(scope="module")
+def copied_books(tmp_path_factory, demo_company):
+    """Return local books of the demo company, every entry of which is there ten times."""
+    books = aa.LocalBooks.open(tmp_path_factory.mktemp("cluster") / "books")
+    books.sync(demo_company.client, start_date="2025-01-01", end_date="2026-05-31")
+    storage, version = books._storage, books._version
+    files = {month: storage.save_month(month, _copied(storage.read(file))) for month, file in version.files.items()}
+    storage.commit(msgspec.structs.replace(version, number=version.number + 1, files=files))
+    return aa.LocalBooks.open(books.folder)
+
+
+def _copied(lines):
+    """Return the lines many times, with ids of their own."""
+    copies = []
+    for number in range(COPIES):
+        copy = lines
+        for name in ("id", "journal_entry_id"):
+            ids = pa.array([f"{one}-{number}" for one in lines[name].to_pylist()], lines.schema.field(name).type)
+            copy = copy.set_column(copy.column_names.index(name), lines.schema.field(name), ids)
+        copies.append(copy)
+    return pa.concat_tables(copies)
+
+
+@pytest.fixture
+def run(tmp_path, copied_books):
+    """Return a function that reports the books on a cluster, where a worker is killed, and returns what it found.
+
+    It returns also the figures of the books themselves.
+    """
+    make_cluster = runpy.run_path(str(CLUSTER))["Cluster"]
+    figures_of = runpy.run_path(str(DRIVER))["figures_of"]
+
+    def run(statements, killed_worker):
+        task = {"folder": str(copied_books.folder), "settings": SETTINGS, "statements": statements}
+        # a Python function could not be executed on a worker
+        environment = os.environ | {"PYSPARK_PYTHON": "no-python", "PYSPARK_DRIVER_PYTHON": sys.executable}
+        with make_cluster(tmp_path, "700m") as cluster:
+            task |= {"master": cluster.address, "killed_group": cluster.processes[killed_worker].pid}
+            done = subprocess.run(  # noqa: S603 (our own program)
+                [sys.executable, DRIVER, json.dumps(task)], capture_output=True, text=True, check=False, env=environment
+            )
+        assert not done.returncode, done.stderr[-5000:]
+        return json.loads(done.stdout.splitlines()[-1]), figures_of(copied_books, copied_books.ledgers(), statements)
+
+    return run
+
+
+@pytest.mark.long
+@pytest.mark.spark
+def test_a_worker_is_killed(run):
+    """Two workers without Python make report and statements; one that is killed during a sum changes no figure."""
+    found, expected = run([make.__name__ for make in STATEMENTS], killed_worker=1)
+    assert found["executors"] == 2
+    assert found["figures"] == expected
+    killed = found["killed"]
+    assert killed["active_jobs"]
+    assert 0 < killed["numCompletedTasks"] < killed["numTasks"]
+    assert found["executors_after"] == 1
+    assert found["figures_after"] == expected
