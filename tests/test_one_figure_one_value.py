@@ -151,6 +151,18 @@ ACCRUED = DrawnBooks(
     {},
 )
 """An accrual that is paid in the next month, in part."""
+CORRECTED = DrawnBooks(
+    {**CASH, "l0": {"type": "asset", "sub_type": "current_assets", "debit_credit": "debit"}},
+    [
+        (FIRST, {"bank": 1000, REQUIRED[-1]: -1000}),
+        ("2025-03-01 12:00", {"l0": 10, REQUIRED[0]: -10}),
+        ("2025-03-02 12:00", {"l0": 20, REQUIRED[-1]: -20}),
+        ("2025-06-30 12:00", {"bank": 5, REQUIRED[0]: -5}),
+    ],
+    "UTC",
+    {},
+)
+"""A ledger without cash, opposite two others, one of which moves cash on the last day that is asked for only."""
 JUNE = Request(dt.date(2025, 6, 1), dt.date(2025, 6, 30), "days", "month", (), 1)
 
 
@@ -247,6 +259,7 @@ IS_SOAK = settings.get_profile("slow").max_examples > 10
 @settings(max_examples=2_000 if IS_SOAK else 3)
 @example(drawn=ACCRUED, request=JUNE)
 @example(drawn=ACCRUED, request=JUNE._replace(last=dt.date(2025, 12, 31), columns="month"))
+@example(drawn=CORRECTED, request=JUNE)
 @given(drawn=drawn_books(), request=requests())
 def test_a_figure_has_one_value(books, drawn, request):
     """Days alone, in their month, quarter or year, with comparisons: the same, or not known and why."""

@@ -128,7 +128,7 @@ def discover_ledgers(
         RequiredLedger.OPENING_BALANCE: opening_balance_ledger_id,
     }
     search = _LedgerSearch(client, period.time_zone, in_flight)
-    search.read_report(period.end_date, period.end_date)
+    search.read_cash_ledgers(period.end_date)
     search.find_accepted_days(period)
     for ledger_id in (*(parents or {}), *filter(None, (parents or {}).values())):
         search.add(ledger_id, _GIVEN_PARENTS)
@@ -274,14 +274,21 @@ class _LedgerSearch:
                 setattr(ledger, name, value)
         return ledger
 
+    def read_cash_ledgers(self, day: dt.date) -> None:
+        """Add the ledgers that report cash flow; what a day moved would make what is found depend on it."""
+        self._add_cash(self._client.retrieve_cash_flow_report(day, day, time_zone=self.days.time_zone))
+
     def read_report(self, first: dt.date, last: dt.date) -> None:
         """Read the report of some days, and add the ledgers that report cash flow and the categories that it names."""
         report = self._client.retrieve_cash_flow_report(first, last, time_zone=self.days.time_zone)
-        for one in (*flattened(report.starting_balances), *flattened(report.ending_balances)):
-            self.add(one.ledger_id, "cash balance", name=one.ledger_name, sort_code=one.sort_code, cash=True)
+        self._add_cash(report)
         for flow in flattened(report.cash_flow_ledgers):
             self.add(flow.ledger_id, "cash flow", name=flow.name)
             self._note_lines(flow.lines)
+
+    def _add_cash(self, report: wire.CashFlowReport) -> None:
+        for one in (*flattened(report.starting_balances), *flattened(report.ending_balances)):
+            self.add(one.ledger_id, "cash balance", name=one.ledger_name, sort_code=one.sort_code, cash=True)
 
     def find_accepted_days(self, asked: Period) -> None:
         """Find out which days the service accepts, where it refuses some: those asked for are accepted."""
