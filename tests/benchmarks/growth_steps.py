@@ -213,7 +213,7 @@ def read_books(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         "tag_ids": absent,
         "editable": pa.nulls(len(table), pa.bool_()),
     }
-    dtypes = LineEntries.dtypes(2)
+    dtypes = LineEntries.dtypes()
     columns = {name: table[name] for name in table.column_names} | added
     lines = pd.DataFrame({name: column.to_pandas().astype(dtypes[name]) for name, column in columns.items()})
     lines.attrs["scale"] = 2
@@ -229,7 +229,7 @@ def export_lines(program: str, folder: Path) -> dict[str, Any]:
         shutil.rmtree(folder / "out", ignore_errors=True)
         stored = f"{folder}/out/**/fact_line_entry*.parquet"
         # a report of the service, or there is nothing to compare
-        report = replace(aa.recompute_cash_flow(lines, ledgers, *YEARS), origin="loaded")
+        report = replace(aa.recompute_cash_flow(lines, ledgers, *YEARS, time_zone=ZONE), origin="loaded")
         before, began = count_peak_from_now(), time.perf_counter()
         books = {"line_entries": lines, "ledgers": ledgers, "report": report}
         manifest = aa.export(folder / "out", **books)
