@@ -315,8 +315,7 @@ def balances(statement: Statement, *, largest: int = 5, currency: str | None = N
     balances = _AccountBalances.of_statement(statement)
     accounts, daily = balances.accounts(largest), balances.daily
     rules, period = daily.figures.rules, daily.period
-    is_movement = rules.is_movement and daily.figures.starting is None
-    title = f"Movement of cash since {rules.since}" if is_movement else "Cash balances by account"
+    title = f"Movement of cash since {rules.opening.day}" if rules.opening.is_movement else "Cash balances by account"
     unknown = sum(units is None for units in accounts[-1].units)
     missing = [f"{count_of(unknown, 'day')} without loaded lines are not drawn"] if unknown else []
     remarks = [*day_remarks(period.start_date, period.end_date, statement.time_zone), *missing]

@@ -280,13 +280,15 @@ def load_statement_books(
 
     Of local books those that they have are loaded, if only what is compared needs more: that is not known.
     """
-    from accounting_analytics.core.load_metadata import Discovery
+    from accounting_analytics.reports.books.opening import discovered_first_entry
 
     first, is_cash_flow = needed.start_date, kind == "cash-flow"
     if isinstance(client, aa.LocalBooks) and days.start_date >= client.period.start_date:
         first = max(first, client.period.start_date)
     needs_report = is_cash_flow and with_balances and books_start is None
-    loaded = load_books(client, days, load, first_day=first, is_cashflow=is_cash_flow or None)
+    of_balances = kind in {"balance-sheet", "trial-balance"}
+    since = None if of_balances and books_start is None and not isinstance(client, aa.LocalBooks) else first
+    loaded = load_books(client, days, load, first_day=since, is_cashflow=is_cash_flow or None, all_history=of_balances)
     if needs_report:
         day = days.start_date
         report = aa.load_cash_flow_report(client, day, day, time_zone=days.time_zone)
@@ -295,13 +297,9 @@ def load_statement_books(
             source = f" of {client.period.start_date}, rolled forward"
         print_message(f"cash at the start is that of the service's report{source}")
         return loaded._replace(starting_balances=report.exact().starting_balances)
-    if kind in {"balance-sheet", "trial-balance"} and books_start is None:
-        is_local = isinstance(client, aa.LocalBooks)
-        discovery = Discovery.stated(loaded.ledgers)
-        first_day = discovery and discovery.first_day
-        hint = "sync the local books from" if is_local else f"add --books-start {first_day or 'DATE'},"
-        what = "the day of the first entry" if first_day and not is_local else "the first day of the books"
-        print_message(f"these are movements, not balances: {hint} {what}")
+    if of_balances and books_start is None and discovered_first_entry(loaded.ledgers, days.time_zone) is None:
+        hint = "sync the local books from" if isinstance(client, aa.LocalBooks) else "add --books-start DATE,"
+        print_message(f"these are movements, not balances: {hint} the first day of the books")
     return loaded
 
 

@@ -97,12 +97,6 @@ def loaded_period(metadata: Mapping[str, Any]) -> Period:
     return Period.of(metadata["start_date"], metadata["end_date"], metadata["time_zone"])
 
 
-def stated_books_start(line_entries: Any) -> dt.date | None:  # noqa: ANN401 (any frame)
-    """First day of the books, as frames of local books state it; None where it is not known."""
-    text = (read_load_metadata(line_entries) or {}).get("books_start")
-    return dt.date.fromisoformat(text) if text else None
-
-
 def stated_read_at(line_entries: Any) -> dt.datetime | None:  # noqa: ANN401 (any frame)
     """Instant from which on the lines were read; None where nothing states it."""
     text = (read_load_metadata(line_entries) or {}).get("read_at")

@@ -14,6 +14,7 @@ from accounting_analytics.loading.ledger_discovery import discover_ledgers
 from accounting_analytics.loading.load import load_line_entries
 from accounting_analytics.reconciliation.completeness import check_completeness
 from accounting_analytics.reconciliation.reconciliation import reconcile
+from accounting_analytics.reports.books.opening import discovered_first_entry
 from accounting_analytics.reports.statements.columns import days_label
 from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
@@ -142,15 +143,19 @@ def _load(
     this = periods.this
     if books_start is not None and books_start > this.end_date:
         raise PeriodError(f"books_start {books_start} is after {this.end_date}; it is the first day of the books")
-    days = Period(books_start or periods.first_day, this.end_date, this.time_zone)
-    both = (days.start_date, days.end_date)
-    asked = Period(max(this.start_date, days.start_date), this.end_date, this.time_zone)
-    ledgers = discover_ledgers(client, *both, time_zone=days.time_zone, parents=parents, progress=progress)
+    first_known = books_start or periods.first_day
+    ledgers = discover_ledgers(
+        client, first_known, this.end_date, time_zone=this.time_zone, parents=parents, progress=progress
+    )
     if ledgers.empty:
-        raise EmptyPeriodError(f"the service has no ledgers with lines until {days.end_date} yet")
+        raise EmptyPeriodError(f"the service has no ledgers with lines until {this.end_date} yet")
     discovery = Discovery.stated(ledgers)
     if discovery:
         discovery.refuse_earlier(this)
+    books_start = books_start or discovered_first_entry(ledgers, this.time_zone)
+    days = Period(books_start or periods.first_day, this.end_date, this.time_zone)
+    both = (days.start_date, days.end_date)
+    asked = Period(max(this.start_date, days.start_date), this.end_date, this.time_zone)
     lines = load_line_entries(
         client, ledgers["id"], *both, time_zone=days.time_zone, consistency=asked, progress=progress
     )

@@ -118,7 +118,7 @@ def statement_table(name: str, statement: Statement) -> PackTable:
     unknown = len(table.heads) - len(known)
     if known and unknown:
         notes.append(f"{count_of(unknown, 'column')} of days that are not known left out.")
-        notes += figures.rules.beginning.notes(_periods(statement)) if figures.rules.beginning else []
+        notes += figures.rules.opening.notes_on(_periods(statement))
         rows = [one._replace(cells=[one.cells[place] for place in known] if one.cells else one.cells) for one in rows]
         table = table._replace(heads=[table.heads[place] for place in known])
     return PackTable(name, table._replace(rows=rows, notes=notes), found)

@@ -105,8 +105,7 @@ class CashLines:
     def balances(self, period: Period) -> DailyBalances:
         """Cash by day, from the day that the books begin."""
         if period not in self._daily:
-            beginning = self.statement.figures.rules.beginning
-            first = max(period.start_date, beginning.day) if beginning else period.start_date
+            first = max(period.start_date, self.statement.figures.rules.opening.first_entry or period.start_date)
             days = Period(min(first, period.end_date), period.end_date, period.time_zone)
             self._daily[period] = DailyBalances(self.statement.figures, self.source, days)
         return self._daily[period]
@@ -163,9 +162,9 @@ def key_figures(cash: CashLines, income: Statement) -> PackTable:
         of(income, "not_categorized", NOT_CATEGORIZED, "not_categorized"),
     ]
     heads = [amount_head(one.label) for one in columns]
-    beginning = statement.figures.rules.beginning
+    opening = statement.figures.rules.opening
     compared = (period for one in columns for _, period in one.periods)
-    notes = [BY_ENTRY, *(beginning.notes(compared) if beginning else ())]
+    notes = [BY_ENTRY, *opening.notes_on(compared)]
     return make_table(KEY_FIGURES, "Key figures", heads, [one for one in rows if one is not None], notes)
 
 

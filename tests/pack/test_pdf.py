@@ -13,7 +13,9 @@ import pytest
 from accounting_analytics.core.errors import ConfigurationError, JobTimedOutError, PdfFailedError
 from accounting_analytics.pack.pack_files import find_browser, print_pdf
 
-FIGURES = resources.files("accounting_analytics.reports.figures").joinpath("figure_table.css").read_text(encoding="utf-8")
+FIGURES = (
+    resources.files("accounting_analytics.reports.figures").joinpath("figure_table.css").read_text(encoding="utf-8")
+)
 STYLE = resources.files("accounting_analytics.pack").joinpath("print.css").read_text(encoding="utf-8")
 PAGE = """<!doctype html>
 <html lang="en">

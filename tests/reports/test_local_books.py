@@ -74,7 +74,7 @@ def test_a_given_first_day_wins(books):
     assert "movement since 2025-01-01" in " ".join(later.notes)
     part = aa.load_line_entries(books, books.ledgers()["id"], *MARCH)
     statement = aa.balance_sheet(part, books.ledgers())
-    assert "The lines begin on 2025-03-01, and the books begin on 2025-01-01" in statement.notes[0]
+    assert "The lines begin on 2025-03-01, and the books on 2025-01-01" in statement.notes[0]
 
 
 def test_recomputed_report(books, frames, age):

@@ -34,7 +34,6 @@ from accounting_analytics.core.load_metadata import (
     missing_reasons,
     native_frame,
     read_load_metadata,
-    stated_books_start,
     states_all_lines,
 )
 from accounting_analytics.core.messages import count_of, join_ids
@@ -99,7 +98,6 @@ class LineSource:
         self.is_cash_only = filters.get("is_cashflow") is True
         self.is_tagged = self.is_cash_only and bool(filters.get("tag_ids"))
         self.is_report, self.states_days = False, self._metadata is not None
-        self.books_start = stated_books_start(line_entries)
         self._numbered: nw.LazyFrame[Any] | None = None
         self.loaded = self._loaded_days(asked)
         unchecked = (

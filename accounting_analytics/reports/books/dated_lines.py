@@ -39,6 +39,8 @@ class DatedLines(NamedTuple):
         The checked chart of accounts.
     last : date
         The last day.
+    time_zone : str
+        Zone that days are counted in.
     scale : int
         Fraction digits of the amounts.
     missing : tuple of str
@@ -51,6 +53,7 @@ class DatedLines(NamedTuple):
     rows: pd.DataFrame
     ledgers: pd.DataFrame
     last: dt.date
+    time_zone: str
     scale: int
     missing: tuple[str, ...]
     notes: tuple[str, ...]
@@ -81,6 +84,7 @@ class DatedLines(NamedTuple):
             rows,
             Ledgers.checked(chart),
             last,
+            day_zone.name,
             exact.scale,
             missing_reasons(lines, Period(last, last, day_zone.name)),
             (*_notes_of_quiet_days(rows, last), *exact.notes, *day_zone.notes),

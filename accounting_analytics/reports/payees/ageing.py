@@ -21,7 +21,6 @@ from accounting_analytics.core.ledger_names import PATH_SEPARATOR, LedgerNames
 from accounting_analytics.core.load_metadata import (
     loaded_period,
     read_load_metadata,
-    stated_books_start,
 )
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
@@ -30,6 +29,7 @@ from accounting_analytics.core.periods import day_label, parse_date
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import AgeingRows, OpenItems
 from accounting_analytics.reports.books.dated_lines import DatedLines
+from accounting_analytics.reports.books.opening import find_opening
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_terms
 from accounting_analytics.reports.figures.figure_table import figure_table_html, table_of_figures
 from accounting_analytics.reports.payees.party_texts import NOT_NAMED, read_party_texts
@@ -369,7 +369,7 @@ def ageing(
     parents = _parents_note(
         lines.ledgers, set(lines.rows["ledger_id"]) - {part for parts in chosen.values() for part in parts}
     )
-    notes = (*lines.notes, *_start_note(lines.given, books_start), *parents, READ_FROM_TEXTS)
+    notes = (*lines.notes, *_start_note(lines, books_start), *parents, READ_FROM_TEXTS)
     return Ageing(lines.last, tuple(aged), lines.scale, notes)
 
 
@@ -422,13 +422,13 @@ def _require_loaded(lines: DatedLines, names: LedgerNames, aged: Collection[str]
         raise IncompleteLoadError(f"what is open on {lines.last} is not known: {'; '.join(why)}")
 
 
-def _start_note(lines: pd.DataFrame, books_start: DateLike | None) -> Iterator[str]:
+def _start_note(lines: DatedLines, books_start: DateLike | None) -> Iterator[str]:
     """State since when items are counted, where the lines may not reach back to the first entry."""
-    load = read_load_metadata(lines)
+    load = read_load_metadata(lines.given)
     if load is not None:
         first = loaded_period(load).start_date
-        start = stated_books_start(lines) if books_start is None else parse_date(books_start, "books_start")
-        if start is None or start < first:
+        given = None if books_start is None else parse_date(books_start, "books_start")
+        if find_opening(lines.given, lines.ledgers, lines.time_zone, first, given).is_movement:
             yield f"Items are counted since {day_label(first)}; what was open before is not in the lines."
 
 

@@ -15,7 +15,6 @@ import pandas as pd
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.chart_of_accounts import RequiredLedger
 from accounting_analytics.core.errors import AmountError, FrameError, IncompleteLoadError, InputError, PeriodError
-from accounting_analytics.core.load_metadata import stated_books_start
 from accounting_analytics.core.messages import count_of, did_you_mean, join_ids, quote
 from accounting_analytics.core.money import (
     exact_amount,
@@ -634,14 +633,13 @@ def _read_history(lines: DatedLines, rows: pd.DataFrame, weeks: int, names: Cate
 
 def _cash_now(lines: DatedLines, books_start: DateLike | None, time_zone: ZoneLike | None) -> Figure:
     """Cash at the end of the last day, as the cash flow statement has it."""
-    start = stated_books_start(lines.given) if books_start is None else parse_date(books_start, "books_start")
     statement = cash_flow_statement(
         lines.given,
         lines.ledgers,
         lines.last,
         lines.last,
         columns=[(lines.last, lines.last)],
-        books_start=start,
+        books_start=books_start,
         time_zone=time_zone,
     )
     key, label = f"cash{KEY_SEPARATOR}{lines.last}", f"Cash at the end of {day_label(lines.last)}"

@@ -50,7 +50,7 @@ class DailyBalances:
     @cached_property
     def units(self) -> dict[str, list[int]]:
         """Units of each cash ledger before the first day, and at the end of each day."""
-        lines = self.source.lines(Span(self.figures.rules.since, self.period.end_date))
+        lines = self.source.lines(Span(self.figures.rules.opening.since, self.period.end_date))
         lines = lines[lines["ledger_id"].isin(list(self.source.cash))]
         days = local_midnights(lines["datetime"], self.source.time_zone).dt.date
         amounts = exact_amounts(lines["signed_amount"], self.source.scale, lines["id"]).column
@@ -72,8 +72,7 @@ class DailyBalances:
     @cached_property
     def first_known(self) -> dt.date:
         """First day whose balances are known."""
-        since = self.figures.rules.since or self.source.books_start
-        return since or self.source.loaded.start_date
+        return self.figures.rules.opening.day or self.source.loaded.start_date
 
     def is_known(self, day: dt.date) -> bool:
         """Whether the lines up to the end of a day were loaded."""
@@ -83,7 +82,7 @@ class DailyBalances:
     def figure(self, key: str, label: str, ledger_ids: Sequence[str], day: dt.date) -> Figure:
         """Balance of ledgers at the end of a day, or before the first of the days."""
         units = self.total(ledger_ids)[(day - self.days[0]).days + 1] if ledger_ids else 0
-        start, since = self._starting(ledger_ids), self.figures.rules.since
+        start, since = self._starting(ledger_ids), self.figures.rules.opening.since
         make = partial(Figure, key, scale=self.source.scale)
         selections = [Selection(1, Span(since, day), tuple(ledger_ids))]
         load = partial(self.source.entries, selections, units - start)

@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.core.arguments import to_texts
 from accounting_analytics.core.chart_of_accounts import LedgerType
-from accounting_analytics.core.errors import EmptyPeriodError, FrameError, IncompleteLoadError, InputError
+from accounting_analytics.core.errors import EmptyPeriodError, IncompleteLoadError, InputError
 from accounting_analytics.core.exact_sums import collect, require_columns, wrap
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.load_metadata import (
     Discovery,
-    count_notes,
     known_ledgers_claim,
     stated_attrs,
 )
-from accounting_analytics.core.messages import count_of, join_ids
+from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.core.periods import Period, choose_zone, day_label, parse_date
 from accounting_analytics.reports.books.book_lines import LineSource
 from accounting_analytics.reports.books.ledger_tree import LedgerTree
 from accounting_analytics.reports.books.lines_or_books import ledgers_of, lines_of
-from accounting_analytics.reports.books.starting_balances import read_balances
+from accounting_analytics.reports.books.opening import Opening, find_opening, given_opening
 from accounting_analytics.reports.books.zone_of_lines import zone_of_lines
 from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 from accounting_analytics.reports.figures.selections import Span
@@ -48,7 +47,7 @@ from accounting_analytics.reports.statements.rows import (
 )
 from accounting_analytics.reports.statements.statement import Statement
 from accounting_analytics.reports.statements.statement_figures import StatementFigures
-from accounting_analytics.reports.statements.sums import BooksBeginning, ReportSource, SpanRules
+from accounting_analytics.reports.statements.sums import ReportSource, SpanRules
 from accounting_analytics.reports.statements.tagged_lines import TAG, Tags
 
 if TYPE_CHECKING:
@@ -373,33 +372,32 @@ def _make(source: Any, ledgers: Any, options: StatementOptions, kind: _Kind) -> 
     if tags and kind.of_balances:
         raise InputError("balances are not split by tags: make an income statement or a cash flow statement by tags")
     lines, period = _read_lines(source, options, kind, chart, day_zone.name)
-    if isinstance(lines, LineSource):
-        _check_books_start(options, lines, Discovery.stated(ledgers))
-    beginning = _beginning(options, kind, lines, chart, ledgers)
+    opening = _opening(options, kind, lines, period, chart, ledgers)
     of_tags: list[StatementColumn] = []
     if tags and isinstance(lines, LineSource):
         of_flows = "flow" in kind.measures
         counted = set(chart.tree.names) - set(chart.tree.cash) if of_flows else set(kind.needed(chart))
         costs = chart.of_types(LedgerType.EXPENSE)
         lines, of_tags = tags.choose(lines, period, counted, costs, of_flows=of_flows)
-    history = _History.of_options(options, kind, lines, period, chart)
     columns = (
         Columns(tuple(of_tags), {one.key: one for one in of_tags})
         if of_tags
-        else _columns(options, kind, period, history, beginning)
+        else _columns(options, kind, period, opening)
     )
-    rules = history.rules(options, kind, lines)._replace(beginning=beginning)
+    loaded_from = opening.since or lines.loaded.start_date
+    rules = SpanRules(opening, options.fiscal_year_start_month, kind.of_balances, loaded_from)
     summed = _Summed.of_columns(columns, kind, lines, chart, rules)
-    since = history.since if history.is_movement else None
+    since = opening.day if opening.is_movement else None
     is_explained = not (isinstance(lines, ReportSource) and lines.gap)
     cash_rows = None if lines.is_tagged else CashRows(since, lines.is_report, is_explained)
     trees = chart.tree.trees(*(one for measure in summed.spans for one in summed.known(measure)))
-    moved = partial(summed.moved, history.starting or {})
+    moved = partial(summed.moved, opening.units or {})
     layout = kind.rows(LayoutBuilder(chart, moved, trees.unknown, options.depth), cash_rows)
     notes = (
         *_notes_without_entries(columns, summed, kind),
-        *history.notes,
-        *(beginning.notes(one for column in columns.shown for _, one in column.periods) if beginning else ()),
+        *filter(None, [opening.sentence()]),
+        *opening.notes,
+        *opening.notes_on(one for column in columns.shown for _, one in column.periods),
         *([f"{count_of(layout.left_out, 'ledger')} without amounts left out."] if layout.left_out else []),
         *layout.notes,
         *chart.tree.notes(trees),
@@ -418,9 +416,7 @@ def _make(source: Any, ledgers: Any, options: StatementOptions, kind: _Kind) -> 
         day_zone.name,
         since,
         notes,
-        StatementFigures(
-            columns, layout, lines, summed.sums, summed.unknown, summed.rules, chart.names, history.starting
-        ),
+        StatementFigures(columns, layout, lines, summed.sums, summed.unknown, summed.rules, chart.names, opening.units),
         LedgerNames(chart.tree.names | labels, chart.tree.hierarchy),
     )
 
@@ -527,87 +523,47 @@ def _read_chart(ledgers: Any) -> Chart:  # noqa: ANN401 (any frame)
     return Chart(collect(frame.select(*_COLUMNS)).to_pylist(), LedgerTree.from_frame(ledgers), roles)
 
 
-class _History(NamedTuple):
-    """From when balances are summed, what is added to them, and whether they are movements only."""
-
-    since: dt.date | None
-    starting: Mapping[str, int] | None
-    is_movement: bool
-    notes: tuple[str, ...]
-
-    def rules(self, options: StatementOptions, kind: _Kind, lines: Source) -> SpanRules:
-        """Decide which days the measures of a statement are of."""
-        first = self.since or lines.loaded.start_date
-        return SpanRules(
-            self.since, options.fiscal_year_start_month, kind.of_balances, first, is_movement=self.is_movement
-        )
-
-    @classmethod
-    def of_options(
-        cls, options: StatementOptions, kind: _Kind, lines: Source, period: Period, chart: Chart
-    ) -> _History:
-        """Decide from what was asked for and loaded."""
-        if lines.is_report or lines.is_tagged or kind.measures == ("movement",):
-            return cls(None, None, is_movement=False, notes=())
-        loaded = lines.loaded.start_date
-        if options.starting_balances is not None:
-            supplied = read_balances(options.starting_balances, chart.tree, lines.scale)
-            if others := sorted(supplied.units.keys() - chart.tree.names.keys()):
-                raise FrameError(
-                    f"starting_balances: {count_of(len(others), 'ledger')} not in ledgers: {join_ids(others)}"
-                )
-            if kind.of_balances and (gap := sum(supplied.units.values(), 0)):
-                raise InputError(
-                    "starting_balances do not balance: debits less credits are "
-                    f"{from_minor_units(gap, lines.scale)}; give those of all ledgers"
-                )
-            note = f"Balances are the supplied ones at the start of {period.start_date}, and the movement since."
-            absent = set() if kind.of_balances else set(chart.tree.cash) - supplied.units.keys()
-            at_zero = f"without a supplied balance, taken to start at zero: {join_ids(sorted(absent))}"
-            more = count_notes((len(absent), "cash ledger", at_zero))
-            return cls(period.start_date, supplied.units, is_movement=False, notes=(note, *more, *supplied.notes))
-        stated = lines.books_start if options.books_start is None else options.books_start
-        first = None if stated is None else parse_date(stated, "books_start")
-        if first is not None and (loaded <= first or not lines.states_days):
-            note = f"Balances are sums since {first}, the first day of the books."
-            return cls(None, None, is_movement=False, notes=(note,))
-        why = f"the books begin on {first}" if first else "books_start, the first day of the books, was not given"
-        note = (
-            f"The lines begin on {loaded}, and {why}: amounts up to a day are the movement since {loaded}. Load from "
-            "the beginning of the books and pass books_start for more."
-        )
-        return cls(loaded, None, is_movement=True, notes=(note,))
-
-
-def _beginning(
+def _opening(  # noqa: PLR0917 (what it is decided by)
     options: StatementOptions,
     kind: _Kind,
     lines: Source,
+    period: Period,
     chart: Chart,
     ledgers: Any,  # noqa: ANN401 (any frame)
-) -> BooksBeginning | None:
-    """First day of the books: the given one, that of local books, or that of the first entry of the known ledgers."""
-    discovery = Discovery.stated(ledgers)
+) -> Opening:
+    """From when the balances of a statement are known, by what was asked for and loaded."""
     if not isinstance(lines, LineSource):
-        return None
-    first = lines.books_start
-    if options.books_start is not None:
-        first = parse_date(options.books_start, "books_start")
-    elif first is None and discovery and discovery.accepted.time_zone == lines.time_zone:
-        first = discovery.first_day
-    if first is None:
-        return None
-    day = Span(first, first, is_flow=True)
-    moved = {} if "flow" not in kind.measures or lines.is_tagged or lines.missing(day) else lines.sums([day])[day]
-    equity = (one for one in chart.of_types(LedgerType.EQUITY) if moved.get(one, 0) < 0)
-    return BooksBeginning(first, tuple(map(chart.names.name, equity)))
+        return Opening()
+    first = None if options.books_start is None else parse_date(options.books_start, "books_start")
+    if first is not None:
+        _refuse_earlier_entries(first, lines, Discovery.stated(ledgers))
+    opening = find_opening(lines.frame, ledgers, lines.time_zone, lines.loaded.start_date, first)
+    opening = opening._replace(equity=_equity_of_first_entries(opening, kind, lines, chart))
+    if lines.is_tagged or options.tags() or kind.measures == ("movement",):
+        return opening._replace(day=None)  # no balances
+    if options.starting_balances is None:
+        return opening
+    of_cash = not kind.of_balances
+    given = given_opening(options.starting_balances, period.start_date, chart.tree, lines.scale, of_cash=of_cash)
+    if kind.of_balances and (gap := sum((given.units or {}).values(), 0)):
+        raise InputError(
+            "starting_balances do not balance: debits less credits are "
+            f"{from_minor_units(gap, lines.scale)}; give those of all ledgers"
+        )
+    return given._replace(equity=opening.equity, first_entry=opening.first_entry)
 
 
-def _check_books_start(options: StatementOptions, lines: LineSource, discovery: Discovery | None) -> None:
+def _equity_of_first_entries(opening: Opening, kind: _Kind, lines: LineSource, chart: Chart) -> tuple[str, ...]:
+    """Names of the ledgers of equity that the cash of the first entries comes from."""
+    if opening.first_entry is None or "flow" not in kind.measures or lines.is_tagged:
+        return ()
+    day = Span(opening.first_entry, opening.first_entry, is_flow=True)
+    moved = {} if lines.missing(day) else lines.sums([day])[day]
+    return tuple(chart.names.name(one) for one in chart.of_types(LedgerType.EQUITY) if moved.get(one, 0) < 0)
+
+
+def _refuse_earlier_entries(first: dt.date, lines: LineSource, discovery: Discovery | None) -> None:
     """Refuse a first day of the books before which there are entries: balances would depend on what was loaded."""
-    if options.books_start is None:
-        return
-    first = parse_date(options.books_start, "books_start")
     known = None if discovery is None else discovery.first_day
     if known and discovery and discovery.accepted.time_zone != lines.time_zone:
         known += dt.timedelta(days=1)  # an instant may be a day later in another zone
@@ -621,19 +577,17 @@ def _check_books_start(options: StatementOptions, lines: LineSource, discovery: 
         )
 
 
-def _columns(
-    options: StatementOptions, kind: _Kind, period: Period, history: _History, beginning: BooksBeginning | None
-) -> Columns:
+def _columns(options: StatementOptions, kind: _Kind, period: Period, opening: Opening) -> Columns:
     """Columns of a statement with their comparisons."""
     compare = check_comparisons(options.compare, of_flows=not kind.of_balances)
 
     def heading(days: Period) -> str:
-        since = f", since {history.since}" if history.is_movement else ""
+        since = f", since {opening.day}" if opening.is_movement else ""
         return f"{day_label(days.end_date)}{since}" if kind.of_balances else label(days, first_month)
 
     def named(column: StatementColumn) -> StatementColumn:
         """Column whose key says since when its figures are movements, where they are no balances."""
-        return column.since(history.since) if kind.of_balances and history.is_movement and history.since else column
+        return column.since(opening.day) if kind.of_balances and opening.is_movement and opening.day else column
 
     columns = options.columns if options.columns is None or isinstance(options.columns, str) else list(options.columns)
     if columns and all(isinstance(one, StatementColumn) for one in columns):
@@ -643,7 +597,7 @@ def _columns(
     base = [named(one) for one in split_period(period, columns, options.fiscal_year_start_month)]
     if kind.of_balances:
         base = [one._replace(label=heading(one.periods[0][1])) for one in base]
-    made = with_comparisons(base, compare, columns, heading, beginning.averaged_from if beginning else dt.date.min)
+    made = with_comparisons(base, compare, columns, heading, opening.averaged_from)
     if kind.measures != ("balance",):
         return made
     sides = [
@@ -668,8 +622,9 @@ def _require_a_known_column(
     if not all(reasons):
         return
     shown = [days for column in columns.shown if column.kind == "period" for _, days in column.periods]
-    if rules.beginning and all(days.end_date < rules.beginning.day for days in shown):
-        raise EmptyPeriodError(f"the books begin on {rules.beginning.day}: choose days from then on")
+    first_entry = rules.opening.first_entry
+    if first_entry and all(days.end_date < first_entry for days in shown):
+        raise EmptyPeriodError(f"the books begin on {first_entry}: choose days from then on")
     raise IncompleteLoadError(
         f"no column is known: {reasons[0]}; pass all lines of these days, of all ledgers, each once, and select "
         "afterwards"

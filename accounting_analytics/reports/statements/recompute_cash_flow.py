@@ -31,7 +31,6 @@ from accounting_analytics.core.load_metadata import (
     loaded_period,
     missing_reasons,
     read_load_metadata,
-    stated_books_start,
     states_all_lines,
 )
 from accounting_analytics.core.messages import count_of, join_ids
@@ -40,12 +39,11 @@ from accounting_analytics.core.periods import Period
 from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines, ExactReport
 from accounting_analytics.reports.books.ledger_tree import LedgerTree, describe_ledgers
 from accounting_analytics.reports.books.lines_or_books import ledgers_of, lines_of
-from accounting_analytics.reports.books.starting_balances import read_balances
+from accounting_analytics.reports.books.opening import Opening, find_opening, given_opening
 from accounting_analytics.reports.books.zone_of_lines import zone_of_lines
 from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Collection, Iterable
     from decimal import Decimal
 
@@ -157,11 +155,11 @@ def recompute_cash_flow(
         raise IncompleteLoadError(gap)
     missing = (*missing, *([gap] if gap else []))
     if starting_balances is None:
-        starting = _StartingBalances.from_sums(sums, period, _known_start(line_entries))
+        starting, of_start = _summed_opening(line_entries, ledgers, sums, period)
     else:
-        starting = _StartingBalances.from_supplied(starting_balances, tree, exact.scale)
+        starting, of_start = _given_opening(starting_balances, period, tree, exact.scale)
     tables = _Tables(tree, exact.scale)
-    notes = (*starting.notes, *exact.notes)
+    notes = (*of_start, *exact.notes)
     report = _build_report(period, tables, flows, change, starting, missing, notes)
     exact_report = report.exact()
     attach_notes(exact_report.ledgers, (), line_entries)
@@ -241,63 +239,47 @@ def _describe_unbalanced(entry_ids: Collection[str]) -> str:
     )
 
 
-class _StartingBalances(NamedTuple):
-    """Starting balances of the cash ledgers in units, and notes on where they come from."""
-
-    balances: Mapping[Any, int]
-    notes: tuple[str, ...]
-    anchored: bool
-
-    @classmethod
-    def from_sums(cls, sums: LedgerSums, period: Period, books_start: dt.date | None) -> Self:
-        """Sum the lines before the period; they are all there if the first day of the books is known."""
-        before = sums.columns[0]
-        if books_start is not None:
-            note = (
-                f"Starting balances are summed from the line entries since {books_start}, the first day of the books."
-            )
-        elif before:
-            note = (
-                "Starting balances are summed from the given line entries, the earliest of "
-                f"{sums.earliest:%Y-%m-%d %H:%M} UTC; they are correct only if those reach back to the first "
-                "entry of the books."
-            )
-        else:
-            note = (
-                f"No given line entry is before {period.start_date}, so every starting balance is zero. Unless the "
-                "books begin in this period, pass starting_balances=reported.starting_balances, or load the line "
-                "entries from the first entry of the books."
-            )
-        return cls(before, (note,), anchored=False)
-
-    @classmethod
-    def from_supplied(cls, balances: pd.DataFrame | Mapping[str, Decimal], tree: LedgerTree, scale: int) -> Self:
-        """Take balances as they are; they must be exact at the scale."""
-        supplied = read_balances(balances, tree, scale)
-        others = supplied.units.keys() - set(tree.cash)
-        if others:
-            raise FrameError(
-                f"starting_balances: {count_of(len(others), 'ledger does', 'ledgers do')} not report cash flow in "
-                f"ledgers: {join_ids(others)}; the balances and the chart of accounts disagree about what is cash"
-            )
-        missing = set(tree.cash) - supplied.units.keys()
-        notes = [
-            "Starting balances were supplied, not summed from history: their agreement proves nothing.",
-            *([_without_balance(missing)] if missing else []),
-            *supplied.notes,
-        ]
-        return cls(supplied.units, tuple(notes), anchored=True)
+def _summed_opening(
+    line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
+    ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
+    sums: LedgerSums,
+    period: Period,
+) -> tuple[Opening, Iterable[str]]:
+    """Sum the lines before the period, which are all there if they reach back to the first entry; and a note on it."""
+    before, metadata = sums.columns[0], read_load_metadata(line_entries)
+    units = {ledger_id: found for ledger_id, found in before.items() if ledger_id is not None}
+    loaded_from = period.start_date if metadata is None else loaded_period(metadata).start_date
+    found = Opening() if metadata is None else find_opening(line_entries, ledgers, period.time_zone, loaded_from)
+    opening = found._replace(day=period.start_date, units=units, of="cash")
+    if found.basis == "first entry":
+        note = f"Starting balances are summed from the line entries since {found.day}, the first day of the books."
+    elif before:
+        note = (
+            "Starting balances are summed from the given line entries, the earliest of "
+            f"{sums.earliest:%Y-%m-%d %H:%M} UTC; they are correct only if those reach back to the first "
+            "entry of the books."
+        )
+    else:
+        note = (
+            f"No given line entry is before {period.start_date}, so every starting balance is zero. Unless the "
+            "books begin in this period, pass starting_balances=reported.starting_balances, or load the line "
+            "entries from the first entry of the books."
+        )
+    return opening, (note,)
 
 
-def _known_start(line_entries: Any) -> dt.date | None:  # noqa: ANN401 (any frame narwhals knows)
-    """First day of the books, if it is known and the lines reach back to it."""
-    first, metadata = stated_books_start(line_entries), read_load_metadata(line_entries)
-    return first if first and metadata and loaded_period(metadata).start_date <= first else None
-
-
-def _without_balance(ledger_ids: Collection[str]) -> str:
-    ledgers = count_of(len(ledger_ids), "cash ledger")
-    return f"{ledgers} without a supplied balance, taken to start at zero: {join_ids(ledger_ids)}."
+def _given_opening(
+    balances: pd.DataFrame | Mapping[str, Decimal], period: Period, tree: LedgerTree, scale: int
+) -> tuple[Opening, Iterable[str]]:
+    """Take given balances of cash as they are, and note that they prove nothing."""
+    opening = given_opening(balances, period.start_date, tree, scale, of_cash=True)
+    if others := (opening.units or {}).keys() - set(tree.cash):
+        raise FrameError(
+            f"starting_balances: {count_of(len(others), 'ledger does', 'ledgers do')} not report cash flow in "
+            f"ledgers: {join_ids(others)}; the balances and the chart of accounts disagree about what is cash"
+        )
+    note = "Starting balances were supplied, not summed from history: their agreement proves nothing."
+    return opening, (note, *opening.notes)
 
 
 def _build_report(  # noqa: PLR0917 (the parts of a report)
@@ -305,13 +287,13 @@ def _build_report(  # noqa: PLR0917 (the parts of a report)
     tables: _Tables,
     flows: _Flows,
     change: Mapping[str | None, int],
-    starting: _StartingBalances,
+    starting: Opening,
     missing: tuple[str, ...],
     notes: tuple[str, ...],
 ) -> CashFlowReport:
     """Build the report, and check that the flows sum to the change of the cash balances."""
     tree = tables.tree
-    start = {ledger_id: starting.balances.get(ledger_id, 0) for ledger_id in tree.cash}
+    start = {ledger_id: (starting.units or {}).get(ledger_id, 0) for ledger_id in tree.cash}
     end = {ledger_id: start[ledger_id] + change.get(ledger_id, 0) for ledger_id in tree.cash}
     starting_cash, ending_cash, net_cash_flow = (sum(own.values()) for own in (start, end, flows.net))
     if net_cash_flow != ending_cash - starting_cash and not missing:
@@ -331,7 +313,7 @@ def _build_report(  # noqa: PLR0917 (the parts of a report)
             starting_cash_balance=tables.amount(starting_cash),
             ending_cash_balance=tables.amount(ending_cash),
         ),
-        anchored=starting.anchored,
+        anchored=starting.basis == "given",
         partial=bool(missing),
         inferred_roots=tuple(tree.in_order(flow_trees.inferred | cash_trees.inferred)),
         origin="recomputed",

@@ -11,13 +11,14 @@ from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import IncompleteLoadError
 from accounting_analytics.core.exact_sums import collect, is_on, lines_of_entries
 from accounting_analytics.core.ledger_names import LedgerNames
-from accounting_analytics.core.load_metadata import attach_notes, native_frame, stated_books_start
+from accounting_analytics.core.load_metadata import attach_notes, native_frame
 from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.core.periods import Period, local_date, zone
 from accounting_analytics.core.schemas import Register
 from accounting_analytics.reports.books.book_lines import LineSource
 from accounting_analytics.reports.books.ledger_tree import LedgerTree
 from accounting_analytics.reports.books.lines_or_books import ledgers_of, lines_of
+from accounting_analytics.reports.books.opening import find_opening
 from accounting_analytics.reports.books.zone_of_lines import zone_of_lines
 from accounting_analytics.reports.figures.selections import Span
 
@@ -97,7 +98,7 @@ def register(
             for name, value in zip(columns, values, strict=True):
                 columns[name].append(value)
     frame = Register.from_columns(columns, source.scale)
-    since = f"The running total counts the lines since {source.loaded.start_date}{_describe_start(source)}."
+    since = f"The running total counts the lines since {source.loaded.start_date}{_describe_start(source, ledgers)}."
     if shown.start_date > source.loaded.start_date and (
         why := source.missing(Span(source.loaded.start_date, shown.end_date))
     ):
@@ -106,10 +107,10 @@ def register(
     return frame
 
 
-def _describe_start(source: LineSource) -> str:
-    """State that a running total is the balance, where the lines are known to reach back to the first day."""
-    first = stated_books_start(source.frame)
-    return ", the first day of the books, so it is the balance" if first and source.loaded.start_date <= first else ""
+def _describe_start(source: LineSource, ledgers: Any) -> str:  # noqa: ANN401 (any frame)
+    """State that a running total is the balance, where the lines are known to reach back to the first entry."""
+    opening = find_opening(source.frame, ledgers, source.time_zone, source.loaded.start_date)
+    return "" if opening.is_movement else ", the first day of the books, so it is the balance"
 
 
 def _rows(source: LineSource, ledger_ids: Collection[str]) -> list[dict[str, Any]]:

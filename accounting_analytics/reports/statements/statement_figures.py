@@ -224,7 +224,7 @@ class StatementFigures:
             replace(make(starting, supplied), label=f"{label}: starting balance"),
             replace(
                 make(moved, "sum of line entries", _load_entries=load),
-                label=f"{label}: movement since {self.rules.since}",
+                label=f"{label}: movement since {self.rules.opening.since}",
             ),
         )
         made_of = "the supplied starting balance and the movement since"
@@ -293,7 +293,8 @@ class StatementFigures:
 
     def _sum_text(self, row: Row) -> str:
         """Describe what a figure is the sum of."""
-        up_to = f"its line entries up to the day{f' since {self.rules.since}' if self.rules.since else ''}"
+        since = self.rules.opening.since
+        up_to = f"its line entries up to the day{f' since {since}' if since else ''}"
         measured = {"flow": "line entries of entries that touch cash", "movement": "line entries"}
         side = "credits less debits" if row.factor < 0 else "debits less credits"
         return f"the sum of {measured.get(row.measure, up_to)}, {side}"

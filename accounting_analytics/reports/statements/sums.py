@@ -8,45 +8,21 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
-from accounting_analytics.core.periods import Period, day_label
 from accounting_analytics.reports.books.book_lines import day_before, tag_notes
 from accounting_analytics.reports.figures.selections import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import pandas as pd
 
     from accounting_analytics.core.ledger_names import LedgerNames
+    from accounting_analytics.core.periods import Period
+    from accounting_analytics.reports.books.opening import Opening
     from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
     from accounting_analytics.reports.figures.line_table import ShownLine
     from accounting_analytics.reports.figures.selections import Selection
     from accounting_analytics.reports.statements.rows import Measure
-
-_DAY = dt.timedelta(days=1)
-
-
-class BooksBeginning(NamedTuple):
-    """The first day of the books, and the ledgers of equity that its cash comes from: opening balances, capital."""
-
-    day: dt.date
-    opening: tuple[str, ...] = ()
-
-    @property
-    def averaged_from(self) -> dt.date:
-        """First day of a column that is counted in an average."""
-        return self.day + _DAY if self.opening else self.day
-
-    def notes(self, periods: Iterable[Period]) -> Iterator[str]:
-        """Say what is not known before the day, and that its opening balances are in a column and in no average."""
-        first, periods = day_label(self.day), list(periods)
-        if any(one.start_date < self.day for one in periods):
-            yield f"There are no entries before {first}: what was before is not known."
-        if self.opening and any(one.start_date <= self.day <= one.end_date for one in periods):
-            yield (
-                f"Cash in from {' and '.join(self.opening)} on {first}, when the books begin, may have been there "
-                "before: the column with that day is in no average."
-            )
 
 
 class SpanRules(NamedTuple):
@@ -54,54 +30,49 @@ class SpanRules(NamedTuple):
 
     Attributes
     ----------
-    since : date or None
-        First day of sums up to a day; None where they reach back to the beginning of the books.
+    opening : Opening
+        From when balances are known; nothing is known of days before the first entry.
     fiscal_year_start_month : int
         Month that a fiscal year starts in.
     of_balances : bool
         Whether the statement shows sums up to the end of each column.
     loaded_from : date
         First day of the lines.
-    is_movement : bool
-        Whether sums begin at `since` because nothing before was loaded, so that none up to an earlier day is known.
-    beginning : BooksBeginning or None
-        First day of the books, where it is known: nothing is known of days before.
     """
 
-    since: dt.date | None
+    opening: Opening
     fiscal_year_start_month: int
     of_balances: bool
     loaded_from: dt.date
-    is_movement: bool = False
-    beginning: BooksBeginning | None = None
 
     def span(self, measure: Measure, period: Period) -> Span:
         """Days of a measure in a column's period, since the books begin; of an earlier one, days that have no lines."""
-        start, end = period.start_date, period.end_date
-        if self.beginning:
-            if end < self.beginning.day:
+        start, end, since = period.start_date, period.end_date, self.opening.since
+        if first_entry := self.opening.first_entry:
+            if end < first_entry:
                 return Span(None, dt.date.min, measure == "flow")
-            start = max(start, self.beginning.day)
+            start = max(start, first_entry)
         match measure:
             case "flow" | "movement":
                 return Span(start, end, measure == "flow")
             case "balance":
-                is_before = self.is_movement and self.since is not None and end < self.since
-                return Span(self.since, dt.date.min if is_before else end)
+                is_before = self.opening.is_movement and since is not None and end < since
+                return Span(since, dt.date.min if is_before else end)
             case "opening":
-                return Span(self.since, day_before(start))
+                return Span(since, day_before(start))
         first = self._year_start(end)
         first = max(first, self.loaded_from) if self.loaded_from <= end else first  # books may begin within a year
-        return Span(first, end) if measure == "this_year" else Span(self.since, min(day_before(first), end))
+        return Span(first, end) if measure == "this_year" else Span(since, min(day_before(first), end))
 
     def why_unknown(self, span: Span) -> str:
         """Why nothing is known of some days, whatever is loaded; empty where something is."""
         is_before = span.first is None and span.last == dt.date.min
-        return f"the books begin on {self.beginning.day}" if self.beginning and is_before else ""
+        return f"the books begin on {self.opening.first_entry}" if self.opening.first_entry and is_before else ""
 
     def is_within_year(self, period: Period) -> bool:
         """Whether sums begin within the fiscal year of a column, so that what is added to them may be of that year."""
-        return self.since is not None and self._year_start(period.end_date) < self.since <= period.end_date
+        since = self.opening.since
+        return since is not None and self._year_start(period.end_date) < since <= period.end_date
 
     def _year_start(self, day: dt.date) -> dt.date:
         """First day of the fiscal year of a day."""
@@ -117,7 +88,6 @@ class Source(Protocol):
     is_tagged: bool
     states_days: bool
     loaded: Period
-    books_start: dt.date | None
     notes: tuple[str, ...]
 
     def missing(self, span: Span) -> str:
@@ -156,8 +126,6 @@ class ReportSource:
             }
             for frame in (exact.starting_balances, exact.ending_balances)
         )
-
-        self.books_start: dt.date | None = None
         self.gap = 0 if report.tag_ids else -to_minor_units(exact.identity_gap, self.scale)
         unexplained = format_amount(from_minor_units(self.gap, self.scale))
         remarks = (f"The flows do not explain {unexplained} of the change in cash.",) if self.gap else ()

@@ -60,7 +60,7 @@ class TaggedLines:
         self._lines, self._parts, self._is_split = lines, parts, is_split
         self._costs_without_tag = costs_without_tag
         self.scale = lines.scale
-        self.states_days, self.loaded, self.books_start = lines.states_days, lines.loaded, lines.books_start
+        self.states_days, self.loaded = lines.states_days, lines.loaded
         self.time_zone, self.is_tagged = lines.time_zone, True
         self.notes = (*notes, *lines.notes)
 

@@ -1,0 +1,125 @@
+"""From when balances are known: discovery is believed where it saw all days, and nothing else is taken for it."""
+
+import dataclasses
+import datetime as dt
+import json
+from decimal import Decimal
+
+import pytest
+
+import accounting_analytics as aa
+
+ZONE = "America/New_York"
+FIRST, LAST = "2025-01-01", "2025-03-31"
+ON_BALANCES = "Balances are sums since 2025-01-01, the first day of the books."
+MAKERS = (aa.balance_sheet, aa.trial_balance, aa.cash_flow_statement)
+
+
+@pytest.fixture(scope="module")
+def ledgers(demo_company):
+    """Return the chart of accounts, which states that the first entry is of 1 January 2025."""
+    return aa.discover_ledgers(demo_company.client, FIRST, LAST, time_zone=ZONE)
+
+
+@pytest.fixture(scope="module")
+def lines(demo_company, ledgers):
+    """Return the lines since the first entry."""
+    return aa.load_line_entries(demo_company.client, ledgers["id"], FIRST, LAST, time_zone=ZONE)
+
+
+def shown(statement):
+    """Title, columns, notes and all amounts of a statement."""
+    return json.loads(statement.to_json())
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("days", [(), ("2025-03-01", LAST)], ids=["all", "the last month"])
+def test_lines_since_the_first_entry_are_balances(lines, ledgers, make, days):
+    """Nobody types the first day of the books: the statement is the same as if somebody had."""
+    statement = make(lines, ledgers, *days)
+    assert ON_BALANCES in statement.notes
+    assert shown(statement) == shown(make(lines, ledgers, *days, books_start=FIRST))
+    assert "since" not in statement.title
+
+
+def test_what_rests_on_balances_knows_them(lines, ledgers):
+    """The outlook begins with cash, a register is the balance, items are all, and a report sums its start."""
+    assert aa.register(lines, "Operating Account", ledgers=ledgers).attrs["notes"][0].endswith("so it is the balance.")
+    assert not any("counted since" in note for note in aa.ageing(lines, ledgers).notes)
+    report = aa.recompute_cash_flow(lines, ledgers, "2025-03-01", LAST)
+    assert "since 2025-01-01, the first day of the books" in report.notes[0]
+    assert not report.anchored
+    statement = aa.cash_flow_statement(lines, ledgers, "2025-03-01", LAST)
+    assert statement["Cash at the end", "2025-03"].exact() == report.exact().ending_cash_balance
+
+
+def altered_discovery(ledgers, **changes):
+    """Return the chart of accounts with another statement of its discovery."""
+    other = ledgers.copy()
+    other.attrs["discovery"] = ledgers.attrs["discovery"] | changes
+    return other
+
+
+@pytest.mark.parametrize("make", MAKERS[:2])
+@pytest.mark.parametrize(
+    "case",
+    [
+        "lines that begin later",
+        "a chart that somebody shortened",
+        "days of another zone",
+        "early days that the service refuses",
+        "a frame without its load",
+    ],
+)
+def test_what_else_is_not_taken_for_the_first_entry(demo_company, lines, ledgers, make, case):
+    """What does not certainly reach back is a movement, whose title and note say since when."""
+    first = FIRST
+    if case == "lines that begin later":
+        first = "2025-01-02"
+        lines = aa.load_line_entries(demo_company.client, ledgers["id"], first, LAST, time_zone=ZONE)
+    elif case == "a chart that somebody shortened":
+        without_lines = ledgers[~ledgers["id"].isin(lines["ledger_id"])].index[-1]
+        ledgers = ledgers.drop(index=without_lines)
+    elif case == "days of another zone":
+        ledgers = altered_discovery(ledgers, accepted=["0001-01-01", "9999-12-31", "UTC"])
+    elif case == "early days that the service refuses":
+        ledgers = altered_discovery(ledgers, accepted=["2024-12-01", "9999-12-31", ZONE])
+    else:
+        lines = lines.copy()
+        lines.attrs = {"scale": 2}
+    statement = make(lines, ledgers, "2025-03-01", LAST, time_zone=ZONE)
+    assert f"since {first}" in statement.title
+    (note,) = [one for one in statement.notes if "are the movement since" in one]
+    is_later = first != FIRST
+    assert ("whether the books do is not known" in note) != is_later
+    assert (f"Load the lines since {FIRST} for more." in note) == is_later
+
+
+def balance_of_assets(lines, ledgers):
+    """Sum of all lines on assets, summed by pandas."""
+    assets = ledgers.loc[(ledgers["type"] == "asset") & (ledgers["sub_type"] == "current_assets"), "id"]
+    return Decimal(f"{lines.loc[lines['ledger_id'].isin(assets), 'signed_amount'].sum():.2f}")
+
+
+def test_books_of_two_days(demo_company, ledgers):
+    """The day before the first entry has no column that could be wrong: nothing is known of it."""
+    days = ("2024-12-31", "2025-01-02")
+    lines = aa.load_line_entries(demo_company.client, ledgers["id"], *days, time_zone=ZONE)
+    sheet = aa.balance_sheet(lines, ledgers, columns=[("2024-12-31", "2024-12-31"), ("2025-01-01", "2025-01-02")])
+    before, after = (sheet["Assets", column.key] for column in sheet.columns)
+    assert (before.exact(), before.calculation) == (None, "it is not known: the books begin on 2025-01-01")
+    assert after.exact() == balance_of_assets(lines, ledgers)
+    assert "There are no entries before 1 Jan 2025: what was before is not known." in sheet.notes
+    assert sheet.columns[0].periods[0][1].end_date == dt.date(2024, 12, 31)
+
+
+def test_given_balances_come_before_what_was_found(lines, ledgers):
+    """Balances that somebody gives are those of the first day, although the lines would sum to them."""
+    report = aa.recompute_cash_flow(lines, ledgers, "2025-03-01", LAST)
+    other = dict(zip(report.starting_balances["ledger_id"], [Decimal(1_000)] * 9, strict=False))
+    statement = aa.cash_flow_statement(lines, ledgers, "2025-03-01", LAST, starting_balances=report.starting_balances)
+    assert "Balances are the supplied ones at the start of 2025-03-01" in " ".join(statement.notes)
+    given = aa.recompute_cash_flow(lines, ledgers, "2025-03-01", LAST, starting_balances=other)
+    assert given.anchored
+    assert given.starting_cash_balance == 1_000.0 * len(report.starting_balances)
+    assert dataclasses.replace(given, anchored=False).net_cash_flow == report.net_cash_flow
