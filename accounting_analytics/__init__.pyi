@@ -7,7 +7,7 @@ from .core.periods import Period
 from .core.version import __version__
 from .demo_company import demo
 from .diagnosis import doctor
-from .exports import export
+from .exports import export, verify_export
 from .loading.cash_flow_reports import load_cash_flow_report
 from .loading.ledger_discovery import discover_ledgers
 from .loading.line_files import read_line_entries
@@ -102,6 +102,7 @@ __all__ = [
     "trial_balance",
     "uncategorized_queue",
     "undo_plan",
+    "verify_export",
     "verify_pack",
     "verify_plan",
 ]

@@ -13,7 +13,6 @@ from posted_books import post_to
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.demo_company import DemoCompany
-from accounting_analytics.exports import verify_export
 from accounting_analytics.exports.books_to_export import MonthProof
 from accounting_analytics.local_books.versions import MonthRecord
 
@@ -87,7 +86,7 @@ def test_the_exported_books_are_named(company, tmp_path):
     stated = json.loads((tmp_path / "out" / "current" / "manifest.json").read_bytes())
     assert stated["local_books"] == f"{company.served.base_url} {company.served.instance_id}"
     assert stated["books_version"] == company.books.version
-    assert verify_export(tmp_path / "out").verified
+    assert aa.verify_export(tmp_path / "out").verified
 
 
 def test_the_verdict_is_that_of_the_sync(demo_books, tmp_path):

@@ -13,7 +13,7 @@ from interruptions import KILLED_AT_A_STEP, NEVER, file_size_limit
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import AccountingAnalyticsError, InputError
-from accounting_analytics.exports import Manifest, verify_export
+from accounting_analytics.exports import Manifest
 
 DAYS = {"start_date": "2025-10-01", "end_date": "2025-12-31"}
 DECEMBER = {"start_date": "2025-12-01", "end_date": "2025-12-31"}
@@ -120,7 +120,7 @@ def test_killed_exports_of_books(tmp_path, serve, run_until, soak_count):
     for number in range(soak_count(100, fewer=6)):
         version = number % 2
         ended = run_until(chance.randrange(1, steps[version] + 1), books.folder, "export", out, version)
-        result = verify_export(out)
+        result = aa.verify_export(out)
         assert result.verified, (number, result.explain())
         assert digests(out) in (expected if ended.returncode else [expected[version]]), number
     assert run_until(NEVER, books.folder, "export", out, 1).returncode == 0

@@ -67,8 +67,7 @@ def statuses():
     counted = Counter()
     yield counted
     succeeded, refused = (sum(count for status, count in counted.items() if status // 100 == kind) for kind in (2, 4))
-    assert succeeded > 15, counted
-    assert refused > 15, counted
+    assert min(succeeded, refused) > 5, counted
 
 
 def few_zones():
