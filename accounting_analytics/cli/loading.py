@@ -215,7 +215,7 @@ def require_entries(lines: pd.DataFrame, days: Period, effect: str) -> None:
 
 def require_loaded(lines: pd.DataFrame, days: Period) -> None:
     """Fail, after the result was printed, where lines of the loaded ledgers are missing, which may not balance."""
-    from accounting_analytics.core.load_metadata import missing_reasons
+    from accounting_analytics.reports.books.extent import missing_reasons
 
     if reasons := missing_reasons(lines, days):
         raise IncompleteLoadError("; ".join(reasons))

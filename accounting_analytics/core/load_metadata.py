@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import pyarrow as pa
 
 from accounting_analytics.core.errors import EmptyPeriodError
-from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.periods import Period, day_label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     import pandas as pd
 
@@ -29,8 +29,7 @@ CHARACTERS_REPLACED = (
     "replaced in texts: lone surrogates by U+FFFD, '|' in names of tags, which separates them in a frame, by '\u00a6'",
 )
 """Noun and text of the note on how many there were."""
-_HARMLESS_FILTER = ("is_cashflow", True)
-"""Filter that leaves out only lines that no cash flow report needs."""
+
 _DAY = dt.timedelta(days=1)
 _BOOKS = "books_notes"
 """Where a frame that was made of local books states their age."""
@@ -82,11 +81,6 @@ def stated_scales(frame: Any) -> tuple[int | None, ...]:  # noqa: ANN401 (any fr
     return attrs.get("scale"), (read_load_metadata(frame) or {}).get("scale")
 
 
-def attach_load_metadata(frame: pd.DataFrame, metadata: Mapping[str, Any]) -> None:
-    """Give a pandas frame the metadata of its load."""
-    frame.attrs["load"] = metadata
-
-
 def to_table_metadata(metadata: Mapping[str, Any]) -> dict[bytes, bytes]:
     """Metadata of the schema of an Arrow table of a load."""
     return {LOAD_METADATA_KEY: json.dumps(metadata).encode()}
@@ -101,24 +95,6 @@ def stated_read_at(line_entries: Any) -> dt.datetime | None:  # noqa: ANN401 (an
     """Instant from which on the lines were read; None where nothing states it."""
     text = (read_load_metadata(line_entries) or {}).get("read_at")
     return dt.datetime.fromisoformat(text) if text else None
-
-
-def missing_reasons(line_entries: Any, period: Period) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
-    """Reasons why lines of the period are certainly missing, or more are there than were loaded; empty if unknown."""
-    metadata = read_load_metadata(line_entries)
-    changed = changed_row_count(line_entries)
-    return () if metadata is None else tuple(_reasons(metadata, period, changed))
-
-
-def changed_row_count(line_entries: Any) -> int:  # noqa: ANN401 (any frame)
-    """Rows added (positive) or removed (negative) since the load; 0 where nothing is known about the frame."""
-    metadata = read_load_metadata(line_entries)
-    return 0 if metadata is None else len(line_entries) - int(metadata["lines"])
-
-
-def states_all_lines(line_entries: Any) -> bool:  # noqa: ANN401 (any frame)
-    """Whether a frame states its load and has as many lines, so that no line can be in it twice."""
-    return read_load_metadata(line_entries) is not None and not changed_row_count(line_entries)
 
 
 def notes(frame_or_result: object) -> tuple[str, ...]:
@@ -288,23 +264,3 @@ def subtract_days(days: Iterable[DayRange], others: Iterable[DayRange]) -> list[
 def _after(day: dt.date) -> dt.date:
     """Next day; the last day of the calendar has none, and is returned itself."""
     return day if day == dt.date.max else day + _DAY
-
-
-def _reasons(metadata: Mapping[str, Any], period: Period, changed: int) -> Iterator[str]:
-    if not metadata["complete"] and metadata["missing"]:
-        ledgers = metadata["missing"]
-        first, counted = next(iter(ledgers), ""), count_of(len(ledgers), "ledger")
-        yield f"days of {counted} could not be loaded (ledger {first}: {ledgers.get(first, '')})"
-    for name, value in metadata["filters"].items():
-        if (name, value) != _HARMLESS_FILTER:
-            yield f"only lines with {name}={quote(value)} were loaded"
-    loaded = loaded_period(metadata)
-    if not loaded.covers(period):
-        yield f"the load covers {loaded}, which does not include all of {period}"
-    if changed < 0:
-        yield f"{-changed:,} lines were removed after the load of {metadata['lines']:,}"
-    if changed > 0:
-        yield (
-            f"there are {changed:,} lines more than the {metadata['lines']:,} that were loaded: lines are there twice, "
-            "or others were added"
-        )

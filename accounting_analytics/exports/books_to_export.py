@@ -8,11 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.core.errors import AccountingAnalyticsError, FrameError, InputError
-from accounting_analytics.core.load_metadata import known_ledgers_claim, missing_reasons, stated_read_at
+from accounting_analytics.core.load_metadata import known_ledgers_claim, stated_read_at
 from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.periods import Period, zone
 from accounting_analytics.core.schemas import Ledgers, LineEntries
 from accounting_analytics.reconciliation.reconciliation import reconcile
+from accounting_analytics.reports.books.extent import missing_reasons
 from accounting_analytics.reports.books.lines_or_books import AnyBooks
 from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport, require_report
 from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow

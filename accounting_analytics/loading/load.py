@@ -21,7 +21,6 @@ from accounting_analytics.core.load_metadata import (
     CHARACTERS_REPLACED,
     NOISE_REMOVED,
     DayRange,
-    attach_load_metadata,
     count_notes,
     days_to_text,
 )
@@ -50,6 +49,7 @@ from accounting_analytics.loading.windows import (
     run_in_parallel,
     unread_windows,
 )
+from accounting_analytics.reports.books.extent import attach_load_metadata
 from accounting_analytics.reports.books.lines_or_books import AnyBooks, days_of_books, refuse_options
 
 if TYPE_CHECKING:

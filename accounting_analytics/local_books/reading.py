@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from accounting_analytics.core.arguments import require_type, to_texts
 from accounting_analytics.core.column_conversion import LIST_SEPARATOR, midnight_notes
 from accounting_analytics.core.errors import InputError, PeriodError
-from accounting_analytics.core.load_metadata import StatedFrame, attach_load_metadata
+from accounting_analytics.core.load_metadata import StatedFrame
 from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.periods import Period
 from accounting_analytics.exports.books_to_export import ExportedBooks
@@ -21,6 +21,7 @@ from accounting_analytics.loading.arrow_lines import lines_within, to_line_frame
 from accounting_analytics.local_books.entries_without_cash import touch_cash
 from accounting_analytics.local_books.queries import BooksQueries, scan_files
 from accounting_analytics.local_books.storage import BooksFolder, exact_lines, load_metadata, table_schema
+from accounting_analytics.reports.books.extent import attach_load_metadata
 from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:

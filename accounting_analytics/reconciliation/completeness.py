@@ -16,19 +16,13 @@ import pandas as pd
 from accounting_analytics.core.column_conversion import exact_frame, split_lists, total
 from accounting_analytics.core.errors import FrameError
 from accounting_analytics.core.exact_sums import null_message
-from accounting_analytics.core.load_metadata import (
-    DayRange,
-    books_notes,
-    changed_row_count,
-    loaded_period,
-    parse_days,
-    read_load_metadata,
-)
+from accounting_analytics.core.load_metadata import DayRange, books_notes, loaded_period, parse_days, read_load_metadata
 from accounting_analytics.core.messages import TERMINAL_WIDTH, count_of, join_ids
 from accounting_analytics.core.money import DEFAULT_SCALE, format_amount
 from accounting_analytics.core.periods import Period
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import LineEntries, Problems
+from accounting_analytics.reports.books.extent import changed_row_count, reasons_of_frame
 from accounting_analytics.reports.books.lines_or_books import lines_of
 from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport, require_report
 
@@ -258,15 +252,16 @@ def check_completeness(
             raise FrameError(f"{LineEntries.__name__}: column is missing: {name}")
         if lines[name].isna().any():  # checks by group would leave such lines out
             raise FrameError(null_message(LineEntries.__name__, name))
+    metadata = read_load_metadata(lines) or {}
+    of_frame = _check_frame(lines, metadata)
     exact = exact_frame(lines, ["signed_amount"])
     lines = exact.frame
-    metadata = read_load_metadata(lines) or {}
     results = [
         _check_repeats(lines),
         _check_balance(lines),
         _check_named_lines(lines),
         _check_windows(metadata),
-        _check_row_count(lines, metadata),
+        of_frame,
         _check_report_lines(lines, reports),
         _check_report_balances(reports),
         _check_one_moment(metadata),
@@ -365,14 +360,15 @@ def _check_windows(metadata: Mapping[str, Any]) -> Checked:
     return _checked(what, len(metadata["ledgers"]), problems)
 
 
-def _check_row_count(line_entries: pd.DataFrame, metadata: Mapping[str, Any]) -> Checked:
-    """Compare the number of rows with the number loaded: filtering a frame keeps its metadata."""
-    what = "the frame has as many lines as were loaded"
+def _check_frame(line_entries: pd.DataFrame, metadata: Mapping[str, Any]) -> Checked:
+    """Compare the lines with what the load states of them: filtering and editing a frame keep its metadata."""
+    what = "the frame has just the lines that were loaded"
     if not metadata:
         return _checked(what, 0, note=_NO_METADATA)
     where = f"{len(line_entries):,} lines in the frame, {metadata['lines']:,} loaded"
-    problem = LoadProblem("rows were added or removed after the load", where=where)
-    return _checked(what, metadata["lines"], [problem] if changed_row_count(line_entries) else [])
+    of_rows = [LoadProblem("rows were added or removed after the load", where=where)]
+    changed = [LoadProblem(one) for one in reasons_of_frame(line_entries)]
+    return _checked(what, metadata["lines"], of_rows if changed_row_count(line_entries) else changed)
 
 
 def _check_one_moment(metadata: Mapping[str, Any]) -> Checked:

@@ -15,13 +15,12 @@ from accounting_analytics.core.errors import IncompleteLoadError
 from accounting_analytics.core.load_metadata import (
     LOAD_METADATA_KEY,
     DayRange,
-    changed_row_count,
     count_notes,
     loaded_period,
-    missing_reasons,
     read_load_metadata,
     subtract_days,
 )
+from accounting_analytics.reports.books.extent import changed_row_count, missing_reasons
 
 ENDS = st.one_of(
     st.dates(dt.date.max - dt.timedelta(8), dt.date.max), st.dates(dt.date.min, dt.date.min + dt.timedelta(8))

@@ -29,16 +29,11 @@ from accounting_analytics.core.exact_sums import (
     lines_of_entries,
     require_sides,
 )
-from accounting_analytics.core.load_metadata import (
-    loaded_period,
-    missing_reasons,
-    native_frame,
-    read_load_metadata,
-    states_all_lines,
-)
+from accounting_analytics.core.load_metadata import loaded_period, native_frame, read_load_metadata
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import pandas_dtype, to_minor_units
 from accounting_analytics.core.periods import Period, local_date, zone
+from accounting_analytics.reports.books.extent import reasons_of_frame, reasons_of_load, states_all_lines
 from accounting_analytics.reports.books.payees import payees_of_entries
 from accounting_analytics.reports.figures.figure import checked_entries
 from accounting_analytics.reports.figures.line_table import ShownLine, texts_of
@@ -87,7 +82,7 @@ class LineSource:
         self.exact = ExactLines.from_frame(self.frame, scale)
         self.cash, self.time_zone = cash, time_zone
         self.scale = self.exact.scale
-        self._metadata = read_load_metadata(line_entries)
+        self._metadata, self._changes = read_load_metadata(line_entries), reasons_of_frame(line_entries)
         if not states_all_lines(line_entries):
             self.exact.require_distinct(~nw.col("ledger_id").is_null())
         requested = (self._metadata or {}).get("ledgers")
@@ -150,7 +145,7 @@ class LineSource:
         if span.last < first:
             return ""
         needed = Period(first, span.last, self.time_zone)
-        reasons = list(missing_reasons(self.frame, needed))
+        reasons = [] if self._metadata is None else [*reasons_of_load(self._metadata, needed), *self._changes]
         if self.is_tagged:
             reasons = [one for one in reasons if "tag_ids=" not in one]
         return "; ".join([*reasons, *([self._absent] if self._absent else [])])

@@ -9,9 +9,9 @@ import pandas as pd
 from accounting_analytics.core.column_conversion import exact_frame, local_midnights
 from accounting_analytics.core.errors import FrameError, InputError
 from accounting_analytics.core.exact_sums import repeated_message, require_columns, require_sides
-from accounting_analytics.core.load_metadata import missing_reasons, states_all_lines
 from accounting_analytics.core.periods import Period, parse_date
 from accounting_analytics.core.schemas import Ledgers, LineEntries
+from accounting_analytics.reports.books.extent import missing_reasons, states_all_lines
 from accounting_analytics.reports.books.lines_or_books import ledgers_of, lines_of
 from accounting_analytics.reports.books.payees import entry_ids
 from accounting_analytics.reports.books.zone_of_lines import zone_of_lines

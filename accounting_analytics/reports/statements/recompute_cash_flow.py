@@ -26,17 +26,12 @@ from accounting_analytics.core.exact_sums import (
     repeated_message,
     require_sides,
 )
-from accounting_analytics.core.load_metadata import (
-    attach_notes,
-    loaded_period,
-    missing_reasons,
-    read_load_metadata,
-    states_all_lines,
-)
+from accounting_analytics.core.load_metadata import attach_notes, loaded_period, read_load_metadata
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import arrow_type, from_minor_units, pandas_dtype
 from accounting_analytics.core.periods import Period
 from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines, ExactReport
+from accounting_analytics.reports.books.extent import missing_reasons, states_all_lines
 from accounting_analytics.reports.books.ledger_tree import LedgerTree, describe_ledgers
 from accounting_analytics.reports.books.lines_or_books import ledgers_of, lines_of
 from accounting_analytics.reports.books.opening import Opening, find_opening, given_opening

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError, InputError
-from accounting_analytics.core.load_metadata import attach_load_metadata
 from accounting_analytics.core.schemas import Queue
+from accounting_analytics.reports.books.extent import attach_load_metadata
 
 
 def rows(queue, *columns):

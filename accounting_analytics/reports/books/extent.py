@@ -1,0 +1,156 @@
+"""What was loaded of the books, and whether a frame still has just these lines, in whatever order.
+
+A load states, for each ledger, how many lines it has, the sum of their signed units, and that of their instants. An
+amount, a day or a ledger that was changed in place shows in one of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from accounting_analytics.core.column_conversion import INSTANT, convert, exact_amounts
+from accounting_analytics.core.errors import AccountingAnalyticsError
+from accounting_analytics.core.load_metadata import loaded_period, read_load_metadata
+from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.core.money import MAX_UNITS, format_amount, from_minor_units
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy.typing as npt
+
+    from accounting_analytics.core.periods import Period
+
+_HARMLESS_FILTER = ("is_cashflow", True)
+"""Filter that leaves out only lines that no cash flow report needs."""
+_COLUMNS = ["id", "ledger_id", "datetime", "signed_amount"]
+
+
+class LedgerSum(NamedTuple):
+    """Number of lines of a ledger, and the sums of their signed units and of their instants, which wrap around."""
+
+    lines: int
+    units: int
+    instants: int
+
+    @classmethod
+    def parse(cls, text: str) -> LedgerSum:
+        """Read a sum as the metadata of a load state it."""
+        return cls(*map(int, text.split()))
+
+
+def attach_load_metadata(frame: pd.DataFrame, metadata: Mapping[str, Any]) -> None:
+    """Give a pandas frame the metadata of its load, with the sums of its ledgers, by which it is known again.
+
+    The sums are short texts, because pandas copies the metadata with every frame.
+    """
+    sums = {ledger_id: " ".join(map(str, one)) for ledger_id, one in _sums(frame, metadata["scale"]).items()}
+    frame.attrs["load"] = {**metadata, "sums": sums}
+
+
+def changed_row_count(line_entries: Any) -> int:  # noqa: ANN401 (any frame)
+    """Rows added (positive) or removed (negative) since the load; 0 where nothing is known about the frame."""
+    metadata = read_load_metadata(line_entries)
+    return 0 if metadata is None else len(line_entries) - int(metadata["lines"])
+
+
+def states_all_lines(line_entries: Any) -> bool:  # noqa: ANN401 (any frame)
+    """Whether a frame states its load and has as many lines, so that no line can be in it twice."""
+    return read_load_metadata(line_entries) is not None and not changed_row_count(line_entries)
+
+
+def missing_reasons(line_entries: Any, period: Period) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
+    """Why the lines of a period are certainly not all there, or not those that were loaded; empty if unknown."""
+    metadata = read_load_metadata(line_entries)
+    return () if metadata is None else (*reasons_of_load(metadata, period), *reasons_of_frame(line_entries))
+
+
+def reasons_of_load(metadata: Mapping[str, Any], period: Period) -> Iterator[str]:
+    """Why lines of a period were not loaded."""
+    if not metadata["complete"] and metadata["missing"]:
+        ledgers = metadata["missing"]
+        first, counted = next(iter(ledgers), ""), count_of(len(ledgers), "ledger")
+        yield f"days of {counted} could not be loaded (ledger {first}: {ledgers.get(first, '')})"
+    for name, value in metadata["filters"].items():
+        if (name, value) != _HARMLESS_FILTER:
+            yield f"only lines with {name}={quote(value)} were loaded"
+    loaded = loaded_period(metadata)
+    if not loaded.covers(period):
+        yield f"the load covers {loaded}, which does not include all of {period}"
+
+
+def reasons_of_frame(line_entries: Any) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
+    """Why a frame certainly has not just the lines of its load; empty where it states none."""
+    metadata, changed = read_load_metadata(line_entries), changed_row_count(line_entries)
+    if metadata is None:
+        return ()
+    if changed < 0:
+        return (f"{-changed:,} lines were removed after the load of {metadata['lines']:,}",)
+    if changed > 0:
+        loaded = f"the {metadata['lines']:,} that were loaded"
+        return (f"there are {changed:,} lines more than {loaded}: lines are there twice, or others were added",)
+    change = _describe_change(line_entries, metadata["sums"], metadata["scale"]) if "sums" in metadata else ""
+    return (change,) if change else ()
+
+
+def _describe_change(line_entries: Any, stated: Mapping[str, str], scale: int) -> str:  # noqa: ANN401 (any frame)
+    """Say how lines differ from those that were loaded; empty where nothing shows it, as for an engine's own frames."""
+    lines = line_entries.select(_COLUMNS).to_pandas() if isinstance(line_entries, pa.Table) else line_entries
+    if not isinstance(lines, pd.DataFrame) or any(name not in lines for name in _COLUMNS):
+        return ""
+    try:
+        found = _sums(lines, scale)
+    except AccountingAnalyticsError:  # a column that the calculation refuses, with its reason
+        return ""
+    loaded = {ledger_id: LedgerSum.parse(text) for ledger_id, text in stated.items()}
+    none = LedgerSum(0, 0, 0)
+    differing = [one for one in {**loaded, **found} if found.get(one, none) != loaded.get(one, none)]
+    if not differing:
+        return ""
+    ledger_id = differing[0]
+    here, there = found.get(ledger_id, none), loaded.get(ledger_id, none)
+    if here.lines != there.lines:
+        what = f"ledger {ledger_id} has {count_of(here.lines, 'line')}, and was loaded with {there.lines:,}"
+    elif here.units != there.units:
+        amounts = (format_amount(from_minor_units(one.units, scale)) for one in (here, there))
+        what = "ledger {} sums to {}, and was loaded with {}".format(ledger_id, *amounts)
+    else:
+        what = f"instants of ledger {ledger_id} are others"
+    more = f"; {count_of(len(differing) - 1, 'more ledger differs', 'more ledgers differ')}" if differing[1:] else ""
+    own = "lines of your own state no load: lines.attrs.pop('load')"
+    return f"amounts, days or ledgers were changed after the load: {what}{more} ({own})"
+
+
+def _sums(lines: pd.DataFrame, scale: int) -> dict[str, LedgerSum]:
+    """Sum the lines of each ledger."""
+    instants = convert(lines["datetime"], INSTANT)
+    if instants.dtype != INSTANT:
+        return {}
+    codes, ledger_ids = pd.factorize(lines["ledger_id"])
+    known = codes >= 0
+    codes, counted = codes[known], len(ledger_ids)
+    rows = np.bincount(codes, minlength=counted)
+    units = _add(codes, _units(lines, scale)[known], counted)
+    moments = _add(codes, instants.astype("int64").to_numpy(np.int64)[known], counted)
+    return {one: LedgerSum(*map(int, row)) for one, *row in zip(ledger_ids, rows, units, moments, strict=True)}
+
+
+def _units(lines: pd.DataFrame, scale: int) -> npt.NDArray[np.int64]:
+    """Signed units of each line."""
+    column = lines["signed_amount"]
+    if column.dtype == np.float64:
+        floats = np.rint(column.to_numpy(np.float64) * 10.0**scale)
+        floats[~(np.abs(floats) < MAX_UNITS)] = 0  # what is no amount is refused with its reason
+        return floats.astype(np.int64)
+    exact = exact_amounts(column, scale, lines["id"]).column
+    return np.array([0 if pd.isna(one) else int(one.scaleb(scale)) for one in exact], dtype=np.int64)
+
+
+def _add(codes: npt.NDArray[Any], values: npt.NDArray[Any], count: int) -> npt.NDArray[np.int64]:
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, codes, values)
+    return sums

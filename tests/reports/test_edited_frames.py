@@ -1,0 +1,123 @@
+"""A frame whose lines were edited is never taken for the load that it states; one that was only handled is."""
+
+import io
+import pickle
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import accounting_analytics as aa
+from accounting_analytics.core.errors import IncompleteLoadError
+
+DAYS = ("2025-03-01", "2025-03-31")
+CHANGED = "amounts, days or ledgers were changed after the load"
+
+
+@pytest.fixture(scope="module")
+def ledgers(demo_company):
+    """Return the chart of accounts."""
+    return aa.discover_ledgers(demo_company.client, *DAYS)
+
+
+@pytest.fixture(scope="module")
+def lines(demo_company, ledgers):
+    """Return the lines of March."""
+    return aa.load_line_entries(demo_company.client, ledgers["id"], "2025-01-01", DAYS[1])
+
+
+def through_parquet(frame):
+    """Write a frame and read it."""
+    stream = io.BytesIO()
+    frame.to_parquet(stream)
+    return pd.read_parquet(stream)
+
+
+HANDLED = {
+    "as it is": lambda lines: lines,
+    "copied": lambda lines: lines.copy(),
+    "in another order": lambda lines: lines.sample(frac=1, random_state=3),
+    "with another index": lambda lines: lines.set_index("id", drop=False),
+    "with a column of one's own": lambda lines: lines.assign(who="me"),
+    "pickled": lambda lines: pickle.loads(pickle.dumps(lines)),  # noqa: S301 (our own)
+    "saved as Parquet": through_parquet,
+    "in parts again": lambda lines: pd.concat([lines.tail(100), lines.head(len(lines) - 100)]),
+    "an Arrow table": lambda lines: pa.Table.from_pandas(lines, preserve_index=False),
+    "with rounding noise": lambda lines: lines.assign(signed_amount=(lines["signed_amount"] + 0.1) - 0.1),
+}
+
+
+@pytest.mark.parametrize("how", HANDLED)
+def test_handled_frames_are_the_load(lines, ledgers, how):
+    """Order, index, other columns and files change nothing."""
+    handled = HANDLED[how](lines)
+    found, expected = (aa.income_statement(one, ledgers, *DAYS) for one in (handled, lines))
+    assert found["Net income", "2025-03"].exact() == expected["Net income", "2025-03"].exact()
+    assert aa.recompute_cash_flow(handled, ledgers, *DAYS).exact().sums == (
+        aa.recompute_cash_flow(lines, ledgers, *DAYS).exact().sums
+    )
+    if isinstance(handled, pd.DataFrame):
+        assert aa.check_completeness(handled).complete
+
+
+CALCULATIONS = {
+    "income_statement": lambda lines, ledgers: aa.income_statement(lines, ledgers, *DAYS),
+    "balance_sheet": aa.balance_sheet,
+    "cash_flow_statement": aa.cash_flow_statement,
+    "trial_balance": aa.trial_balance,
+    "recompute_cash_flow": lambda lines, ledgers: aa.recompute_cash_flow(lines, ledgers, *DAYS),
+    "register": lambda lines, ledgers: aa.register(lines, "Operating Account", ledgers=ledgers),
+    "ageing": aa.ageing,
+    "recurring_payments": aa.recurring_payments,
+}
+
+
+def edited(lines, row, column, sign):
+    """Return lines with a value of a whole entry changed by its smallest part, so that the entry still balances."""
+    other = lines.copy()
+    at = other.index[row % len(other)]
+    if column == "ledger_id":
+        ids = sorted(set(other["ledger_id"]) - {other.loc[at, "ledger_id"]})
+        other.loc[at, "ledger_id"] = ids[row % len(ids)]
+        return other
+    chosen = other["journal_entry_id"] == other.loc[at, "journal_entry_id"]
+    if column == "datetime":
+        other.loc[chosen, "datetime"] += sign * pd.Timedelta("1us")
+        return other
+    cents = pd.Series([sign * 0.01, -sign * 0.01], index=other.index[chosen][:2])
+    other.loc[cents.index, "signed_amount"] = (other.loc[cents.index, "signed_amount"] + cents).round(2)
+    return other
+
+
+@given(
+    row=st.integers(0, 10**6),
+    change=st.tuples(st.sampled_from(["ledger_id", "datetime", "signed_amount"]), st.sampled_from([1, -1])),
+    name=st.sampled_from(list(CALCULATIONS)),
+)
+def test_the_smallest_edit_is_refused(lines, ledgers, row, change, name):
+    """A cent, a microsecond or a ledger that was changed in place is found by every calculation."""
+    other = edited(lines, row, *change)
+    with pytest.raises(IncompleteLoadError, match=CHANGED):
+        CALCULATIONS[name](other, ledgers)
+    certificate = aa.check_completeness(other)
+    assert not certificate.complete
+    assert any(CHANGED in problem.problem for problem in certificate.found)
+
+
+def test_what_is_said_and_what_to_do(lines, ledgers):
+    """The message names the ledger and both sums; lines of one's own state no load, and are not checked against it."""
+    rent = lines.index[lines["ledger_id"] == "led_rent"][-1]
+    other = lines.copy()
+    other.loc[rent, ["amount", "signed_amount"]] += 100.0
+    message = r"ledger led_rent sums to 22,900\.00, and was loaded with 22,800\.00 \(lines of your own state no load"
+    with pytest.raises(IncompleteLoadError, match=message):
+        aa.income_statement(other, ledgers, *DAYS)
+    report = aa.recompute_cash_flow(other, ledgers, *DAYS, allow_partial=True)
+    assert report.partial
+    moved = lines.copy()
+    moved.loc[rent, "ledger_id"] = "led_software"
+    moved.attrs.pop("load")
+    statement = aa.income_statement(moved, ledgers, *DAYS, scale=2)
+    assert "The frame does not state its load" in " ".join(statement.notes)
