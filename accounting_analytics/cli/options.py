@@ -60,7 +60,7 @@ BooksStart = Annotated[
     Date,
     Parameter(
         help="First day of the books: balances are summed from the line entries since then. By default that of the "
-        "demo company with --demo, else not known."
+        "first entry, where it is found."
     ),
 ]
 AgedLedgers = Annotated[

@@ -178,8 +178,8 @@ def statements(
 ) -> None:
     """Print a statement, open items by age, or what recurs.
 
-    It is calculated from line entries. A balance sheet and a trial balance need them since the books began
-    (--books-start), the other statements those of their days and of the days that these are compared with. Company,
+    It is calculated from line entries. A balance sheet and a trial balance need them since the first entry, which is
+    found, the other statements those of their days and of the days that these are compared with. Company,
     currency and fiscal year are those of the configuration. Ages and what recurs are those at the last day, from lines
     since the books began; --end-date suffices for them. Exit code 3 if lines are missing.
 
@@ -321,31 +321,36 @@ def register(
 ) -> None:
     """Print the entries of an account and those below it.
 
-    Each has its opposing accounts and a running total, which is the balance if the lines are loaded since the books
-    began (--books-start). Debits are positive. Exit code 3 if lines are missing.
+    Each has its opposing accounts and a running total, which is the balance where the first entry of the books is known
+    or given (--books-start). Debits are positive. Exit code 3 if lines are missing.
 
     Parameters
     ----------
     ledger
         Account: id, unique name or path.
     """
+    from accounting_analytics.reports.books.opening import discovered_first_entry
+
     with connect_source(source, days, load) as (client, period):
         first = books_start_of(books_start, period.end_date, client, demo=source.demo)
-        books = load_books(client, period, load, first_day=first, ledger=ledger)
+        is_local = isinstance(client, aa.LocalBooks)
+        books = load_books(client, period, load, first_day=first, ledger=ledger, all_history=not is_local)
+    is_known = first or (not is_local and discovered_first_entry(books.ledgers, period.time_zone))
+    since = None if is_known else period.start_date
     ledger_id = aa.LedgerNames.from_frame(books.ledgers).find(ledger)
     entries = aa.register(books.lines, ledger_id, ledgers=books.ledgers, period=period)
     if load.as_json:
         print_json(entries)
     else:
-        _print_register(entries, books, ledger_id, period, first)
+        _print_register(entries, books, ledger_id, period, since)
     print_notes(entries)
     require_loaded(books.lines, period)
 
 
 def _print_register(
-    entries: pd.DataFrame, books: LedgersAndLines, ledger_id: str, days: aa.Period, books_start: dt.date | None
+    entries: pd.DataFrame, books: LedgersAndLines, ledger_id: str, days: aa.Period, since: dt.date | None
 ) -> None:
-    """Print the entries of a ledger, and what they sum to."""
+    """Print the entries of a ledger, and what they sum to: its balance, or since a day."""
     from accounting_analytics.core.column_conversion import exact_floats
     from accounting_analytics.core.money import exact_sum, format_amount
 
@@ -362,9 +367,7 @@ def _print_register(
         opposing_ledgers=entries["opposing_ledgers"].map(lambda names: shorten(names, limit=width)),
     )
     of_account = {} if (entries["ledger_name"] == names[ledger_id]).all() else {"ledger_name": "account"}
-    print_table(
-        shown, {**of_account, **_REGISTER, "running_total": "balance" if books_start else f"since {days.start_date}"}
-    )
+    print_table(shown, {**of_account, **_REGISTER, "running_total": f"since {since}" if since else "balance"})
 
 
 @command(READ)
