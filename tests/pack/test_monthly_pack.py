@@ -6,6 +6,7 @@ import re
 from decimal import Decimal
 from pathlib import Path
 
+import httpx
 import pytest
 from payee_books import LEDGERS, frame_of, paid
 from recorded_figures import PageReader, RecordedSums, read_checked, units_of
@@ -18,13 +19,27 @@ from accounting_analytics.pack.pack_page import SECTIONS
 from accounting_analytics.pack.pack_periods import PackPeriods
 from accounting_analytics.reports.payees.ageing import AGED
 
+FIRST_ACCEPTED = "2025-04-01"
 NOTE = "**Rent** rose; [more](https://example.com) <b>soon</b>\n\n- 1,234.56 on hold"
+
+
+class RefusesEarlyDays(httpx.HTTPTransport):
+    """A service that refuses days before April 2025, so that the first entry of the books is not known."""
+
+    def handle_request(self, request):
+        if request.url.params.get("start_date", FIRST_ACCEPTED) < FIRST_ACCEPTED:
+            return httpx.Response(422, json={"detail": [{"loc": ["start_date"], "msg": "too early", "type": "value"}]})
+        return super().handle_request(request)
 
 
 @pytest.fixture(scope="session")
 def rolled_forward_pack(demo_company):
     """Return the pack of May 2026 with a note, whose cash is that of the service's report, rolled forward."""
-    return aa.monthly_pack(demo_company.client, "2026-05", note=NOTE, progress=False)
+    access = {"token": demo_company.token, "instance_id": demo_company.instance_id}
+    with aa.LedgerClient(
+        demo_company.base_url, **access, time_zone=demo_company.time_zone, transport=RefusesEarlyDays()
+    ) as client:
+        return aa.monthly_pack(client, "2026-05", fiscal_year_start_month=4, note=NOTE, progress=False)
 
 
 @pytest.fixture(scope="session")
@@ -157,10 +172,9 @@ def test_contents_and_the_note_of_the_owner(rolled_forward_pack, demo_company, t
         aa.monthly_pack(demo_company.client, "2026-05", note="x" * 10_001)
 
 
-@pytest.mark.long
-def test_a_balance_that_starts_from_a_stated_one_has_terms(demo_company):
+def test_a_balance_that_starts_from_a_stated_one_has_terms(rolled_forward_pack):
     """Lines before the pack's first day are behind no figure: it is made of the stated balance, and what was loaded."""
-    pack = aa.monthly_pack(demo_company.client, "2026-05", fiscal_year_start_month=4, progress=False)
+    pack = rolled_forward_pack
     start = pack["cash_accounts:cash|start"]
     assert [term.amount for term in start.terms] == [97_183.11, -11_811.23]
     assert start.amount == 85_371.88
