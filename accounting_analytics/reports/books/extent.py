@@ -144,7 +144,7 @@ def _units(lines: pd.DataFrame, scale: int) -> npt.NDArray[np.int64]:
     column = lines["signed_amount"]
     if column.dtype == np.float64:
         floats = np.rint(column.to_numpy(np.float64) * 10.0**scale)
-        floats[~(np.abs(floats) < MAX_UNITS)] = 0  # what is no amount is refused with its reason
+        floats[~(np.abs(floats) < MAX_UNITS)] = 0  # such an amount is refused with its reason
         return floats.astype(np.int64)
     exact = exact_amounts(column, scale, lines["id"]).column
     return np.array([0 if pd.isna(one) else int(one.scaleb(scale)) for one in exact], dtype=np.int64)

@@ -39,7 +39,7 @@ class Opening(NamedTuple):
     of : {"all", "cash"}
         Whose balances are known.
     basis : {"first entry", "given", "unknown"}
-        The lines reach back to the first entry; or somebody gave the day, or balances; or neither.
+        The lines reach back to the first entry; or the day or balances were given; or neither.
     equity : tuple of str
         Names of the ledgers of equity that the cash of the first entries comes from: opening balances, capital.
     first_entry : date or None

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError, InputError
 from accounting_analytics.core.schemas import Queue
-from accounting_analytics.reports.books.extent import attach_load_metadata
 
 
 def rows(queue, *columns):
@@ -140,7 +139,7 @@ def test_local_dates(books):
     lines = books.lines([("bank", "-1.00"), ("out", "1.00")])
     assert "local_date" not in aa.uncategorized_queue(lines, books.ledgers)
     loaded = lines.copy()
-    attach_load_metadata(loaded, {"time_zone": "Pacific/Auckland"})
+    loaded.attrs["load"] = {"time_zone": "Pacific/Auckland"}
     (date,) = aa.uncategorized_queue(loaded, books.ledgers)["local_date"]
     assert date == pd.Timestamp("2025-03-11")
     for own in (pd.Timestamp("2025-03-09"), dt.date(2025, 3, 9)):
