@@ -150,14 +150,14 @@ def compare_figures(reported: CashFlowReport, recomputed: CashFlowReport) -> dic
 
 def _amounts(report: CashFlowReport) -> dict[str, Amounts]:
     """Amounts of a report by kind and ledger, None where they are not known; its sums are those of no ledger."""
-    sums = report.exact()
+    exact = report.exact()
     amounts: dict[str, Amounts] = {}
     for what, kind in KINDS.items():
         if kind.table:
-            table = getattr(report.exact(), kind.table)
+            table = getattr(exact, kind.table)
             amounts[what] = dict(zip(table["ledger_id"], pa.array(table[kind.column]).to_pylist(), strict=True))
         elif kind.column:
-            amounts[what] = {None: getattr(sums, kind.column)}
+            amounts[what] = {None: getattr(exact, kind.column)}
     return amounts
 
 

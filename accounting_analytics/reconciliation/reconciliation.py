@@ -211,10 +211,8 @@ class Reconciliation(Result):
 
     def _for_people(self, rows: Sequence[Difference]) -> pd.DataFrame:
         """Columns that people read before ids, without empty ones, with every digit."""
-        return self._exact(rows)[[*_SHOWN]].dropna(axis="columns", how="all")
-
-    def _exact(self, rows: Sequence[Difference]) -> pd.DataFrame:
-        return Differences.exact_from_columns(differences_columns(rows), self.scale)
+        exact = Differences.exact_from_columns(differences_columns(rows), self.scale)
+        return exact[[*_SHOWN]].dropna(axis="columns", how="all")
 
 
 def _place(row: Difference) -> tuple[str, str | None]:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from accounting_analytics.core.column_conversion import INSTANT, convert, exact_amounts
+from accounting_analytics.core.column_conversion import INSTANT, arrow_column, convert, exact_amounts
 from accounting_analytics.core.errors import AccountingAnalyticsError
 from accounting_analytics.core.load_metadata import loaded_period, read_load_metadata
 from accounting_analytics.core.messages import count_of, quote
-from accounting_analytics.core.money import MAX_UNITS, format_amount, from_minor_units
+from accounting_analytics.core.money import format_amount, from_minor_units, to_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -104,7 +105,7 @@ def _describe_change(line_entries: Any, stated: Mapping[str, str], scale: int) -
         return ""
     try:
         found = _sums(lines, scale)
-    except AccountingAnalyticsError:  # a column that the calculation refuses, with its reason
+    except (AccountingAnalyticsError, pa.ArrowInvalid):  # an amount that the calculation refuses, with its reason
         return ""
     loaded = {ledger_id: LedgerSum.parse(text) for ledger_id, text in stated.items()}
     none = LedgerSum(0, 0, 0)
@@ -140,14 +141,9 @@ def _sums(lines: pd.DataFrame, scale: int) -> dict[str, LedgerSum]:
 
 
 def _units(lines: pd.DataFrame, scale: int) -> npt.NDArray[np.int64]:
-    """Signed units of each line."""
-    column = lines["signed_amount"]
-    if column.dtype == np.float64:
-        floats = np.rint(column.to_numpy(np.float64) * 10.0**scale)
-        floats[~(np.abs(floats) < MAX_UNITS)] = 0  # such an amount is refused with its reason
-        return floats.astype(np.int64)
-    exact = exact_amounts(column, scale, lines["id"]).column
-    return np.array([0 if pd.isna(one) else int(one.scaleb(scale)) for one in exact], dtype=np.int64)
+    """Signed units of each line; 0 where there is no amount."""
+    exact = exact_amounts(lines["signed_amount"], scale, lines["id"]).column
+    return np.asarray(pc.fill_null(to_units(arrow_column(exact)), 0))
 
 
 def _add(codes: npt.NDArray[Any], values: npt.NDArray[Any], count: int) -> npt.NDArray[np.int64]:

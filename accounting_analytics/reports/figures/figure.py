@@ -240,7 +240,7 @@ def find_row(names: LedgerNames, text: object, hint: str = _IN_ROWS) -> str:
     raise InputError(f"no row matches {quote(text)}; {names.suggestion(text) or hint}")
 
 
-def amount_column(figures: Sequence[Figure]) -> pd.Series[float]:
+def float_amounts(figures: Sequence[Figure]) -> pd.Series[float]:
     """Column of the amounts of figures; NaN where one is not known."""
     return pd.Series([one.amount for one in figures], dtype="float64")
 

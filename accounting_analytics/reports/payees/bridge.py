@@ -19,10 +19,10 @@ from accounting_analytics.reports.books.book_lines import LineSource
 from accounting_analytics.reports.figures.figure import (
     KEY_SEPARATOR,
     Figure,
-    amount_column,
     checked_entries,
     figure_of_entries,
     find_row,
+    float_amounts,
 )
 from accounting_analytics.reports.figures.figure_table import entries_behind, figure_table_html, table_of_figures
 from accounting_analytics.reports.figures.selections import Selection, Span
@@ -128,9 +128,9 @@ class Bridge(Result):
             "payee": [one.payee or None for one in self.steps],
             "cause": [one.cause.name for one in self.steps],
             "rhythm": [one.cause.rhythm or None for one in self.steps],
-            "amount": amount_column([one.change for one in figures]),
-            "before": amount_column([one.before for one in figures]),
-            "after": amount_column([one.after for one in figures]),
+            "amount": float_amounts([one.change for one in figures]),
+            "before": float_amounts([one.before for one in figures]),
+            "after": float_amounts([one.after for one in figures]),
             "payments_before": [len(one.before) for one in self.steps],
             "payments_after": [len(one.after) for one in self.steps],
             "days": [", ".join(f"{day.date}" for day in one.cause.payments) or None for one in self.steps],

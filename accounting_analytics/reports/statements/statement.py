@@ -12,7 +12,7 @@ from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import TERMINAL_WIDTH, quote
 from accounting_analytics.core.periods import Period, day_label
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, OWN, Figure, amount_column, find_row
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, OWN, Figure, find_row, float_amounts
 from accounting_analytics.reports.figures.figure_table import figure_table_html
 from accounting_analytics.reports.statements.columns import days_label
 from accounting_analytics.reports.statements.table import figure_table
@@ -124,7 +124,7 @@ class Statement(Result):
             "key": [row.key for row in shown],
         }
         for column in self.columns:
-            columns[column.key] = amount_column([self.figures.figure(row.key, column.key) for row in shown])
+            columns[column.key] = float_amounts([self.figures.figure(row.key, column.key) for row in shown])
         frame = pd.DataFrame(columns)
         frame.attrs |= {"scale": self.scale, "notes": self.notes}
         return frame
@@ -148,7 +148,7 @@ class Statement(Result):
                 "column": [column.key for _, column, _ in cells],
                 "start_date": _days(column.periods[0][1].start_date for _, column, _ in cells),
                 "end_date": _days(column.periods[0][1].end_date for _, column, _ in cells),
-                "amount": amount_column([figure for _, _, figure in cells]),
+                "amount": float_amounts([figure for _, _, figure in cells]),
             }
         )
         frame.attrs |= {"scale": self.scale, "notes": self.notes}
